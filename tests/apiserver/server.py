@@ -1,6 +1,7 @@
 """The server of `vcdebug verify` with what a real one has besides: pages, exact reads, refusals, faults.
 
-`ApiServer.reply` answers one request and needs no socket; `tests.capture.fake_server.serving` puts it on loopback.
+`ApiServer.answer_request` answers one request and needs no socket; `tests.capture.fake_server.serving` puts it on
+loopback.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from typing import Literal
 
 from tests.capture.fake_server import DATE, NOT_FOUND_REPLY, ApiReply, ApiRequest, resource_of, status
 from vcdebug.conformance import api_server as verify
-from vcdebug.conformance.api_objects import is_selected
-from vcdebug.conformance.api_requests import ApiAddress, Body
+from vcdebug.conformance.api_objects import ApiAddress, Body, is_selected
 from vcdebug.snapshot.kinds import KINDS
 
 Exact = Literal["honoured", "ignored", "refused"]

@@ -36,7 +36,7 @@ OTHER_MEANINGS: dict[str, tuple[str, ...]] = {
         "whatif/fixes/job_fixes.py",
         "views/cell_figures.py",
         "views/edit_suggestions.py",
-        "views/queue_page.py",
+        "views/queues.py",
     ),
     # a field of nodes, volumes and devices
     "capacity": ("kube/", "model/", "snapshot/", "conformance/", "debugger/figures.py", "plugins/rescheduling.py"),

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from vcdebug.conformance.api_requests import NOT_FOUND_REPLY as NOT_FOUND_REPLY
-from vcdebug.conformance.api_requests import UNAUTHORIZED_REPLY as UNAUTHORIZED_REPLY
-from vcdebug.conformance.api_requests import ApiReply as ApiReply
-from vcdebug.conformance.api_requests import ApiRequest as ApiRequest
-from vcdebug.conformance.api_requests import Body, refusal_reply
+from vcdebug.conformance.api_objects import NOT_FOUND_REPLY as NOT_FOUND_REPLY
+from vcdebug.conformance.api_objects import UNAUTHORIZED_REPLY as UNAUTHORIZED_REPLY
+from vcdebug.conformance.api_objects import ApiReply as ApiReply
+from vcdebug.conformance.api_objects import ApiRequest as ApiRequest
+from vcdebug.conformance.api_objects import Body, refusal_reply
 
 DATE = "Sat, 07 Nov 2026 09:30:00 GMT"
 

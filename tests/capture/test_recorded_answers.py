@@ -48,7 +48,7 @@ class RecordedApi:
         reply = ApiReply(response["status"], response["body"], response["headers"])
         self.answers.setdefault((request["method"], address.path, token), reply)
 
-    def reply(self, request: ApiRequest) -> ApiReply:
+    def answer_request(self, request: ApiRequest) -> ApiReply:
         self.requests.append(request)
         key = (request.method, request.path, request.query.get("continue", ""))
         return self.answers.get(key, NOT_FOUND_REPLY)

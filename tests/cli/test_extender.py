@@ -39,7 +39,7 @@ class Webhook:
         self.url = ""
         self.go = threading.Event()
 
-    def reply(self, request: ApiRequest) -> ApiReply:
+    def answer_request(self, request: ApiRequest) -> ApiReply:
         self.asked.append(request)
         answer = self.answers.get(request.path.strip("/"), ApiReply(200, {}))
         return answer if isinstance(answer, ApiReply) else answer(request)

@@ -14,8 +14,7 @@ from tests.recorded import bundled, golden
 from vcdebug.debugger.notebook import BookmarkList
 from vcdebug.errors import VcdebugError
 from vcdebug.files.html import PAGE_STYLE
-from vcdebug.files.markdown import escape_text, fence_code
-from vcdebug.files.report_file import form_of, report_text
+from vcdebug.files.report_file import escape_text, fence_code, form_of, report_text
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.views import report as report_view
 from vcdebug.views.report import ReportSubject

@@ -10,8 +10,8 @@ from typing import Any
 
 from vcdebug.conformance import SchedulerProgram
 from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
+from vcdebug.conformance.loopback_server import moved_to_present
 from vcdebug.conformance.object_store import key_of
-from vcdebug.conformance.served_snapshot import moved_to_present
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 

@@ -3,10 +3,10 @@
 import pytest
 
 from tests.builders import cluster, node, pod
-from vcdebug.conformance.api_requests import ApiRequest
+from vcdebug.conformance.api_objects import ApiRequest
 from vcdebug.conformance.api_server import ApiServer
+from vcdebug.conformance.loopback_server import canonical_amount, canonical_pod
 from vcdebug.conformance.scheduler_program import fill_server
-from vcdebug.conformance.served_snapshot import canonical_amount, canonical_pod
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from vcdebug.capture import CaptureOptions
 from vcdebug.capture.permission import cluster_role
 from vcdebug.cli.commands.capture import config_map_name
 from vcdebug.conformance import Patience, judge_captures, verify_cluster
-from vcdebug.conformance.api_requests import ApiAddress
+from vcdebug.conformance.api_objects import ApiAddress
 from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
 from vcdebug.conformance.object_store import key_of
 from vcdebug.conformance.verdicts import OutcomeDifference, find_decision

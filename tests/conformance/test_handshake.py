@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.builders import cluster, node
-from vcdebug.conformance.api_requests import ApiRequest
+from vcdebug.conformance.api_objects import ApiRequest
 from vcdebug.conformance.api_server import ApiServer
+from vcdebug.conformance.loopback_server import answered_node, delayed_node, moved_to_present
 from vcdebug.conformance.scheduler_program import fill_server
-from vcdebug.conformance.served_snapshot import answered_node, delayed_node, moved_to_present
 from vcdebug.model.devices.vgpu_annotations import HANDSHAKE_ANNOTATION, is_plugin_alive
 from vcdebug.snapshot.snapshot import Manifest
 

@@ -11,7 +11,7 @@ from tests.builders import cluster, conf_of, node
 from vcdebug.capture.cluster import USAGE_QUERIES, measure_usage
 from vcdebug.conformance.api_server import ApiServer
 from vcdebug.conformance.loopback_server import LoopbackServer, serve_on_loopback
-from vcdebug.conformance.node_metrics import conf_with_metrics, metrics_of, with_metrics
+from vcdebug.conformance.object_store import conf_with_metrics, metrics_of, with_metrics
 from vcdebug.snapshot.snapshot import Snapshot
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

@@ -1,7 +1,6 @@
 """Objects in the versions that older schedulers ask for."""
 
-from vcdebug.conformance.api_objects import FIRST_OF_DEVICES, converted_object
-from vcdebug.conformance.api_requests import ApiRequest
+from vcdebug.conformance.api_objects import FIRST_OF_DEVICES, ApiRequest, converted_object
 from vcdebug.conformance.api_server import ApiServer
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 

@@ -43,5 +43,7 @@ def test_the_replay_follows_each_place_in_turn() -> None:
 def test_what_the_log_tells_is_tried_where_the_nodes_alone_explain_too_little() -> None:
     seen = predicted_outcome(replay_cycle(twice_placed()))
     seen.nominated["default/j-2"] = "n1"
-    followed = follow_scheduler(twice_placed(), seen, seeds=0, told=ChanceSettings(choices={"default/j-0": "n2;n1"}))
+    followed = follow_scheduler(
+        twice_placed(), seen, seeds=0, logged_chance=ChanceSettings(choices={"default/j-0": "n2;n1"})
+    )
     assert 3 == followed.tried

@@ -12,7 +12,7 @@ from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priorit
 from tests.cli.transcripts import call
 from tests.conformance.deeds import recorded, scheduler
 from vcdebug.conformance import SchedulerProgram, verify_program
-from vcdebug.conformance.api_requests import ApiAddress
+from vcdebug.conformance.api_objects import ApiAddress
 from vcdebug.conformance.api_server import ApiWrite
 from vcdebug.conformance.cycle_outcome import CycleOutcome
 from vcdebug.conformance.scheduler_program import quiet_after

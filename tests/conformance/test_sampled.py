@@ -88,13 +88,13 @@ def test_what_would_have_won_was_dropped() -> None:
     snapshot = sampled()
     seen = predicted_outcome(replay_cycle(snapshot))
     seen = replace(seen, bound={POD: "n5"})
-    found = follow_scheduler(snapshot, seen, told=ChanceSettings(searches={POD: "6-6,4-5"}))
+    found = follow_scheduler(snapshot, seen, logged_chance=ChanceSettings(searches={POD: "6-6,4-5"}))
     assert (0, 0) == found.difference_rank
     assert {POD: "4-6"} == found.recording.snapshot.chance.searches
     assert (
         0
         < follow_scheduler(
-            snapshot, replace(seen, bound={POD: "n4"}), told=ChanceSettings(searches={POD: "6-6,4-5"}), seeds=0
+            snapshot, replace(seen, bound={POD: "n4"}), logged_chance=ChanceSettings(searches={POD: "6-6,4-5"}), seeds=0
         ).difference_rank[0]
     )
 

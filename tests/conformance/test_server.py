@@ -12,11 +12,9 @@ import pytest
 from kubernetes import client, watch
 
 from vcdebug.conformance import loopback_server
-from vcdebug.conformance.api_objects import apply_patch
-from vcdebug.conformance.api_requests import ApiRequest
+from vcdebug.conformance.api_objects import PROTOBUF_MAGIC, PROTOBUF_TYPE, ApiRequest, apply_patch, decode_object
 from vcdebug.conformance.api_server import ApiServer
 from vcdebug.conformance.loopback_server import LoopbackServer, serve_on_loopback
-from vcdebug.conformance.protobuf import CONTENT_TYPE, MAGIC, decode_object
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 
 PODS = KIND_BY_NAME["Pod"].api_path
@@ -36,7 +34,7 @@ def pod_in_protobuf() -> bytes:
     condition = field(1, b"PodScheduled") + field(2, b"False") + field(5, b"Unschedulable") + field(6, b"no room")
     status = field(1, b"Pending") + field(2, condition) + field(11, b"n1")
     pod = field(1, field(1, b"a") + field(3, b"x")) + field(3, status)
-    return MAGIC + field(1, field(1, b"v1") + field(2, b"Pod")) + field(2, pod)
+    return PROTOBUF_MAGIC + field(1, field(1, b"v1") + field(2, b"Pod")) + field(2, pod)
 
 
 def server() -> ApiServer:
@@ -61,7 +59,7 @@ def test_nobody_without_the_token_is_answered() -> None:
 def test_a_status_in_protobuf_changes_what_it_says_and_nothing_else() -> None:
     api = server()
     body = decode_object(pod_in_protobuf())
-    assert 200 == send(api, "PUT", "/api/v1/namespaces/x/pods/a/status", body, CONTENT_TYPE)
+    assert 200 == send(api, "PUT", "/api/v1/namespaces/x/pods/a/status", body, PROTOBUF_TYPE)
     pod = api.store.get_object(PODS, "x/a")
     assert pod is not None
     assert "n1" == pod["status"]["nominatedNodeName"]
@@ -69,7 +67,9 @@ def test_a_status_in_protobuf_changes_what_it_says_and_nothing_else() -> None:
     assert {"k": "v"} == pod["metadata"]["annotations"]
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", MAGIC + b"\x0a\xff", MAGIC + b"\x0b", pod_in_protobuf()[:-3]])
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", PROTOBUF_MAGIC + b"\x0a\xff", PROTOBUF_MAGIC + b"\x0b", pod_in_protobuf()[:-3]]
+)
 def test_what_is_no_message_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match=r"protobuf|breaks off|form"):
         decode_object(content)
@@ -169,8 +169,8 @@ def test_a_volume_that_a_scheduler_chose_is_bound_to_its_claim() -> None:
     reference = field(2, b"x") + field(3, b"c")
     entry = field(1, b"pv.kubernetes.io/bound-by-controller") + field(2, b"yes")
     volume = field(1, field(1, b"v") + field(12, entry)) + field(2, field(4, reference))
-    body = decode_object(MAGIC + field(1, field(1, b"v1") + field(2, b"PersistentVolume")) + field(2, volume))
-    assert 200 == send(api, "PUT", "/api/v1/persistentvolumes/v", body, CONTENT_TYPE)
+    body = decode_object(PROTOBUF_MAGIC + field(1, field(1, b"v1") + field(2, b"PersistentVolume")) + field(2, volume))
+    assert 200 == send(api, "PUT", "/api/v1/persistentvolumes/v", body, PROTOBUF_TYPE)
     assert ("v", "Bound", ["v"]) == claimed(api)
     assert ["update"] == [one.verb for one in api.written]
 

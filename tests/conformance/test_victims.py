@@ -61,5 +61,5 @@ def test_reclaim_goes_to_the_node_that_was_taken_first(taken: str, victim: str) 
     asking = [pod_group("d", queue="mine"), *pods("d", 1)]
     snapshot = cluster(nodes, queues, held, running, asking, conf=conf)
     seen = predicted_outcome(replay_cycle(replace(snapshot, chance=ChanceSettings(choices={"default/d-0": taken}))))
-    followed = follow_scheduler(snapshot, seen, seeds=0, told=ChanceSettings(choices={"default/d-0": taken}))
+    followed = follow_scheduler(snapshot, seen, seeds=0, logged_chance=ChanceSettings(choices={"default/d-0": taken}))
     assert ((0, 0), [victim]) == (followed.difference_rank, [*followed.outcome.evicted])

@@ -13,7 +13,7 @@ from vcdebug.framework.record import OpEvent, PredicateEvent
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.views.node_page import node_page
+from vcdebug.views.nodes import node_page
 from vcdebug.views.statement import operation_table
 from vcdebug.views.table import text_of
 

@@ -10,8 +10,8 @@ from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.cli.transcripts import call
 from tests.conformance.deeds import recorded, scheduler
 from vcdebug.conformance import SchedulerProgram
-from vcdebug.conformance.case_folder import OUTCOME_FILE, outcome_document, read_outcome, replayed_differences
 from vcdebug.conformance.cycle_outcome import CycleOutcome, WrittenStatus
+from vcdebug.conformance.program_verification import OUTCOME_FILE, outcome_document, read_outcome, replayed_differences
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.saved_files import save_snapshot

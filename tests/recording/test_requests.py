@@ -8,7 +8,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.state_before import RequestLine, request_lines
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.views.job_page import event_request_table
+from vcdebug.views.jobs import event_request_table
 
 
 def container(name: str, cpu: str, **more: Any) -> Manifest:

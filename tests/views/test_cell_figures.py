@@ -14,10 +14,8 @@ from vcdebug.model.resource import Resource
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
-from vcdebug.views.job_page import job_page
-from vcdebug.views.jobs import jobs_table
-from vcdebug.views.node_page import node_page
-from vcdebug.views.nodes import nodes_table
+from vcdebug.views.jobs import job_page, jobs_table
+from vcdebug.views.nodes import node_page, nodes_table
 from vcdebug.views.queues import queues_table
 from vcdebug.views.statement import statement_table
 from vcdebug.views.table import Table, value_text

@@ -10,7 +10,7 @@ from vcdebug.debugger.commands.find_and_fit import VERBS, find_stops
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.expression_tokens import ExpressionError
 from vcdebug.framework.record import OpEvent
-from vcdebug.views.found_events import found_table
+from vcdebug.views.notebook import found_table
 from vcdebug.views.table import text_of
 
 LINE = 'victim if plugin == "gang"'

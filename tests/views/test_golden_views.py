@@ -33,8 +33,7 @@ from vcdebug.views.log import log_table
 from vcdebug.views.nodes import nodes_table
 from vcdebug.views.order import orders_table
 from vcdebug.views.problems import problems_table, quirks_table
-from vcdebug.views.queue_page import cluster_page, queue_page
-from vcdebug.views.queues import queues_table
+from vcdebug.views.queues import cluster_page, queue_page, queues_table
 from vcdebug.views.statement import statement_table
 from vcdebug.views.table import Table, format_table
 from vcdebug.views.victim_search import funnel_table

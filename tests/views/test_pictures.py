@@ -4,7 +4,7 @@ from tests.recorded import BLOCKED, bundled, golden
 from vcdebug.debugger.driver import Driver
 from vcdebug.views.bars import gang_line, stage_lines
 from vcdebug.views.hypernodes import hypernodes_table
-from vcdebug.views.job_page import job_page
+from vcdebug.views.jobs import job_page
 from vcdebug.views.pending import explanation_table
 from vcdebug.views.table import format_table, text_of
 from vcdebug.views.victim_search import funnel_table

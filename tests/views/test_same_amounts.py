@@ -14,8 +14,7 @@ from vcdebug.files.report_file import report_text
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.views.node_page import node_page
-from vcdebug.views.nodes import nodes_table
+from vcdebug.views.nodes import node_page, nodes_table
 from vcdebug.views.report import ReportSubject
 from vcdebug.views.table import format_table
 

@@ -1,6 +1,6 @@
-"""Capture: a live cluster, read through the official Kubernetes client, as a Snapshot; nothing is written to it."""
+"""Read a live cluster as a Snapshot through the official Kubernetes client; nothing is written to the cluster."""
 
+from vcdebug.capture.api_client import CaptureOptions, Progress
 from vcdebug.capture.cluster import capture_cluster
-from vcdebug.capture.options import CaptureOptions, Progress
 
 __all__ = ["CaptureOptions", "Progress", "capture_cluster"]

@@ -1,15 +1,15 @@
-"""Requests to the API server: retries, JSON, refusals, the server's clock."""
+"""Read-only requests to the API server with retries, JSON and the server's clock; the options of a capture."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple, Protocol
 
-from vcdebug.capture.options import CaptureOptions
 from vcdebug.errors import CaptureError, VcdebugError
 from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.snapshot import Manifest
@@ -32,20 +32,20 @@ class HttpAnswer(NamedTuple):
 
 
 class ConnectionFailed(Exception):
-    """No answer: refused, timed out, broken off, or not to be trusted."""
+    """No answer: connection refused, timed out, broken off, or an untrusted certificate."""
 
     def __init__(self, message: str, *, broken_off: bool = False) -> None:
         super().__init__(message)
         self.broken_off = broken_off
-        """Whether there was a connection, and somebody ended it."""
+        """Whether an open connection was closed by the other side."""
 
 
 class NoAnswer(VcdebugError):
-    """The server does not answer, however often it is asked."""
+    """The server does not answer after all attempts."""
 
 
 class TooSlow(VcdebugError):
-    """The time for the whole capture is over."""
+    """The deadline of the whole capture has passed."""
 
 
 class Transport(Protocol):
@@ -54,7 +54,7 @@ class Transport(Protocol):
     context: str
     server: str
     user: str
-    """As whom it speaks, in words."""
+    """The user in words, with any impersonation."""
 
     def send(self, method: str, path: str, query: Query, body: Manifest | None = None) -> HttpAnswer:
         """One request; raises ConnectionFailed when there is no answer."""
@@ -68,7 +68,7 @@ class ApiRefusal(Exception):
         self.status = status
         self.message = message
         self.continue_token = continue_token
-        """What a 410 offers to go on with, at the price of consistency."""
+        """The token of a 410 to continue an expired list with: later pages then show a later state."""
 
     def __str__(self) -> str:
         return f"the server answered {self.status}: {self.message}"
@@ -112,7 +112,7 @@ class Api:
 
     @property
     def has_answered(self) -> bool:
-        """Whether the server has ever answered."""
+        """Whether the server has answered at least once."""
         return self._answered
 
     def is_allowed(self, verb: str, kind: ResourceKind) -> bool | None:
@@ -164,6 +164,7 @@ class Api:
             answer = self._transport.send("GET", path, query)
         except ConnectionFailed as failure:
             self._check_time()
+            # A server that has never answered is unreachable: repeating only makes the user wait for the error.
             if (self._answered or failure.broken_off) and not last:
                 return None
             raise NoAnswer(
@@ -185,26 +186,27 @@ class Api:
 
 
 def _worth_repeating(answer: HttpAnswer) -> bool:
-    """A busy server, or JSON that breaks off; a state that is yet to come for this server does not come by asking."""
+    """Whether an answer is of a busy server, or is JSON that breaks off."""
+    # This 504 says that the asked resource version is ahead of the server, which a retry does not change in time.
     if answer.status == 504 and FUTURE_VERSION in answer.content:
         return False
     return answer.status in RETRIED_STATUSES or (answer.status == 200 and _breaks_off(answer.content))
 
 
 def _breaks_off(content: bytes) -> bool:
-    """Whether a JSON object has a beginning and no end, as when a proxy gives up on the way."""
+    """Whether a JSON object lacks its end, as when a proxy closes the connection."""
     text = content.strip()
     return not text or (text.startswith(b"{") and not text.endswith(b"}"))
 
 
 def asked_wait(answer: HttpAnswer | None, otherwise: float) -> float:
-    """The seconds that the server's Retry-After asks for."""
+    """The seconds of the server's Retry-After header, else `otherwise`."""
     text = answer.headers.get("retry-after", "") if answer is not None else ""
     return float(text) if text.isdecimal() else otherwise
 
 
 def json_object(answer: HttpAnswer) -> Manifest:
-    """The answer's JSON object."""
+    """The answer's JSON object; raises ApiRefusal for anything else."""
     try:
         content = json.loads(answer.content)
     except (ValueError, RecursionError):
@@ -215,12 +217,12 @@ def json_object(answer: HttpAnswer) -> Manifest:
 
 
 def object_in(value: object) -> Manifest:
-    """An object within an answer; an empty one where something else stands there."""
+    """The value if it is a JSON object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def refusal_of(answer: HttpAnswer) -> ApiRefusal:
-    """The refusal that a Status object, or whatever text came instead, describes."""
+    """The refusal that a Status object describes, or any text instead of one."""
     try:
         status = json_object(answer)
     except ApiRefusal:
@@ -231,5 +233,43 @@ def refusal_of(answer: HttpAnswer) -> ApiRefusal:
 
 
 def shown_text(content: bytes) -> str:
-    """The start of an answer, in one line."""
+    """The first MAX_SHOWN_TEXT bytes of an answer in one line."""
     return " ".join(content[:MAX_SHOWN_TEXT].decode("utf-8", "replace").split())
+
+
+Progress = Callable[[str, int, int], None]
+"""Called after each page: kind, objects read so far, objects expected in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureOptions:
+    """Which cluster to read, as which user, and how long to wait."""
+
+    context: str = ""
+    """The kubeconfig context; empty means the current one."""
+    kubeconfig: str = ""
+    """The kubeconfig file; empty means $KUBECONFIG, ~/.kube/config, or the pod's service account."""
+    as_user: str = ""
+    """The user to impersonate; empty means the kubeconfig's, usually none."""
+    as_groups: tuple[str, ...] = ()
+    """The groups to impersonate."""
+    scheduler: str = ""
+    """`namespace/name` of the scheduler to replay; empty means the first one found."""
+    scheduler_configmap: str = ""
+    """`namespace/name` of the scheduler's ConfigMap; empty means the one that its workload mounts."""
+    release: str = ""
+    """The scheduler's release; empty means the tag of its image."""
+    usage_url: str = ""
+    """The Prometheus that measures node usage; empty means the one in the scheduler's configuration."""
+    redact: bool = False
+    """Keep only the fields that decide, under other names."""
+    page_size: int = 500
+    """Objects per request."""
+    timeout: float = 60.0
+    """Seconds of silence after which one request has failed."""
+    deadline: float = 600.0
+    """Seconds that the whole capture may take."""
+    attempts: int = 5
+    """Attempts per request while the server is busy or failing."""
+    first_wait: float = 0.5
+    """Seconds before the second attempt; doubled each time, unless Retry-After names others."""

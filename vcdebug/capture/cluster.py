@@ -1,4 +1,4 @@
-"""One cluster as a Snapshot: every row of the table of kinds, the scheduler's settings, version and clock."""
+"""Capture one cluster as a Snapshot: objects of every kind, scheduler settings, version, clock, node usage."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from urllib.error import URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
-from vcdebug.capture.api_client import Api, ApiRefusal, NoAnswer, Transport, object_in
+from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress, Transport, object_in
 from vcdebug.capture.listing import ClusterReading, read_at_one_moment
-from vcdebug.capture.options import CaptureOptions, Progress
 from vcdebug.capture.permission import PROBLEM_FILE
 from vcdebug.capture.scheduler_settings import SchedulerSettings, read_settings
 from vcdebug.plugins import USAGE
@@ -29,7 +28,7 @@ from vcdebug.snapshot.snapshot import DEFAULT_NOW, Manifest, SchedulerFlags, Sna
 IN_CLUSTER = "in-cluster"
 FULL_ACCESS = "all namespaces"
 MAX_NAMED = 50
-"""How many changed objects the file names."""
+"""Changed objects that the snapshot names at most."""
 
 
 def capture_cluster(
@@ -41,9 +40,10 @@ def capture_cluster(
     clock: Callable[[], float] = time.monotonic,
     announce: Callable[[Provenance], None] | None = None,
 ) -> Snapshot:
-    """Read a cluster, without writing anything to it; raises CaptureError when it cannot be replayed.
+    """Read a cluster, without writing anything to it.
 
-    `announce` is told which cluster it is, and as whom it is read, before it is.
+    `progress` is called after each page; `announce` gets the cluster's identity before anything is read. Raises
+    CaptureError where a required kind cannot be read, NoAnswer and TooSlow.
     """
     api = Api(transport or connect_transport(options), options, sleep, clock)
     problems: list[Problem] = []
@@ -55,7 +55,9 @@ def capture_cluster(
     settings = read_settings(api, options, reading.objects)
     problems.extend(settings.problems)
     now = _server_time(api, reading.objects, problems)
-    usage = measure_usage(settings.conf, options.usage_url, _object_names(reading.objects["Node"]), now, problems)
+    usage = measure_usage(
+        settings.conf, options.usage_url, [name_of(node) for node in reading.objects["Node"]], now, problems
+    )
     snapshot = Snapshot(
         name=api.context or IN_CLUSTER,
         objects=reading.objects,
@@ -78,14 +80,13 @@ def capture_cluster(
 
 
 def cluster_identity(api: Api) -> Provenance:
-    """Which cluster is about to be read, as whom, and whether all of it may be read."""
+    """Context, server and user of a capture, and whether pods may be listed in all namespaces."""
     everywhere = api.is_allowed("list", KIND_BY_NAME["Pod"])
     access = {True: "all namespaces", False: "not all namespaces: pods may not be listed", None: ""}[everywhere]
     return Provenance(context=api.context, server=api.server, user=api.user, access=access)
 
 
 def _build_provenance(api: Api, reading: ClusterReading, settings: SchedulerSettings) -> Provenance:
-    """Where, when and as of which state the snapshot was read."""
     return Provenance(
         context=api.context,
         server=api.server,
@@ -102,18 +103,20 @@ def _build_provenance(api: Api, reading: ClusterReading, settings: SchedulerSett
 
 
 def connect_transport(options: CaptureOptions) -> Transport:
-    """The real transport; its module imports the Kubernetes client, which only this command needs."""
+    """The transport over the official client."""
+    # Importing kubernetes is slow: only a capture should pay for it.
     from vcdebug.capture.connection import connect_client
 
     return connect_client(options)
 
 
 def _server_version(api: Api, problems: list[Problem]) -> tuple[int, int]:
-    """The server's major and minor version; a provider's suffix, as in `31+`, does not count."""
+    """The server's (major, minor) version, without a provider's suffix as in `31+`."""
     try:
         version = api.get_object("/version")
         return _leading_number(version.get("major")), _leading_number(version.get("minor"))
     except (ApiRefusal, ValueError, NoAnswer) as failure:
+        # The first request decides whether there is a server at all.
         if isinstance(failure, NoAnswer) and not api.has_answered:
             raise
         major, minor = SchedulerFlags().server_version
@@ -127,10 +130,6 @@ def _leading_number(text: object) -> int:
     if match is None:
         raise ValueError(f"{text!r} is no version number")
     return int(match[0])
-
-
-def _object_names(manifests: list[Manifest]) -> list[str]:
-    return [name_of(manifest) for manifest in manifests]
 
 
 def _server_time(api: Api, objects: dict[str, list[Manifest]], problems: list[Problem]) -> datetime:
@@ -153,7 +152,7 @@ def _describe_cluster(version: tuple[int, int], image: str) -> str:
     return f"{text}, scheduler image {image}" if image else text
 
 
-# How busy the nodes are, from the Prometheus that the plugin usage is configured with, by its own queries.
+# Node usage from the Prometheus that the plugin usage is configured with, by that plugin's queries.
 
 USAGE_PLUGIN, USAGE_SOURCE = USAGE, "prometheus"
 USAGE_PERIOD = "10m"
@@ -164,7 +163,7 @@ USAGE_QUERIES = {
     ),
     "mem": f"100*avg_over_time(((1-node_memory_MemAvailable_bytes/node_memory_MemTotal_bytes))[{USAGE_PERIOD}:30s])",
 }
-"""As the scheduler asks, for all nodes at once."""
+"""The scheduler's own queries, for all nodes at once."""
 TIMEOUT_SECONDS = 10.0
 UNMEASURED_EFFECT = "every node counts as unmeasured; name a reachable address with --usage-url, or add usage.json"
 
@@ -172,13 +171,16 @@ Ask = Callable[[str], bytes]
 
 
 class NotMeasured(Exception):
-    """No measurements: the source does not answer, or not as Prometheus does."""
+    """The source does not answer, or not with Prometheus' JSON."""
 
 
 def measure_usage(
     conf: str | None, url: str, nodes: list[str], now: datetime, problems: list[Problem], ask: Ask | None = None
 ) -> JsonDict:
-    """Node to usage, as usage.json has it; empty where the scheduler does not ask either."""
+    """Node -> usage in the form of usage.json; empty where the scheduler does not query either.
+
+    `url` overrides the configuration's address. A source that fails adds a problem.
+    """
     from vcdebug.recording.replay import parse_conf
 
     parsed = parse_conf(conf)
@@ -200,7 +202,7 @@ def measure_usage(
 
 
 def _values_by_instance(address: str, query: str, ask: Ask) -> Mapping[str, float]:
-    """What one query says of each node."""
+    """Node -> value of one query."""
     if urlsplit(address).scheme not in ("http", "https"):
         raise NotMeasured("no address")
     try:
@@ -219,7 +221,7 @@ def _iter_instance_values(result: list[Json]) -> Iterator[tuple[str, float]]:
 
 
 def _get_url(url: str) -> bytes:
-    """One GET, without credentials."""
+    """GET without credentials, as the scheduler's client sends it."""
     with urlopen(url, timeout=TIMEOUT_SECONDS) as answer:
         content: bytes = answer.read()
     return content

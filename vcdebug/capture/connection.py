@@ -1,4 +1,4 @@
-"""The connection to one API server, through the official client: the only module that imports kubernetes."""
+"""Connect to one API server through the official client; the only module that imports kubernetes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import urllib3
 import yaml
@@ -17,15 +19,7 @@ from kubernetes.client.configuration import Configuration
 from kubernetes.client.exceptions import ApiException
 
 from vcdebug import __version__
-from vcdebug.capture.api_client import ConnectionFailed, HttpAnswer
-from vcdebug.capture.kubeconfig import (
-    ContextChoice,
-    choose_context,
-    default_kubeconfig,
-    find_impersonation,
-    shown_kubeconfig,
-)
-from vcdebug.capture.options import CaptureOptions
+from vcdebug.capture.api_client import CaptureOptions, ConnectionFailed, HttpAnswer
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.manifest import JsonObject
 
@@ -36,7 +30,10 @@ BAD_CONFIG = (kube_config.ConfigException, yaml.YAMLError, OSError, ValueError, 
 
 
 class ClientTransport:
-    """Sends requests through the official client and hands back the raw answer, whatever its status."""
+    """A Transport over the official client that returns raw answers.
+
+    `choice` is the kubeconfig's context; None for a pod's own service account.
+    """
 
     def __init__(
         self,
@@ -49,6 +46,7 @@ class ClientTransport:
         self._timeout = options.timeout
         self._clock = clock
         self._end = clock() + options.deadline
+        # The client ignores `as` in a kubeconfig.
         self._headers = tuple(choice.impersonation.iter_header_pairs()) if choice is not None else ()
         client.user_agent = f"vcdebug/{__version__}"
         self.context = choice.context if choice is not None else ""
@@ -77,7 +75,7 @@ class ClientTransport:
         self._client.rest_client.close()
 
     def _all_headers(self, headers: Mapping[str, str], body: object) -> urllib3.HTTPHeaderDict:
-        """One header may come several times, as the impersonated groups do."""
+        """The headers; a name may repeat, as Impersonate-Group does."""
         combined = urllib3.HTTPHeaderDict(headers)
         if body is not None:
             combined["Content-Type"] = "application/json"
@@ -86,7 +84,8 @@ class ClientTransport:
         return combined
 
     def _read_content(self, response: urllib3.BaseHTTPResponse) -> bytes:
-        """The whole answer, unless it comes so slowly that the time is over before it is there."""
+        """The whole answer; raises ConnectionFailed when the deadline passes before its end."""
+        # The client's timeout is per read: a server that sends a byte a second would never hit it.
         parts = []
         while part := response.read1(PIECE_BYTES):
             parts.append(part)
@@ -98,13 +97,16 @@ class ClientTransport:
 
 
 def _broke_off(failure: BaseException) -> bool:
-    """Whether there was a connection, and somebody ended it."""
+    """Whether an open connection was closed by the other side."""
     inner = getattr(failure, "reason", None) or failure
     return isinstance(inner, urllib3.exceptions.ProtocolError | ConnectionResetError)
 
 
 def connect_client(options: CaptureOptions, clock: Callable[[], float] = time.monotonic) -> ClientTransport:
-    """The transport for the kubeconfig context that the options name, or for the pod's own cluster."""
+    """The transport for the context that the options name, or for the cluster of the pod that vcdebug runs in.
+
+    Raises CaptureError for a kubeconfig or credentials that cannot be used.
+    """
     settings = Configuration()
     settings.host = ""
     choice = None
@@ -120,6 +122,7 @@ def connect_client(options: CaptureOptions, clock: Callable[[], float] = time.mo
         raise CaptureError(f"the cluster of context {context!r} has no server address", where=shown_kubeconfig(options))
     if not settings.verify_ssl:
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+    # Api repeats requests itself, with a deadline over all of them.
     settings.retries = urllib3.Retry(total=0, redirect=0, raise_on_redirect=False, raise_on_status=False)
     return ClientTransport(ApiClient(configuration=settings), options, choice, clock)
 
@@ -131,7 +134,7 @@ def _use_service_account(options: CaptureOptions) -> bool:
 
 
 def _load_kubeconfig(options: CaptureOptions, settings: Configuration) -> ContextChoice:
-    """Fill the client's settings; the kubeconfig file itself is never written, not even with a refreshed token."""
+    """Fill the client's settings; never writes the kubeconfig, not even a refreshed token."""
     choice = choose_context(options)
     with _as_capture_error(f"context {choice.context!r} cannot be used", where=shown_kubeconfig(options)):
         kube_config.load_kube_config(choice.files, choice.context, settings, persist_config=False)  # type: ignore[no-untyped-call]
@@ -140,7 +143,7 @@ def _load_kubeconfig(options: CaptureOptions, settings: Configuration) -> Contex
 
 @contextmanager
 def _as_capture_error(what: str, where: str = "") -> Iterator[None]:
-    """Turn what the client raises, and what it only logs, while it reads credentials into one CaptureError."""
+    """Turn errors that the client raises, or only logs, while it reads credentials into one CaptureError."""
     log = _LastMessage()
     root = logging.getLogger()
     root.addHandler(log)
@@ -155,7 +158,7 @@ def _as_capture_error(what: str, where: str = "") -> Iterator[None]:
 
 
 class _LastMessage(logging.Handler):
-    """Remembers the last error logged: the client logs a failing credentials plugin and goes on without it."""
+    """Keeps the last error logged: the client only logs a failing credentials plugin, and goes on without it."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -166,9 +169,139 @@ class _LastMessage(logging.Handler):
 
 
 def reason_text(failure: BaseException) -> str:
-    """One line that says why, without the names and addresses of the HTTP library's objects."""
+    """The cause in one line, without the names and addresses of the HTTP library's objects."""
     inner = getattr(failure, "reason", None)
     if isinstance(inner, BaseException):
         return reason_text(inner)
     text = " ".join(str(failure or inner).split())
     return OBJECT_NAME.sub("", text) or type(failure).__name__
+
+
+# Context, user and impersonation of a kubeconfig by kubectl's rules: of several files the first with an entry counts.
+
+KubeconfigEntry = JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Impersonation:
+    """The user to impersonate; all empty without impersonation."""
+
+    user: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def iter_header_pairs(self) -> Iterator[tuple[str, str]]:
+        """The Impersonate-* headers."""
+        if self.user:
+            yield "Impersonate-User", self.user
+        if self.uid:
+            yield "Impersonate-Uid", self.uid
+        yield from (("Impersonate-Group", group) for group in self.groups)
+        yield from ((f"Impersonate-Extra-{key}", text) for key, texts in self.extra.items() for text in texts)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextChoice:
+    """One context of a kubeconfig."""
+
+    files: str
+    """The existing files, joined as in KUBECONFIG."""
+    context: str
+    user: str
+    impersonation: Impersonation
+
+    @property
+    def user_words(self) -> str:
+        """The user, with any impersonation, in words."""
+        if not self.impersonation.user:
+            return self.user
+        groups = f" in {', '.join(self.impersonation.groups)}" if self.impersonation.groups else ""
+        return f"{self.impersonation.user}{groups}, impersonated by {self.user}"
+
+
+def choose_context(options: CaptureOptions) -> ContextChoice:
+    """The context that the options name, else the current one of the first file with one; raises CaptureError."""
+    files = _kubeconfig_files(options)
+    documents = [_read_document(file) for file in files]
+    contexts = _by_name(documents, "contexts")
+    current = [str(document["current-context"]) for document in documents if document.get("current-context")]
+    chosen = options.context or next(iter(current), "")
+    where = shown_kubeconfig(options)
+    if not chosen:
+        hint = f"name one with --context: {', '.join(contexts)}" if contexts else ""
+        raise CaptureError("the kubeconfig cannot be used: it names no current context", hint=hint, where=where)
+    if chosen not in contexts:
+        names = ", ".join(contexts)
+        raise CaptureError(f"the kubeconfig has no context {chosen!r}", hint=f"it has: {names}", where=where)
+    user = str(_inner_entry(contexts[chosen], "context").get("user") or "")
+    entry = _inner_entry(_by_name(documents, "users").get(user, {}), "user")
+    return ContextChoice(os.pathsep.join(files), chosen, user, find_impersonation(entry, options))
+
+
+def find_impersonation(user: KubeconfigEntry, options: CaptureOptions) -> Impersonation:
+    """The impersonation of the options, else of the kubeconfig's user; raises CaptureError for one without a user."""
+    extra = user.get("as-user-extra")
+    found = Impersonation(
+        user=options.as_user or str(user.get("as") or ""),
+        uid="" if options.as_user else str(user.get("as-uid") or ""),
+        groups=options.as_groups or _text_list(user.get("as-groups")),
+        extra={str(key): _text_list(texts) for key, texts in extra.items()} if isinstance(extra, dict) else {},
+    )
+    if not found.user and (found.uid or found.groups or found.extra):
+        raise CaptureError("groups are to be impersonated without a user", hint="name the user with --as")
+    return found
+
+
+def shown_kubeconfig(options: CaptureOptions) -> str:
+    """The kubeconfig as the user named it."""
+    return options.kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
+
+
+def default_kubeconfig() -> Path:
+    """kubectl's default file."""
+    return Path("~/.kube/config").expanduser()
+
+
+def _kubeconfig_files(options: CaptureOptions) -> list[str]:
+    """The existing files; KUBECONFIG may list missing ones."""
+    if options.kubeconfig:
+        file = Path(options.kubeconfig).expanduser()
+        if not file.is_file():
+            raise CaptureError("no such kubeconfig file", where=options.kubeconfig)
+        return [str(file)]
+    listed = [Path(part).expanduser() for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+    files = [str(file) for file in listed or [default_kubeconfig()] if file.is_file()]
+    if not files:
+        raise CaptureError("the kubeconfig cannot be used: no such file", where=shown_kubeconfig(options))
+    return list(dict.fromkeys(files))
+
+
+def _read_document(file: str) -> KubeconfigEntry:
+    try:
+        document = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as failure:
+        raise CaptureError(f"the kubeconfig cannot be used: {' '.join(str(failure).split())}", where=file) from failure
+    if not isinstance(document, dict):
+        raise CaptureError("the kubeconfig cannot be used: it is no mapping", where=file)
+    return document
+
+
+def _by_name(documents: list[KubeconfigEntry], section: str) -> dict[str, KubeconfigEntry]:
+    """Name -> entry of one section; of two with the same name the first counts."""
+    found: dict[str, KubeconfigEntry] = {}
+    for document in documents:
+        entries = document.get(section)
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict):
+                found.setdefault(str(entry.get("name")), entry)
+    return found
+
+
+def _inner_entry(entry: KubeconfigEntry, key: str) -> KubeconfigEntry:
+    value = entry.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _text_list(value: object) -> tuple[str, ...]:
+    return tuple(str(item) for item in value) if isinstance(value, list) else ()

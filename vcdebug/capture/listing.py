@@ -1,4 +1,4 @@
-"""All objects of one kind: pages, continue tokens, and lists that expire between two pages."""
+"""List all objects of every kind: pages, expiring lists, and one moment for all kinds."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from vcdebug.capture.api_client import Api, ApiRefusal, NoAnswer, object_in
-from vcdebug.capture.options import CaptureOptions, Progress
-from vcdebug.capture.permission import NOT_FOUND, PROBLEM_FILE, optional_failed, optional_skipped, required_failed
-from vcdebug.capture.permission import served_groups as groups_of
+from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress, object_in
+from vcdebug.capture.permission import (
+    NOT_FOUND,
+    PROBLEM_FILE,
+    optional_failed,
+    optional_skipped,
+    required_failed,
+    served_groups,
+)
 from vcdebug.snapshot.kinds import KINDS, ResourceKind
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
@@ -17,15 +22,14 @@ from vcdebug.snapshot.snapshot import Manifest
 
 EXPIRED_STATUS = 410
 NOT_EXACT_STATUSES = frozenset({400, EXPIRED_STATUS, 422, 504})
-"""How a server declines to show an earlier state: it does not know how, has forgotten it, or never had it."""
+"""Answers of a server that cannot show an exact state: not supported, compacted, or unknown."""
 
 
 class Listing:
-    """One list being read, where the server allows it as of a state that another list has shown.
+    """Reads one list page by page, at `resource_version` if the server supports that.
 
-    A list that expires between two pages is started anew once, as of the present state, so that all pages are of one
-    state. When it expires again, it is continued with the token that the server offers: the later pages are then of a
-    later state.
+    A list that expires between two pages is restarted once, so that all pages show one state. If it expires again, it
+    continues with the token that the server offers: later pages then show a later state.
     """
 
     def __init__(
@@ -34,7 +38,7 @@ class Listing:
         self.kind = kind
         self.items: list[Manifest] = []
         self.resource_version = ""
-        """The state that the first page shows."""
+        """The state that the first page shows; empty before it is read."""
         self.inconsistent = False
         """Whether later pages show a later state than earlier ones."""
         self._api = api
@@ -45,14 +49,14 @@ class Listing:
         self._used_tokens: dict[str, None] = {}
 
     def read_all(self) -> list[Manifest]:
-        """Every object of the kind, in the server's order."""
+        """Every object of the kind, in the server's order; raises ApiRefusal."""
         token = self._first_page()
         while token:
             token = self._next_page(token)
         return self.items
 
     def _first_page(self) -> str:
-        """The first page, as of the state that is asked for, or else of the present one."""
+        """Read the first page, at the requested state if possible; gives the token of the next."""
         if not self._asked:
             return self._next_page("")
         exact = [("resourceVersion", self._asked), ("resourceVersionMatch", "Exact")]
@@ -64,7 +68,8 @@ class Listing:
             return self._next_page("")
 
     def _next_page(self, token: str) -> str:
-        """Read the page at a token; the answer is the token of the page after it."""
+        """Read the page at a token; gives the token of the next."""
+        # A broken proxy that answers every request with the same page would otherwise never end.
         if token in self._used_tokens:
             raise ApiRefusal(200, "the same continue token twice")
         self._used_tokens[token] = None
@@ -105,8 +110,9 @@ class Listing:
 
 
 def items_of(page: Manifest, kind: ResourceKind) -> list[Manifest]:
-    """The objects of one page; an empty Go slice arrives as null."""
+    """The objects of one page; raises ApiRefusal for a page that is no list."""
     items = page.get("items", ...)
+    # Go writes a nil slice as null.
     if items is None:
         return []
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
@@ -115,7 +121,7 @@ def items_of(page: Manifest, kind: ResourceKind) -> list[Manifest]:
 
 
 def complete_object(item: Manifest, kind: str, api_version: str) -> Manifest:
-    """The object as a manifest of its own: with kind and apiVersion, which list items lack, without managedFields."""
+    """The list item as a complete manifest: with kind and apiVersion, without managedFields."""
     manifest: Manifest = {"apiVersion": api_version, "kind": kind} | item
     metadata = item.get("metadata")
     if isinstance(metadata, dict) and "managedFields" in metadata:
@@ -123,18 +129,18 @@ def complete_object(item: Manifest, kind: str, api_version: str) -> Manifest:
     return manifest
 
 
-# Every kind as of one moment: the state of the first list, or else the same list twice, or else what changed.
+# All kinds at one moment: at the state of the first list, else read until two readings agree.
 
 MAX_READINGS = 4
-"""How often everything is read until two readings agree."""
+"""Readings of everything at most until two agree."""
 MAX_BROKEN_KINDS = 3
-"""How many kinds in a row may fail without an answer before the server counts as gone."""
+"""Kinds in a row without an answer after which the server counts as gone."""
 TORN_EFFECT = "what one kind says may not fit what another says, and answers may be wrong; capture again"
 
 
 @dataclass(slots=True)
 class ClusterReading:
-    """All kinds, read once, one after the other."""
+    """One reading of all kinds, one after the other."""
 
     objects: dict[str, list[Manifest]] = field(default_factory=dict)
     resource_versions: dict[str, str] = field(default_factory=dict)
@@ -143,14 +149,14 @@ class ClusterReading:
     one_moment: bool = True
     """Whether every list shows the state of the first."""
     changed: tuple[str, ...] = ()
-    """What is different from the reading before."""
+    """Objects that differ from the previous reading."""
 
 
 def read_at_one_moment(api: Api, options: CaptureOptions, progress: Progress | None) -> ClusterReading:
-    """Every kind's objects.
+    """The objects of all kinds.
 
-    A server that shows each kind as of the first list's state is read once. Otherwise everything is read again until
-    two readings in a row are equal: then nothing has changed between the end of one and the beginning of the other.
+    A server that can show each kind at the first list's state is read once. Otherwise everything is read again until
+    two readings in a row are equal: then nothing changed between the end of the first and the begin of the second.
     """
     before = _read_once(api, options, progress)
     for _ in range(MAX_READINGS - 1):
@@ -172,7 +178,7 @@ def _torn_problem(changed: tuple[str, ...]) -> Problem:
 
 
 def _read_once(api: Api, options: CaptureOptions, progress: Progress | None) -> ClusterReading:
-    """Every kind once; required kinds first, so that a missing permission shows at once."""
+    """Read every kind once; required kinds first, so that a missing permission shows at once."""
     reading = ClusterReading()
     groups: dict[str, list[str]] | None = None
     state, broken = "", 0
@@ -184,9 +190,10 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None) -> 
         except ApiRefusal as refusal:
             if kind.required:
                 raise required_failed(api, kind, refusal) from refusal
+            # Most clusters lack a gated kind, and miss nothing.
             if kind.gated and refusal.status == NOT_FOUND:
                 continue
-            groups = groups_of(api) if groups is None and refusal.status == NOT_FOUND else groups
+            groups = served_groups(api) if groups is None and refusal.status == NOT_FOUND else groups
             _skip_kind(reading, kind, optional_skipped(kind, refusal, groups or {}))
         except NoAnswer as failure:
             broken += 1
@@ -198,7 +205,7 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None) -> 
 
 
 def _keep_listing(reading: ClusterReading, listing: Listing, state: str) -> None:
-    """One kind that could be read; a first list without a state to go by leaves nothing to hold on to."""
+    """Read one kind into the reading; `state` is the first list's state, or empty where it had none."""
     reading.objects[listing.kind.name] = listing.read_all()
     reading.resource_versions[listing.kind.name] = listing.resource_version
     same = bool(listing.resource_version) and listing.resource_version == (state or listing.resource_version)
@@ -211,7 +218,7 @@ def _skip_kind(reading: ClusterReading, kind: ResourceKind, problem: Problem) ->
 
 
 def _find_differences(before: ClusterReading, after: ClusterReading) -> Iterator[str]:
-    """Objects that came, went or changed from one reading to the next; a kind that came or went is one difference."""
+    """Objects that came, went or changed between two readings; a kind that came or went counts once."""
     for kind in dict.fromkeys([*before.objects, *after.objects]):
         if (kind in before.objects) != (kind in after.objects):
             yield kind
@@ -223,7 +230,7 @@ def _find_differences(before: ClusterReading, after: ClusterReading) -> Iterator
 
 
 def _object_versions(manifests: list[Manifest]) -> dict[str, str]:
-    """For each object what changes whenever it changes: uid and resourceVersion, or else everything it says."""
+    """Object -> uid and resourceVersion, else its whole JSON."""
     return {_object_name(manifest): _object_version(manifest) for manifest in manifests}
 
 

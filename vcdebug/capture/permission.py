@@ -1,18 +1,18 @@
-"""Words for what the user may not do and the cluster does not have, and the ClusterRole that a capture needs."""
+"""Errors and problems for missing permissions and kinds, and the ClusterRole that a capture needs."""
 
 from __future__ import annotations
 
 from vcdebug.capture.api_client import Api, ApiRefusal
 from vcdebug.errors import CaptureError, VcdebugError
 from vcdebug.grouping import group_by_key
-from vcdebug.snapshot.device_config import DEVICE_CONFIG_NAME as DEVICES
+from vcdebug.snapshot.device_config import DEVICE_CONFIG_NAME
 from vcdebug.snapshot.kinds import KINDS, ResourceKind
 from vcdebug.snapshot.problems import Problem
 
 FORBIDDEN = 403
 NOT_FOUND = 404
 PROBLEM_FILE = "capture"
-"""What the problems of a capture name as their file."""
+"""The `file` of a capture's problems."""
 AWAITED_EFFECT = (
     "Volcano's scheduler waits for it and begins no cycle, unless a feature gate turns it off: "
     "the replay shows a cycle that this cluster may never run; apply Volcano's CRDs"
@@ -21,13 +21,13 @@ UNUSED_EFFECT = "the scheduler of this cluster works without it, and so does the
 
 
 def can_i(kind: ResourceKind, context_flag: str = "") -> str:
-    """The kubectl line that shows whether a kind may be listed."""
+    """The kubectl command that tells whether a kind may be listed."""
     everywhere = " --all-namespaces" if kind.namespaced else ""
     return f"kubectl {context_flag}auth can-i {kind.needed_permission}{everywhere}"
 
 
 def required_failed(api: Api, kind: ResourceKind, refusal: ApiRefusal) -> CaptureError:
-    """Why a capture cannot be made without this kind."""
+    """The error for a required kind that could not be listed."""
     if refusal.status == FORBIDDEN:
         return _forbidden_error(api, kind, refusal)
     if refusal.status == NOT_FOUND:
@@ -37,7 +37,7 @@ def required_failed(api: Api, kind: ResourceKind, refusal: ApiRefusal) -> Captur
 
 
 def _forbidden_error(api: Api, kind: ResourceKind, refusal: ApiRefusal) -> CaptureError:
-    """Names the permission in the way, and, as far as the server tells, every other one that is missing."""
+    """The error names the refused permission, and all other missing ones as far as the server tells."""
     others = _also_missing(api, kind)
     message = (
         f'missing permission: verb "list", resource "{kind.plural}", API group "{kind.group}"'
@@ -53,6 +53,7 @@ def _also_missing(api: Api, known: ResourceKind) -> list[ResourceKind]:
         if kind is known:
             continue
         allowed = api.is_allowed(kind.needed_permission.partition(" ")[0], kind)
+        # A server that does not answer one review answers none.
         if allowed is None:
             break
         if not allowed:
@@ -61,7 +62,7 @@ def _also_missing(api: Api, known: ResourceKind) -> list[ResourceKind]:
 
 
 def optional_skipped(kind: ResourceKind, refusal: ApiRefusal, groups: dict[str, list[str]]) -> Problem:
-    """What it means that an optional kind could not be read; as it travels with the snapshot, it names no cluster."""
+    """The problem for an optional kind that could not be listed; it stays in the snapshot, so it names no cluster."""
     if refusal.status == NOT_FOUND:
         return _absent_problem(kind, groups)
     effect = f"the replay may be wrong about {kind.falsifies}"
@@ -72,7 +73,7 @@ def optional_skipped(kind: ResourceKind, refusal: ApiRefusal, groups: dict[str, 
 
 
 def optional_failed(kind: ResourceKind, failure: VcdebugError) -> Problem:
-    """What it means that the connection broke whenever an optional kind was read."""
+    """The problem for an optional kind whose requests all broke off."""
     return Problem(
         PROBLEM_FILE, kind.kubectl_resource, "", failure.message, f"the replay may be wrong about {kind.falsifies}"
     )
@@ -93,7 +94,7 @@ def _absent_problem(kind: ResourceKind, groups: dict[str, list[str]]) -> Problem
 
 
 def served_groups(api: Api) -> dict[str, list[str]]:
-    """Every API group with its versions, as far as the server tells."""
+    """API group -> versions; empty if the server does not tell."""
     try:
         groups = api.get_object("/apis").get("groups")
     except ApiRefusal:
@@ -120,6 +121,7 @@ metadata:
   name: {ROLE_NAME}
 rules:
 """
+# ConfigMaps may hold secrets of other teams: the role names the two that decide instead of listing all.
 CONFIG_MAPS_RULE = """- apiGroups: [""]
   resources: ["configmaps"]
   resourceNames: ["{name}", "{devices}"]
@@ -134,11 +136,17 @@ EVENTS_RULE = """- apiGroups: [""]
 
 
 def cluster_role(config_map: str, *, events: bool = False) -> str:
-    """The role as YAML; of ConfigMaps it may get the scheduler's and that of virtual GPUs by name, and list none."""
+    """The ClusterRole as YAML: list every kind, but only get `config_map` and the vGPU ConfigMap by name.
+
+    `events` adds permission to list events, which `verify` reads.
+    """
     groups = group_by_key((kind.group, kind.plural) for kind in KINDS if kind.name != "ConfigMap")
     rules = "".join(_role_rule(group, plurals) for group, plurals in groups.items())
     return (
-        ROLE_HEAD + rules + CONFIG_MAPS_RULE.format(name=config_map, devices=DEVICES) + (EVENTS_RULE if events else "")
+        ROLE_HEAD
+        + rules
+        + CONFIG_MAPS_RULE.format(name=config_map, devices=DEVICE_CONFIG_NAME)
+        + (EVENTS_RULE if events else "")
     )
 
 

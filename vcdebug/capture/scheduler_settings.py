@@ -1,4 +1,4 @@
-"""The scheduler's own settings: its flags, and the ConfigMap that holds volcano-scheduler.conf."""
+"""Read the scheduler's settings: flags, release, volcano-scheduler.conf, device configuration."""
 
 from __future__ import annotations
 
@@ -8,28 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from vcdebug.capture.api_client import Api, ApiRefusal, object_in
-from vcdebug.capture.options import CaptureOptions
+from vcdebug.capture import scheduler_workloads
+from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, object_in
 from vcdebug.capture.permission import FORBIDDEN, NOT_FOUND, PROBLEM_FILE
-from vcdebug.capture.scheduler_workloads import (
-    VOLCANO_NAMESPACE,
-    ObjectsByKind,
-    choose_scheduler,
-    find_schedulers,
-    started_at,
-)
 from vcdebug.errors import CaptureError
 from vcdebug.plugins import DEVICESHARE
 from vcdebug.releases.release_names import release_of_image
-from vcdebug.snapshot.command_line import (
-    conf_path,
-    container_environment,
-    flag_values,
-    parse_command_line,
-    scheduler_container,
-)
-from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as KEY
+from vcdebug.snapshot import command_line
 from vcdebug.snapshot.device_config import (
+    DEVICE_CONFIG_FILE,
     DEVICE_CONFIG_NAME,
     DEVICE_CONFIG_NAMESPACE,
     NAME_ARGUMENT,
@@ -58,7 +45,7 @@ NO_RELEASE = "the newest rules are replayed; name the release with --release"
 
 
 class ConfSource(NamedTuple):
-    """The ConfigMap, and the key in it, that hold the configuration."""
+    """The ConfigMap and its key with the configuration."""
 
     namespace: str
     name: str
@@ -67,33 +54,36 @@ class ConfSource(NamedTuple):
 
 @dataclass(slots=True)
 class SchedulerSettings:
-    """What the cluster's scheduler runs with."""
+    """The settings that the cluster's scheduler runs with."""
 
     conf: str | None = None
     flags: SchedulerFlags = field(default_factory=SchedulerFlags)
     device_config: str | None = None
     image: str = ""
     started: datetime | None = None
-    """Since when it runs."""
+    """When its container last started."""
     schedulers: tuple[str, ...] = ()
-    """This one first, then every other that was found."""
+    """Keys of all schedulers found, this one first."""
     missing: list[str] = field(default_factory=list)
-    """What decides and could not be read."""
+    """Names of deciding parts that could not be read."""
     problems: list[Problem] = field(default_factory=list)
 
 
-def read_settings(api: Api, options: CaptureOptions, objects: ObjectsByKind) -> SchedulerSettings:
-    """Flags and configuration, with a problem for what could not be found."""
+def read_settings(api: Api, options: CaptureOptions, objects: scheduler_workloads.ObjectsByKind) -> SchedulerSettings:
+    """The settings, with a problem for each part that could not be found; `objects` are the captured ones.
+
+    Raises CaptureError where the scheduler or ConfigMap that the options name does not exist.
+    """
     settings = SchedulerSettings()
-    found = find_schedulers(api, objects, settings.problems)
-    scheduler = choose_scheduler(found, options.scheduler, api.server, settings.problems)
+    found = scheduler_workloads.find_schedulers(api, objects, settings.problems)
+    scheduler = scheduler_workloads.choose_scheduler(found, options.scheduler, api.server, settings.problems)
     workload = scheduler.workload if scheduler is not None else None
-    container = scheduler_container(workload) if workload is not None else {}
+    container = command_line.scheduler_container(workload) if workload is not None else {}
     if scheduler is not None:
         settings.flags = _scheduler_flags(container, scheduler.problem_place, settings.problems)
         settings.image = str(container.get("image") or "")
-        settings.started = started_at(scheduler, objects)
-        settings.schedulers = tuple(one.key for one in [scheduler, *(one for one in found if one is not scheduler)])
+        settings.started = scheduler_workloads.started_at(scheduler, objects)
+        settings.schedulers = (scheduler.key, *(other.key for other in found if other is not scheduler))
     else:
         settings.missing.append(FLAGS_MISSING)
     _find_release(settings, options)
@@ -106,7 +96,7 @@ def read_settings(api: Api, options: CaptureOptions, objects: ObjectsByKind) -> 
 
 
 def _find_release(settings: SchedulerSettings, options: CaptureOptions) -> None:
-    """What somebody says, else what the image's tag says; a digest or `latest` says nothing."""
+    """The release of the options, else of the image's tag; none for a digest or `latest`."""
     stated = options.release or release_of_image(settings.image)
     report = ProblemReport()
     field = RELEASE_FIELDS[0] if options.release else RELEASE_FIELDS[2]
@@ -118,20 +108,20 @@ def _find_release(settings: SchedulerSettings, options: CaptureOptions) -> None:
 
 
 def _scheduler_flags(container: Manifest, where: str, problems: list[Problem]) -> SchedulerFlags:
-    """Upstream's defaults, changed by the container's command line and environment."""
+    """Upstream's default flags, changed by the container's command line and environment."""
     report = ProblemReport()
-    flags = with_flags(SchedulerFlags(), flag_values(container), where, report, "scheduler flag ")
+    flags = with_flags(SchedulerFlags(), command_line.flag_values(container), where, report, "scheduler flag ")
     problems.extend(report.all_problems())
     problems.extend(_iter_unread_flags(container, where))
-    if container_environment(container).get(SHARED_VARIABLE) == "true":
+    if command_line.container_environment(container).get(SHARED_VARIABLE) == "true":
         effect = "the real scheduler sees only its part of the pods and nodes, the replay sees all"
         problems.append(Problem(where, SHARED_VARIABLE, "", "the cluster is shared among several schedulers", effect))
     return flags
 
 
 def _iter_unread_flags(container: Manifest, where: str) -> Iterator[Problem]:
-    """Flags with an effect on decisions that no replay can have."""
-    given = parse_command_line(container)
+    """A problem for each flag whose effect on decisions cannot be replayed."""
+    given = command_line.parse_command_line(container)
     for flag, effect in UNREAD_FLAGS.items():
         if given.get(flag, ["false"])[-1] != "false":
             yield Problem(where, f"--{flag}", "", f"is {given[flag][-1]}", effect)
@@ -157,9 +147,11 @@ def _named_source(options: CaptureOptions, api: Api) -> ConfSource | None:
 
 
 def _mounted_source(deployment: Manifest | None, container: Manifest) -> ConfSource:
-    """Where the file of --scheduler-conf comes from; the usual ConfigMap when the Deployment does not tell."""
-    namespace = str(object_in(object_in(deployment).get("metadata")).get("namespace") or VOLCANO_NAMESPACE)
-    path = conf_path(container)
+    """The ConfigMap behind the file of --scheduler-conf; the default one if no volume is mounted there."""
+    namespace = str(
+        object_in(object_in(deployment).get("metadata")).get("namespace") or scheduler_workloads.VOLCANO_NAMESPACE
+    )
+    path = command_line.conf_path(container)
     mount = _mount_of(path, container)
     file = mount.get("subPath") or posixpath.relpath(path, str(mount["mountPath"])) if mount else ""
     volumes = _object_list(_pod_spec(deployment).get("volumes"))
@@ -173,7 +165,7 @@ def _mounted_source(deployment: Manifest | None, container: Manifest) -> ConfSou
 
 
 def _mount_of(path: str, container: Manifest) -> Manifest:
-    """The innermost volume mount that a path lies in."""
+    """The innermost volume mount that contains a path."""
     mounts = [mount for mount in _object_list(container.get("volumeMounts")) if _lies_in(path, mount.get("mountPath"))]
     return max(mounts, key=lambda mount: len(str(mount["mountPath"])), default={})
 
@@ -189,7 +181,7 @@ def _config_maps(volume: Manifest) -> list[Manifest]:
 
 
 def _key_of_file(source: Manifest, file: str) -> str:
-    """The ConfigMap's key behind a file of its volume; empty when the volume leaves the file out."""
+    """The ConfigMap's key behind a file of its volume; empty if `items` leaves the file out."""
     items = _object_list(source.get("items"))
     if not items:
         return file
@@ -197,7 +189,7 @@ def _key_of_file(source: Manifest, file: str) -> str:
 
 
 def _read_conf(api: Api, source: ConfSource, named: bool, problems: list[Problem]) -> str | None:
-    """The configuration's text; a ConfigMap that the user names must be there, another may be missing."""
+    """The configuration; raises CaptureError for a ConfigMap that the user `named`, else adds a problem."""
     where = f"ConfigMap {source.namespace}/{source.name}"
     try:
         data = api.get_object(f"/api/v1/namespaces/{source.namespace}/configmaps/{source.name}").get("data")
@@ -222,14 +214,14 @@ def _refusal_words(source: ConfSource, refusal: ApiRefusal) -> str:
 
 
 def _conf_text(data: Manifest, key: str) -> str | None:
-    """The text under the key; else under the only key that looks like a configuration."""
+    """The text under the key, else under the only key that ends in `.conf`."""
     if isinstance(data.get(key), str):
         return str(data[key])
     likely = [text for name, text in data.items() if name.endswith(".conf") and isinstance(text, str)]
     return likely[0] if len(likely) == 1 else None
 
 
-# The configuration of virtual GPUs and Ascend NPUs, where the scheduler's own asks for them.
+# The configuration of virtual GPUs and Ascend NPUs, read only if the scheduler's configuration enables them.
 
 DEVICE_PLUGIN = DEVICESHARE
 DEVICE_SWITCHES = ("deviceshare.VGPUEnable", "deviceshare.AscendHAMiVNPUEnable")
@@ -238,7 +230,10 @@ BUILT_IN_NAMES = "the built-in names of virtual GPUs and Ascend NPUs are used, w
 
 
 def read_device_config(api: Api, conf: str | None, problems: list[Problem], missing: list[str]) -> str | None:
-    """Its text; None where nothing asks for it, where there is none, or where it may not be read."""
+    """The device configuration; None if it is not enabled, does not exist or may not be read.
+
+    A refused read adds a problem, and DEVICES_MISSING to `missing`.
+    """
     arguments = _plugin_arguments(conf)
     if arguments is None or not any(arguments.get_bool(switch, default=False) for switch in DEVICE_SWITCHES):
         return None
@@ -254,12 +249,12 @@ def read_device_config(api: Api, conf: str | None, problems: list[Problem], miss
             problems.append(Problem(PROBLEM_FILE, f"ConfigMap {namespace}/{name}", "", what, BUILT_IN_NAMES))
             missing.append(DEVICES_MISSING)
         return None
-    text = data.get(KEY) if isinstance(data, dict) else None
+    text = data.get(DEVICE_CONFIG_FILE) if isinstance(data, dict) else None
     return text if isinstance(text, str) else None
 
 
 def _plugin_arguments(conf: str | None) -> Arguments | None:
-    """Those of the plugin, if it is configured."""
+    """The arguments of deviceshare; None if it is not configured."""
     from vcdebug.framework.arguments import Arguments
     from vcdebug.recording.replay import parse_conf
 

@@ -1,4 +1,4 @@
-"""Every scheduler of Volcano in a cluster: Deployments, StatefulSets, and pods that nobody's template explains."""
+"""Find Volcano's schedulers in a cluster: Deployments, StatefulSets, and running pods of other owners."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ ObjectsByKind = dict[str, list[Manifest]]
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """One scheduler: what its pods are made from."""
+    """One scheduler and the workload that its pods come from."""
 
     kind: str
     namespace: str
     name: str
     workload: Manifest
-    """As a Deployment has it: the pod's spec is at spec.template.spec."""
+    """A manifest with the pod's spec at spec.template.spec, as in a Deployment."""
 
     @property
     def key(self) -> str:
@@ -41,12 +41,12 @@ class Scheduler:
 
     @property
     def problem_place(self) -> str:
-        """As problems name it."""
+        """Its name in problems."""
         return f"{self.kind} {self.key}"
 
 
 def find_schedulers(api: Api, objects: ObjectsByKind, problems: list[Problem]) -> list[Scheduler]:
-    """All that there are, each once; those in Volcano's own namespace first."""
+    """All schedulers, each once, those in Volcano's namespace first; a problem if there is none."""
     found = [_workload_scheduler("Deployment", manifest) for manifest in _find_deployments(api, problems)]
     found += [
         _workload_scheduler("StatefulSet", manifest)
@@ -67,7 +67,10 @@ def find_schedulers(api: Api, objects: ObjectsByKind, problems: list[Problem]) -
 
 
 def choose_scheduler(schedulers: list[Scheduler], wanted: str, where: str, problems: list[Problem]) -> Scheduler | None:
-    """The scheduler that the user names, or else the first, with a word about the others."""
+    """The scheduler named `wanted`, else the first one, with a problem that names the others.
+
+    Raises CaptureError if there is none of that name.
+    """
     if wanted:
         match = next((scheduler for scheduler in schedulers if scheduler.key == wanted), None)
         if match is None:
@@ -82,13 +85,13 @@ def choose_scheduler(schedulers: list[Scheduler], wanted: str, where: str, probl
 
 
 def started_at(scheduler: Scheduler | None, objects: ObjectsByKind) -> datetime | None:
-    """Since when the scheduler runs: from then on it has had cycles before this one."""
+    """The start of the scheduler's oldest running pod; None without one."""
     starts = [start for pod in _iter_running_pods(scheduler, objects) if (start := _running_since(pod)) is not None]
     return min(starts, default=None)
 
 
 def _find_deployments(api: Api, problems: list[Problem]) -> list[Manifest]:
-    """The Deployments with Volcano's label: anywhere, or in the usual namespace where that is all one may read."""
+    """Deployments with Volcano's label: of all namespaces, else of volcano-system if only that may be read."""
     kind = KIND_BY_NAME["Deployment"]
     try:
         return items_of(api.get_object(kind.api_path, APP_SELECTOR), kind)
@@ -114,7 +117,7 @@ def _is_ours(manifest: Manifest) -> bool:
 
 
 def _iter_running_schedulers(objects: ObjectsByKind) -> Iterator[Scheduler]:
-    """Schedulers as their pods show them, under the name of what owns the pod."""
+    """A scheduler per running pod with a scheduler's container, under the name of the pod's owner."""
     for pod in objects.get("Pod", ()):
         workload = {"metadata": pod.get("metadata"), "spec": {"template": {"spec": pod.get("spec")}}}
         if _is_up(pod) and scheduler_container(workload):
@@ -124,7 +127,7 @@ def _iter_running_schedulers(objects: ObjectsByKind) -> Iterator[Scheduler]:
 
 
 def _final_owner(pod: Manifest, objects: ObjectsByKind) -> tuple[str, str]:
-    """What the pod belongs to in the end: a ReplicaSet's Deployment, a StatefulSet, or only itself."""
+    """(kind, name) of the pod's last owner: a ReplicaSet's Deployment, a StatefulSet, or the pod itself."""
     metadata = object_in(pod.get("metadata"))
     owner = _first_owner(pod)
     if owner.get("kind") == "ReplicaSet":
@@ -146,6 +149,7 @@ def _iter_running_pods(scheduler: Scheduler | None, objects: ObjectsByKind) -> I
         metadata = object_in(pod.get("metadata"))
         if scheduler is None or not _is_up(pod) or metadata.get("namespace") != scheduler.namespace:
             continue
+        # A static pod, or one started by hand, has the label and no owner.
         labelled = object_in(metadata.get("labels")).get("app") == APP_LABEL and not metadata.get("ownerReferences")
         if labelled or _final_owner(pod, objects) == (scheduler.kind, scheduler.name):
             yield pod
@@ -156,7 +160,7 @@ def _is_up(pod: Manifest) -> bool:
 
 
 def _running_since(pod: Manifest) -> datetime | None:
-    """When the scheduler's container was last started; a pod outlives the processes in it."""
+    """When the scheduler's container last started: a pod outlives the processes in it."""
     container = scheduler_container({"spec": {"template": {"spec": pod.get("spec")}}})
     status = object_in(pod.get("status"))
     statuses = status.get("containerStatuses")

@@ -1,7 +1,7 @@
-"""Did it come true: what a real scheduler did with a snapshot, or a cluster with its jobs, beside the replay.
+"""`vcdebug verify`: compare the replay with a scheduler's own program, or with what happened in a cluster.
 
-A scheduler's own program runs against a small API server on loopback, which serves one snapshot and writes down what it
-is asked to change. A cluster is captured twice.
+The program runs against a small API server on loopback that serves the snapshot and records every write. A cluster is
+captured twice, before and after its scheduler ran.
 """
 
 from vcdebug.conformance.cluster_verification import Patience, judge_captures, verify_cluster

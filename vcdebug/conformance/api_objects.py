@@ -1,4 +1,4 @@
-"""Patches, as clients of Kubernetes send them.
+"""Requests, replies and objects of the Kubernetes API without a socket: paths, patches, selectors, versions, protobuf.
 
 Upstream: k8s apis/resource/v1beta1 (conversion).
 """
@@ -6,23 +6,125 @@ Upstream: k8s apis/resource/v1beta1 (conversion).
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
-from typing import Final
+import json
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
 
-from vcdebug.conformance.api_requests import Body
+from vcdebug.snapshot.kinds import KINDS, ResourceKind
 from vcdebug.snapshot.manifest import Json, JsonDict, metadata_of, spec_of
+
+Body = JsonDict
+"""A JSON object of the API: a manifest, a review, a patch."""
+
+
+class ApiRequest(NamedTuple):
+    """One request; `query` holds the last value of each parameter."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: Json
+    """An object, or the list of steps of a JSON patch."""
+    groups: tuple[str, ...] = ()
+    """The values of the Impersonate-Group headers."""
+
+
+class ApiReply(NamedTuple):
+    """An answer; a text body is sent verbatim, any other as JSON."""
+
+    status: int
+    body: Json
+    headers: Mapping[str, str] = {}
+
+    @property
+    def content_bytes(self) -> bytes:
+        """The body as bytes."""
+        return self.body.encode() if isinstance(self.body, str) else json.dumps(self.body).encode()
+
+
+def refusal_reply(code: int, reason: str, message: str, **metadata: str) -> ApiReply:
+    """A Status object with an HTTP code; `metadata` are further fields of its metadata."""
+    body = {"kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": "Failure"}
+    return ApiReply(code, body | {"message": message, "reason": reason, "code": code})
+
+
+NOT_FOUND_REPLY = ApiReply(404, "404 page not found\n", {"Content-Type": "text/plain; charset=utf-8"})
+UNAUTHORIZED_REPLY = refusal_reply(401, "Unauthorized", "Unauthorized")
+
+
+def success_reply() -> ApiReply:
+    """201 Created with a Status object, for bindings and evictions: clients ignore its body."""
+    return ApiReply(201, {"kind": "Status", "apiVersion": "v1", "status": "Success"})
+
+
+_KINDS = {(kind.group, kind.plural): kind for kind in KINDS}
+_PARTS_OF_NAMESPACES = ("status", "finalize")
+"""Subresources of a Namespace itself: `namespaces/NAME/status` is no list in a namespace."""
+
+
+class ApiAddress(NamedTuple):
+    """What a path names: `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/PART`; missing parts are empty."""
+
+    group: str
+    version: str
+    plural: str
+    namespace: str = ""
+    name: str = ""
+    part: str = ""
+    """A subresource: status, binding, eviction."""
+
+    @classmethod
+    def from_path(cls, path: str) -> ApiAddress:
+        """Parse the path of a request."""
+        words = path.strip("/").split("/")
+        group, rest = ("", words[1:]) if words[0] == "api" else (words[1] if len(words) > 1 else "", words[2:])
+        version, rest = (rest[0], rest[1:]) if rest else ("", [])
+        namespace = ""
+        if rest[:1] == ["namespaces"] and len(rest) > 2 and rest[2] not in _PARTS_OF_NAMESPACES:
+            namespace, rest = rest[1], rest[2:]
+        plural, name, part = ([*rest, "", "", ""])[:3]
+        return cls(group, version, plural, namespace, name, part)
+
+    @property
+    def known_kind(self) -> ResourceKind | None:
+        """The row of KINDS for any version of the group; None for an unknown kind."""
+        return _KINDS.get((self.group, self.plural))
+
+    @property
+    def collection_path(self) -> str:
+        """The ObjectStore's path for the kind, in the version that snapshots hold."""
+        kind = self.known_kind
+        head = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        return kind.api_path if kind is not None else f"{head}/{self.plural}"
+
+    @property
+    def api_version(self) -> str:
+        """`GROUP/VERSION`, the apiVersion of an object."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def object_key(self) -> str:
+        """`namespace/name`; the bare name of a cluster-scoped object."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+# Patches, as clients of Kubernetes send them.
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_KEYS = ("type", "name", "ip")
-"""The field by which a strategic merge knows the elements of a list; the first that all of them have."""
+"""Merge keys of lists in a strategic merge patch: the first key that every element has identifies them."""
 
 
 class PatchError(Exception):
-    """A step leads to something that is not there: none of them is made."""
+    """A step of a JSON patch has a path that does not exist; the whole patch is refused."""
 
 
 def apply_patch(body: Json, patch: Json, content_type: str) -> Json:
-    """The object with a patch of either kind made."""
+    """The object after a JSON patch or a (strategic) merge patch; `body` is not changed.
+
+    Raises PatchError for a step of a JSON patch whose path does not exist.
+    """
     if content_type.startswith(JSON_PATCH):
         for step in patch:
             body = _apply_step(copy.deepcopy(body), step)
@@ -31,7 +133,7 @@ def apply_patch(body: Json, patch: Json, content_type: str) -> Json:
 
 
 def merge_patch(body: Json, patch: Json, *, strategic: bool = False) -> Json:
-    """RFC 7386; strategically, lists of named elements are merged element by element."""
+    """RFC 7386; a strategic patch also merges lists element by element, by MERGE_KEYS."""
     if not isinstance(patch, dict):
         return _merged_list(body, patch) if strategic and isinstance(patch, list) else patch
     result = dict(body) if isinstance(body, dict) else {}
@@ -46,7 +148,8 @@ def merge_patch(body: Json, patch: Json, *, strategic: bool = False) -> Json:
 def _merged_list(body: Json, patch: list[Json]) -> list[Json]:
     known = body if isinstance(body, list) else []
     elements = [*known, *patch]
-    name = next((one for one in MERGE_KEYS if all(isinstance(e, dict) and one in e for e in elements)), "")
+    # Kubernetes takes the merge key from the Go struct's tags, which JSON does not carry.
+    name = next((key for key in MERGE_KEYS if all(isinstance(e, dict) and key in e for e in elements)), "")
     if not name:
         return patch
     by_name = {element[name]: element for element in known}
@@ -56,7 +159,7 @@ def _merged_list(body: Json, patch: list[Json]) -> list[Json]:
 
 
 def _apply_step(body: Json, step: JsonDict) -> Json:
-    """One step of RFC 6902: add, replace, remove; a test never fails here."""
+    """One step of RFC 6902: add, replace or remove; a `test` step always passes."""
     words = [word.replace("~1", "/").replace("~0", "~") for word in step["path"].split("/")[1:]]
     if step["op"] == "test" or not words:
         return body
@@ -87,11 +190,11 @@ def _change_value(place: Json, last: str, step: JsonDict) -> None:
         place[last] = step["value"]
 
 
-# Which objects of a list a query selects: a namespace, labels, and the few fields that clients ask for.
+# Selectors of a list request: namespace, labels, fields.
 
 
 def is_selected(item: Body, namespace: str, query: Mapping[str, str]) -> bool:
-    """Whether an object belongs to what was asked for."""
+    """Whether an object is in the namespace (any if empty) and matches labelSelector and fieldSelector."""
     metadata = metadata_of(item)
     if namespace and metadata.get("namespace") != namespace:
         return False
@@ -104,7 +207,7 @@ def is_selected(item: Body, namespace: str, query: Mapping[str, str]) -> bool:
 
 
 def _selector_terms(query: Mapping[str, str], name: str) -> list[tuple[str, str, bool]]:
-    """`a=b,c!=d` as name, value and whether they are to be equal."""
+    """`a=b,c!=d` as (name, value, whether they must be equal)."""
     terms = []
     for part in query.get(name, "").split(","):
         key, _, value = part.partition("=")
@@ -124,13 +227,13 @@ def _field_value(item: Body, path: str) -> Json:
     return value
 
 
-# Objects as an older version of their API has them: what a real server converts.
+# Conversion to older API versions, as a real server does it.
 
 FIRST_OF_DEVICES: Final = "resource.k8s.io/v1beta1"
 
 
 def converted_object(body: Body, api_version: str) -> Body:
-    """The object in the version that is asked for; every other one is served as it is stored."""
+    """The object in resource.k8s.io/v1beta1 if `api_version` says so; any other object is returned unchanged."""
     if api_version != FIRST_OF_DEVICES:
         return body
     body = {**body, "apiVersion": api_version}
@@ -147,13 +250,163 @@ def converted_object(body: Body, api_version: str) -> Body:
 
 
 def _older_request(request: Body) -> Body:
-    """What is asked for exactly stood in the request itself."""
+    """v1beta1 has the fields of `exactly` in the request itself."""
     exactly = request.get("exactly")
     return request if exactly is None else {**{k: v for k, v in request.items() if k != "exactly"}, **exactly}
 
 
 def _older_device(device: Body) -> Body:
-    """All but the name stood in a part of its own."""
+    """v1beta1 has every field but the name in `basic`."""
     if "basic" in device:
         return device
     return {"name": device.get("name"), "basic": {k: v for k, v in device.items() if k != "name"}}
+
+
+# Kubernetes' protobuf: clients send core kinds in it by default. Only the fields that a scheduler writes are decoded.
+
+PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf"
+PROTOBUF_MAGIC = b"k8s\x00"
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+
+
+class MessageField(NamedTuple):
+    """A field that is decoded; `parts` are the fields of a message inside it."""
+
+    name: str
+    repeated: bool = False
+    parts: Mapping[int, MessageField] | None = None
+    pairs: bool = False
+    """Whether each occurrence is one entry of a map."""
+    yes: bool = False
+    """Whether the value is a bool."""
+
+
+_ENTRY: Final = {1: MessageField("key"), 2: MessageField("value")}
+_TYPE: Final = {1: MessageField("apiVersion"), 2: MessageField("kind")}
+_METADATA: Final = {
+    1: MessageField("name"),
+    2: MessageField("generateName"),
+    3: MessageField("namespace"),
+    5: MessageField("uid"),
+    12: MessageField("annotations", parts=_ENTRY, pairs=True),
+}
+_CONDITION: Final = {
+    1: MessageField("type"),
+    2: MessageField("status"),
+    5: MessageField("reason"),
+    6: MessageField("message"),
+}
+_POD_STATUS: Final = {
+    1: MessageField("phase"),
+    2: MessageField("conditions", True, _CONDITION),
+    11: MessageField("nominatedNodeName"),
+}
+_REFERENCE: Final = {
+    1: MessageField("kind"),
+    2: MessageField("namespace"),
+    3: MessageField("name"),
+    4: MessageField("uid"),
+    5: MessageField("apiVersion"),
+}
+_VOLUME_SPEC: Final = {4: MessageField("claimRef", parts=_REFERENCE)}
+_OBJECT: Final = {1: MessageField("metadata", parts=_METADATA)}
+_AMOUNTS: Final = {1: MessageField("key"), 2: MessageField("value", parts={1: MessageField("")})}
+"""A quantity is a message with one string field; it decodes to that string."""
+_TEXTS: Final = ("request", "driver", "pool", "device")
+_DEVICE: Final = {
+    **{number: MessageField(name) for number, name in enumerate(_TEXTS, 1)},
+    5: MessageField("adminAccess", yes=True),
+    9: MessageField("shareID"),
+    10: MessageField("consumedCapacity", parts=_AMOUNTS, pairs=True),
+}
+_REQUIREMENT: Final = {1: MessageField("key"), 2: MessageField("operator"), 3: MessageField("values", True)}
+_TERM: Final = {
+    1: MessageField("matchExpressions", True, _REQUIREMENT),
+    2: MessageField("matchFields", True, _REQUIREMENT),
+}
+_ALLOCATION: Final = {
+    1: MessageField("devices", parts={1: MessageField("results", True, _DEVICE)}),
+    3: MessageField("nodeSelector", parts={1: MessageField("nodeSelectorTerms", True, _TERM)}),
+}
+_USER: Final = {
+    1: MessageField("apiGroup"),
+    3: MessageField("resource"),
+    4: MessageField("name"),
+    5: MessageField("uid"),
+}
+_CLAIM_STATUS: Final = {1: MessageField("allocation", parts=_ALLOCATION), 2: MessageField("reservedFor", True, _USER)}
+_FIELDS_BY_KIND: Final[Mapping[str, Mapping[int, MessageField]]] = {
+    "Pod": {**_OBJECT, 3: MessageField("status", parts=_POD_STATUS)},
+    "ResourceClaim": {**_OBJECT, 3: MessageField("status", parts=_CLAIM_STATUS)},
+    "PersistentVolume": {**_OBJECT, 2: MessageField("spec", parts=_VOLUME_SPEC)},
+}
+
+
+def decode_object(content: bytes) -> Body:
+    """The known fields of an encoded object; raises ValueError for malformed bytes."""
+    if not content.startswith(PROTOBUF_MAGIC):
+        raise ValueError("no object of Kubernetes in protobuf")
+    envelope = {
+        number: value for number, value in _iter_fields(content[len(PROTOBUF_MAGIC) :]) if isinstance(value, bytes)
+    }
+    head = _decode_message(envelope.get(1, b""), _TYPE)
+    return head | _decode_message(envelope.get(2, b""), _FIELDS_BY_KIND.get(str(head.get("kind")), _OBJECT))
+
+
+def _decode_message(data: bytes, known: Mapping[int, MessageField]) -> Body:
+    found: Body = {}
+    for number, value in _iter_fields(data):
+        field = known.get(number)
+        if field is None or isinstance(value, bytes) is field.yes:
+            continue
+        read = _decode_value(field, value)
+        if field.pairs and isinstance(read, dict):
+            found.setdefault(field.name, {})[read.get("key", "")] = read.get("value", "")
+        elif field.repeated:
+            found.setdefault(field.name, []).append(read)
+        else:
+            found[field.name] = read
+    return found
+
+
+def _decode_value(field: MessageField, value: bytes | int) -> Json:
+    if isinstance(value, int):
+        return bool(value)
+    if field.parts is None:
+        return value.decode("utf-8", "replace")
+    found = _decode_message(value, field.parts)
+    return found.get("", found)
+
+
+def _iter_fields(data: bytes) -> Iterator[tuple[int, bytes | int]]:
+    """(number, value) of each field of a message, in wire order."""
+    place = 0
+    while place < len(data):
+        key, place = _read_varint(data, place)
+        number, form = key >> 3, key & 7
+        if form == VARINT:
+            value, place = _read_varint(data, place)
+            yield number, value
+            continue
+        size, place = _read_varint(data, place) if form == BYTES else (_fixed_size(form), place)
+        if place + size > len(data):
+            raise ValueError("a field that breaks off")
+        yield number, data[place : place + size]
+        place += size
+
+
+def _fixed_size(form: int) -> int:
+    if form not in (FIXED64, FIXED32):
+        raise ValueError(f"no form {form} of a field")
+    return 8 if form == FIXED64 else 4
+
+
+def _read_varint(data: bytes, place: int) -> tuple[int, int]:
+    value, shift = 0, 0
+    while place < len(data):
+        byte = data[place]
+        value |= (byte & 0x7F) << shift
+        place, shift = place + 1, shift + 7
+        if byte < 0x80:
+            return value, place
+    raise ValueError("a number that breaks off")

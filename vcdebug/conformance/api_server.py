@@ -1,8 +1,7 @@
-"""A small API server: the objects of a snapshot to list, watch and change, and a record of every change.
+"""A small API server that lists, watches and changes the objects of a snapshot, and records every write.
 
-It keeps to what a scheduler needs. There is no admission and no defaulting, and of controllers only what binds volumes:
-a bound pod stays as it is, a deleted one gets its deletion timestamp. `ApiServer.reply` answers one request and needs
-no socket; `wire.py` puts it on loopback.
+It has no admission and no defaulting, and of the controllers only volume binding: a bound pod does not start, a deleted
+one gets a deletion timestamp. `ApiServer.answer_request` needs no socket; `loopback_server` adds one.
 """
 
 from __future__ import annotations
@@ -11,25 +10,27 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vcdebug.conformance import protobuf
-from vcdebug.conformance.api_objects import PatchError, apply_patch, converted_object, is_selected
-from vcdebug.conformance.api_requests import (
+from vcdebug.conformance.api_objects import (
     NOT_FOUND_REPLY,
+    PROTOBUF_TYPE,
     ApiAddress,
     ApiReply,
     ApiRequest,
     Body,
+    PatchError,
+    apply_patch,
+    converted_object,
+    is_selected,
     refusal_reply,
     success_reply,
 )
-from vcdebug.conformance.node_metrics import QUERY_PATH, NodeMetrics
-from vcdebug.conformance.object_store import ObjectStore, follow_up_write, key_of
+from vcdebug.conformance.object_store import QUERY_PATH, NodeMetrics, ObjectStore, follow_up_write, key_of
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.manifest import annotations_of, metadata_of, spec_of
 
 VERB_BY_METHOD = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 REVIEW_GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
-"""Groups whose objects are questions: nothing is kept."""
+"""Groups of review objects: answered, never stored."""
 EVENTS = "events"
 BINDING, EVICTION, STATUS = "binding", "eviction", "status"
 
@@ -41,25 +42,25 @@ class ApiWrite(NamedTuple):
     """create, update, patch, delete, bind or evict."""
     address: ApiAddress
     body: Body
-    """The object as it is afterwards; of an event or a binding, what was sent."""
+    """The object after the write; of an event, the event."""
 
 
 @dataclass
 class ApiServer:
-    """What the server has; `written` is what it was asked to change, in order."""
+    """The objects in `store`, and in `written` every write in order."""
 
     store: ObjectStore = field(default_factory=ObjectStore)
     now: Callable[[], str] = lambda: "2026-11-01T00:00:00Z"
-    """The time as objects say it."""
+    """The time for creation and deletion timestamps."""
     version: tuple[int, int] = (1, 36)
     keeps: Callable[[ApiWrite], bool] | None = None
-    """Which writes are carried out and recorded, all by default; any other is answered as if it were."""
+    """Which writes are stored and recorded (default: all); the others get the same answer and have no effect."""
     written: list[ApiWrite] = field(default_factory=list)
     metrics: NodeMetrics | None = None
-    """What it answers in the name of a Prometheus."""
+    """The answers to Prometheus queries; None refuses them."""
 
     def answer_request(self, request: ApiRequest) -> ApiReply:
-        """Answer anything but a watch."""
+        """The reply to any request but a watch."""
         if self.metrics is not None and request.path == QUERY_PATH:
             return self.metrics.answer_query(request.query.get("query", ""))
         if request.method == "GET":
@@ -81,41 +82,36 @@ class ApiServer:
             return ApiReply(200, "ok") if request.path.strip("/") in ("healthz", "readyz", "livez") else NOT_FOUND_REPLY
         address = ApiAddress.from_path(request.path)
         if address.name:
-            found = self.store.get_object(address.collection_path, address.object_key)
-            return (
-                ApiReply(200, converted_object(found, address.api_version))
-                if found is not None
-                else missing_reply(address)
-            )
+            stored = self.store.get_object(address.collection_path, address.object_key)
+            if stored is None:
+                return missing_reply(address)
+            return ApiReply(200, converted_object(stored, address.api_version))
         return self.list_objects(address, request)
 
     def list_objects(self, address: ApiAddress, request: ApiRequest) -> ApiReply:
-        """Everything in one page; a kind that nobody knows is empty, and says no kind."""
-        items = [
-            one
-            for one in self.store.objects_at(address.collection_path)
-            if is_selected(one, address.namespace, request.query)
-        ]
-        items = [converted_object(one, address.api_version) for one in items]
+        """The selected objects in one page; the list of an unknown kind is empty and has no `kind`."""
+        stored = self.store.objects_at(address.collection_path)
+        selected = [body for body in stored if is_selected(body, address.namespace, request.query)]
+        items = [converted_object(body, address.api_version) for body in selected]
         kind = address.known_kind
         head = {"kind": f"{kind.name}List", "apiVersion": address.api_version} if kind is not None else {}
         return ApiReply(200, head | {"metadata": {"resourceVersion": str(self.store.revision)}, "items": items})
 
     def list_changes(self, address: ApiAddress, request: ApiRequest, since: int) -> list[Body]:
-        """The events of a watch for every write after a revision."""
-        found: list[Body] = []
+        """The watch events for every write after a revision."""
+        events: list[Body] = []
         for change in self.store.changes_since(address.collection_path, since):
             if change.body is None:
                 namespace, _, name = change.key.rpartition("/")
                 metadata = {"name": name, "namespace": namespace, "resourceVersion": str(change.revision)}
                 gone = {**_own_type(address), "metadata": metadata}
-                found.append({"type": "DELETED", "object": gone})
+                events.append({"type": "DELETED", "object": gone})
             elif is_selected(change.body, address.namespace, request.query):
                 known = self.store.had_object(address.collection_path, change.key, change.revision - 1)
-                event = "MODIFIED" if known else "ADDED"
+                kind = "MODIFIED" if known else "ADDED"
                 body = converted_object(change.body, address.api_version)
-                found.append({"type": event, "object": {**_own_type(address), **body}})
-        return found
+                events.append({"type": kind, "object": {**_own_type(address), **body}})
+        return events
 
     def _answer_write(self, request: ApiRequest, address: ApiAddress) -> ApiReply:
         if request.method == "POST" and not address.name:
@@ -128,7 +124,8 @@ class ApiServer:
         if request.method == "DELETE":
             return self._delete_object(address, before)
         content_type = {name.lower(): text for name, text in request.headers.items()}.get("content-type", "")
-        whole = request.method == "PUT" and content_type != protobuf.CONTENT_TYPE
+        # Protobuf bodies are decoded in part only: a PUT of one must not erase the fields that were not decoded.
+        whole = request.method == "PUT" and content_type != PROTOBUF_TYPE
         try:
             after = request.body if whole else apply_patch(before, request.body, content_type)
         except PatchError as error:
@@ -154,7 +151,7 @@ class ApiServer:
         return ApiReply(201, self._put_object(ApiWrite("create", address, body)))
 
     def _act_on_pod(self, request: ApiRequest, address: ApiAddress, pod: Body) -> ApiReply:
-        """Bindings and evictions."""
+        """Answer a POST to a pod's subresource: binding or eviction."""
         body = request.body or {}
         if address.part == BINDING:
             node = str((body.get("target") or {}).get("name") or "")
@@ -181,7 +178,7 @@ class ApiServer:
         return {**body, "metadata": {"deletionTimestamp": self.now(), **body["metadata"]}}
 
     def _put_object(self, written: ApiWrite) -> Body:
-        """The object as it is stored; as it would be where the write is not carried out."""
+        """Store the object unless `keeps` rejects the write; gives the object as stored."""
         address = written.address
         if not self._note_write(written):
             return written.body
@@ -197,7 +194,7 @@ class ApiServer:
 
 
 def missing_reply(address: ApiAddress) -> ApiReply:
-    """An object that is not there."""
+    """404 for an object that does not exist."""
     return refusal_reply(404, "NotFound", f'{address.plural} "{address.name}" not found')
 
 
@@ -207,13 +204,13 @@ def _own_type(address: ApiAddress) -> Body:
 
 
 def _is_group(path: str) -> bool:
-    """Whether it is `/api/v1` or `/apis/GROUP` or `/apis/GROUP/VERSION`."""
+    """Whether the path is `/api/v1` or `/apis/GROUP` or `/apis/GROUP/VERSION`."""
     words = path.strip("/").split("/")
     return (words[0] == "api" and len(words) == 2) or (words[0] == "apis" and len(words) in (2, 3))
 
 
 def discovery_reply(path: str) -> ApiReply:
-    """What kinds there are, in the form of the path."""
+    """The answer of API discovery: groups, versions or resources, as the path asks."""
     versions = dict.fromkeys((kind.group, kind.version) for kind in KINDS)
     groups = [_group_entry(group, version) for group, version in versions if group]
     if path == "/api":
@@ -222,7 +219,7 @@ def discovery_reply(path: str) -> ApiReply:
         return ApiReply(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
     words = path.strip("/").split("/")
     if words[0] == "apis" and len(words) == 2:
-        return next((ApiReply(200, one) for one in groups if one["name"] == words[1]), NOT_FOUND_REPLY)
+        return next((ApiReply(200, entry) for entry in groups if entry["name"] == words[1]), NOT_FOUND_REPLY)
     group, version = ("", words[1]) if words[0] == "api" else (words[1], words[2])
     kinds = [kind for kind in KINDS if (kind.group, kind.version) == (group, version)]
     verbs = ["get", "list", "watch", "create", "update", "patch", "delete"]
@@ -231,11 +228,8 @@ def discovery_reply(path: str) -> ApiReply:
         for kind in kinds
     ]
     name = f"{group}/{version}" if group else version
-    return (
-        ApiReply(200, {"kind": "APIResourceList", "groupVersion": name, "resources": resources})
-        if kinds
-        else NOT_FOUND_REPLY
-    )
+    body = {"kind": "APIResourceList", "groupVersion": name, "resources": resources}
+    return ApiReply(200, body) if kinds else NOT_FOUND_REPLY
 
 
 def _group_entry(name: str, version: str) -> Body:

@@ -1,4 +1,4 @@
-"""A cluster captured before and after its scheduler ran: did the replay foresee it?"""
+"""Verify against a live cluster: capture it, wait for its scheduler, capture again, compare with the replay."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ MAX_CYCLES = 3
 WATCHED_KINDS = ("PodGroup", "Pod")
 MAX_CHANGES = 8
 EVENTS_PATH, EVICT_REASON = "/api/v1/events", "Evict"
-"""Where the scheduler says whom it evicts, and as what."""
+"""The scheduler writes an event with this reason for each pod that it evicts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long the scheduler is given."""
+    """How long to wait for the scheduler."""
 
     longest: float = 60.0
-    """Seconds after which nothing more is expected of it."""
+    """Seconds after which the second capture is made in any case."""
     pause: float = 1.0
-    """Seconds between two looks."""
+    """Seconds between two polls."""
 
 
 def verify_cluster(
@@ -51,7 +51,10 @@ def verify_cluster(
     announce: Callable[[Provenance], None] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Verification:
-    """Capture, wait until the scheduler has written something, capture again, compare."""
+    """Capture, wait until the scheduler has written something, capture again, compare.
+
+    `announce` gets the cluster's identity before it is read; `tell` gets each stage in words. Raises CaptureError.
+    """
     reach = transport or (lambda: connect_transport(options))
     start = clock()
     tell = tell or _ignore_progress
@@ -67,21 +70,22 @@ def verify_cluster(
 
 
 def _ignore_progress(_: str) -> None:
-    """Nobody wants to know."""
+    """No-op progress callback."""
 
 
 def _wait_for_scheduler(
     before: Snapshot, api: Api, options: CaptureOptions, patience: Patience, sleep: Callable[[float], None]
 ) -> dict[str, None]:
-    """Until the scheduler has bound, evicted or said something, or until nothing more is to be expected.
+    """Poll until the scheduler has written something, or until `patience.longest` has passed.
 
-    Gives the uids of pods that were seen to leave because of it: they may be gone when the cluster is captured again.
+    Gives the uids of pods that it began to evict: they may be gone by the second capture.
     """
     waited, evicted = 0.0, dict[str, None]()
     while waited < patience.longest:
         objects = {kind: Listing(api, KIND_BY_NAME[kind], options.page_size, None).read_all() for kind in WATCHED_KINDS}
         evicted |= dict.fromkeys(leaving_uids(before, objects["Pod"]))
         if seen_between(before, replace(before, objects={**before.objects, **objects})) != CycleOutcome():
+            # One more pause: a cycle's writes follow each other, and the first one is seen before the last.
             sleep(patience.pause)
             break
         sleep(patience.pause)
@@ -90,7 +94,7 @@ def _wait_for_scheduler(
 
 
 def _iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:
-    """Which of the pods that are gone the scheduler says to have evicted; none where its events may not be read."""
+    """The given uids for which the scheduler wrote an Evict event; none where events may not be read."""
     query = [("fieldSelector", f"involvedObject.kind=Pod,reason={EVICT_REASON}"), ("limit", str(options.page_size))]
     token = ""
     while uids:
@@ -106,12 +110,15 @@ def _iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection
 
 
 def judge_captures(before: Snapshot, after: Snapshot, evicted: Collection[str] = ()) -> Verification:
-    """Two captures compared by what the replay of the first one foresees; `evicted` as seen_between has it."""
+    """Compare the second capture with the replay of the first one.
+
+    `evicted` are uids of pods whose eviction by the scheduler was seen in between.
+    """
     seen = seen_between(before, after, evicted)
     followed = follow_scheduler(before, seen, cycles=MAX_CYCLES)
     known = {pod: how for pod, how in seen.evicted.items() if how != GONE}
     foreign = others_changes(before, after, {**followed.outcome.evicted, **known})
-    jobs = tuple(_judge_verdict(one, foreign) for one in judge_jobs(followed.recording, followed.differences))
+    jobs = tuple(_judge_verdict(verdict, foreign) for verdict in judge_jobs(followed.recording, followed.differences))
     return Verification(
         followed.recording,
         followed.outcome,
@@ -124,7 +131,7 @@ def judge_captures(before: Snapshot, after: Snapshot, evicted: Collection[str] =
 
 
 def _judge_verdict(verdict: JobVerdict, foreign: dict[str, str]) -> JobVerdict:
-    """A job that fared otherwise while somebody else changed something was overtaken: its own changes first."""
+    """`overtaken` instead of `differs` where anything else changed the cluster too; the job's own changes first."""
     if verdict.word != "differs" or not foreign:
         return verdict
     own = [text for text, job in foreign.items() if job == verdict.job]
@@ -132,29 +139,30 @@ def _judge_verdict(verdict: JobVerdict, foreign: dict[str, str]) -> JobVerdict:
     return replace(verdict, word="overtaken", changes=tuple([*own, *others][:MAX_CHANGES]))
 
 
-# Two captures of one cluster: what its scheduler did in between, and what others did.
+# The difference of two captures: writes of the scheduler, and changes by anything else.
 
 DISRUPTED, EVICTED = ("DisruptionTarget", "PreemptionByScheduler"), ("Ready", "Evict")
 """Type and reason of the conditions that the scheduler writes before it deletes a pod."""
 DECIDING_PARTS: Final[Mapping[str, Callable[[Manifest], object]]] = {
-    "Node": lambda one: (one.get("spec"), _labels_of(one), _status_part(one, "allocatable"), _ready_statuses(one)),
-    "Queue": lambda one: (one.get("spec"), _status_part(one, "state")),
-    "PodGroup": lambda one: one.get("spec"),
-    "PriorityClass": lambda one: one.get("value"),
-    "ResourceQuota": lambda one: (one.get("spec"), _status_part(one, "hard")),
-    "PodDisruptionBudget": lambda one: one.get("spec"),
-    "HyperNode": lambda one: one.get("spec"),
-    "Numatopology": lambda one: one.get("spec"),
+    "Node": lambda body: (body.get("spec"), _labels_of(body), _status_part(body, "allocatable"), _ready_statuses(body)),
+    "Queue": lambda body: (body.get("spec"), _status_part(body, "state")),
+    "PodGroup": lambda body: body.get("spec"),
+    "PriorityClass": lambda body: body.get("value"),
+    "ResourceQuota": lambda body: (body.get("spec"), _status_part(body, "hard")),
+    "PodDisruptionBudget": lambda body: body.get("spec"),
+    "HyperNode": lambda body: body.get("spec"),
+    "Numatopology": lambda body: body.get("spec"),
 }
-"""What decides, of each kind, that no scheduler writes."""
+"""Per kind the parts that decide and that no scheduler writes."""
 
 
 def seen_between(before: Snapshot, after: Snapshot, evicted: Collection[str] = ()) -> CycleOutcome:
-    """What the second capture shows of the scheduler's doing; `evicted` are uids of pods that it was seen to evict."""
+    """What the scheduler did between two captures; `evicted` are uids of pods that it was seen to evict."""
     outcome = CycleOutcome()
     later = _by_key(after, "Pod")
     for key, pod in _by_key(before, "Pod").items():
         now = later.get(key)
+        # A pod of the same name with another uid is a new one: its controller has replaced the old one.
         if now is None or _uid_of(now) != _uid_of(pod) or _starts_leaving(pod, now):
             if not _is_leaving(pod) and (now is None or _uid_of(now) != _uid_of(pod) or _by_scheduler(now)):
                 still_there = now is not None and _uid_of(now) == _uid_of(pod)
@@ -169,9 +177,9 @@ def seen_between(before: Snapshot, after: Snapshot, evicted: Collection[str] = (
 
 
 def _note_pod(outcome: CycleOutcome, key: TaskKey, before: Manifest, after: Manifest) -> None:
-    one, other = Pod(before), Pod(after)
-    if not one.node_name and other.node_name:
-        outcome.bound[key] = other.node_name
+    bound_to = Pod(after).node_name
+    if bound_to and not Pod(before).node_name:
+        outcome.bound[key] = bound_to
         return
     node = str(_status_part(after, "nominatedNodeName") or "")
     if node and node != str(_status_part(before, "nominatedNodeName") or ""):
@@ -194,29 +202,29 @@ def leaving_uids(before: Snapshot, pods: Iterable[Manifest]) -> list[str]:
 
 
 def gone_uids(before: Snapshot, after: Snapshot) -> list[str]:
-    """The uids of pods that are not there any more."""
-    there = {_uid_of(pod) for pod in after.objects_of("Pod")}
-    return [str(_uid_of(pod)) for pod in before.objects_of("Pod") if _uid_of(pod) not in there]
+    """The uids of pods that no longer exist."""
+    existing = {_uid_of(pod) for pod in after.objects_of("Pod")}
+    return [str(_uid_of(pod)) for pod in before.objects_of("Pod") if _uid_of(pod) not in existing]
 
 
 def others_changes(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]) -> dict[str, JobId]:
-    """What somebody else changed, in words, and the job that it belongs to; empty for what belongs to none.
+    """Changes that the scheduler did not make: text -> job that it belongs to (empty: no job).
 
-    A pod that is gone, and whose eviction was expected, has left because of it.
+    A pod that is gone and whose eviction was expected does not count.
     """
-    found: dict[str, JobId] = {}
+    changes: dict[str, JobId] = {}
     if before.scheduler_conf != after.scheduler_conf:
-        found["the scheduler's configuration changed"] = ""
+        changes["the scheduler's configuration changed"] = ""
     for words, pod in _iter_changed_pods(before, after, expected):
-        found[words] = Pod(pod).job_id or key_of(pod)
+        changes[words] = Pod(pod).job_id or key_of(pod)
     for kind, part in DECIDING_PARTS.items():
         old, new = _by_key(before, kind), _by_key(after, kind)
         for key in sorted({**old, **new}):
             if key in old and key in new and part(old[key]) == part(new[key]):
                 continue
             word = "is new" if key not in old else "is gone" if key not in new else "changed"
-            found[f"{kind} {key} {word}"] = key if kind == "PodGroup" else ""
-    return found
+            changes[f"{kind} {key} {word}"] = key if kind == "PodGroup" else ""
+    return changes
 
 
 def _iter_changed_pods(
@@ -257,14 +265,17 @@ def _starts_leaving(before: Manifest, after: Manifest) -> bool:
 
 
 def _by_scheduler(pod: Manifest) -> bool:
-    found = [(one.get("type"), one.get("reason")) for one in _status_part(pod, "conditions") or ()]
-    return DISRUPTED in found or EVICTED in found
+    conditions = [(each.get("type"), each.get("reason")) for each in _status_part(pod, "conditions") or ()]
+    return DISRUPTED in conditions or EVICTED in conditions
 
 
 def _status_part(manifest: Manifest, name: str) -> Json:
-    """A part of the status."""
     return status_of(manifest).get(name)
 
 
 def _ready_statuses(node: Manifest) -> list[object]:
-    return [one.get("status") for one in _status_part(node, "conditions") or () if one.get("type") == "Ready"]
+    return [
+        condition.get("status")
+        for condition in _status_part(node, "conditions") or ()
+        if condition.get("type") == "Ready"
+    ]

@@ -1,4 +1,4 @@
-"""What a cycle came to, in the same form whoever tells it: a replay, or the requests that a scheduler sent."""
+"""The outcome of a cycle in one form, from a replay or from the requests that a scheduler sent."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 GONE = "gone"
 PROMISED = re.compile(r" can possibly be assigned to ([^\s,]+)")
-"""What a pod is told for which a node was found that is not free yet."""
+"""In the PodScheduled message of a pipelined pod: the node that it waits for."""
 PODS, GROUPS, CLAIMS = "pods", "podgroups", "resourceclaims"
 
 
 class WrittenStatus(NamedTuple):
-    """What is written into a status: of a PodGroup or of a waiting pod."""
+    """Phase and conditions of a PodGroup's status, without times."""
 
     phase: str
     conditions: tuple[tuple[str, str, str, str], ...]
@@ -37,29 +37,29 @@ class WrittenStatus(NamedTuple):
 
 @dataclass(slots=True)
 class CycleOutcome:
-    """Decisions, and what was said about them."""
+    """Decisions of a cycle, and the statuses and messages written about them."""
 
     bound: dict[TaskKey, NodeName] = field(default_factory=dict)
     evicted: dict[TaskKey, str] = field(default_factory=dict)
-    """Victims; the value is GONE where nobody saw who made them go."""
+    """Victims; the value is GONE where it was not seen whether the scheduler evicted them."""
     nominated: dict[TaskKey, NodeName] = field(default_factory=dict)
     groups: dict[JobId, WrittenStatus] = field(default_factory=dict)
-    """PodGroups whose phase or conditions were written otherwise than they were; counts are not looked at."""
+    """PodGroups whose phase or conditions changed; pod counts are not compared."""
     devices: PodDevices = field(default_factory=dict)
-    """Of claims that were allocated for pods that were bound, and of annotations about NPUs."""
+    """Allocated claims and NPU annotations of bound pods."""
     waiting: dict[TaskKey, tuple[str, str]] = field(default_factory=dict)
-    """Reason and message of PodScheduled=False, where it was written."""
+    """Reason and message of each PodScheduled=False that was written."""
     panic: str = ""
 
     @property
     def node_by_pod(self) -> dict[TaskKey, NodeName]:
-        """Where each pod went, is to go, or would go once there is room."""
-        told = {pod: PROMISED.search(message) for pod, (_, message) in self.waiting.items()}
-        promised = {pod: match[1] for pod, match in told.items() if match is not None}
-        return {**promised, **self.nominated, **self.bound}
+        """The node where each pod was bound, else nominated, else pipelined by its message."""
+        matches = {pod: PROMISED.search(message) for pod, (_, message) in self.waiting.items()}
+        pipelined = {pod: match[1] for pod, match in matches.items() if match is not None}
+        return {**pipelined, **self.nominated, **self.bound}
 
     def followed_by(self, later: CycleOutcome) -> CycleOutcome:
-        """Both, one after the other."""
+        """The combined outcome of this cycle and a later one."""
         bound = {**self.bound, **later.bound}
         return CycleOutcome(
             bound,
@@ -73,7 +73,7 @@ class CycleOutcome:
 
 
 def predicted_outcome(recording: Recording) -> CycleOutcome:
-    """What the replay says will be written."""
+    """What the replayed cycle would write."""
     done = cycle_effects(recording)
     outcome = CycleOutcome(bound={effect.task: effect.node for effect in done.bound}, panic=done.panic or "")
     outcome.devices = allocated_devices(recording, outcome.bound)
@@ -93,32 +93,36 @@ def predicted_outcome(recording: Recording) -> CycleOutcome:
 
 
 def group_status(group: PodGroup) -> WrittenStatus:
-    """A PodGroup's status without times and session."""
+    """A PodGroup's phase and conditions without times and session."""
     return WrittenStatus(
-        group.phase, tuple((one.type, one.status, one.reason, one.message) for one in group.conditions)
+        group.phase,
+        tuple(
+            (condition.type, condition.status, condition.reason, condition.message) for condition in group.conditions
+        ),
     )
 
 
 def observed_outcome(written: Iterable[ApiWrite], before: Snapshot) -> CycleOutcome:
-    """What a scheduler's requests say, beside the objects as they were."""
-    pods, groups = ({key_of(one): one for one in before.objects_of(kind)} for kind in ("Pod", "PodGroup"))
+    """The outcome of a scheduler's requests; `before` are the objects that they changed."""
+    pods, groups = ({key_of(body): body for body in before.objects_of(kind)} for kind in ("Pod", "PodGroup"))
     outcome = CycleOutcome()
-    for one in written:
-        key = key_of(one.body)
-        if one.address.plural == PODS:
-            note_npus(outcome.devices, key, one.body)
-        if one.verb == "bind":
-            outcome.bound[key] = str(spec_of(one.body).get("nodeName") or "")
-        elif one.address.plural == PODS and one.verb in ("delete", "evict"):
+    for write in written:
+        key = key_of(write.body)
+        if write.address.plural == PODS:
+            note_npus(outcome.devices, key, write.body)
+        if write.verb == "bind":
+            outcome.bound[key] = str(spec_of(write.body).get("nodeName") or "")
+        elif write.address.plural == PODS and write.verb in ("delete", "evict"):
             outcome.evicted[key] = ""
-        elif one.address.plural == PODS:
-            _pod_status(outcome, key, one.body, pods.get(key, {}))
-        elif one.address.plural == CLAIMS:
-            note_devices(outcome.devices, key, one.body)
-        elif one.address.plural == GROUPS:
-            outcome.groups[key] = group_status(PodGroup(one.body))
+        elif write.address.plural == PODS:
+            _pod_status(outcome, key, write.body, pods.get(key, {}))
+        elif write.address.plural == CLAIMS:
+            note_devices(outcome.devices, key, write.body)
+        elif write.address.plural == GROUPS:
+            outcome.groups[key] = group_status(PodGroup(write.body))
+    # Upstream also writes a PodGroup whose counts alone have changed.
     unchanged = [
-        key for key, one in outcome.groups.items() if key in groups and group_status(PodGroup(groups[key])) == one
+        key for key, status in outcome.groups.items() if key in groups and group_status(PodGroup(groups[key])) == status
     ]
     for key in unchanged:
         del outcome.groups[key]
@@ -143,24 +147,22 @@ def iter_unscheduled_messages(pod: Manifest) -> Iterator[tuple[str, str]]:
             yield str(condition.get("reason") or ""), str(condition.get("message") or "")
 
 
-# The devices that claims get, in the same words whoever tells of them.
-
 PodDevices = dict[TaskKey, dict[str, str]]
-"""Pod → claim → its devices."""
+"""Pod -> claim or annotation -> its devices in words, the same words for replay and scheduler."""
 
 
 def allocated_devices(recording: Recording, bound: Collection[TaskKey]) -> PodDevices:
-    """Of pods that the replay binds; where the order of slices is chance, nothing is said."""
+    """Claims of the bound pods with their devices; left out where upstream's order of slices is random."""
     found: PodDevices = {}
-    for claim, one in reserved_claims(recording).items():
-        if one.allocation is not None and one.pod in bound and one.allocation.certain:
-            words = _allocation_words(one.allocation.results, one.allocation.selector)
-            found.setdefault(one.pod, {})[claim] = words
+    for claim, reserved in reserved_claims(recording).items():
+        if reserved.allocation is not None and reserved.pod in bound and reserved.allocation.certain:
+            words = _allocation_words(reserved.allocation.results, reserved.allocation.selector)
+            found.setdefault(reserved.pod, {})[claim] = words
     return found
 
 
 def note_devices(found: PodDevices, claim: str, body: JsonObject) -> None:
-    """What a claim's status says of its devices, for the pod that it was reserved for last."""
+    """Add the devices of a claim's status, for the pod that reserved it last."""
     status = status_of(body)
     allocation, users = status.get("allocation"), status.get("reservedFor")
     if allocation and users:
@@ -172,29 +174,27 @@ def note_devices(found: PodDevices, claim: str, body: JsonObject) -> None:
 
 def _allocation_words(results: Iterable[JsonObject], selector: JsonObject | None) -> str:
     where = [
-        f"{one.get('key')} {one.get('operator')} {','.join(one.get('values') or ())}"
+        f"{rule.get('key')} {rule.get('operator')} {','.join(rule.get('values') or ())}"
         for term in (selector or {}).get("nodeSelectorTerms") or ()
         for part in ("matchFields", "matchExpressions")
-        for one in term.get(part) or ()
+        for rule in term.get(part) or ()
     ]
     return "; ".join([*map(_device_words, results), *where])
 
 
-def _device_words(one: JsonObject) -> str:
-    name = "/".join(one.get(part) or "" for part in ("driver", "pool", "device"))
-    capacity = sorted((own, nano_value(text)) for own, text in (one.get("consumedCapacity") or {}).items())
+def _device_words(result: JsonObject) -> str:
+    name = "/".join(result.get(part) or "" for part in ("driver", "pool", "device"))
+    capacity = sorted((own, nano_value(text)) for own, text in (result.get("consumedCapacity") or {}).items())
     amounts = "".join(f" {own}={nano}n" for own, nano in capacity)
-    return f"{one.get('request')}: {name}{' for an administrator' if one.get('adminAccess') else ''}{amounts}"
+    return f"{result.get('request')}: {name}{' for an administrator' if result.get('adminAccess') else ''}{amounts}"
 
-
-# The Ascend NPUs that pods are given, as their annotations say it.
 
 RUNTIME_PREFIX = "huawei.com/Ascend"
-"""How annotations begin that tell a container runtime of its parts of cards."""
+"""Prefix of the annotations that tell the container runtime which parts of cards it gets."""
 
 
 def given_npus(recording: Recording, bound: Mapping[TaskKey, NodeName]) -> PodDevices:
-    """Pod → annotation → its text, of pods that the replay binds."""
+    """Pod -> annotation -> text, of the pods that the replay binds."""
     nodes, found = recording.session.nodes, PodDevices()
     for pod in map(Pod, recording.snapshot.objects_of("Pod")):
         if pod.key in bound:
@@ -205,14 +205,14 @@ def given_npus(recording: Recording, bound: Mapping[TaskKey, NodeName]) -> PodDe
 
 
 def note_npus(found: PodDevices, pod: TaskKey, body: JsonObject) -> None:
-    """What a pod says of its NPUs."""
+    """Add the NPU annotations of a pod."""
     for key, text in (metadata_of(body).get("annotations") or {}).items():
         if key.endswith(ALLOCATED_SUFFIX) or key.startswith(RUNTIME_PREFIX):
             found.setdefault(pod, {})[key] = text
 
 
 def chosen_npus(devices: PodDevices) -> dict[TaskKey, str]:
-    """Pod → its NPUs, as the replay takes it."""
+    """Pod -> its NPUs in the form of `ChanceSettings.cards`."""
     drawn = {pod: ";".join(_iter_card_ids(annotations)) for pod, annotations in devices.items()}
     return {pod: cards for pod, cards in drawn.items() if cards}
 

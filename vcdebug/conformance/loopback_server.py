@@ -1,52 +1,71 @@
-"""The server on loopback: one thread per connection, a token in every request, watches that wait.
+"""The API server on loopback, and the snapshot as it serves it: moved to the present, amounts in canonical form.
 
-The token is the first part of every path, since a client of Kubernetes sends no other credentials without TLS.
+A token is the first part of every path, since Kubernetes' clients send no credentials without TLS.
+
+Upstream: k8s apimachinery resource (ParseQuantity, CanonicalizeBytes).
+Upstream: api/devices/nvidia/vgpu.NewGPUDevices, api/devices.NewClient.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
-from vcdebug.conformance import protobuf
-from vcdebug.conformance.api_requests import UNAUTHORIZED_REPLY, ApiAddress, ApiReply, ApiRequest, Body, refusal_reply
+from vcdebug.conformance.api_objects import (
+    PROTOBUF_TYPE,
+    UNAUTHORIZED_REPLY,
+    ApiAddress,
+    ApiReply,
+    ApiRequest,
+    Body,
+    decode_object,
+    refusal_reply,
+)
 from vcdebug.conformance.api_server import ApiServer
-from vcdebug.conformance.node_metrics import QUERY_PATH as METRICS
-from vcdebug.snapshot.manifest import Json
+from vcdebug.conformance.object_store import QUERY_PATH
+from vcdebug.errors import SchedulerPanic
+from vcdebug.model.devices import vgpu_annotations
+from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
+from vcdebug.snapshot.manifest import Json, JsonObject, name_of
+from vcdebug.snapshot.quantity import BINARY_SUFFIXES, QuantityError, binary_text, nano_text, nano_value
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 LOOPBACK = "127.0.0.1"
 MAX_WATCH = 3600.0
 WATCH_WAIT = 1.0
-"""Seconds after which a watch looks whether it shall end."""
+"""Seconds after which an idle watch checks whether the server is closing."""
 STILL_SECONDS, MAX_HOLD = 0.5, 10.0
-"""Seconds without another request after which what is given last is given; and after which it is in any case."""
+"""Seconds without another request after which the last list is answered; seconds after which it is in any case."""
 FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 @dataclass
 class LoopbackServer:
-    """A server that several threads ask; whoever changes what it has holds `lock` and notifies it."""
+    """An ApiServer shared by threads: hold `lock` to change its objects, then notify it."""
 
     api: ApiServer
     token: str
     lock: threading.Condition = field(default_factory=threading.Condition)
     closing: bool = False
     requests: int = 0
-    """How many were about objects."""
+    """Requests so far, without queries for metrics."""
     last_list: str = ""
-    """The path of the list that is given once nothing else is asked for: whoever reads it has read all others."""
+    """The path of a list that is answered after all others, so that its reader already has them; empty: none."""
 
     def answer_request(self, request: ApiRequest) -> ApiReply:
-        """One answer; a write wakes the watches."""
+        """The reply to one request; a write wakes the watches."""
         with self.lock:
-            self.requests += request.path != METRICS
+            self.requests += request.path != QUERY_PATH
             if self.last_list and request.path == self.last_list:
                 self._hold_last_list()
             reply = self.api.answer_request(request)
@@ -63,21 +82,22 @@ class LoopbackServer:
                 self.lock.wait(left)
 
     def watch_changes(self, request: ApiRequest) -> Iterator[Body]:
-        """Every change after the revision that is asked for, as it comes; {} where nothing came for a while."""
+        """The watch events after the requested revision as they come, and {} whenever WATCH_WAIT passes without one."""
         address, since = ApiAddress.from_path(request.path), int(request.query.get("resourceVersion") or 0)
         end = time.monotonic() + min(MAX_WATCH, float(request.query.get("timeoutSeconds") or MAX_WATCH))
         while time.monotonic() < end and not self.closing:
             with self.lock:
-                found = self.api.list_changes(address, request, since)
+                events = self.api.list_changes(address, request, since)
                 since = self.api.store.revision
-                if not found:
+                if not events:
                     self.lock.wait(WATCH_WAIT)
-            yield from found or ({},)
+            # An empty chunk fails on a closed connection: otherwise the thread of a client that left would wait on.
+            yield from events or ({},)
 
 
 @contextmanager
 def serve_on_loopback(wire: LoopbackServer) -> Iterator[str]:
-    """Serve on a free port of this machine; gives its address."""
+    """Serve on a free port of 127.0.0.1; gives the base URL, which includes the token."""
     server = _Server((LOOPBACK, 0), _handler_class(wire))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -94,10 +114,10 @@ def serve_on_loopback(wire: LoopbackServer) -> Iterator[str]:
 
 
 class _Server(ThreadingHTTPServer):
-    """A client that goes away in the middle of an answer is nothing to speak of."""
+    """Reports no error when a client closes its connection during an answer."""
 
     request_queue_size = 512
-    """A scheduler opens a connection per kind at once; one that is not taken is tried again a second later."""
+    """A scheduler opens a connection per kind at once, and retries a refused one only after a second."""
 
     def handle_error(self, request: object, client_address: object) -> None:
         failure = sys.exception()
@@ -106,6 +126,7 @@ class _Server(ThreadingHTTPServer):
 
 
 def _handler_class(wire: LoopbackServer) -> type[BaseHTTPRequestHandler]:
+    # http.server makes the handlers itself: what they share has to be an attribute of their class.
     class Handler(_Connection):
         pass
 
@@ -118,11 +139,12 @@ class _Connection(BaseHTTPRequestHandler):
 
     wire: LoopbackServer
     protocol_version = "HTTP/1.1"
+    # Headers and body leave in one packet, which Nagle's algorithm would hold back for the client's next one.
     disable_nagle_algorithm = True
     wbufsize = -1
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing is printed."""
+        """Print nothing: stderr belongs to the command."""
 
     def _handle_any(self) -> None:
         request = self._read_request()
@@ -138,7 +160,7 @@ class _Connection(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _handle_any  # noqa: N815 (the base class's names)
 
     def _read_request(self) -> ApiRequest | None:
-        """What is asked; None for a body that is not understood."""
+        """The request; None for a body that is neither JSON nor protobuf."""
         address = urlsplit(self.path)
         query = {name: values[-1] for name, values in parse_qs(address.query).items()}
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -153,8 +175,8 @@ class _Connection(BaseHTTPRequestHandler):
         return ApiRequest(self.command, path, query, dict(self.headers), body)
 
     def _decode_body(self, content: bytes) -> Json:
-        in_protobuf = self.headers.get("Content-Type", "").startswith(protobuf.CONTENT_TYPE)
-        return protobuf.decode_object(content) if in_protobuf else json.loads(content)
+        in_protobuf = self.headers.get("Content-Type", "").startswith(PROTOBUF_TYPE)
+        return decode_object(content) if in_protobuf else json.loads(content)
 
     def _send_reply(self, reply: ApiReply) -> None:
         content = reply.content_bytes
@@ -185,3 +207,130 @@ class _Connection(BaseHTTPRequestHandler):
         if data or last:
             self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         self.wfile.flush()
+
+
+# A snapshot moved to the present, since a scheduler's program goes by the clock of the machine.
+
+TIME_TEXT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+ROOT_QUEUE = "root"
+QUEUE, NODE = "Queue", "Node"
+
+
+def moved_to_present(snapshot: Snapshot, now: datetime) -> Snapshot:
+    """The snapshot with all times moved by whole seconds so that its clock is `now`: ages stay the same.
+
+    Adds the root and the default queue, which a scheduler creates when it starts.
+    """
+    # A scheduler's program goes by the clock of the machine, which cannot be set for it.
+    ago = timedelta(seconds=round((now - snapshot.now).total_seconds()))
+    objects = {kind: [_moved_times(body, ago) for body in manifests] for kind, manifests in snapshot.objects.items()}
+    if NODE in objects:
+        objects[NODE] = [delayed_node(node, ago) for node in objects[NODE]]
+    queues = objects.get(QUEUE, [])
+    names = [name_of(queue) for queue in queues]
+    made = [_built_in_queue(name, now) for name in (ROOT_QUEUE, snapshot.flags.default_queue) if name not in names]
+    objects[QUEUE] = [*queues, *made]
+    return replace(snapshot, objects=objects, now=snapshot.now + ago, process=SchedulerProcess())
+
+
+def at_cycle(snapshot: Snapshot, began: datetime, started: datetime, sessions: int = 1) -> Snapshot:
+    """The snapshot as a later cycle of a process finds it; the `sessions` before it saw no PodGroup."""
+    return replace(
+        snapshot, now=began, process=SchedulerProcess(started=started, sessions=sessions), chance=ChanceSettings()
+    )
+
+
+def text_of(moment: datetime) -> str:
+    """The time in the format of manifests."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _built_in_queue(name: str, now: datetime) -> Manifest:
+    """A queue that a scheduler creates when it starts."""
+    metadata = {"name": name, "uid": f"made-{name}", "creationTimestamp": text_of(now)}
+    kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": QUEUE}
+    return {**kind, "metadata": metadata, "spec": {"weight": 1, "reclaimable": name != ROOT_QUEUE}, "status": {}}
+
+
+def _moved_times(value: Json, ago: timedelta, key: str = "") -> Json:
+    if isinstance(value, dict):
+        return {name: part if name == "annotations" else _moved_times(part, ago, name) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_moved_times(part, ago) for part in value]
+    if isinstance(value, str) and key.lower().endswith(("time", "timestamp", "at")) and TIME_TEXT.fullmatch(value):
+        return text_of(datetime.fromisoformat(value) + ago)
+    return value
+
+
+# Amounts of pods in the canonical form in which a real API server serves them.
+
+AMOUNT_FIELDS: Final = ("requests", "limits", "overhead")
+NANO: Final = 1_000_000_000
+KIBI: Final = 1024
+
+
+def canonical_pod(pod: JsonObject) -> JsonObject:
+    """The pod with each binary fraction (`1.5Gi`) written as a whole number (`1536Mi`).
+
+    Go's Quantity keeps a fraction by reference: each sum over such a request adds the pod's overhead to the request
+    itself. No API server serves fractions, so this never happens in a cluster.
+    """
+    canonical = _canonical_part(pod)
+    assert isinstance(canonical, dict)
+    return canonical
+
+
+def _canonical_part(part: Json, *, amounts: bool = False) -> Json:
+    if isinstance(part, dict):
+        return {name: _canonical_part(inner, amounts=amounts or name in AMOUNT_FIELDS) for name, inner in part.items()}
+    if isinstance(part, list):
+        return [_canonical_part(inner) for inner in part]
+    if amounts and isinstance(part, str) and "." in part and part.endswith(BINARY_SUFFIXES[1:]):
+        return canonical_amount(part)
+    return part
+
+
+def canonical_amount(text: str) -> str:
+    """An amount with a binary suffix in whole units of the largest fitting suffix: binary, else decimal."""
+    try:
+        nano = nano_value(text)
+    except QuantityError:
+        return text
+    whole, rest = divmod(nano, NANO)  # exact: ints
+    return nano_text(nano) if rest or whole < KIBI else binary_text(whole)
+
+
+# The handshake annotation between scheduler and vGPU device plugin; on loopback no plugin answers it.
+
+
+def answered_node(node: Manifest, now: datetime) -> Manifest:
+    """The node with the handshake that the scheduler would write: requesting as of now, or deleted."""
+    said = _handshake_text(node)
+    if said is None or (vgpu_annotations.DELETED in said and vgpu_annotations.REQUESTING not in said):
+        return node
+    try:
+        word = vgpu_annotations.REQUESTING if vgpu_annotations.is_plugin_alive(node, now) else vgpu_annotations.DELETED
+    except SchedulerPanic:
+        # The replay has to reach this panic itself: leave it the annotation that causes it.
+        return node
+    return node if word in said else _with_handshake(node, word, now)
+
+
+def delayed_node(node: Manifest, by: timedelta) -> Manifest:
+    """The node with the time of its request moved."""
+    word, underscore, rest = (_handshake_text(node) or "").partition("_")
+    asked = vgpu_annotations.parse_handshake_time(rest) if underscore and word == vgpu_annotations.REQUESTING else None
+    return node if asked is None else _with_handshake(node, word, asked + by)
+
+
+def _handshake_text(node: Manifest) -> str | None:
+    said = (node["metadata"].get("annotations") or {}).get(vgpu_annotations.HANDSHAKE_ANNOTATION)
+    return said if isinstance(said, str) else None
+
+
+def _with_handshake(node: Manifest, word: str, moment: datetime) -> Manifest:
+    annotations = {
+        **node["metadata"]["annotations"],
+        vgpu_annotations.HANDSHAKE_ANNOTATION: f"{word}_{moment.strftime(vgpu_annotations.HANDSHAKE_TIME_FORMAT)}",
+    }
+    return {**node, "metadata": {**node["metadata"], "annotations": annotations}}

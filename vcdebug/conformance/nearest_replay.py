@@ -1,21 +1,12 @@
-"""The replay follows what a real scheduler drew, before anything is called a difference."""
+"""Search for the replay that comes nearest to a real scheduler's outcome: its own random choices, then other seeds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vcdebug.conformance import cycle_outcome as npus
-from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
-from vcdebug.conformance.verdicts import (
-    EVICTED,
-    NOTHING_DONE,
-    OutcomeDifference,
-    find_differences,
-    has_samples,
-    job_lookup,
-    with_drops,
-)
+from vcdebug.conformance import verdicts
+from vcdebug.conformance.cycle_outcome import CycleOutcome, chosen_npus, predicted_outcome
 from vcdebug.framework.replay_options import AskExtender
 from vcdebug.recording.recording import Recording, require_whole
 from vcdebug.recording.replay import replay_cycle
@@ -24,38 +15,38 @@ from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.cycles import CycleChain
 
 MAX_SEEDS = 24
-"""How many orders of maps and draws are tried where the choice of nodes alone explains too little."""
+"""Seeds tried at most where the scheduler's choices of nodes do not explain the outcome."""
 MIN_SEEDS = 2
 MAX_EFFORT = 20_000_000
-"""Events times nodes, of all orders together: a large snapshot has fewer tries."""
+"""Events times nodes of all tries together: a large snapshot gets fewer."""
 MAX_REFINEMENTS = 12
-"""How often the nodes that searches dropped are told anew by the nodes that were chosen, while it gets better."""
+"""Rounds in which the nodes that sampled searches dropped are derived from the nodes that were chosen."""
 ENOUGH_ALIKE = 6
-"""Of the orders, how many in a row that come to the same show that the order does not matter here."""
+"""Tries in a row with the same differences after which the seed counts as irrelevant."""
 
 NO_CHANCE = ChanceSettings()
 TellProgress = Callable[[str], None]
 
 
 def ignore_progress(_: str) -> None:
-    """Nobody wants to know."""
+    """No-op progress callback."""
 
 
 @dataclass(frozen=True, slots=True)
 class NearestReplay:
-    """The run of the replay that comes nearest."""
+    """The replay that comes nearest, and what still differs."""
 
     recording: Recording
     outcome: CycleOutcome
-    differences: list[OutcomeDifference]
+    differences: list[verdicts.OutcomeDifference]
     tried: int
     cycles: int = 1
-    """How many cycles make up the outcome."""
+    """Cycles that make up the outcome."""
 
     @property
     def difference_rank(self) -> tuple[int, int]:
-        """Fewer differences are better, decisions before words."""
-        return len([one for one in self.differences if one.is_decision]), len(self.differences)
+        """(decisions that differ, all differences): the smaller tuple is nearer."""
+        return len([each for each in self.differences if each.is_decision]), len(self.differences)
 
 
 def follow_scheduler(
@@ -64,23 +55,24 @@ def follow_scheduler(
     *,
     seeds: int = MAX_SEEDS,
     cycles: int = 1,
-    told: ChanceSettings = NO_CHANCE,
+    logged_chance: ChanceSettings = NO_CHANCE,
     ask_extender: AskExtender | None = None,
     tell: TellProgress = ignore_progress,
 ) -> NearestReplay:
-    """The replay as it is, else with the scheduler's own choices, else under other orders of maps too.
+    """Replay unchanged, then with the scheduler's choices, then with other seeds, until nothing differs.
 
-    `told` is what the scheduler's log says of its choices: all nodes on which it put each pod, in turn, among them.
-    Where it may have run more than one cycle, as many of the replay are laid beside it as fit best.
+    `seen` is the scheduler's outcome, `logged_chance` the choices in its log. `cycles` is the largest number of cycles
+    that it may have run; the number that fits best is taken. `tell` gets a line per replay.
     """
     search = _ReplaySearch(snapshot, seen, cycles, ask_extender, tell)
     own = snapshot.chance
     first = search.run_replay(own)
     if first.difference_rank[1]:
-        searches = told.searches if has_samples(first.recording) else {}
-        drawn = replace(own, **{name: getattr(told, name) for name in NAMED_FIELDS})
-        chosen = replace(drawn, choices=seen.node_by_pod, searches=searches, cards=npus.chosen_npus(seen.devices))
-        exact = replace(chosen, choices={**seen.node_by_pod, **told.choices})
+        searches = logged_chance.searches if verdicts.has_samples(first.recording) else {}
+        drawn = replace(own, **{name: getattr(logged_chance, name) for name in NAMED_FIELDS})
+        chosen = replace(drawn, choices=seen.node_by_pod, searches=searches, cards=chosen_npus(seen.devices))
+        # The log also tells placements that were discarded, which decide what comes after them.
+        exact = replace(chosen, choices={**seen.node_by_pod, **logged_chance.choices})
         chosen = search.choose_better(own, (chosen, exact))
         size = len(first.recording) * max(1, len(first.recording.node_names))
         search.try_seeds(chosen, min(seeds, max(MIN_SEEDS, MAX_EFFORT // max(1, size))))
@@ -88,7 +80,7 @@ def follow_scheduler(
 
 
 class _ReplaySearch:
-    """Runs of the replay, and which of them came nearest."""
+    """Runs replays and keeps the nearest."""
 
     def __init__(
         self, snapshot: Snapshot, seen: CycleOutcome, cycles: int, ask_extender: AskExtender | None, tell: TellProgress
@@ -103,12 +95,12 @@ class _ReplaySearch:
 
     @property
     def nearest_run(self) -> NearestReplay:
-        """The best run so far."""
+        """The nearest replay so far."""
         assert self._best is not None
         return self._best
 
     def run_replay(self, chance: ChanceSettings) -> NearestReplay:
-        """Replay under these draws; gives how one cycle compares."""
+        """Replay with these random choices; gives the comparison of a single cycle."""
         self.tried += 1
         first = require_whole(replay_cycle(replace(self._snapshot, chance=chance), ask_extender=self._ask))
         runs = list(_compare_cycles(first, self._seen, self._cycles, self.tried))
@@ -122,11 +114,11 @@ class _ReplaySearch:
         return runs[0]
 
     def refine_chance(self, chance: ChanceSettings) -> ChanceSettings:
-        """The scheduler's choices, and what its searches must have dropped for them."""
+        """`chance`, with the nodes dropped from sampled searches that keep the scheduler's choices from winning."""
         run = self.run_replay(chance)
         for _ in range(MAX_REFINEMENTS):
-            elsewhere = {one.subject: one.observed for one in run.differences if one.is_decision}
-            better = with_drops(run.recording, chance, elsewhere) if chance.searches else chance
+            elsewhere = {each.subject: each.observed for each in run.differences if each.is_decision}
+            better = verdicts.with_drops(run.recording, chance, elsewhere) if chance.searches else chance
             if better == chance:
                 break
             before, run = run, self.run_replay(better)
@@ -136,7 +128,7 @@ class _ReplaySearch:
         return chance
 
     def choose_better(self, own: ChanceSettings, known: Sequence[ChanceSettings]) -> ChanceSettings:
-        """The first of several accounts of the scheduler's choices that explains everything, else the best of them."""
+        """The first of the `known` settings after which nothing differs, else the best of them."""
         best = own
         for chance in known:
             if chance == best or not self.nearest_run.difference_rank[1]:
@@ -148,9 +140,9 @@ class _ReplaySearch:
         return best
 
     def try_seeds(self, chosen: ChanceSettings, seeds: int) -> None:
-        """Other orders of maps, until one explains everything, or until they show that they explain nothing."""
+        """Try other orders of maps, until nothing differs or ENOUGH_ALIKE tries in a row differ alike."""
         alike: int = 0
-        before: list[OutcomeDifference] | None = None
+        before: list[verdicts.OutcomeDifference] | None = None
         for seed in range(1, seeds + 1):
             if not self.nearest_run.difference_rank[1] or alike == ENOUGH_ALIKE:
                 return
@@ -158,24 +150,24 @@ class _ReplaySearch:
             alike, before = (alike + 1 if found == before and not other_victims(found) else 0), found
 
 
-def other_victims(found: Iterable[OutcomeDifference]) -> bool:
-    """Whether somebody else was evicted: few orders of a node's tasks let a gang keep the pods that it kept."""
-    return {NOTHING_DONE, "yes"} <= {one.observed for one in found if one.what == EVICTED}
+def other_victims(found: Iterable[verdicts.OutcomeDifference]) -> bool:
+    """Whether other pods were evicted: then few seeds match, as few orders of a node's tasks spare the same gang."""
+    return {verdicts.NOTHING_DONE, "yes"} <= {one.observed for one in found if one.what == verdicts.EVICTED}
 
 
 def _compare_cycles(first: Recording, seen: CycleOutcome, cycles: int, tried: int) -> Iterator[NearestReplay]:
-    """What one cycle comes to, and two together, and so on."""
+    """The comparison of one cycle, of two together, and so on."""
     chain = CycleChain(first)
-    outcome, owner = predicted_outcome(first), job_lookup(first)
+    outcome, owner = predicted_outcome(first), verdicts.job_lookup(first)
     for count in range(1, cycles + 1):
-        found = NearestReplay(first, outcome, find_differences(outcome, seen, owner), tried, count)
+        found = NearestReplay(first, outcome, verdicts.find_differences(outcome, seen, owner), tried, count)
         yield found
         if count < cycles and not chain.has_panicked:
             outcome = outcome.followed_by(predicted_outcome(chain.run_next()))
 
 
 def chance_edits(chance: ChanceSettings) -> list[str]:
-    """The settings as edits that anybody can repeat."""
+    """The settings as `--set` edits."""
     edits = [f"chance:{name}[{one}]={text}" for name in NAMED_FIELDS for one, text in getattr(chance, name).items()]
     seeds = {"order_seed": chance.order_seed, "tie_seed": chance.tie_seed}
     return [*edits, *(f"chance:{name}={seed}" for name, seed in seeds.items() if seed is not None)]

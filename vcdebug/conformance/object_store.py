@@ -1,21 +1,28 @@
-"""What the server keeps: every object at every revision, as etcd does, until it is compacted."""
+"""The server's objects at every revision until compaction, as in etcd; volume binding; Prometheus' answers."""
 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final, NamedTuple
 
-from vcdebug.conformance.api_requests import ApiAddress, Body
+import yaml
+
+from vcdebug.conformance.api_objects import ApiAddress, ApiReply, Body
+from vcdebug.recording.replay import parse_conf
 from vcdebug.snapshot import manifest
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import annotations_of, name_of, spec_of, status_of
+from vcdebug.snapshot.manifest import JsonDict, annotations_of, name_of, spec_of, status_of
+from vcdebug.snapshot.snapshot import Snapshot
 
 FIRST_REVISION = 100
 
 
 class StoreChange(NamedTuple):
-    """One write: an object as it is from a revision on; None says that it is gone."""
+    """One write: the object from a revision on; body None deletes it."""
 
     revision: int
     path: str
@@ -25,23 +32,24 @@ class StoreChange(NamedTuple):
 
 @dataclass
 class ObjectStore:
-    """Lists by path; a write makes the next revision."""
+    """Objects by list path and key; each write makes the next revision."""
 
     revision: int = FIRST_REVISION
     compacted: int = 0
-    """Revisions below this one cannot be read any more."""
+    """Revisions below this one can no longer be read."""
     _changes: dict[str, list[StoreChange]] = field(default_factory=dict)
     _current: dict[str, dict[str, Body]] = field(default_factory=dict)
 
     def put_object(self, path: str, body: Body) -> int:
-        """Create or replace an object of the list at a path."""
+        """Create or replace an object; gives the new revision."""
         metadata = {**body.get("metadata", {}), "resourceVersion": str(self.revision + 1)}
+        # A later in-place edit of the caller's object must not rewrite an earlier revision.
         stored = {**copy.deepcopy(body), "metadata": metadata}
         self._current.setdefault(path, {})[key_of(body)] = stored
         return self._note_change(path, key_of(body), stored)
 
     def delete_object(self, path: str, key: str) -> int:
-        """Make an object go, if it is there."""
+        """Delete an object if it exists; gives the new revision."""
         self._current.setdefault(path, {}).pop(key, None)
         return self._note_change(path, key, None)
 
@@ -51,11 +59,11 @@ class ObjectStore:
         return self.revision
 
     def compact_to(self, revision: int | None = None) -> None:
-        """Forget every revision before this one; the present one by default."""
+        """Forget every revision before `revision`; default: the current one."""
         self.compacted = self.revision if revision is None else revision
 
     def objects_at(self, path: str, revision: int | None = None) -> list[Body]:
-        """The objects of a list, by key, as of a revision."""
+        """The objects of a list in order of their keys, as of a revision (default: now)."""
         if revision is None or revision >= self.revision:
             return [body for _, body in sorted(self._current.get(path, {}).items())]
         found: dict[str, Body | None] = {}
@@ -65,12 +73,13 @@ class ObjectStore:
         return [body for _, body in sorted(found.items()) if body is not None]
 
     def get_object(self, path: str, key: str) -> Body | None:
-        """One object as it is now."""
+        """The current object; None if it does not exist."""
         return self._current.get(path, {}).get(key)
 
     def changes_since(self, path: str, revision: int) -> list[StoreChange]:
         """The writes to a list after a revision, oldest first."""
         found: list[StoreChange] = []
+        # From the newest one back: a watch asks for the last few writes of a long history.
         for change in reversed(self._changes.get(path, ())):
             if change.revision <= revision:
                 break
@@ -78,21 +87,21 @@ class ObjectStore:
         return found[::-1]
 
     def had_object(self, path: str, key: str, revision: int) -> bool:
-        """Whether an object was there at a revision."""
+        """Whether an object existed at a revision."""
         known = [change for change in self._changes.get(path, ()) if change.key == key and change.revision <= revision]
         return bool(known) and known[-1].body is not None
 
     def written_paths(self) -> list[str]:
-        """Lists to which something was written."""
+        """The paths of all lists with a write."""
         return list(self._changes)
 
 
 def key_of(body: Body) -> str:
-    """`namespace/name`, or the name alone."""
+    """`namespace/name`; the bare name of a cluster-scoped object."""
     return manifest.key_of(body).lstrip("/")
 
 
-# The part of Kubernetes' controllers of volumes that a scheduler waits for before it binds a pod.
+# The volume controller's part that a scheduler waits for before it binds a pod.
 
 VOLUMES_PATH, CLAIMS_PATH = (KIND_BY_NAME[name].api_path for name in ("PersistentVolume", "PersistentVolumeClaim"))
 CLASSES_PATH: Final = KIND_BY_NAME["StorageClass"].api_path
@@ -103,7 +112,7 @@ NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 
 
 def follow_up_write(store: ObjectStore, address: ApiAddress, body: Body) -> None:
-    """A volume that names its claim is bound to it; a claim for which a node is chosen gets a volume."""
+    """Bind a volume to the claim that it names; provision a volume for a claim whose node is selected."""
     if address.collection_path == VOLUMES_PATH:
         reference = spec_of(body).get("claimRef") or {}
         claim = store.get_object(CLAIMS_PATH, f"{reference.get('namespace', '')}/{reference.get('name', '')}")
@@ -114,7 +123,7 @@ def follow_up_write(store: ObjectStore, address: ApiAddress, body: Body) -> None
 
 
 def _bind_volume(store: ObjectStore, volume: Body, claim: Body) -> None:
-    """Each names the other; one that is taken by somebody else is left alone."""
+    """Set volume and claim to Bound, unless the claim is bound already or names another volume."""
     name = name_of(volume)
     if spec_of(claim).get("volumeName", name) != name or status_of(claim).get("phase") == "Bound":
         return
@@ -132,14 +141,10 @@ def _bind_volume(store: ObjectStore, volume: Body, claim: Body) -> None:
 
 
 def _provide_volume(store: ObjectStore, claim: Body) -> None:
-    """A new volume for a claim, unless its class is of volumes that somebody makes by hand."""
+    """Create and bind a volume, if the claim's StorageClass has a provisioner."""
     spec = spec_of(claim)
-    storage_class = store.get_object(CLASSES_PATH, str(spec.get("storageClassName") or ""))
-    if (
-        spec.get("volumeName")
-        or storage_class is None
-        or storage_class.get("provisioner") in (None, "", NO_PROVISIONER)
-    ):
+    storage_class = store.get_object(CLASSES_PATH, str(spec.get("storageClassName") or "")) or {}
+    if spec.get("volumeName") or storage_class.get("provisioner") in (None, "", NO_PROVISIONER):
         return
     metadata = claim["metadata"]
     reference = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", "name": metadata["name"]}
@@ -156,3 +161,104 @@ def _provide_volume(store: ObjectStore, claim: Body) -> None:
         },
     }
     _bind_volume(store, volume, claim)
+
+
+# Prometheus' answers about nodes from the snapshot's measurements, and the configuration that queries it.
+
+QUERY_PATH: Final = "/api/v1/query"
+PERIOD: Final = "10m"
+"""The only period that a scheduler queries."""
+INTERVAL: Final = "1s"
+ONE_INSTANCE: Final = re.compile(r'instance="([^"]*)"')
+CPU_SERIES: Final = "node_cpu_seconds_total"
+METRICS_SECTION: Final = "metrics"
+
+
+@dataclass(slots=True)
+class NodeMetrics:
+    """Values of cpu and mem per node; a query about a node without a value has no result row."""
+
+    values: Mapping[str, Mapping[str, float]]
+    nodes: tuple[str, ...]
+    _asked: dict[str, None] = field(default_factory=dict)
+    _rounds: int = 0
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether a round of queries about all nodes is over: the scheduler has the values in its cache."""
+        return self._rounds > 0 or not self.nodes
+
+    def answer_query(self, query: str) -> ApiReply:
+        """The reply to a PromQL query about one node or all of them."""
+        what = "cpu" if CPU_SERIES in query else "mem"
+        instance = ONE_INSTANCE.search(query)
+        wanted = self.nodes if instance is None else (instance[1],)
+        self._note_query(f"{what} {instance[1] if instance is not None else ''}", every=instance is None)
+        rows = [
+            {"metric": {"instance": name}, "value": [0, repr(self.values[name][what])]}
+            for name in wanted
+            if what in self.values.get(name, {})
+        ]
+        return ApiReply(200, {"status": "success", "data": {"resultType": "vector", "result": rows}})
+
+    def _note_query(self, asked: str, *, every: bool) -> None:
+        """A repeated query begins the next round; the finished one counts if it covered all nodes."""
+        if asked in self._asked:
+            self._rounds += every or len(self._asked) >= 2 * len(self.nodes)
+            self._asked.clear()
+        self._asked[asked] = None
+
+
+def metrics_of(snapshot: Snapshot) -> NodeMetrics | None:
+    """The snapshot's measurements; None without any, or where the scheduler refuses its configuration.
+
+    The built-in configuration, which it then runs on, names no source of measurements.
+    """
+    if not snapshot.usage or _is_conf_refused(snapshot):
+        return None
+    names = tuple(name_of(node) for node in snapshot.objects_of("Node"))
+    return NodeMetrics({name: dict(_iter_usage_values(snapshot.usage.get(name) or {})) for name in names}, names)
+
+
+def _is_conf_refused(snapshot: Snapshot) -> bool:
+    return bool(snapshot.scheduler_conf) and parse_conf(snapshot.scheduler_conf, snapshot.release).built_in
+
+
+def _iter_usage_values(usage: JsonDict) -> Iterator[tuple[str, float]]:
+    for what in ("cpu", "mem"):
+        value = (usage.get(what) or {}).get(PERIOD)
+        if value is not None:
+            yield what, float(value)
+
+
+def with_metrics(snapshot: Snapshot, metrics: NodeMetrics | None, now: datetime) -> Snapshot:
+    """The snapshot with the usage that a scheduler has right after its queries: 0 where nothing was measured."""
+    if metrics is None:
+        return snapshot
+    usage: JsonDict = {
+        name: {
+            "time": now.isoformat().replace("+00:00", "Z"),
+            **{what: {PERIOD: metrics.values[name].get(what, 0.0)} for what in ("cpu", "mem")},
+        }
+        for name in metrics.nodes
+    }
+    return replace(snapshot, usage=usage)
+
+
+def conf_with_metrics(conf: str, address: str) -> str:
+    """The configuration with Prometheus at `address` as its metrics source, or without one if empty."""
+    try:
+        root = yaml.compose(conf, Loader=yaml.SafeLoader)
+    except yaml.YAMLError:
+        return conf
+    if not isinstance(root, yaml.MappingNode):
+        return conf
+    entries = [(key, value) for key, value in root.value if key.value != METRICS_SECTION]
+    if not address and len(entries) == len(root.value):
+        return conf
+    # Edit the node tree: loading and dumping would rewrite scalars that YAML 1.1 and Go's parser read differently.
+    root.value = entries
+    text: str = yaml.serialize(root, Dumper=yaml.SafeDumper)
+    if not address:
+        return text
+    return text + yaml.safe_dump({METRICS_SECTION: {"type": "prometheus", "address": address, "interval": INTERVAL}})

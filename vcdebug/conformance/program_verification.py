@@ -1,12 +1,14 @@
-"""A scheduler's own program beside the replay, on one snapshot."""
+"""Verify against a scheduler's own program on one snapshot, and keep its outcome as a case."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 from vcdebug.amount_text import count_noun
 from vcdebug.comparison.scheduler_log import check_log
-from vcdebug.conformance.cycle_outcome import CycleOutcome, observed_outcome, predicted_outcome
+from vcdebug.conformance.cycle_outcome import CycleOutcome, WrittenStatus, observed_outcome, predicted_outcome
 from vcdebug.conformance.nearest_replay import (
     NearestReplay,
     TellProgress,
@@ -15,12 +17,23 @@ from vcdebug.conformance.nearest_replay import (
     ignore_progress,
 )
 from vcdebug.conformance.scheduler_program import EndedEarly, ObservedCycle, SchedulerProgram, observe_program
-from vcdebug.conformance.verdicts import NOTHING_DONE, LogDifference, OutcomeDifference, Verification, judge_jobs
+from vcdebug.conformance.verdicts import (
+    NOTHING_DONE,
+    LogDifference,
+    OutcomeDifference,
+    Verification,
+    find_differences,
+    job_lookup,
+    judge_jobs,
+)
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.quirks import CLAIMS_UNDECIDED
 from vcdebug.framework.replay_options import AskExtender
 from vcdebug.recording.recording import Recording, require_whole
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.manifest import JsonObject
+from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 
 
@@ -31,18 +44,17 @@ def verify_program(
     ask_extender: AskExtender | None = None,
     tell: TellProgress = ignore_progress,
 ) -> Verification:
-    """Run the program, replay the same moment, compare."""
+    """Run the program on the snapshot, replay the snapshot as its cycle met it, compare.
+
+    Raises VcdebugError where the program cannot be run or never runs a cycle with jobs.
+    """
     try:
         seen = observe_program(snapshot, program, tell)
     except EndedEarly as early:
         return _verify_early_end(early, ask_extender)
     outcome = observed_outcome(seen.written, seen.snapshot)
     followed = follow_scheduler(
-        seen.snapshot,
-        outcome,
-        told=seen.told,
-        ask_extender=ask_extender,
-        tell=tell,
+        seen.snapshot, outcome, logged_chance=seen.logged_chance, ask_extender=ask_extender, tell=tell
     )
     recording = followed.recording
     found, cut_off = _sent_differences(seen, followed)
@@ -63,18 +75,19 @@ def verify_program(
 
 
 def _sent_differences(seen: ObservedCycle, followed: NearestReplay) -> tuple[list[OutcomeDifference], tuple[str, ...]]:
-    """The differences, without writes that were still on their way when the process ended, and a word about these."""
+    """The differences without writes that a dying process may not have sent, and a note about these."""
     at_once = followed.outcome.panic and followed.recording.session.close is None
     if not (seen.ended and at_once):
         return followed.differences, ()
-    lost = [one for one in followed.differences if one.is_decision and one.observed == NOTHING_DONE]
-    rest = [one for one in followed.differences if one not in lost]
+    # Volcano binds and evicts in goroutines: those of earlier actions may not have sent their request yet.
+    lost = [each for each in followed.differences if each.is_decision and each.observed == NOTHING_DONE]
+    rest = [each for each in followed.differences if each not in lost]
     text = f"{count_noun(len(lost), 'write')} of the replay may have been on the way when the process ended"
     return rest, (text,) if lost else ()
 
 
 def _verify_early_end(early: EndedEarly, ask_extender: AskExtender | None) -> Verification:
-    """A program that ends before it sees a job agrees with a replay that panics; any other is an error."""
+    """A program that ends before its cycle agrees with a replay that panics; otherwise raise `early`."""
     recording = require_whole(replay_cycle(early.snapshot, ask_extender=ask_extender))
     outcome = predicted_outcome(recording)
     if not outcome.panic:
@@ -83,7 +96,7 @@ def _verify_early_end(early: EndedEarly, ask_extender: AskExtender | None) -> Ve
 
 
 def _iter_comparison_notes(seen: ObservedCycle, recording: Recording, uncompared: str) -> Iterator[str]:
-    """What else is to be known of the comparison."""
+    """Notes on what the comparison had to assume or leave out."""
     chance = recording.snapshot.chance
     if chance.searches:
         yield (
@@ -99,8 +112,7 @@ def _iter_comparison_notes(seen: ObservedCycle, recording: Recording, uncompared
     if undecided:
         yield (
             f"{CLAIMS_UNDECIDED}: {count_noun(len(undecided), 'pod')} with resource claims that the scheduler "
-            "allocates "
-            "and the replay cannot; it lets every node pass, and what differs may come of that"
+            "allocates and the replay cannot; it lets every node pass, and what differs may come of that"
         )
     if uncompared:
         yield f"the log is not compared line by line: {uncompared}"
@@ -110,7 +122,7 @@ def _iter_comparison_notes(seen: ObservedCycle, recording: Recording, uncompared
 
 
 def _compare_log(seen: ObservedCycle, recording: Recording) -> tuple[LogDifference | None, str]:
-    """Where the log of the cycle and the replay's part, if they do; else why they are not compared."""
+    """(first difference between the cycle's log and the replay's, why they are not compared); either may be empty."""
     chance = recording.snapshot.chance
     if seen.logged > len(seen.log):
         return None, f"of {seen.logged} lines {len(seen.log)} are kept"
@@ -127,3 +139,55 @@ def _compare_log(seen: ObservedCycle, recording: Recording) -> tuple[LogDifferen
     said = found.said
     line = found.line.text if found.line is not None else ""
     return LogDifference(said.seq if said is not None else None, line, said.text if said is not None else ""), ""
+
+
+# A kept case: a folder with the snapshot as the program's cycle met it, and the outcome, to replay without the program.
+
+SNAPSHOT_FOLDER, OUTCOME_FILE = "snapshot", "outcome.json"
+REASON = ("reason", "message")
+CONDITION = ("type", "status", *REASON)
+
+
+def write_case(found: Verification, folder: Path) -> None:
+    """Write a case into a new folder; raises VcdebugError for an unfinished cycle or an existing case."""
+    if found.ended:
+        raise VcdebugError("a program that ended within its cycle gives no case", "what it wrote may not be all")
+    save_snapshot(found.recording.snapshot, folder / SNAPSHOT_FOLDER)
+    text = json.dumps(outcome_document(found.observed), indent=1, ensure_ascii=False)
+    (folder / OUTCOME_FILE).write_text(text + "\n", encoding="utf-8")
+
+
+def read_outcome(folder: Path) -> CycleOutcome:
+    """The outcome of a kept case."""
+    document: JsonObject = json.loads((folder / OUTCOME_FILE).read_text(encoding="utf-8"))
+    groups = {job: WrittenStatus(group["phase"], _conditions_in(group)) for job, group in document["podGroups"].items()}
+    waiting = {pod: (said["reason"], said["message"]) for pod, said in document["waiting"].items()}
+    evicted = dict.fromkeys(document["evicted"], "")
+    return CycleOutcome(document["bound"], evicted, document["nominated"], groups, document["devices"], waiting)
+
+
+def _conditions_in(group: JsonObject) -> tuple[tuple[str, str, str, str], ...]:
+    return tuple((one["type"], one["status"], one["reason"], one["message"]) for one in group["conditions"])
+
+
+def outcome_document(outcome: CycleOutcome) -> JsonObject:
+    """An outcome as JSON: pods and jobs by name, in order."""
+    return {
+        "bound": dict(sorted(outcome.bound.items())),
+        "evicted": sorted(outcome.evicted),
+        "nominated": dict(sorted(outcome.nominated.items())),
+        "podGroups": {job: _group_document(one) for job, one in sorted(outcome.groups.items())},
+        "devices": {pod: dict(sorted(claims.items())) for pod, claims in sorted(outcome.devices.items())},
+        "waiting": {pod: dict(zip(REASON, one, strict=True)) for pod, one in sorted(outcome.waiting.items())},
+    }
+
+
+def _group_document(said: WrittenStatus) -> JsonObject:
+    conditions = [dict(zip(CONDITION, one, strict=True)) for one in said.conditions]
+    return {"phase": said.phase, "conditions": conditions}
+
+
+def replayed_differences(folder: Path) -> list[OutcomeDifference]:
+    """Differences between the replay of a kept case and its outcome, decisions first."""
+    recording = require_whole(replay_cycle(load_snapshot(folder / SNAPSHOT_FOLDER)))
+    return find_differences(predicted_outcome(recording), read_outcome(folder), job_lookup(recording))

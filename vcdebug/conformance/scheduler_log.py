@@ -1,4 +1,4 @@
-"""What a program logged: all of it while it is short, else its beginning and its end."""
+"""The log of a scheduler's program: the lines kept of it, and the random choices that it tells."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from vcdebug.model.names import JobId, NodeName, Row, SubJobId, TaskKey
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 
 MAX_END_LINES = 150_000
-"""Lines at the beginning, and as many at the end."""
+"""Lines kept of the beginning, and as many of the end."""
 OPENED_MARK = " Job and <"
 
 
 class SchedulerLog:
-    """Lines as they come; whole ones go to a file, if there is one."""
+    """Collects lines as they come, and writes all of them to `file` if given."""
 
     def __init__(self, file: TextIO | None = None, kept: int = MAX_END_LINES) -> None:
         self._file = file
@@ -31,19 +31,13 @@ class SchedulerLog:
         self._reclaims = VictimSearchLog(RECLAIM_MARK)
         self._placements = PlacementLog()
         self._domains = DomainLog()
-        self._readers = (
-            self._searches,
-            self._dry_runs,
-            self._preempts,
-            self._reclaims,
-            self._placements,
-            self._domains,
-        )
+        searches = (self._searches, self._dry_runs, self._preempts, self._reclaims)
+        self._readers = (*searches, self._placements, self._domains)
         self.jobs: int | None = None
-        """With how many jobs the last cycle began; None where it was not said."""
+        """With how many jobs the last cycle began; None if the log does not tell."""
 
     def add_line(self, line: str, *, counts: bool = True) -> None:
-        """One line more; what does not count is kept, but not understood."""
+        """Add a line; without `counts` it is kept, but not read for choices."""
         self.count += 1
         (self._head if len(self._head) < self._kept else self._tail).append(line)
         if counts:
@@ -59,7 +53,7 @@ class SchedulerLog:
             self.jobs = int(number) if number.isdecimal() else None
 
     def begin_cycle(self) -> None:
-        """Another cycle begins: what is known of the one before is forgotten."""
+        """Forget the choices of the previous cycle."""
         for one in self._readers:
             one.clear_cycle()
         self.jobs = None
@@ -74,16 +68,16 @@ class SchedulerLog:
 
     @property
     def panic_line(self) -> str:
-        """What a program says when it dies of a fault; empty where it has not said so."""
+        """The line of a Go panic or fatal error; empty without one."""
         return next((line for line in self if line.startswith(("panic:", "fatal error:"))), "")
 
     def last_words(self) -> str:
-        """What a program says when it dies, or else said last."""
+        """The panic's line, else the last line that is not blank."""
         last = next((line for line in chain(reversed(self._tail), reversed(self._head)) if line.strip()), "")
         return self.panic_line or last or "it said nothing"
 
     def drawn_chance(self, nodes: list[NodeName]) -> ChanceSettings:
-        """What the last cycle drew, as the replay takes it; the session has these nodes."""
+        """The random choices of the last cycle as settings of a replay; `nodes` are the session's, in order."""
         return ChanceSettings(
             choices=self._placements.chance_texts(),
             searches=self._searches.chance_texts(nodes),
@@ -95,7 +89,7 @@ class SchedulerLog:
         )
 
 
-# In which order a scheduler tried HyperNodes for jobs and sub jobs, as its log says it, line by line.
+# Readers: each takes one kind of random choice from the lines of one cycle.
 
 DOMAIN_MARK = '] "Try to allocate resource for '
 JOB_DOMAIN = re.compile(r'for job in hyperNode" job(?:Name)?="([^"]+)" hyperNode(?:Name)?="([^"]*)"')
@@ -104,14 +98,14 @@ SUB_JOB_DOMAIN = re.compile(r'for tasks in subJob" job="[^"]*" subJob="([^"]+)" 
 
 
 class DomainLog:
-    """The HyperNodes of one cycle, one after the other."""
+    """The HyperNodes tried for each job and sub job, in order."""
 
     def __init__(self) -> None:
         self._jobs: dict[JobId, list[str]] = {}
         self._sub_jobs: dict[SubJobId, list[str]] = {}
 
     def read_line(self, line: str) -> None:
-        """Take down a line, if it is about a HyperNode that is tried."""
+        """Note the HyperNode that the line says is tried."""
         if DOMAIN_MARK not in line:
             return
         if match := JOB_DOMAIN.search(line):
@@ -120,25 +114,23 @@ class DomainLog:
             self._sub_jobs.setdefault(match[1], []).append(match[2])
 
     def clear_cycle(self) -> None:
-        """Another cycle begins."""
+        """Forget the previous cycle."""
         self._jobs.clear()
         self._sub_jobs.clear()
 
     def of_jobs(self) -> dict[JobId, str]:
-        """By job, as the replay takes it."""
+        """Job -> `ChanceSettings.job_domains` text."""
         return _domain_texts(self._jobs)
 
     def of_sub_jobs(self) -> dict[SubJobId, str]:
-        """By sub job, as the replay takes it."""
+        """Sub job -> `ChanceSettings.sub_job_domains` text."""
         return _domain_texts(self._sub_jobs)
 
 
 def _domain_texts(known: dict[str, list[str]]) -> dict[str, str]:
-    """Of those for which more than one was tried."""
+    """Only those with more than one HyperNode: a single one leaves no choice."""
     return {name: ";".join(tried) for name, tried in known.items() if len({*tried}) > 1}
 
-
-# Which node won each dry run of topology-aware preemption, as a scheduler's log says it, line by line.
 
 DRY_RUN_BEGUN = "] the predicateNodes number is "
 DRY_RUN_VICTIM = re.compile(r"\] Try to preempt Task <[^>]+> for Task <([^>]+)>")
@@ -147,7 +139,7 @@ DRY_RUN_PLACED = re.compile(r"\] After pipelined Task <([^>]+)> to Node <([^>]+)
 
 
 class DryRunLog:
-    """The dry runs of one cycle that found a node, by pod."""
+    """The winning node of each dry run of topology-aware preemption, by pod."""
 
     def __init__(self) -> None:
         self._won: dict[TaskKey, list[NodeName]] = {}
@@ -155,7 +147,10 @@ class DryRunLog:
         self._task: TaskKey = ""
 
     def read_line(self, line: str) -> None:
-        """Take down a line, if it is about a dry run."""
+        """Note the node that the line says has won.
+
+        Nodes of a dry run are logged by goroutines in any order; only the placement after it is unambiguous.
+        """
         if DRY_RUN_BEGUN in line:
             self._begun, self._task = True, ""
         elif self._begun and (match := DRY_RUN_VICTIM.search(line)):
@@ -165,38 +160,36 @@ class DryRunLog:
             self._begun, self._task = False, ""
 
     def clear_cycle(self) -> None:
-        """Another cycle begins."""
+        """Forget the previous cycle."""
         self._won.clear()
         self._begun, self._task = False, ""
 
     def chance_texts(self) -> dict[TaskKey, str]:
-        """By pod, as the replay takes it."""
+        """Pod -> `ChanceSettings.dry_runs` text."""
         return {task: ";".join(nodes) for task, nodes in self._won.items()}
 
-
-# Where a scheduler put each pod, time after time, as its log says it, line by line.
 
 TASK_PLACED = re.compile(r"\] After (?:allocated|pipelined) Task <([^>]+)> to Node <([^>]+)>: ")
 """Upstream: framework/statement (Allocate, Pipeline), framework/session (Allocate), from -v=3 on."""
 
 
 class PlacementLog:
-    """The nodes of one cycle, by pod: those of statements that were discarded, too."""
+    """The nodes on which each pod was placed, in order, also by statements that were discarded."""
 
     def __init__(self) -> None:
         self._nodes: dict[TaskKey, list[NodeName]] = {}
 
     def read_line(self, line: str) -> None:
-        """Take down a line, if it is about a placement."""
+        """Note the node of the placement that the line tells."""
         if match := TASK_PLACED.search(line):
             self._nodes.setdefault(match[1], []).append(match[2])
 
     def clear_cycle(self) -> None:
-        """Another cycle begins."""
+        """Forget the previous cycle."""
         self._nodes.clear()
 
     def chance_texts(self) -> dict[TaskKey, str]:
-        """By pod, as the replay takes it: the last one holds from then on."""
+        """Pod -> `ChanceSettings.choices` text; its last node holds from then on."""
         return {task: ";".join(_without_repeats(nodes)) for task, nodes in self._nodes.items()}
 
 
@@ -207,15 +200,13 @@ def _without_repeats(nodes: list[NodeName]) -> list[NodeName]:
     return nodes[:last]
 
 
-# At which nodes a scheduler has looked for each pod, as its log says it, line by line.
-
 SEARCH_MARK = "] Considering Task <"
 SEARCH_LINE = re.compile(r"\] Considering Task <([^>]+)> on node <([^>]+)>: ")
 """Upstream: util/predicate_helper.PredicateNodes, from -v=4 on."""
 
 
 class SearchLog:
-    """The searches of one cycle; a node that is looked at again begins another one."""
+    """The nodes visited by each search for a pod; a node that comes again begins the next search."""
 
     def __init__(self) -> None:
         self._found: dict[TaskKey, list[dict[NodeName, None]]] = {}
@@ -223,10 +214,11 @@ class SearchLog:
         self._last = ""
 
     def read_line(self, line: str) -> None:
-        """Take down a line, if it is about a node."""
+        """Note the node that the line says is considered."""
         match = SEARCH_LINE.search(line) if SEARCH_MARK in line else None
         if match is None:
             return
+        # The log of a large cycle names each node once per task: keep one string of each.
         task, node = match[1], self._names.setdefault(match[2], match[2])
         searches = self._found.setdefault(task, [])
         if task != self._last or node in searches[-1]:
@@ -235,12 +227,12 @@ class SearchLog:
         searches[-1][node] = None
 
     def clear_cycle(self) -> None:
-        """Another cycle begins."""
+        """Forget the previous cycle."""
         self._found.clear()
         self._last = ""
 
     def chance_texts(self, nodes: Iterable[NodeName]) -> dict[TaskKey, str]:
-        """By pod, as the replay takes it; nothing of pods with nodes that are not there."""
+        """Pod -> `ChanceSettings.searches` text; without pods that visited nodes unknown to the session."""
         places = {name: place for place, name in enumerate(nodes)}
         known = {
             task: searches
@@ -257,20 +249,21 @@ def _search_text(searches: Iterable[Iterable[NodeName]], places: Mapping[NodeNam
 
 
 def _rotate_rows(rows: list[Row], nodes: int) -> list[Row]:
-    """Ascending places from the one behind the widest gap on: there the round of the workers began."""
+    """The ascending rows rotated to begin after the widest gap.
+
+    The search visits a contiguous stretch of the ring of nodes, but its workers log in any order.
+    """
     gaps = [after - before for before, after in pairwise([*rows, rows[0] + nodes])]
     begin = gaps.index(max(gaps)) + 1
     return [*rows[begin:], *rows[:begin]]
 
 
 def format_ranges(rows: list[Row]) -> str:
-    """Places in their order, as the replay takes them."""
+    """Rows in order as ranges: `[3, 4, 0]` -> `3-4,0-0`."""
     starts = [place for place, row in enumerate(rows) if place == 0 or row != rows[place - 1] + 1]
     ends = [*starts[1:], len(rows)]
     return ",".join(f"{rows[start]}-{rows[end - 1]}" for start, end in zip(starts, ends, strict=True))
 
-
-# On which nodes preempt and reclaim looked for victims for each pod, as a scheduler's log says it, line by line.
 
 PREEMPT_MARK, RECLAIM_MARK = " preempt.go:", " reclaim.go:"
 VICTIM_NODE = re.compile(r"\] Considering Task <([^>]+)> on Node <([^>]+)>\.$")
@@ -278,21 +271,21 @@ VICTIM_NODE = re.compile(r"\] Considering Task <([^>]+)> on Node <([^>]+)>\.$")
 
 
 class VictimSearchLog:
-    """The nodes of one action in one cycle, one after the other, by pod."""
+    """The nodes on which one action looked for victims for each pod, in order."""
 
     def __init__(self, mark: str) -> None:
         self._mark = mark
         self._tried: dict[TaskKey, dict[NodeName, None]] = {}
 
     def read_line(self, line: str) -> None:
-        """Take down a line, if it is about a node on which the action looks."""
+        """Note the node that the line says is searched."""
         if self._mark in line and (match := VICTIM_NODE.search(line)):
             self._tried.setdefault(match[1], {})[match[2]] = None
 
     def clear_cycle(self) -> None:
-        """Another cycle begins."""
+        """Forget the previous cycle."""
         self._tried.clear()
 
     def chance_texts(self) -> dict[TaskKey, str]:
-        """Of pods for which there was more than one, as the replay takes it."""
+        """Pod -> `ChanceSettings` text, for pods with more than one node."""
         return {task: ";".join(nodes) for task, nodes in self._tried.items() if len(nodes) > 1}

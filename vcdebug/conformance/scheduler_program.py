@@ -1,9 +1,9 @@
-"""A scheduler's own program, run against the small server for one cycle on a snapshot.
+"""Run a scheduler's own program against the small server for one cycle on a snapshot.
 
-Every scheduler runs its first cycle as soon as it is up, perhaps before it has read everything. So PodGroups are held
-back until that one is over: it sees no job and decides nothing. The cycle after it is the one that counts. Pods are
-listed last, since a scheduler looks up their claims when it reads them, and never again. Nodes report once more after
-the first cycle, as they do all the time in a cluster: from then on the scheduler keeps account of their devices.
+A scheduler runs its first cycle as soon as it is up, perhaps before it has read everything. So PodGroups are held back
+until that cycle, which sees no job, is over; the next cycle counts. Pods are listed last, since a scheduler looks up
+their claims only when it first reads them. Nodes are written again after the first cycle, as kubelets do all the time:
+only then does the scheduler account for their devices.
 """
 
 from __future__ import annotations
@@ -23,13 +23,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
+from vcdebug.conformance import loopback_server
 from vcdebug.conformance.api_server import EVENTS, ApiServer, ApiWrite
 from vcdebug.conformance.cycle_outcome import GROUPS, PODS
-from vcdebug.conformance.loopback_server import LoopbackServer, serve_on_loopback
-from vcdebug.conformance.node_metrics import conf_with_metrics, metrics_of, with_metrics
-from vcdebug.conformance.object_store import key_of
+from vcdebug.conformance.object_store import conf_with_metrics, key_of, metrics_of, with_metrics
 from vcdebug.conformance.scheduler_log import SchedulerLog
-from vcdebug.conformance.served_snapshot import answered_node, at_cycle, canonical_pod, moved_to_present, text_of
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.kinds import KIND_BY_NAME
@@ -42,35 +40,35 @@ BEGIN_MARK, END_MARK = "Start scheduling ...", "End scheduling ..."
 MAX_MISSED = 3
 """Cycles that may pass until the PodGroups have arrived."""
 COUNTED_CYCLE = 2
-"""Which cycle of the process is usually the one that counts."""
+"""The cycle of the process that usually counts."""
 LEAST_PAUSE, PAUSE_PER_OBJECT = 1.5, 0.002
-"""Seconds between cycles: in them PodGroups are read, and what the cycle has decided is written."""
+"""Seconds between cycles, in which the scheduler reads PodGroups and writes its decisions."""
 QUIET_SECONDS = 0.5
 """Seconds without a request after which a cycle's writes are taken for complete."""
 VOLUMES, QUIET_OF_VOLUMES = ("persistentvolumeclaims", "persistentvolumes"), 1.4
-"""Who waits for volumes looks at them once a second, and binds its pod after that."""
+"""The scheduler polls the volumes that it waits for once a second, and binds the pod after that."""
 LEASE_GROUP = "coordination.k8s.io"
 LOG_HINT = "--log FILE keeps what it said"
 SCHEDULER_HINT = f"{LOG_HINT}; it must be a vc-scheduler, whose log says when a cycle begins and ends"
 MIN_VERBOSITY = 4
-"""The verbosity from which on a scheduler's log says when a cycle begins and ends."""
+"""The lowest verbosity at which a scheduler logs the begin and end of a cycle."""
 _VERBOSITY = re.compile(r"(?<!\S)--?v[= ]?(\d+)(?!\S)")
 INHERITED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulerProgram:
-    """Which program, and how patiently it is watched."""
+    """Which program to run, and how long to wait for it."""
 
     path: str
     arguments: tuple[str, ...] = ()
-    """Given in addition, and after all others, so that they win."""
+    """Added after all other arguments, so that they win."""
     patience: float = 120.0
-    """Seconds in which it must be through."""
+    """Seconds in which it must finish."""
     period: float = 0.0
-    """Seconds between the cycle that sees no job and the one that counts; 0 goes by the size of the snapshot."""
+    """Seconds between two cycles; 0 derives them from the size of the snapshot."""
     log: str = ""
-    """The file that gets all it says; empty for none."""
+    """The file that gets its whole log; empty for none."""
 
 
 class EndedEarly(VcdebugError):
@@ -79,36 +77,36 @@ class EndedEarly(VcdebugError):
     def __init__(self, message: str, where: str, snapshot: Snapshot) -> None:
         super().__init__(message, LOG_HINT, where)
         self.snapshot = snapshot
-        """The snapshot as a cycle would have met it."""
+        """The snapshot as its cycle would have found it."""
 
 
 @dataclass(slots=True)
 class ObservedCycle:
-    """What the program did."""
+    """What the program did in the cycle that counts."""
 
     snapshot: Snapshot
-    """The snapshot as its cycle met it."""
+    """The snapshot as the cycle found it."""
     written: list[ApiWrite]
     log: list[str]
-    """What it said, unless that is too much."""
+    """The lines of its log; the middle of a long one is missing."""
     ended: str
-    """Why there is nothing more to see; empty after a whole cycle."""
+    """Why the cycle is not whole; empty if it is."""
     seconds: float
     counted: int = COUNTED_CYCLE
-    """Which cycle of the process it is about."""
+    """The number of the cycle in its process."""
     logged: int = 0
-    """How many lines it said; of a long log the middle is not kept."""
+    """How many lines it logged."""
     jobs: int | None = None
-    """With how many jobs that cycle began, as the log says."""
-    told: ChanceSettings = field(default_factory=ChanceSettings)
-    """What it drew, as the log says."""
+    """With how many jobs the cycle began, from the log."""
+    logged_chance: ChanceSettings = field(default_factory=ChanceSettings)
+    """Its random choices, from the log."""
 
 
 @dataclass(slots=True)
 class _ProgramRun:
     """One process under observation; `wire.lock` guards it."""
 
-    wire: LoopbackServer
+    wire: loopback_server.LoopbackServer
     process: subprocess.Popen[str]
     log: SchedulerLog
     begun: list[datetime] = field(default_factory=list)
@@ -117,7 +115,7 @@ class _ProgramRun:
     counted: int = COUNTED_CYCLE
 
     def read_log(self) -> None:
-        """Take down the log until the program closes it."""
+        """Read the log until the program closes it."""
         for line in self.process.stderr or ():
             with self.wire.lock:
                 if BEGIN_MARK in line:
@@ -134,17 +132,17 @@ class _ProgramRun:
             self.wire.lock.notify_all()
 
     def is_counted(self, written: ApiWrite) -> bool:
-        """Whether a write may belong to the cycle: the next one has not begun."""
+        """Whether a write may belong to the cycle that counts: the next one has not begun."""
         return len(self.begun) <= self.counted and written.address.group != LEASE_GROUP
 
     def wait_until(self, until: Callable[[], bool], seconds: float) -> bool:
-        """Wait for something, or for the end of the program, or of the time."""
+        """Wait until the condition holds, the program ends or the time is over; gives the condition."""
         with self.wire.lock:
             self.wire.lock.wait_for(lambda: until() or self.over, max(0.0, seconds))
             return until()
 
     def wait_for_quiet(self, seconds: float) -> None:
-        """Wait until nothing has been asked for a while."""
+        """Wait until no request has come for a while, at most `seconds`."""
         end, before = time.monotonic() + seconds, -1
         while time.monotonic() < end and before != self.wire.requests and not self.is_beyond:
             before = self.wire.requests
@@ -152,11 +150,11 @@ class _ProgramRun:
 
     @property
     def is_beyond(self) -> bool:
-        """Whether there is nothing more to come of the cycle."""
+        """Whether the cycle can write nothing more: the next has begun, or the program has ended."""
         return self.over or len(self.begun) > self.counted
 
     def await_metrics(self, seconds: float) -> None:
-        """Wait until every node's measurements have been asked for, and the cycle that runs meanwhile is over."""
+        """Wait until the scheduler has queried the usage of every node, and the cycle during it is over."""
         metrics = self.wire.api.metrics
         if metrics is not None:
             self.wait_until(lambda: metrics.is_taken, seconds)
@@ -164,24 +162,27 @@ class _ProgramRun:
 
 
 def quiet_after(written: Sequence[ApiWrite]) -> float:
-    """How long nothing must have been asked, after these requests, until nothing more is to come."""
-    return QUIET_OF_VOLUMES if any(one.address.plural in VOLUMES for one in written) else QUIET_SECONDS
+    """Seconds without a request after which these writes of a cycle count as complete."""
+    return QUIET_OF_VOLUMES if any(write.address.plural in VOLUMES for write in written) else QUIET_SECONDS
 
 
 def observe_program(
     snapshot: Snapshot, program: SchedulerProgram, tell: Callable[[str], None] = lambda _: None
 ) -> ObservedCycle:
-    """Run the program on a snapshot until one cycle is over; raises VcdebugError where it cannot be run at all."""
+    """Run the program on a snapshot until one cycle with jobs is over; `tell` gets each stage in words.
+
+    Raises EndedEarly where it panics before that cycle, VcdebugError where it cannot be run or never schedules.
+    """
     _check_verbosity(program)
     started = datetime.now(UTC).replace(microsecond=0)
-    present = moved_to_present(snapshot, started)
-    api = ApiServer(now=lambda: text_of(datetime.now(UTC)), version=snapshot.flags.server_version)
+    present = loopback_server.moved_to_present(snapshot, started)
+    api = ApiServer(now=lambda: loopback_server.text_of(datetime.now(UTC)), version=snapshot.flags.server_version)
     held = fill_server(api, present)
     api.keeps = _only_queues
     api.metrics = metrics_of(present)
-    wire = LoopbackServer(api, secrets.token_urlsafe(24), last_list=KIND_BY_NAME["Pod"].api_path)
+    wire = loopback_server.LoopbackServer(api, secrets.token_urlsafe(24), last_list=KIND_BY_NAME["Pod"].api_path)
     with (
-        serve_on_loopback(wire) as address,
+        loopback_server.serve_on_loopback(wire) as address,
         tempfile.TemporaryDirectory(prefix="vcdebug-verify-") as folder,
         _log_file(program) as file,
         _running_program(
@@ -193,7 +194,7 @@ def observe_program(
 
 
 def _check_verbosity(program: SchedulerProgram) -> None:
-    """Nobody waits for a program that was told not to say what is waited for."""
+    """Raise VcdebugError for arguments that silence the log lines that observe_program waits for."""
     asked = _VERBOSITY.findall(" ".join(program.arguments))
     if asked and int(asked[-1]) < MIN_VERBOSITY:
         raise VcdebugError(
@@ -222,7 +223,7 @@ def _observe_cycle(
     tell: Callable[[str], None],
 ) -> ObservedCycle:
     since = time.monotonic()
-    early = at_cycle(present, datetime.now(UTC), started)
+    early = loopback_server.at_cycle(present, datetime.now(UTC), started)
     if not run.wait_until(lambda: run.ended > 0, program.patience):
         if run.log.panic_line:
             raise EndedEarly(f"it ended before its first cycle: {run.log.last_words()}", program.path, early)
@@ -254,7 +255,7 @@ def _observe_cycle(
     with run.wire.lock:
         api.keeps = _keep_nothing
         began = run.begun[run.counted - 1] if len(run.begun) >= run.counted else datetime.now(UTC)
-        met = with_metrics(at_cycle(present, began, started, run.counted - 1), api.metrics, began)
+        met = with_metrics(loopback_server.at_cycle(present, began, started, run.counted - 1), api.metrics, began)
         return ObservedCycle(
             met,
             list(api.written),
@@ -269,30 +270,28 @@ def _observe_cycle(
 
 
 def _is_missed(run: _ProgramRun, api: ApiServer, held: list[Manifest]) -> bool:
-    """Whether the cycle began without a job although there are PodGroups, and nothing has come of it."""
+    """Whether the cycle began before the PodGroups arrived, and wrote nothing about pods or PodGroups."""
     with run.wire.lock:
         late = bool(held) and run.log.jobs == 0 and run.counted < COUNTED_CYCLE + MAX_MISSED
-        idle = not any(one.address.plural in (PODS, GROUPS) for one in api.written)
+        idle = not any(write.address.plural in (PODS, GROUPS) for write in api.written)
         return late and idle and run.ended == run.counted == len(run.begun) and not run.over
 
 
 def _end_reason(run: _ProgramRun) -> str:
-    """What kept the program from ending the cycle, or ended it there and then; empty where neither did.
-
-    The line at the end of a cycle is deferred, as its close is: an action that panics is followed by both.
-    """
+    """Why the cycle is not whole; empty if it is."""
+    # Go runs deferred calls on a panic: the log line that ends a cycle does not prove that the cycle was whole.
     if run.over or run.log.panic_line:
         return f"the program ended: {run.log.last_words()}"
     return "" if run.ended >= run.counted else "the cycle did not end in time"
 
 
 def fill_server(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:
-    """Everything but the PodGroups, which are the answer."""
+    """Put all objects but the PodGroups into the server's store; gives the PodGroups."""
     for kind, manifests in snapshot.objects.items():
         row = KIND_BY_NAME[kind]
         for manifest in manifests if kind != HELD_KIND else ():
-            one = _as_served(kind, manifest, snapshot.now)
-            api.store.put_object(row.api_path, {**one, "kind": kind, "apiVersion": row.api_version})
+            served = _as_served(kind, manifest, snapshot.now)
+            api.store.put_object(row.api_path, {**served, "kind": kind, "apiVersion": row.api_version})
     row = KIND_BY_NAME[HELD_KIND]
     return [
         {**manifest, "kind": HELD_KIND, "apiVersion": row.api_version} for manifest in snapshot.objects_of(HELD_KIND)
@@ -301,12 +300,12 @@ def fill_server(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:
 
 def _as_served(kind: str, manifest: Manifest, now: datetime) -> JsonObject:
     if kind == "Pod":
-        return canonical_pod(manifest)
-    return answered_node(manifest, now) if kind == "Node" else manifest
+        return loopback_server.canonical_pod(manifest)
+    return loopback_server.answered_node(manifest, now) if kind == "Node" else manifest
 
 
 def _only_queues(written: ApiWrite) -> bool:
-    """Before its cycle a scheduler may only make what it needs to begin."""
+    """Before the cycle that counts only creations are stored: the queues that a scheduler needs to begin."""
     return written.verb == "create" and written.address.plural != EVENTS
 
 
@@ -315,7 +314,7 @@ def _keep_nothing(_: ApiWrite) -> bool:
 
 
 def _command_line(program: SchedulerProgram, snapshot: Snapshot, address: str, folder: Path) -> list[str]:
-    """The program's command line, its files written."""
+    """Write the kubeconfig and configuration into `folder`, and give the command line that names them."""
     kubeconfig = folder / "kubeconfig"
     kubeconfig.write_text(json.dumps(_kubeconfig_data(address)), encoding="utf-8")
     conf = []
@@ -324,6 +323,7 @@ def _command_line(program: SchedulerProgram, snapshot: Snapshot, address: str, f
         file = folder / "conf" / "volcano-scheduler.conf"
         file.write_text(conf_with_metrics(snapshot.scheduler_conf, address if snapshot.usage else ""), encoding="utf-8")
         conf = [f"--scheduler-conf={file}"]
+    # The rates are far above upstream's: its client would still be writing a large cycle when the next one begins.
     always = [
         f"--kubeconfig={kubeconfig}",
         "--leader-elect=false",
@@ -337,11 +337,10 @@ def _command_line(program: SchedulerProgram, snapshot: Snapshot, address: str, f
 
 
 def _pause_seconds(snapshot: Snapshot) -> float:
-    """The more there is to read and to write between two cycles, the longer."""
-    waiting = [pod for pod in snapshot.objects_of("Pod") if not spec_of(pod).get("nodeName")]
-    return LEAST_PAUSE + PAUSE_PER_OBJECT * (
-        len(waiting) + len(snapshot.objects_of(HELD_KIND)) + len(snapshot.objects_of("Node"))
-    )
+    """Seconds between two cycles, in proportion to the objects that are read and written in between."""
+    unbound = [pod for pod in snapshot.objects_of("Pod") if not spec_of(pod).get("nodeName")]
+    objects = len(unbound) + len(snapshot.objects_of(HELD_KIND)) + len(snapshot.objects_of("Node"))
+    return LEAST_PAUSE + PAUSE_PER_OBJECT * objects
 
 
 def _iter_flag_arguments(flags: SchedulerFlags) -> Iterator[str]:
@@ -386,8 +385,9 @@ def _kubeconfig_data(address: str) -> Manifest:
 
 @contextmanager
 def _running_program(
-    command: Sequence[str], wire: LoopbackServer, folder: str, log: SchedulerLog
+    command: Sequence[str], wire: loopback_server.LoopbackServer, folder: str, log: SchedulerLog
 ) -> Iterator[_ProgramRun]:
+    # Without the rest of the environment: a KUBECONFIG there would lead the program to a real cluster.
     environment = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ} | {"HOME": folder}
     try:
         process = subprocess.Popen(

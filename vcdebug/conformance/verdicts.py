@@ -1,4 +1,4 @@
-"""Two outcomes of one cycle beside each other, job by job.
+"""Compare two outcomes of one cycle, and judge each job.
 
 Upstream: api/unschedule_info (WrapInsufficientResourceReason), api/resource_info (LessEqualWithResourcesName).
 """
@@ -31,31 +31,31 @@ from vcdebug.snapshot.cycle_inputs import ChanceSettings
 VerdictWord = Literal["agreed", "worded otherwise", "by chance", "differs", "overtaken"]
 NOTHING_DONE = "nothing"
 MAX_EXPLAINED = 20
-"""Of so many jobs that differ the decision behind it is looked for."""
+"""Jobs that differ for which the decision behind the difference is looked up."""
 BOUND, EVICTED, NOMINATED, GROUP, CONDITION = "bound", "evicted", "nominated", "PodGroup", "PodScheduled"
 DEVICES = "devices"
 DECISIONS = (BOUND, EVICTED, NOMINATED, DEVICES)
 
 
 class OutcomeDifference(NamedTuple):
-    """One thing that the replay and the scheduler do not say alike."""
+    """One fact on which replay and scheduler differ."""
 
     job: JobId
     subject: str
     """The pod, or the job itself."""
     what: str
-    """bound, evicted, nominated, devices; or PodGroup and PodScheduled, which are words about them."""
+    """bound, evicted, nominated, devices; or PodGroup, PodScheduled: statuses about these decisions."""
     predicted: str
     observed: str
 
     @property
     def is_decision(self) -> bool:
-        """Whether it is a decision, not the wording of one."""
+        """Whether a decision differs, not only its wording."""
         return self.what in DECISIONS
 
 
 class ReplayDecision(NamedTuple):
-    """The first decision of the replay that could explain a difference."""
+    """The decision of the replay behind a difference: event and words."""
 
     seq: Seq | None
     text: str
@@ -63,18 +63,18 @@ class ReplayDecision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobVerdict:
-    """One job: whether what was foreseen came."""
+    """The verdict on one job."""
 
     job: JobId
     word: VerdictWord
     differences: tuple[OutcomeDifference, ...] = ()
     decision: ReplayDecision | None = None
     changes: tuple[str, ...] = ()
-    """What others changed meanwhile, which may have overtaken the cycle."""
+    """Changes not made by the scheduler, which may have overtaken the cycle."""
 
 
 def job_lookup(recording: Recording) -> Callable[[TaskKey], JobId]:
-    """Which job a pod belongs to; the pod itself where it has none."""
+    """A function from a pod to its job, or to the pod itself without one."""
     owners = {
         pod.key: pod.job_id or pod.key for pod in (Pod(manifest) for manifest in recording.snapshot.objects_of("Pod"))
     }
@@ -84,7 +84,8 @@ def job_lookup(recording: Recording) -> Callable[[TaskKey], JobId]:
 def find_differences(
     predicted: CycleOutcome, observed: CycleOutcome, owner: Callable[[TaskKey], JobId]
 ) -> list[OutcomeDifference]:
-    """Everything that is not alike: decisions first, then words."""
+    """All differences, decisions first; `owner` names the job of a pod."""
+    # Anything may have deleted a pod that vanished unseen: it only confirms an eviction, it never contradicts one.
     victims = [pod for pod, how in observed.evicted.items() if how != GONE or pod in predicted.evicted]
     return [
         *_iter_text_differences(BOUND, predicted.bound, observed.bound, owner),
@@ -108,24 +109,24 @@ def _iter_text_differences(
 def _iter_device_differences(
     predicted: CycleOutcome, observed: CycleOutcome, owner: Callable[[TaskKey], JobId]
 ) -> Iterator[OutcomeDifference]:
-    """Of pods that both have bound to one node: another node has other devices, and that is said of the pod."""
+    """Differences of pods bound to the same node: on another node other devices are no news."""
     for pod, claims in sorted(predicted.devices.items()):
         seen = observed.devices.get(pod, {})
-        known = {claim: words for claim, words in claims.items() if claim in seen}
+        common = sorted(claim for claim in claims if claim in seen)
         if predicted.bound.get(pod) == observed.bound.get(pod):
-            ours, theirs = ("; ".join(words[claim] for claim in sorted(known)) for words in (known, seen))
-            yield from _iter_text_differences(DEVICES, {pod: ours}, {pod: theirs}, owner)
+            replayed, written = ("; ".join(words[claim] for claim in common) for words in (claims, seen))
+            yield from _iter_text_differences(DEVICES, {pod: replayed}, {pod: written}, owner)
 
 
 def _group_words(outcome: CycleOutcome) -> dict[JobId, str]:
-    return {job: _status_words(one) for job, one in outcome.groups.items()}
+    return {job: _status_words(status) for job, status in outcome.groups.items()}
 
 
-def _status_words(one: WrittenStatus) -> str:
+def _status_words(written: WrittenStatus) -> str:
     conditions = [
-        f"{kind}={status} {reason}: {certain_part(message)}" for kind, status, reason, message in one.conditions
+        f"{kind}={status} {reason}: {certain_part(message)}" for kind, status, reason, message in written.conditions
     ]
-    return "; ".join([one.phase, *conditions])
+    return "; ".join([written.phase, *conditions])
 
 
 def _pending_messages(outcome: CycleOutcome) -> dict[TaskKey, str]:
@@ -133,22 +134,23 @@ def _pending_messages(outcome: CycleOutcome) -> dict[TaskKey, str]:
 
 
 def judge_jobs(recording: Recording, found: list[OutcomeDifference]) -> tuple[JobVerdict, ...]:
-    """One per job of the session, and per job or pod beyond it that differs, by name."""
-    sampled = last_samples(recording, (one.subject for one in found if _is_elsewhere(one)))
+    """A verdict per job of the session, and per other job or pod that differs, sorted by name."""
+    sampled = last_samples(recording, (each.subject for each in found if _is_elsewhere(each)))
     by_job: dict[JobId, list[OutcomeDifference]] = {job: [] for job in recording.session.jobs}
     for difference in found:
         by_job.setdefault(difference.job, []).append(difference)
     judged = [_judge_job(recording, job, by_job[job], sampled) for job in sorted(by_job)]
-    differing = [place for place, one in enumerate(judged) if one.word == "differs"]
+    differing = [place for place, verdict in enumerate(judged) if verdict.word == "differs"]
     for place in differing[:MAX_EXPLAINED]:
-        first = next(one for one in judged[place].differences if one.is_decision)
+        first = next(each for each in judged[place].differences if each.is_decision)
         judged[place] = replace(judged[place], decision=find_decision(recording, first))
     return tuple(judged)
 
 
-def _is_elsewhere(one: OutcomeDifference) -> bool:
-    """Whether both chose a node for the pod, but not the same."""
-    return one.what in (BOUND, NOMINATED) and NOTHING_DONE not in (one.predicted, one.observed)
+def _is_elsewhere(difference: OutcomeDifference) -> bool:
+    """Whether both chose a node for the pod, but different ones."""
+    placed = difference.what in (BOUND, NOMINATED)
+    return placed and NOTHING_DONE not in (difference.predicted, difference.observed)
 
 
 def _judge_job(
@@ -156,7 +158,7 @@ def _judge_job(
 ) -> JobVerdict:
     if not found:
         return JobVerdict(job, "agreed")
-    decided = [one for one in found if one.is_decision]
+    decided = [each for each in found if each.is_decision]
     if not decided:
         return JobVerdict(job, "worded otherwise", tuple(found))
     chance = _sampling_decision(recording, decided, sampled) or _order_decision(recording, decided)
@@ -166,10 +168,10 @@ def _judge_job(
 def _sampling_decision(
     recording: Recording, decided: list[OutcomeDifference], sampled: Mapping[TaskKey, SearchSample]
 ) -> ReplayDecision | None:
-    """Whether only the nodes differ, and each was among those that a search may have looked at."""
-    for one in decided:
-        search = sampled.get(one.subject)
-        if not _is_elsewhere(one) or search is None or not is_in_sample(recording, search, one.observed):
+    """The sampled search behind the differences, if only nodes differ and each node was found by that search too."""
+    for difference in decided:
+        sample = sampled.get(difference.subject)
+        if not _is_elsewhere(difference) or sample is None or not is_in_sample(recording, sample, difference.observed):
             return None
     first = decided[0]
     sample = sampled[first.subject]
@@ -179,23 +181,22 @@ def _sampling_decision(
 
 
 def _order_decision(recording: Recording, decided: list[OutcomeDifference]) -> ReplayDecision | None:
-    """Whether only pods differ whose order goes round."""
-    way = find_order_circle(recording, (one.subject for one in decided))
-    if not way:
+    """The circular order of pods behind the differences, if every pod that differs is on such a circle."""
+    circle = find_order_circle(recording, (difference.subject for difference in decided))
+    if not circle:
         return None
-    first = recording.index.spans_of(Level.TASK, way[0])
-    text = f"the order of its pods goes round: {' before '.join(way)}; which of them come first is chance"
+    first = recording.index.spans_of(Level.TASK, circle[0])
+    text = f"the order of its pods goes round: {' before '.join(circle)}; which of them come first is chance"
     return ReplayDecision(first[0].first if first else None, text)
 
 
 def find_decision(recording: Recording, difference: OutcomeDifference) -> ReplayDecision:
-    """Where the replay made up its mind about the pod or its job."""
-    pod = difference.subject
+    """The replay's decision about a pod: its eviction, its node, or why its job stays pending."""
+    pod, done = difference.subject, cycle_effects(recording)
     if difference.what == EVICTED and difference.predicted != NOTHING_DONE:
-        seq = next((one.seq for one in cycle_effects(recording).evicted if one.task == pod), None)
+        seq = next((effect.seq for effect in done.evicted if effect.task == pod), None)
         return ReplayDecision(seq, f"the replay evicts {pod}")
-    done = cycle_effects(recording)
-    placed = next((one for one in (*done.bound, *done.pipelined, *done.held) if one.task == pod), None)
+    placed = next((effect for effect in (*done.bound, *done.pipelined, *done.held) if effect.task == pod), None)
     if placed is not None:
         seq, tied = _node_choice(recording, pod, placed.seq, placed.node)
         among = f", one of {tied} equally good ones" if tied > 1 else ""
@@ -205,9 +206,9 @@ def find_decision(recording: Recording, difference: OutcomeDifference) -> Replay
 
 
 def _node_choice(recording: Recording, pod: TaskKey, until: Seq, node: str) -> tuple[Seq, int]:
-    """Where this node was chosen for the pod the last time before an event, and among how many.
+    """The last choice of the node for the pod up to an event, and how many nodes tied.
 
-    Where no other was left there is no choice, but only the placement.
+    With a single feasible node upstream scores nothing: then the placement's event, and 0.
     """
     for span in reversed(recording.index.spans_of(Level.TASK, pod)):
         for seq in range(min(span.last, until), span.first - 1, -1):
@@ -224,7 +225,7 @@ def _proof_seq(explained: Explanation) -> Seq | None:
     return evidence[0].seq if evidence else None
 
 
-# What of a message can be compared: upstream fills some of its parts from maps, in any order.
+# Messages are compared without the parts that upstream takes from a map in random order.
 
 EXAMPLE_MARK: Final = " Origin reason is "
 INSUFFICIENT: Final = re.compile(r"(\d+) Insufficient (\S*\w)")
@@ -232,20 +233,20 @@ MESSAGE_PARTS: Final = re.compile(r"[,:;] |\.(?= |$)")
 
 
 def certain_part(message: str) -> str:
-    """A message without the pod that is its example: any of those that failed, by the order of a map."""
+    """The message without the example pod, which upstream draws from a map of the failed ones."""
     return message.partition(EXAMPLE_MARK)[0]
 
 
 def is_alike(one: str, other: str) -> bool:
-    """Whether two messages say the same, but for which resource they name of a node that lacks several.
+    """Whether two messages are equal except for which scalar resource they name.
 
-    Cpu and memory come first; of the others, whichever the map has first is named.
+    Of a node that lacks several, upstream names cpu, memory, else the first one that iterating a map gives.
     """
     return one == other or (INSUFFICIENT.search(one) is not None and _count_parts(one) == _count_parts(other))
 
 
 def _count_parts(message: str) -> tuple[list[str], int]:
-    """The parts in order, and how many nodes lack anything but cpu and memory."""
+    """(other parts in order, number of nodes short of a scalar resource)."""
     others, short = [], 0
     for part in MESSAGE_PARTS.split(message):
         found = INSUFFICIENT.fullmatch(part)
@@ -256,28 +257,28 @@ def _count_parts(message: str) -> tuple[list[str], int]:
     return others, short
 
 
-# Searches that end after a part of the nodes: what a pod's last search found, and what it must have dropped.
+# Sampled searches, which end after a part of the nodes.
 
 
 class SearchSample(NamedTuple):
-    """One search of the replay that did not look at all nodes."""
+    """A pod's search that visited only a part of the nodes."""
 
     seq: Seq
     search: PredicateEvent
     number: int
-    """How many searches for the pod were before it."""
+    """Searches for the pod before this one."""
     scores: ScoreEvent | None
-    """Of the nodes that it found, if they were compared."""
+    """The scores of the nodes that it found; None if they were not scored."""
 
 
 def has_samples(recording: Recording) -> bool:
-    """Whether any search ended before it had looked at all nodes."""
+    """Whether any search visited only a part of the nodes."""
     events = (recording.event_at(seq) for seq in range(1, len(recording) + 1))
     return any(isinstance(event, PredicateEvent) and event.processed < event.considered for event in events)
 
 
 def last_samples(recording: Recording, pods: Iterable[TaskKey]) -> dict[TaskKey, SearchSample]:
-    """Every pod's last search, where it was a sample."""
+    """The last search of each pod, if it was sampled."""
     wanted, count = dict.fromkeys(pods), dict[TaskKey, int]()
     found: dict[TaskKey, SearchSample] = {}
     for seq in range(1, len(recording) + 1) if wanted else ():
@@ -287,18 +288,19 @@ def last_samples(recording: Recording, pods: Iterable[TaskKey]) -> dict[TaskKey,
             found[event.task] = SearchSample(seq, event, number, None)
         elif isinstance(event, ScoreEvent) and event.task in found:
             found[event.task] = found[event.task]._replace(scores=event)
-    return {pod: one for pod, one in found.items() if one.search.processed < one.search.considered}
+    return {pod: sample for pod, sample in found.items() if sample.search.processed < sample.search.considered}
 
 
 def is_in_sample(recording: Recording, sample: SearchSample, node: NodeName) -> bool:
-    """Whether a node is among those that the sample found."""
+    """Whether the search found the node feasible."""
     return any(recording.node_names[row] == node for row in sample.search.feasible.tolist())
 
 
 def with_drops(recording: Recording, chance: ChanceSettings, chosen: dict[TaskKey, NodeName]) -> ChanceSettings:
-    """The searches of pods that went elsewhere, with the nodes last that had a higher score than the chosen one.
+    """`chance` with the searches of the `chosen` pods reordered: nodes that outscore the chosen one come last.
 
-    What comes last is dropped, as far as the workers have found more than was wanted: a node that would have won was.
+    Upstream's parallel workers find more nodes than wanted and drop the last ones: a node that would have won was among
+    these.
     """
     searches = dict(chance.searches)
     for pod, sample in last_samples(recording, (pod for pod in chosen if pod in searches)).items():
@@ -321,12 +323,9 @@ def _iter_higher_scored(recording: Recording, sample: SearchSample, node: NodeNa
         yield from rows[np.flatnonzero(sample.scores.total > sample.scores.total[at[0]])].tolist()
 
 
-# What a scheduler did, beside the replay: the answer of every form of `verify`.
-
-
 @dataclass(frozen=True, slots=True)
 class LogDifference:
-    """The first line at which the program's log and the replay part."""
+    """The first line at which the program's log and the replay's differ."""
 
     seq: Seq | None
     logged: str
@@ -335,32 +334,32 @@ class LogDifference:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a scheduler did with a snapshot, beside the replay."""
+    """The result of every form of `vcdebug verify`."""
 
     recording: Recording
     predicted: CycleOutcome
     observed: CycleOutcome
     jobs: tuple[JobVerdict, ...]
     chance: tuple[str, ...] = ()
-    """The draws of the scheduler that the replay follows, as edits."""
+    """The scheduler's random choices that the replay follows, as edits."""
     tried: int = 1
-    """How many runs of the replay were compared."""
+    """Replays that were compared."""
     parting: LogDifference | None = None
     ended: str = ""
-    """Why the scheduler did not finish; empty where it did."""
+    """Why the scheduler did not finish; empty if it did."""
     seconds: float = 0.0
     log: Sequence[str] = ()
     cycles: int = 1
-    """How many cycles of the replay were compared with what was seen."""
+    """Cycles of the replay that were compared."""
     notes: Sequence[str] = ()
-    """What else is to be known of the comparison, in sentences."""
+    """What the comparison assumed or left out, in sentences."""
 
     def count_verdicts(self, word: str) -> int:
-        """Jobs with this verdict."""
-        return len([one for one in self.jobs if one.word == word])
+        """The number of jobs with this verdict."""
+        return len([verdict for verdict in self.jobs if verdict.word == word])
 
     @property
     def is_agreed(self) -> bool:
-        """Whether every decision is the same; a scheduler that panics agrees with a replay that says so."""
-        decided = not any(one.word == "differs" for one in self.jobs)
-        return decided and bool(self.ended) == bool(self.predicted.panic)
+        """Whether no job differs, and both or neither of scheduler and replay panicked."""
+        same = not any(verdict.word == "differs" for verdict in self.jobs)
+        return same and bool(self.ended) == bool(self.predicted.panic)

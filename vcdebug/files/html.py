@@ -1,4 +1,4 @@
-"""A report as one HTML file: no script, nothing from elsewhere, light or dark as the reader's system is."""
+"""Render a report as one HTML file: no script, no external resource, light or dark as the reader's system."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Sec
 from vcdebug.views.table import Column, Line, Piece, Row, Style, Table
 
 CONTENT_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
-"""Browsers load nothing for this page, whatever is in it."""
+"""Names and notes come from the cluster: even unescaped HTML in one could load nothing."""
 CSS_CLASSES: Final[dict[Style, str]] = {
     "title": "strong",
     "strong": "strong",
@@ -24,7 +24,7 @@ CSS_CLASSES: Final[dict[Style, str]] = {
 
 
 def html_text(report: Document) -> str:
-    """The document, with a line end at its end."""
+    """The document as HTML, ending in a newline."""
     body = [
         f"<header><h1>{escape(report.title)}</h1>",
         *_iter_block_lines(report.lead, report.title),
@@ -103,7 +103,7 @@ def _piece_html(piece: Piece) -> str:
 
 
 def _iter_table_lines(table: Table, about: str) -> Iterator[str]:
-    """Scrolls by itself where it is wider than the page, also by keys."""
+    """A table that scrolls on its own if it is wider than the page, also by keys."""
     if not table.rows and not table.head and not table.foot:
         return
     yield '<div class="table">'
@@ -154,7 +154,7 @@ def _cell_html(cell: Piece, column: Column) -> str:
     return f"<td{kind}>{_piece_html(cell)}</td>"
 
 
-# How the HTML report looks: two palettes, one measure, tables that scroll by themselves; prints on paper too.
+# The page's style: two palettes, a fixed line length, tables that scroll on their own, rules for paper.
 
 PAGE_STYLE: Final = """
 :root { color-scheme: light dark; --text: #1c2024; --soft: #5b6470; --page: #ffffff; --line: #d8dde3; --tint: #f4f6f8;
@@ -204,4 +204,4 @@ summary > h2 { display: inline-block; border: 0; margin-bottom: 0; }
   section { break-inside: auto; } tr, h2, h3 { break-inside: avoid; break-after: auto; } .scroll { overflow: visible; }
   td, th { white-space: pre-wrap; } }
 """
-"""Colours reach a contrast of 4.5 to 1 on both pages; no meaning hangs on colour alone."""
+"""Every colour has a contrast of at least 4.5:1 on both backgrounds; no meaning is in colour alone."""

@@ -1,4 +1,4 @@
-"""Recordings as files: written whole or not at all, opened without being run again by the program that wrote them."""
+"""Save recordings to files, open them without a replay, and cache them between runs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import vcdebug
 from vcdebug.errors import SnapshotError, VcdebugError
 from vcdebug.garbage_collection import collector_paused
-from vcdebug.recording.file.form import FILE_MAGIC, DamagedRecordingError, ForeignRecordingError, UnstorableError
-from vcdebug.recording.file.form import NAMEABLE_ROOMS as NAMED
+from vcdebug.recording.file.form import (
+    FILE_MAGIC,
+    NAMEABLE_ROOMS,
+    DamagedRecordingError,
+    ForeignRecordingError,
+    UnstorableError,
+)
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.file_access import check_replaceable, replace_file
 from vcdebug.snapshot.sources import Source
@@ -23,25 +28,26 @@ if TYPE_CHECKING:
 
 
 RECORDING_SUFFIX: Final = ".vcrec"
-DIGESTED_ROOMS: Final = NAMED
-"""Rooms that make a recording and the answers in it: what the others show of it is made anew each time."""
+DIGESTED_ROOMS: Final = NAMEABLE_ROOMS
+"""Rooms whose code decides what a recording holds; the others only show it, and may change."""
 
 
 @cache
 def program_id() -> str:
-    """Its version, and a digest of the sources that decide how a cycle goes and why, wherever they lie."""
+    """The version and a digest of the sources that decide what a recording holds, wherever they are installed."""
     import hashlib
 
     package = Path(vcdebug.__file__).parent
     digest = hashlib.sha256()
     for name in sorted(_iter_source_names(package)):
+        # Git may check sources out with CRLF: that is the same program.
         text = (package / name).read_bytes().replace(b"\r\n", b"\n")
         digest.update(f"{name} {len(text)}\n".encode() + text)
     return f"{vcdebug.__version__} ({digest.hexdigest()[:16]})"
 
 
 def _iter_source_names(package: Path) -> Iterator[str]:
-    """Python's own `rglob` takes three times as long, which is felt at each opening."""
+    # os.walk, not rglob: that takes three times as long, at every opening of a recording.
     yield from (path.name for path in package.glob("*.py"))
     for room in DIGESTED_ROOMS:
         for folder, _, names in os.walk(package / room):
@@ -50,11 +56,11 @@ def _iter_source_names(package: Path) -> Iterator[str]:
 
 
 class UnwritableError(VcdebugError):
-    """The file system does not let a recording be written."""
+    """The file system refuses to write a recording."""
 
 
 def is_recording_file(source: Source) -> bool:
-    """Whether it is a file that `run --save` wrote, by its first bytes."""
+    """Whether the source is a file that `run --save` wrote, by its first bytes."""
     if not isinstance(source, str | Path):
         return False
     try:
@@ -68,7 +74,7 @@ def is_recording_file(source: Source) -> bool:
 
 
 def open_recording(path: Path) -> Recording:
-    """The recording in a file; raises SnapshotError for one that is damaged or was made by another program."""
+    """The recording in a file; raises SnapshotError if it is damaged or from another version of vcdebug."""
     from mmap import ACCESS_READ, mmap
 
     from vcdebug.recording.file.read import open_stored_recording
@@ -87,7 +93,10 @@ def open_recording(path: Path) -> Recording:
 
 
 def save_recording(recording: Recording, path: Path, step: Callable[[], object] = lambda: None) -> None:
-    """Write the recording; raises VcdebugError where that is impossible. `step` may raise to stop it."""
+    """Write the recording, whole or not at all; `step` is called often and may raise to stop it.
+
+    Raises UnstorableError for a recording that has no stored form, UnwritableError for a failing file system.
+    """
     from vcdebug.recording.file.object_tables import store_recording
 
     check_replaceable(path)
@@ -102,36 +111,36 @@ def save_recording(recording: Recording, path: Path, step: Callable[[], object] 
         raise UnwritableError(f"cannot be written: {error.strerror or error}", where=str(path)) from error
 
 
-# Recordings kept from one run to the next, by what they were made of; the ones not used for longest go first.
+# The cache of recordings between runs: the least recently opened ones are deleted first.
 
 DEFAULT_MEGABYTES: Final = 2000
-"""Of all kept recordings together, by default."""
+"""Size limit of all cached recordings together."""
 MIN_BYTES: Final = 1 << 20
-"""Bytes of a snapshot that is worth keeping a recording of: a smaller one is replayed as quickly."""
+"""The smallest snapshot whose recording is cached: a smaller one is replayed as quickly as opened."""
 _PACKED: Final = (".gz", ".tgz", ".zip")
 _UNPACKED_FACTOR: Final = 10
-"""How much larger a packed snapshot is, unpacked: JSON of objects that are nearly alike."""
+"""Estimated ratio of unpacked to packed size: JSON of similar objects compresses well."""
 _BLOCK: Final = 1 << 20
 
 
 class CachedRecording(NamedTuple):
-    """A kept recording."""
+    """A file of the cache."""
 
     path: Path
     size: int
     used: float
-    """When it was last opened, in seconds of the file system's clock."""
+    """When it was last opened: seconds since the epoch, by the file system's clock."""
 
 
 class RecordingCache:
-    """A folder of recordings. Whatever in it cannot be opened is passed over, and goes when room is needed."""
+    """A folder of recordings, at most `megabytes` in all; files that cannot be opened are ignored."""
 
     def __init__(self, folder: Path, megabytes: int = DEFAULT_MEGABYTES) -> None:
         self.folder = folder
         self._most = megabytes << 20
 
     def find_recording(self, key: str) -> Recording | None:
-        """The recording with this key, if there is one that can be opened."""
+        """The recording with this key; None if there is none that can be opened."""
         path = self._path_of(key)
         if not path.is_file():
             return None
@@ -143,7 +152,7 @@ class RecordingCache:
         return recording
 
     def cache_recording(self, key: str, recording: Recording, step: Callable[[], object] = lambda: None) -> None:
-        """Keep a recording, unless it was cut off, has no stored form, or the folder cannot be written."""
+        """Save a recording, unless it was cut off, has no stored form, or the folder cannot be written."""
         if recording.cut_event is not None:
             return
         try:
@@ -154,12 +163,12 @@ class RecordingCache:
         self._make_room()
 
     def list_entries(self) -> list[CachedRecording]:
-        """All of them, the last used first."""
+        """All cached recordings, the last opened first."""
         found = (CachedRecording(path, status.st_size, status.st_mtime) for path, status in self._iter_cached_files())
         return sorted(found, key=lambda entry: entry.used, reverse=True)
 
     def remove_all(self) -> int:
-        """Remove all of them; how many there were."""
+        """Delete all cached recordings; gives their number."""
         entries = self.list_entries()
         for entry in entries:
             entry.path.unlink(missing_ok=True)
@@ -186,9 +195,9 @@ class RecordingCache:
 
 
 def cache_key(source: Source, options: Mapping[str, object]) -> str | None:
-    """What a recording is made of: the program, what it was told, and every byte of the input.
+    """A digest of everything that decides a recording: the program, `options`, and every byte of the input.
 
-    None for what is not kept: streams, and snapshots so small that they are replayed at once.
+    None for a source that is not cached: a stream, or a snapshot below MIN_BYTES.
     """
     if not isinstance(source, str | Path) or source == "-":
         return None
@@ -208,14 +217,15 @@ def cache_key(source: Source, options: Mapping[str, object]) -> str | None:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """Everything that the loader may read, and more: what it leaves out does no harm."""
+    """Every file below the path, sorted."""
     if path.is_file():
         return [path]
+    # Files that the loader ignores may cost a cache hit, never a wrong one.
     return sorted(file for file in path.rglob("*") if file.is_file())
 
 
 def _unpacked_size(file: Path) -> int:
-    """Bytes, about."""
+    """The estimated size in bytes after unpacking."""
     return file.stat().st_size * (_UNPACKED_FACTOR if file.name.lower().endswith(_PACKED) else 1)
 
 

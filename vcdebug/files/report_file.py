@@ -1,8 +1,10 @@
-"""The report of a cycle in the form that its file's name asks for, and its way into the file."""
+"""Write the report of a cycle as Markdown or HTML, as the file's name asks."""
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -10,14 +12,121 @@ from vcdebug import __version__
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.errors import VcdebugError
 from vcdebug.files.html import html_text
-from vcdebug.files.markdown import markdown_text
 from vcdebug.files.text_files import check_target, split_force, write_text
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.bundled import is_bundled
-from vcdebug.views.document import make_document_printable
+from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section, make_document_printable
 from vcdebug.views.report import ReportSubject, build_report
+from vcdebug.views.table import Line, Piece, Row, Table, format_table, text_of
 from vcdebug.whatif.branch import BRANCH
+
+# Markdown in GitHub's dialect, escaped so that names and notes from the cluster mean nothing.
+
+_SPECIAL: Final = re.compile(r"([\\`*\[\]|~]|(?<!\w)_|_(?!\w))")
+_BEGINS: Final = re.compile(r"^(\s*)([-+#>=]|\d+(?=[.)]))")
+_REFERENCE: Final = re.compile(r"(?<!\w)([@#])(?=\w)")
+"""Signs that GitHub turns into a mention of a person or a link to an issue."""
+
+
+def markdown_text(report: Document) -> str:
+    """The document as Markdown, ending in a newline."""
+    parts = [f"# {escape_text(report.title)}", *_iter_block_parts(report.lead)]
+    for section in report.sections:
+        parts += _iter_section_parts(section, 2)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def escape_text(text: str) -> str:
+    """The text on one line with everything escaped that Markdown would read."""
+    text = " ".join(text.split("\n"))
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _REFERENCE.sub(r"\1<!-- -->", _SPECIAL.sub(r"\\\1", text))
+
+
+def _iter_section_parts(section: Section, level: int) -> Iterator[str]:
+    if section.folded:
+        yield f"<details><summary>{escape_text(section.title)}</summary>"
+    else:
+        yield f"{'#' * level} {escape_text(section.title)}"
+    yield from _iter_block_parts(section.blocks)
+    for inner in section.sections:
+        yield from _iter_section_parts(inner, level + 1)
+    if section.folded:
+        yield "</details>"
+
+
+def _iter_block_parts(blocks: tuple[Block, ...]) -> Iterator[str]:
+    for block in blocks:
+        match block:
+            case Code(text):
+                yield fence_code(text)
+            case Listed(items):
+                yield "\n".join(f"- {_line_text(item)}" for item in items)
+            case Paragraph(said, quoted):
+                lines = (f"> {_line_text(line)}" for line in _iter_lines_of(said))
+                yield "\n".join(lines) if quoted else _paragraph_text(said)
+            case Table():
+                yield from _iter_table_parts(block)
+
+
+def fence_code(text: str) -> str:
+    """A block of code, whatever backticks are in it."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
+
+
+def _iter_lines_of(said: Line) -> Iterator[Line]:
+    for text in text_of(said).splitlines() or [""]:
+        yield (Piece(text),)
+
+
+def _paragraph_text(said: Line) -> str:
+    return _BEGINS.sub(r"\1\\\2", _line_text(said))
+
+
+def _line_text(said: Line) -> str:
+    return "".join(_piece_text(piece) for piece in said).strip()
+
+
+def _piece_text(piece: Piece) -> str:
+    text = escape_text(piece.text)
+    if piece.style not in ("strong", "title") or not text.strip():
+        return text
+    return f"**{text.strip()}**" + (" " if text.endswith(" ") else "")
+
+
+def _iter_table_parts(table: Table) -> Iterator[str]:
+    """A table of Markdown; a panel as it is drawn on the screen is a block of text instead."""
+    if not table.rows and not table.head and not table.foot:
+        return
+    if _is_panel(table):
+        yield fence_code(format_table(table).strip("\n"))
+        return
+    if table.title:
+        yield f"**{escape_text(table.title)}**"
+    yield from (_paragraph_text(said) for said in table.head if text_of(said).strip())
+    if table.rows:
+        yield _rows_text(table)
+    yield from (_paragraph_text(said) for said in table.foot if text_of(said).strip())
+
+
+def _is_panel(table: Table) -> bool:
+    """Whether a table is a panel: it has lines around its rows, or a current row, or only lines."""
+    return bool(table.title and (table.head or table.current)) or not table.rows
+
+
+def _rows_text(table: Table) -> str:
+    heads = [escape_text(column.title) for column in table.columns]
+    rule = ["---:" if column.right else "---" for column in table.columns]
+    rows = [_row_cells(row) for row in table.rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, rule, *rows))
+
+
+def _row_cells(row: Row) -> list[str]:
+    return [_piece_text(cell).strip() for cell in row.cells]
+
 
 MARKDOWN, HTML = "md", "html"
 FORM_BY_SUFFIX: Final = {".md": MARKDOWN, ".markdown": MARKDOWN, ".html": HTML, ".htm": HTML}
@@ -29,7 +138,7 @@ class ReportError(VcdebugError):
 
 
 def form_of(file: str) -> str:
-    """md or html, by the file's name."""
+    """MARKDOWN or HTML by the file's suffix; raises ReportError for any other."""
     suffix = Path(file).suffix.lower()
     if suffix not in FORM_BY_SUFFIX:
         raise ReportError("a report is Markdown or HTML", "name it .md or .html", file)
@@ -37,18 +146,18 @@ def form_of(file: str) -> str:
 
 
 def report_text(subject: ReportSubject, form: str) -> str:
-    """The document in one of the forms."""
+    """The report in one of the forms."""
     return REPORT_WRITERS[form](make_document_printable(build_report(subject)))
 
 
 def report_target(file: str, *, force: bool) -> Path:
-    """Where a report may go; raises for a name of no form, and as check_target does."""
+    """The path to write a report to; raises ReportError for another suffix, VcdebugError as check_target does."""
     form_of(file)
     return check_target(file, force=force)
 
 
 def write_report(subject: ReportSubject, file: str, *, force: bool = False) -> str:
-    """Write it in one go; answers with what was written."""
+    """Write the report; gives a message with the file and its size."""
     path = report_target(file, force=force)
     text = report_text(subject, form_of(file))
     write_text(path, text)
@@ -56,14 +165,16 @@ def write_report(subject: ReportSubject, file: str, *, force: bool = False) -> s
 
 
 def write_here(here: DebuggerState, argument: str, place: str = "") -> str:
-    """The report of the recording that one stands in, from the words of a command; place is what opens the snapshot."""
+    """Write the report of the shown recording, as the command `report ARGUMENT` asks; gives a message.
+
+    `place` is what opens the snapshot on a command line; by default its file or bundled name.
+    """
     file, force = split_force(argument)
     if not file:
         raise ReportError("say which file", "report FILE.md or FILE.html, with --force to write over it")
     place = place or _snapshot_place(here.recording)
-    commands = (
-        (_open_command(place, here.seq),) if not (typed := _typed_commands(here)) else (_open_command(place), typed)
-    )
+    typed = _typed_commands(here)
+    commands = (_open_command(place), typed) if typed else (_open_command(place, here.seq),)
     return write_report(ReportSubject(here.recording, __version__, commands, here.bookmarks), file, force=force)
 
 
@@ -72,7 +183,7 @@ def _open_command(place: str, seq: Seq = 0) -> str:
 
 
 def _typed_commands(here: DebuggerState) -> str:
-    """What to type in the debugger to stand in another recording than the first one; empty for that."""
+    """The debugger's commands that lead to the shown branch, cycle and event; empty in the first recording."""
     shown = here.recordings
     if shown is None:
         return ""
@@ -82,7 +193,7 @@ def _typed_commands(here: DebuggerState) -> str:
 
 
 def _snapshot_place(recording: Recording) -> str:
-    """What a command line calls the snapshot: a bundled one by its name."""
+    """The snapshot's name on a command line: a file, or the name of a bundled one."""
     snapshot = recording.snapshot
     if not snapshot.origin or is_bundled(snapshot.name, snapshot.origin):
         return snapshot.name

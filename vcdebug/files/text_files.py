@@ -1,28 +1,30 @@
-"""Text that is no snapshot: a scheduler's log, a dump of its cache, notes, reports."""
+"""Read and write text files that are no snapshots: logs, dumps, reports, and the notebook of a snapshot."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Final
 
+import yaml
+
+from vcdebug.amount_text import count_noun
+from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.notebook import Notebook
 from vcdebug.errors import VcdebugError
+from vcdebug.snapshot import file_access
 from vcdebug.snapshot.archive import ARCHIVE_ERRORS, GZIP_MAGIC, UnpackBudget, gunzip_bytes
-from vcdebug.snapshot.file_access import (
-    MAX_FILE_BYTES,
-    check_replaceable,
-    expand_path,
-    read_file,
-    read_stdin,
-    replace_file,
-)
+from vcdebug.snapshot.bundled import is_bundled
+from vcdebug.snapshot.manifest import Json
+from vcdebug.snapshot.snapshot import Snapshot
 
 STDIN = "-"
 FORCE: Final = "--force"
 
 
-def read_text(word: str, max_bytes: int = MAX_FILE_BYTES) -> str:
-    """A file, compressed or not, or standard input; bytes that are no text are replaced."""
-    data = read_stdin(max_bytes) if word == STDIN else read_file(word, max_bytes)
+def read_text(word: str, max_bytes: int = file_access.MAX_FILE_BYTES) -> str:
+    """The text of a file, gzipped or not, or of standard input for `-`; invalid UTF-8 is replaced."""
+    data = file_access.read_stdin(max_bytes) if word == STDIN else file_access.read_file(word, max_bytes)
     if data.startswith(GZIP_MAGIC):
         try:
             data = gunzip_bytes(data, UnpackBudget(max_bytes), word)
@@ -32,26 +34,91 @@ def read_text(word: str, max_bytes: int = MAX_FILE_BYTES) -> str:
 
 
 def split_force(argument: str) -> tuple[str, bool]:
-    """A file, empty where none is named, and whether it may be written over, from the words of a command."""
+    """(file or "", whether --force was given) from a command's argument."""
     words = argument.split()
     return " ".join(word for word in words if word != FORCE), FORCE in words
 
 
 def check_target(file: str, *, force: bool) -> Path:
-    """Where a text may go; raises for a file that is there already, before any work is done."""
-    path = expand_path(file)
+    """The path to write to; raises VcdebugError for an existing file without `force`, before any work is done."""
+    path = file_access.expand_path(file)
     if path.is_dir() or not path.parent.is_dir():
         raise VcdebugError("is a folder" if path.is_dir() else "its folder does not exist", where=file)
     if path.exists() and not force:
         raise VcdebugError("is there already", f"{FORCE} writes over it", file)
-    check_replaceable(path)
+    file_access.check_replaceable(path)
     return path
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write it in one go: a reader never sees half of it, and what was there stays where this fails."""
+    """Replace the file atomically: a failure leaves the old one; raises VcdebugError."""
     try:
-        with replace_file(path) as file:
+        with file_access.replace_file(path) as file:
             file.write(text.encode())
     except OSError as error:
         raise VcdebugError(f"cannot be written: {error.strerror}", where=str(path)) from error
+
+
+# Breakpoints, watches and bookmarks in a file next to the snapshot, or written by hand.
+
+NOTES_SUFFIX: Final = ".vcdebug.json"
+
+
+def notes_path(snapshot: Snapshot) -> Path | None:
+    """`incident.tar.gz` → `incident.tar.gz.vcdebug.json`; none for a bundled snapshot or standard input."""
+    origin = Path(snapshot.origin).resolve() if snapshot.origin else None
+    if origin is None or not origin.exists() or is_bundled(snapshot.name, snapshot.origin):
+        return None
+    return origin.with_name(origin.name + NOTES_SUFFIX)
+
+
+def read_notes(word: str) -> Json:
+    """The data of a notes file (JSON or YAML) for Notebook.load_data."""
+    try:
+        data = yaml.safe_load(read_text(word))
+    except yaml.YAMLError as error:
+        raise VcdebugError("is neither YAML nor JSON", " ".join(str(error).split())[:200], word) from error
+    # A plain list, as one writes by hand, is of bookmarks; a saved session holds its notebook among other things.
+    if isinstance(data, list):
+        return {"bookmarks": data}
+    if isinstance(data, dict) and isinstance(data.get("notebook"), dict):
+        return data["notebook"]
+    return data
+
+
+def read_notebook(word: str) -> tuple[Notebook, list[str]]:
+    """The notebook in a file, and a line for each entry that cannot be read."""
+    notebook = Notebook()
+    return notebook, notebook.load_data(read_notes(word))
+
+
+def save_notes(driver: Driver, argument: str) -> str:
+    """Write the notebook to the file named, else next to the snapshot; gives a message."""
+    named, force = split_force(argument)
+    path = check_target(named, force=force) if named else _required_notes_path(driver, "save FILE")
+    write_text(path, json.dumps(driver.notebook.to_data(), ensure_ascii=False, indent=1) + "\n")
+    return f"wrote {_contents_words(driver.notebook)} to {path}"
+
+
+def load_notes(driver: Driver, argument: str) -> str:
+    """Add the breakpoints, watches and bookmarks of a file; raises VcdebugError for an unreadable entry."""
+    named = argument.strip()
+    path = file_access.expand_path(named) if named else _required_notes_path(driver, "load FILE")
+    faults = driver.notebook.load_data(read_notes(str(path)))
+    driver.refresh_breakpoints()
+    if faults:
+        raise VcdebugError(faults[0], where=str(path))
+    return f"{_contents_words(driver.notebook)} set"
+
+
+def _required_notes_path(driver: Driver, usage: str) -> Path:
+    path = notes_path(driver.debugger.recording.snapshot)
+    if path is None:
+        raise VcdebugError("this snapshot has no place of its own for a file beside it", f"say which: {usage}")
+    return path
+
+
+def _contents_words(notebook: Notebook) -> str:
+    parts = ((notebook.breakpoints, "breakpoint"), (notebook.watches, "watch"), (notebook.bookmarks, "bookmark"))
+    counts = ((len(list(entries)), noun) for entries, noun in parts)
+    return ", ".join(count_noun(count, noun) for count, noun in counts if count) or "nothing"

@@ -1,4 +1,4 @@
-"""Pictures of a few signs, to be seen before they are read: a gang, a funnel, what became of a cycle."""
+"""Bars of a few signs: a node's dimension, a gang, a funnel."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEGEND = f"{STAYS} used  {LEAVES} releasing  {PROMISED} promised (pipelined)  {I
 
 
 def node_bar(amounts: NodeAmounts, allocatable: Resource, dim: str, width: int) -> str:
-    """One dimension of a node; a promise is made on what leaves first, then on what is idle."""
+    """A bar of one dimension of a node; pipelined amounts cover releasing ones first, then idle ones."""
     used, leaving = amounts.used.get(dim), min(amounts.releasing.get(dim), amounts.used.get(dim))
     idle = max(amounts.idle.get(dim), 0.0)
     promised = min(max(amounts.pipelined.get(dim), 0.0), leaving + idle)
@@ -27,10 +27,11 @@ def node_bar(amounts: NodeAmounts, allocatable: Resource, dim: str, width: int) 
 
 
 def draw_bar(parts: Sequence[float], signs: Sequence[str], total: float, width: int) -> str:
-    """Signs in proportion; a part that is not nothing has at least one sign."""
+    """A bar of `width` signs in proportion to the parts; each part above 0 has at least one sign."""
     if total <= 0:
         return ""
     sizes = [max(1, round(part * width / total)) if part > 0 else 0 for part in parts]
+    # Rounding up the small parts may exceed the width: the largest one gives way, as that is seen least.
     while sum(sizes) > width:  # exact: ints
         sizes[sizes.index(max(sizes))] -= 1
     short = width - sum(sizes)  # exact: ints
@@ -40,25 +41,20 @@ def draw_bar(parts: Sequence[float], signs: Sequence[str], total: float, width: 
 
 
 def fullest_dimension(amounts: NodeAmounts, allocatable: Resource, dims: Sequence[str]) -> str:
-    """The dimension of which the largest fraction is used; empty where nothing is offered."""
+    """The dimension with the largest used fraction; empty if none is allocatable."""
     offered = [dim for dim in dims if allocatable.get(dim) > 0]
     return max(offered, key=lambda dim: amounts.used.get(dim) / allocatable.get(dim), default="")
 
 
 PICTURE_WIDTH: Final = 24
-PLACED_STATUSES: Final = (
-    TaskStatus.ALLOCATED,
-    TaskStatus.BINDING,
-    TaskStatus.BOUND,
-    TaskStatus.RUNNING,
-    TaskStatus.SUCCEEDED,
-)
-"""Pods that have their place."""
+BINDING_STATUSES: Final = (TaskStatus.ALLOCATED, TaskStatus.BINDING, TaskStatus.BOUND)
+PLACED_STATUSES: Final = (*BINDING_STATUSES, TaskStatus.RUNNING, TaskStatus.SUCCEEDED)
+"""Statuses of pods that have a node."""
 PLACED_SIGN, WAITING_SIGN, MISSING_SIGN = STAYS, LEAVES, IDLE
 
 
 def gang_line(recording: Recording, seq: Seq, name: JobId) -> Line:
-    """`gang ███▒▒···  3 placed, 2 wait for room, 3 missing of 8 needed`; a sign is a pod, if there is room."""
+    """`gang ███▒▒···  3 placed, 2 wait for room, 3 missing of 8 needed`: a sign per pod, at most PICTURE_WIDTH."""
     job = recording.session.jobs[name]
     state = recording.timeline.state_at(seq)
     statuses = [state.tasks[task.key].status for task in job.tasks.values()]
@@ -77,21 +73,13 @@ def gang_line(recording: Recording, seq: Seq, name: JobId) -> Line:
 
 
 def stage_lines(counts: Sequence[tuple[str, int]]) -> tuple[Line, ...]:
-    """A funnel: one bar below the other, each as long as what the stage leaves."""
+    """A funnel: a bar per (stage, how many it leaves); empty if every stage leaves none."""
     most = max((number for _, number in counts), default=0)
     label = max((len(name) for name, _ in counts), default=0)
-    if not most:
-        return ()
-    return tuple(
-        make_line(
-            muted_piece(f"{name:>{label}} "),
-            Piece(
-                draw_bar((number,), (PLACED_SIGN,), most, max(1, round(PICTURE_WIDTH * number / most)))
-                if number
-                else "",
-                "accent",
-            ),
-            Piece(f" {number}", "" if number else "bad"),
-        )
-        for name, number in counts
-    )
+    return tuple(_stage_line(f"{name:>{label}} ", number, most) for name, number in counts) if most else ()
+
+
+def _stage_line(label: str, number: int, most: int) -> Line:
+    width = max(1, round(PICTURE_WIDTH * number / most))
+    drawn = draw_bar((number,), (PLACED_SIGN,), most, width) if number else ""
+    return make_line(muted_piece(label), Piece(drawn, "accent"), Piece(f" {number}", "" if number else "bad"))

@@ -1,8 +1,8 @@
-"""Which figure of the state a cell shows: by the head of its column and the subject of its row."""
+"""Which figure of the state a cell shows, by its column's head and its row's subject: for watches and edits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from vcdebug.debugger import figures
@@ -13,62 +13,49 @@ from vcdebug.framework.record import NodeAmounts, OpEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import CPU
 from vcdebug.recording.recording import Recording
-from vcdebug.views.short_names import bare_name
+from vcdebug.views.headline import bare_name
 from vcdebug.views.table import Column, Row
 
-JOB_HEADS: Final[Mapping[str, str]] = {
-    "ready": "ready",
-    "wait": "waiting",
-    "pend": "pending",
-    "phase": "phase",
-    "prio": "priority",
-    "rel": "releasing",
-}
-QUEUE_HEADS: Final[Mapping[str, str]] = {
-    "alloc": "allocated",
-    "deserved": "deserved",
-    "share": "share",
-    "request": "request",
-    "inqueue": "inqueue",
-    "weight": "weight",
-}
-TASK_HEADS: Final[Mapping[str, str]] = {
-    "status": "status",
-    "node": "node",
-    "priority": "priority",
-    "requests": "request",
-}
-CLUSTER_HEADS: Final[Mapping[str, str]] = {"inqueue": "inqueue", "limit": "idle"}
-"""What overcommit's rows among the queues show."""
+
+def _parts_by_head(*same: str, **renamed: str) -> dict[str, str]:
+    """Head of a column -> part of a figure: `same` names both."""
+    return {**dict(zip(same, same, strict=True)), **renamed}
+
+
+JOB_HEADS: Final = _parts_by_head("ready", "phase", wait="waiting", pend="pending", prio="priority", rel="releasing")
+QUEUE_HEADS: Final = _parts_by_head("deserved", "share", "request", "inqueue", "weight", alloc="allocated")
+TASK_HEADS: Final = _parts_by_head("status", "node", "priority", requests="request")
+CLUSTER_HEADS: Final = {"inqueue": "inqueue", "limit": "idle"}
+"""For overcommit's rows among the queues."""
 LIMIT_PARTS: Final = ("realCapability", "capability")
 DIMENSIONLESS_PARTS: Final = ("share", "weight")
-"""Figures of a queue without dimensions: they stand in its first row."""
-ROOM_HEADS: Final[Mapping[str, str]] = {
+"""Figures of a queue without dimensions: only its first row shows them."""
+ROOM_HEADS: Final = {
     "future idle": FUTURE_IDLE,
     "= idle": "idle",
     "+ releasing": "releasing",
     "− pipelined": "pipelined",
 }
 EQUATION_LEAD: Final = 2
-"""Columns of an equation before its figures: the verdict and the name."""
+"""Columns of an equation before its figures: verdict and name."""
 STATEMENT_PARTS: Final = ("status", "status", "node", "status", "")
-"""Per column of a statement: what is done to the task, the task, its node, why."""
+"""Per column of a statement (operation, task, node, reason, event): the part of the task's figure."""
 
 
 def job_figure(columns: Sequence[Column], row: Row, column: int) -> Figure | None:
-    """The figure that a cell of the list of jobs shows."""
+    """The figure of a cell in the list of jobs."""
     part = JOB_HEADS.get(columns[column].title)
     return Figure(JOB, row.subject[1], part) if part else None
 
 
 def task_figure(columns: Sequence[Column], row: Row, column: int) -> Figure | None:
-    """The figure that a cell of a table of tasks shows."""
+    """The figure of a cell in a table of tasks."""
     part = TASK_HEADS.get(columns[column].title)
     return Figure(TASK, row.subject[1], part) if part and row.subject[0] == TASK else None
 
 
 def node_figure(dims: Sequence[str], columns: Sequence[Column], row: Row, column: int) -> Figure | None:
-    """Of the list of nodes: a column per dimension, then whole amounts."""
+    """The figure of a cell in the list of nodes: a column per dimension, then whole amounts."""
     title = columns[column].title
     if title in NodeAmounts._fields:
         return Figure(NODE, row.subject[1], title)
@@ -76,7 +63,7 @@ def node_figure(dims: Sequence[str], columns: Sequence[Column], row: Row, column
 
 
 def queue_figure(recording: Recording, plugin: str, columns: Sequence[Column], row: Row, column: int) -> Figure | None:
-    """Of the list of queues: a row per dimension; plugin is the one that shares out."""
+    """The figure of a cell in the list of queues; `plugin` computes the shares (proportion or capacity)."""
     title, dim = columns[column].title, row.key.rpartition(" ")[2]
     kind, name = row.subject
     if kind == "cluster":
@@ -95,7 +82,7 @@ def queue_figure(recording: Recording, plugin: str, columns: Sequence[Column], r
 
 
 def _limit_figure(recording: Recording, plugin: str, name: str, dim: str) -> Figure | None:
-    """The first limit that says something about the dimension."""
+    """The first of LIMIT_PARTS that has the dimension."""
     for part in LIMIT_PARTS:
         found = recording.timeline.opening_books.get((plugin, name, part))
         if found is not None and found.has_dimension(dim):
@@ -104,25 +91,25 @@ def _limit_figure(recording: Recording, plugin: str, name: str, dim: str) -> Fig
 
 
 def room_figure(node: NodeName, columns: Sequence[Column], row: Row, column: int) -> Figure | None:
-    """Of the arithmetic of a node's future idle: a row per dimension."""
+    """The figure of a cell in the table of a node's future idle."""
     part = ROOM_HEADS.get(columns[column].title)
     return Figure(NODE, node, part, row.key) if part else None
 
 
 def statement_figure(row: Row, column: int) -> Figure | None:
-    """Of a statement: rows are operations on tasks."""
+    """The figure of a cell in a statement, whose rows are operations on tasks."""
     part = STATEMENT_PARTS[column] if column < len(STATEMENT_PARTS) else ""
     return Figure(TASK, row.subject[1], part) if part and row.subject[0] == TASK else None
 
 
 def subject_figure(row: Row, column: int) -> Figure | None:
-    """What says most about a row's task or job: its status or phase."""
+    """The status of a row's task, or the phase of its job."""
     part = {TASK: "status", JOB: "phase"}.get(row.subject[0])
     return Figure(row.subject[0], row.subject[1], part) if part else None
 
 
 def operation_figure(event: OpEvent, row: Row, column: int) -> Figure | None:
-    """Of an operation: rows are named `node idle cpu`, or `PLUGIN NAME FIGURE` with or without a dimension."""
+    """The figure of a row in an operation's table; keys are `node FIELD DIM` or `PLUGIN NAME FIGURE [DIM]`."""
     if row.subject[0] == NODE:
         _, part, dim = row.key.split(" ", 2)
         return Figure(NODE, row.subject[1], part, dim)
@@ -137,9 +124,10 @@ def operation_figure(event: OpEvent, row: Row, column: int) -> Figure | None:
 
 
 def equation_figure(recording: Recording, seq: Seq, found: Equation, row: Row, column: int) -> Figure | None:
-    """Of an equation: what the node, queue or job has under that name, if its value is the one that is shown."""
+    """The figure of a cell in an equation: a part of its node, queue, job or task with that name and value."""
     term = next((term for term in found.terms if term.name == row.key), None)
     index = column - EQUATION_LEAD
+    # A term may have fewer figures than the equation has columns.
     if term is None or not 0 <= index < min(len(found.columns), len(term.figures)):
         return None
     head = found.columns[index].lstrip("=+−- ").strip()
@@ -150,13 +138,14 @@ def equation_figure(recording: Recording, seq: Seq, found: Equation, row: Row, c
         dim = shown.dimension
     for kind, name in _iter_figure_owners(recording, seq, found, term):
         for candidate in _iter_candidate_figures(recording, kind, name, head, dim):
+            # An equation may show the state before its event changed it.
             if any(_is_shown_value(recording, candidate, at, shown) for at in (seq, seq - 1)):
                 return candidate
     return None
 
 
 def _iter_figure_owners(recording: Recording, seq: Seq, found: Equation, term: Term) -> Iterator[tuple[str, str]]:
-    """What the figures of a term may be about: its own task or queue, a queue that it names, what the event names."""
+    """(kind, name) of possible owners of a term's figures: its task or queue, a queue in its cells, the event's."""
     if found.kind == "task" and term.name in recording.owners.jobs:
         yield TASK, term.name
         yield JOB, recording.owners.jobs[term.name]
@@ -184,4 +173,5 @@ def _iter_candidate_figures(recording: Recording, kind: str, name: str, part: st
 def _is_shown_value(recording: Recording, candidate: Figure, seq: Seq, shown: object) -> bool:
     if candidate.dim and candidate.dim not in figures.figure_dimensions(recording, candidate):
         return False
+    # As text: a figure may be an amount, a number or a name.
     return str(figures.figure_value(recording, candidate, seq)) == str(shown)

@@ -1,28 +1,25 @@
-"""Two recordings side by side: changed jobs, tasks and queues, and the votes where they part."""
+"""Two recordings side by side: changed jobs, pods and queues, the first difference, original and branch."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun, format_resource
-from vcdebug.comparison.cycles import (
-    CycleComparison,
-    Divergence,
-    DivergenceSide,
-    JobChange,
-    QueueChange,
-    TaskChange,
-    TaskOutcome,
-)
+from vcdebug.comparison import cycles
+from vcdebug.debugger.cursor import SelectionKind
+from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer
 from vcdebug.framework.forced_answers import FORCED_CODE
-from vcdebug.framework.record import HookEvent
+from vcdebug.framework.record import HookEvent, OpEvent, StateEvent
+from vcdebug.model.names import Seq
 from vcdebug.recording.effects import JobSummary
+from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording
-from vcdebug.views.headline import answer_piece, event_headline, placing_words
-from vcdebug.views.short_names import path_words, task_list_or
+from vcdebug.views.headline import answer_piece, bare_name, event_headline, path_words, placing_words, task_list_or
 from vcdebug.views.table import Column, Line, Piece, Row, Style, Table, make_line, muted_piece
 from vcdebug.views.votes import asked_about, outcome_words
+from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings
 
 ABSENT_TEXT = "not there"
 JOB_COLUMNS = (Column("job", name=True), Column("queue"), Column("before"), Column("after"))
@@ -34,8 +31,8 @@ QuestionPair = tuple[HookCallGroup | None, HookCallGroup | None]
 GOOD_OUTCOMES = ("bound", "running", "pipelined", "done")
 
 
-def iter_change_tables(found: CycleComparison) -> Iterator[Table]:
-    """The changed decisions; a table without rows is left out."""
+def iter_change_tables(found: cycles.CycleComparison) -> Iterator[Table]:
+    """Tables of changed jobs, pods and queues; those without rows are left out."""
     if found.jobs:
         yield Table("jobs", JOB_COLUMNS, [_job_row(change) for change in found.jobs])
     if found.tasks:
@@ -44,7 +41,7 @@ def iter_change_tables(found: CycleComparison) -> Iterator[Table]:
         yield Table("deserved", QUEUE_COLUMNS, [_queue_row(change) for change in found.queues])
 
 
-def summarize_comparison(found: CycleComparison) -> str:
+def summarize_comparison(found: cycles.CycleComparison) -> str:
     """How much differs, in one line."""
     if found.panics[0] != found.panics[1]:
         return "one of the two panics"
@@ -56,7 +53,7 @@ def summarize_comparison(found: CycleComparison) -> str:
     return "the same decisions, on different grounds"
 
 
-def _job_row(change: JobChange) -> Row:
+def _job_row(change: cycles.JobChange) -> Row:
     either = change.after or change.before
     queue = either.queue if either else ""
     if change.before and change.after and change.before.queue != change.after.queue:
@@ -74,15 +71,12 @@ def job_cell(summary: JobSummary | None) -> Piece:
     return Piece(f"{summary.outcome}, {summary.phase or 'no phase'}, {have}/{summary.min_available}", style)
 
 
-def _task_row(change: TaskChange) -> Row:
-    return Row(
-        change.task,
-        (Piece(change.task), task_cell(change.before), task_cell(change.after)),
-        subject=("task", change.task),
-    )
+def _task_row(change: cycles.TaskChange) -> Row:
+    cells = (Piece(change.task), task_cell(change.before), task_cell(change.after))
+    return Row(change.task, cells, subject=("task", change.task))
 
 
-def task_cell(outcome: TaskOutcome | None) -> Piece:
+def task_cell(outcome: cycles.TaskOutcome | None) -> Piece:
     """What became of a pod."""
     if outcome is None:
         return muted_piece(ABSENT_TEXT)
@@ -90,12 +84,12 @@ def task_cell(outcome: TaskOutcome | None) -> Piece:
     return Piece(f"{words}, evicted", "bad") if outcome.evicted else Piece(words)
 
 
-def _queue_row(change: QueueChange) -> Row:
+def _queue_row(change: cycles.QueueChange) -> Row:
     cells = (Piece(change.queue), Piece(change.plugin), *queue_cells(change))
     return Row(f"{change.queue} {change.plugin}", cells, subject=("queue", change.queue))
 
 
-def queue_cells(change: QueueChange) -> tuple[Piece, Piece]:
+def queue_cells(change: cycles.QueueChange) -> tuple[Piece, Piece]:
     """What a queue deserves on either side."""
     before, after = (
         format_resource(side) if side is not None else ABSENT_TEXT for side in (change.before, change.after)
@@ -103,8 +97,10 @@ def queue_cells(change: QueueChange) -> tuple[Piece, Piece]:
     return Piece(before), Piece(after)
 
 
-def iter_divergence_tables(found: Divergence, title: str, before: Recording, after: Recording) -> Iterator[Table]:
-    """Where two recordings part: what either does there, and what the plugins said."""
+def iter_divergence_tables(
+    found: cycles.Divergence, title: str, before: Recording, after: Recording
+) -> Iterator[Table]:
+    """The first difference of two recordings: both events, and the plugins' answers or the differing fields."""
     sides = ((before, found.before), (after, found.after))
     head = tuple(
         _side_line(word, recording, side) for word, (recording, side) in zip(("before", "after "), sides, strict=True)
@@ -114,19 +110,20 @@ def iter_divergence_tables(found: Divergence, title: str, before: Recording, aft
     if any(questions):
         yield _votes_table(questions, before, after)
     elif found.differences:
-        rows = [
-            Row(one.field, (Piece(one.field), Piece(placing_words(one.before)), Piece(placing_words(one.after))))
-            for one in found.differences
-        ]
-        yield Table("what differs", DIFFERENCE_COLUMNS, rows)
+        yield Table("what differs", DIFFERENCE_COLUMNS, [_difference_row(each) for each in found.differences])
 
 
-def question_of(side: DivergenceSide | None) -> HookCallGroup | None:
-    """What is asked there."""
+def _difference_row(difference: cycles.ValueDifference) -> Row:
+    cells = (difference.field, placing_words(difference.before), placing_words(difference.after))
+    return Row(difference.field, tuple(map(Piece, cells)))
+
+
+def question_of(side: cycles.DivergenceSide | None) -> HookCallGroup | None:
+    """The hook call at a side's event; None without one."""
     return side.question if side is not None else None
 
 
-def _side_line(word: str, recording: Recording, side: DivergenceSide | None) -> Line:
+def _side_line(word: str, recording: Recording, side: cycles.DivergenceSide | None) -> Line:
     if side is None:
         return make_line(f"{word}  nothing more of this kind")
     what = event_headline(side.event)
@@ -136,7 +133,7 @@ def _side_line(word: str, recording: Recording, side: DivergenceSide | None) -> 
     )
 
 
-def side_cell(side: DivergenceSide | None) -> Piece:
+def side_cell(side: cycles.DivergenceSide | None) -> Piece:
     """What happens at one side's event."""
     if side is None:
         return muted_piece("nothing more of this kind")
@@ -147,7 +144,7 @@ def side_cell(side: DivergenceSide | None) -> Piece:
 def iter_answer_cells(
     questions: QuestionPair, sides: tuple[Recording, Recording]
 ) -> Iterator[tuple[str, Piece, Piece]]:
-    """(tier and plugin, its say on either side), where both sides ask the same; else whatever either asks."""
+    """(tier and plugin, its answer before, its answer after) for the hook calls of both sides."""
     for (tier, plugin), cells in _collect_answers(questions, sides):
         yield f"tier {tier} {plugin}", cells[0], cells[1]
 
@@ -198,9 +195,130 @@ def _answer_cell(recording: Recording, seat: PluginAnswer) -> Piece:
 
 
 def outcome_cell(asked: HookCallGroup | None) -> Piece:
-    """What the votes came to."""
+    """The combined answer of a hook call; `–` without one."""
     if asked is None:
         return Piece("–", "strong")
     if isinstance(asked.outcome, tuple):
         return Piece(task_list_or([str(name) for name in asked.outcome], "nobody"), "strong")
     return Piece(outcome_words(asked)[1], "strong")
+
+
+# Original and branch: the edits, and what they changed; each row leads to its event in either recording.
+
+SIDE_COLUMNS = (Column("", flexible=True), Column("original", flexible=True), Column("branch", flexible=True))
+EDIT_COLUMNS = (Column("", right=True), Column("edit", flexible=True), Column(""))
+RecordingPair = tuple[Recording, Recording]
+SeqPair = tuple[Seq, Seq]
+
+
+def edits_table(here: DebuggerState) -> Table:
+    """Edits in force and undone, and the command line that compares without a screen."""
+    open_ = here.recordings
+    if open_ is None or not (open_.edits or open_.undone):
+        return Table("Edits", foot=(make_line(muted_piece("none yet: w or :set changes something, :force an answer")),))
+    done = [_edit_row(number, edit.text, "in force", "good") for number, edit in enumerate(open_.edits, start=1)]
+    undone = [_edit_row(0, edit.text, "undone", "muted") for edit in reversed(open_.undone)]
+    about = "" if open_.start == 1 else f" of cycle {open_.start}"
+    return Table(f"Edits{about}", EDIT_COLUMNS, [*done, *undone], foot=(make_line(muted_piece(command_line(open_))),))
+
+
+def _edit_row(number: int, text: str, state: str, style: Style) -> Row:
+    return Row(f"{number} {text}", (Piece(str(number) if number else ""), Piece(text), Piece(state, style)))
+
+
+def command_line(open_: OpenRecordings) -> str:
+    """The `vcdebug diff` command with the same edits."""
+    snapshot = open_.original[0].snapshot
+    words = ["vcdebug", "diff", snapshot.origin or snapshot.name]
+    words += [word for text in open_.edit_texts for word in ("--set", text)]
+    return shlex.join(words)
+
+
+def difference_table(here: DebuggerState) -> Table:
+    """What the edits changed in the shown cycle; commands_of reads a row's key."""
+    open_ = here.recordings
+    if open_ is None or not open_.branch:
+        return Table("Original and branch", foot=(make_line(muted_piece("there is no branch: w or :set makes one")),))
+    sides = open_.both_sides()
+    found = open_.found if open_.found is not None else cycles.compare_cycles(*sides)
+    head = tuple(make_line(muted_piece("set "), text) for text in open_.edit_texts)
+    rows = [*_iter_divergence_rows(sides, found), *_iter_change_rows(sides, found)]
+    title = f"Original and branch, cycle {open_.cycle}: {summarize_comparison(found)}"
+    return Table(title, SIDE_COLUMNS, rows, head=head)
+
+
+def commands_of(row: Row) -> tuple[str, ...]:
+    """The commands that show a row of difference_table in branch and original; none for a side without an event."""
+    words = row.key.partition("#")[0].split()
+    found = dict(zip(words[::2], words[1::2], strict=False))
+    return tuple(f"{side} {found[side]}" for side in (BRANCH, ORIGINAL) if found.get(side, "0") != "0")
+
+
+def _side_row(seqs: SeqPair, name: str, cells: tuple[Piece, Piece, Piece]) -> Row:
+    """A row whose key holds its event in either recording; 0 is none."""
+    return Row(f"{ORIGINAL} {seqs[0]} {BRANCH} {seqs[1]}#{name}", cells, seqs[1] or seqs[0])
+
+
+def _cell_with_event(cell: Piece, seq: Seq) -> Piece:
+    """The cell with the number of its event."""
+    return cell._replace(text=f"{cell.text} (event {seq})") if seq else cell
+
+
+def _iter_divergence_rows(sides: RecordingPair, found: cycles.CycleComparison) -> Iterator[Row]:
+    if found.divergence is not None:
+        yield from _iter_divergence_detail_rows(sides, found.divergence, "first difference")
+    if found.deeds_part is not None and found.deeds_part != found.divergence:
+        yield from _iter_divergence_detail_rows(sides, found.deeds_part, "first operation that differs")
+
+
+def _iter_divergence_detail_rows(sides: RecordingPair, divergence: cycles.Divergence, title: str) -> Iterator[Row]:
+    both = divergence.before, divergence.after
+    seqs = both[0].seq if both[0] else 0, both[1].seq if both[1] else 0
+    before, after = (_cell_with_event(side_cell(side), seq) for side, seq in zip(both, seqs, strict=True))
+    yield _side_row(seqs, title, (Piece(title, "title"), before, after))
+    questions = question_of(both[0]), question_of(both[1])
+    if any(questions):
+        for where, before, after in iter_answer_cells(questions, sides):
+            yield _side_row(seqs, f"{title} {where}", (muted_piece(f"  {where}"), before, after))
+        yield _side_row(
+            seqs, f"{title} →", (muted_piece("  →"), outcome_cell(questions[0]), outcome_cell(questions[1]))
+        )
+        return
+    for difference in divergence.differences:
+        cells = (
+            muted_piece(f"  {difference.field}"),
+            Piece(placing_words(difference.before)),
+            Piece(placing_words(difference.after)),
+        )
+        yield _side_row(seqs, f"{title} {difference.field}", cells)
+
+
+def _iter_change_rows(sides: RecordingPair, found: cycles.CycleComparison) -> Iterator[Row]:
+    for job in found.jobs:
+        yield _changed_row(sides, "job", job.job, job_cell(job.before), job_cell(job.after))
+    for task in found.tasks:
+        yield _changed_row(sides, "task", task.task, task_cell(task.before), task_cell(task.after))
+    for queue in found.queues:
+        name = f"queue {queue.queue} deserves ({queue.plugin})"
+        yield _side_row((_opening_seq(sides[0]), _opening_seq(sides[1])), name, (Piece(name), *queue_cells(queue)))
+
+
+def _changed_row(sides: RecordingPair, kind: SelectionKind, name: str, before: Piece, after: Piece) -> Row:
+    """A job or pod with a different outcome."""
+    seqs = _last_deed(sides[0], kind, name), _last_deed(sides[1], kind, name)
+    what = Piece(f"job {bare_name(name)}", "strong") if kind == "job" else Piece(f"pod {bare_name(name)}")
+    cells = (what, _cell_with_event(before, seqs[0]), _cell_with_event(after, seqs[1]))
+    return _side_row(seqs, f"{kind} {name}", cells)
+
+
+def _last_deed(recording: Recording, kind: SelectionKind, name: str) -> Seq:
+    """The last operation on a job or task, else the last event about it; 0 if there is none."""
+    about: Seqs = recording.index.seqs_about(kind, name)
+    # An operation shows the decision; the hook calls after it do not.
+    deed = next((seq for seq in reversed(about) if isinstance(recording.event_at(seq), OpEvent)), 0)
+    return deed or (about[-1] if len(about) else 0)
+
+
+def _opening_seq(recording: Recording) -> Seq:
+    """The event with the state of the opened session."""
+    return next(iter(recording.index.seqs_of_type(StateEvent)), 0)

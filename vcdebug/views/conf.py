@@ -1,4 +1,4 @@
-"""The configuration in force: actions, tiers and switches, flags, and whatever else the cycle was started with."""
+"""The panel Conf: actions, tiers and switches, flags and all other inputs of the cycle."""
 
 from __future__ import annotations
 
@@ -28,20 +28,21 @@ EntryCells = tuple[str, Piece, Piece]
 
 
 def conf_table(recording: Recording) -> Table:
-    """All of it, in the order in which the scheduler reads it."""
+    """The configuration in force, in the order in which the scheduler reads it."""
     entries = list(_iter_conf_entries(recording))
     rows = [Row(str(i), (muted_piece(part), name, value)) for i, (part, name, value) in enumerate(entries)]
     return Table("Conf", CONF_COLUMNS, rows, (_source_line(recording.conf),), foot=tuple(_iter_sticky_lines(recording)))
 
 
 def _iter_sticky_lines(recording: Recording) -> Iterator[Line]:
-    """What a snapshot cannot know of the arguments of actions, which outlive a session."""
+    """A caveat where actions have arguments: upstream's actions keep them beyond a session."""
     if any(arguments.raw or arguments.defaults for arguments in recording.session.action_arguments.values()):
         yield make_line(muted_piece(STICKY_ARGUMENTS))
 
 
 def changed_flags(flags: SchedulerFlags) -> dict[str, object]:
-    """The scheduler's flags that are not the default."""
+    """The scheduler's flags without those that have upstream's default."""
+    # The release has its own rows.
     default = SchedulerFlags()
     names = (field.name for field in fields(SchedulerFlags) if field.name != "release")
     return {name: getattr(flags, name) for name in names if getattr(flags, name) != getattr(default, name)}
@@ -62,16 +63,12 @@ def _iter_conf_entries(recording: Recording) -> Iterator[EntryCells]:
     for at, tier in enumerate(found.tiers):
         for index, option in enumerate(tier):
             place = f"tiers[{at}].plugins[{index}]"
-            yield from _iter_plugin_entries(
-                f"tier {at + 1}", option, [one for one in found.problems if one.object == place]
-            )
+            own = [problem for problem in found.problems if problem.object == place]
+            yield from _iter_plugin_entries(f"tier {at + 1}", option, own)
     yield from _iter_section_entries("metrics", found.metrics)
     yield from _iter_section_entries("flag", changed_flags(snapshot.flags), "all as by default")
-    yield (
-        "task state",
-        Piece("persistence"),
-        Piece(recording.session.persistence.setting_text.removeprefix("task state persistence: ")),
-    )
+    persistence = recording.session.persistence.setting_text.removeprefix("task state persistence: ")
+    yield "task state", Piece("persistence"), Piece(persistence)
     yield "chance", Piece("draws"), Piece(", ".join(snapshot.chance.setting_texts()) or "none: ties and orders by name")
     yield "clock", Piece("now"), Piece(snapshot.now.isoformat())
     yield from _iter_default_entries(recording.session.action_arguments)
@@ -79,13 +76,10 @@ def _iter_conf_entries(recording: Recording) -> Iterator[EntryCells]:
 
 
 def _iter_release_entries(release: Release) -> Iterator[EntryCells]:
-    """Whose rules decide, and what they are against the newest ones."""
+    """The release, and the rules in which it differs from the latest ones."""
     said = " (the snapshot does not say which release runs)" if release.is_assumed else ""
-    yield (
-        "release",
-        Piece(release.display_name(), "strong"),
-        muted_piece(f"Kubernetes {'.'.join(map(str, release.kubernetes_version))}{said}"),
-    )
+    version = ".".join(map(str, release.kubernetes_version))
+    yield "release", Piece(release.display_name(), "strong"), muted_piece(f"Kubernetes {version}{said}")
     for change in release.changes_in_force():
         yield "older rule", Piece(change.id), Piece(change.what)
     for change in release.unreplayed_changes():
@@ -93,7 +87,7 @@ def _iter_release_entries(release: Release) -> Iterator[EntryCells]:
 
 
 def _iter_default_entries(given: Mapping[str, Arguments]) -> Iterator[EntryCells]:
-    """Arguments that were looked up and are not stated, with what holds instead."""
+    """Arguments that the cycle looked up and the configuration does not state, with their defaults."""
     for name, arguments in given.items():
         if arguments.defaults:
             values: dict[object, object] = {key: _default_text(value) for key, value in arguments.defaults.items()}
@@ -121,11 +115,8 @@ def _iter_plugin_entries(part: str, option: PluginOption, problems: Iterable[Pro
     else:
         close = get_close_matches(option.name, PLUGINS, 1)
         meant = f": did you mean {close[0]}?" if close else ", or not replayed"
-        yield (
-            part,
-            _name_piece(option.name, known=False),
-            Piece(f"{WRONG_MARK} unknown plugin{meant} its votes are missing", "warn"),
-        )
+        words = f"{WRONG_MARK} unknown plugin{meant} its votes are missing"
+        yield part, _name_piece(option.name, known=False), Piece(words, "warn")
     for problem in problems:
         yield _problem_entry(part, problem)
 

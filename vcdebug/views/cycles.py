@@ -1,4 +1,4 @@
-"""The cycles of the shown side: what each did, and which repeats an earlier one."""
+"""The cycles of the shown recording's side, and the changes from one capture or cycle to the next."""
 
 from __future__ import annotations
 
@@ -26,15 +26,13 @@ PENDING_OUTCOMES = ("pending", "waits for its gang")
 def shown_cycles_table(here: DebuggerState) -> Table:
     """Every cycle; a row's key is the command that shows it."""
     open_ = here.recordings
-    line_ = (here.recording,) if open_ is None else open_.cycles_of(open_.side)
-    present = 1 if open_ is None else open_.cycle
-    return cycle_table(
-        line_, present, f"Cycles of the {'original' if open_ is None else open_.side}: {present} is shown"
-    )
+    if open_ is None:
+        return cycle_table((here.recording,), 1, "Cycles of the original: 1 is shown")
+    return cycle_table(open_.cycles_of(open_.side), open_.cycle, f"Cycles of the {open_.side}: {open_.cycle} is shown")
 
 
 def cycle_table(recordings: tuple[Recording, ...], present: int, title: str) -> Table:
-    """The cycles with the one that is shown marked, and what repeats below."""
+    """A row per cycle, the `present` one marked, and below whether a cycle repeats an earlier one."""
     found = find_repeat(recordings)
     most = max((_drawn_size(cycle_effects(recording)) for recording in recordings), default=1)
     rows = [_cycle_row(number, recording, found, most) for number, recording in enumerate(recordings, start=1)]
@@ -56,19 +54,19 @@ def _cycle_row(number: int, recording: Recording, found: CycleRepeat | None, mos
 
 
 def _drawn_size(done: Effects) -> int:
-    """What there is to draw of a cycle."""
+    """The length of a cycle's bar, in pods and unscheduled jobs."""
     return len(done.bound) + sum(job.waiting for job in done.jobs) + count_unscheduled(done)  # exact: ints
 
 
 def _cycle_bar(bound: int, pipelined: int, waits: int, most: int) -> str:
-    """The cycle as a bar, as long as its share of the largest one."""
+    """A bar in proportion to the largest cycle, of size `most`."""
     total = bound + pipelined + waits
     width = max(1, round(CYCLE_BAR_WIDTH * total / most)) if total else 0
     return draw_bar((bound, pipelined, waits), (STAYS, LEAVES, IDLE), total, width)
 
 
 def count_unscheduled(done: Effects) -> int:
-    """Jobs that still wait after the cycle."""
+    """The number of jobs that are Pending after the cycle."""
     return sum(job.outcome in PENDING_OUTCOMES for job in done.jobs)  # exact: ints
 
 
@@ -83,14 +81,11 @@ def _cycle_remark(number: int, done: Effects, found: CycleRepeat | None) -> Piec
 def _repeat_foot(found: CycleRepeat | None, cycles: int) -> tuple[Line, ...]:
     if found is not None:
         return (make_line(Piece(describe_repeat(found), "warn")),)
-    return (
-        make_line(
-            muted_piece("} or :advance runs the next cycle" if cycles == 1 else "no cycle repeats an earlier one")
-        ),
-    )
+    words = "} or :advance runs the next cycle" if cycles == 1 else "no cycle repeats an earlier one"
+    return (make_line(muted_piece(words)),)
 
 
-# What is not as it was in the capture or cycle before: objects, decisions, causes.
+# Changes since the previous capture or cycle: decisions, causes, objects.
 
 CAPTURE_COLUMNS = (Column("what"), Column("name"), Column("before"), Column("now", flexible=True))
 NO_VALUE = "–"
@@ -103,11 +98,8 @@ def capture_changes(here: DebuggerState) -> Table:
         return Table("Changes", CAPTURE_COLUMNS, [], foot=(make_line(muted_piece("there is nothing before this one")),))
     before, after = open_.cycles_of(open_.side)[open_.cycle - 2 : open_.cycle]
     found = compare_captures(before, after)
-    title = (
-        f"Changes from {open_.cycle - 1} ({_clock_text(before)}) to {open_.cycle} ({_clock_text(after)}): "
-        f"{found.format_changes()}"
-    )
-    return Table(title, CAPTURE_COLUMNS, list(iter_change_rows(found)))
+    span = f"from {open_.cycle - 1} ({_clock_text(before)}) to {open_.cycle} ({_clock_text(after)})"
+    return Table(f"Changes {span}: {found.format_changes()}", CAPTURE_COLUMNS, list(iter_change_rows(found)))
 
 
 def iter_change_rows(found: CaptureChanges) -> Iterator[Row]:
@@ -119,9 +111,9 @@ def iter_change_rows(found: CaptureChanges) -> Iterator[Row]:
         before, after = cause.before or "not waiting", cause.after or "waits no more"
         cells = ("cause", cause.job, before, after)
         yield Row(f"cause {cause.job}", tuple(Piece(cell) for cell in cells), subject=("job", cause.job))
-    for one in found.objects:
-        cells = (one.kind, one.name, NO_VALUE if one.word == "new" else "", one.word)
-        yield Row(f"object {one.kind} {one.name}", tuple(Piece(cell) for cell in cells))
+    for change in found.objects:
+        cells = (change.kind, change.name, NO_VALUE if change.word == "new" else "", change.word)
+        yield Row(f"object {change.kind} {change.name}", tuple(Piece(cell) for cell in cells))
 
 
 def _outcome_text(outcome: TaskOutcome | None) -> str:

@@ -1,4 +1,4 @@
-"""A document: paragraphs, tables, lists and code, in sections. Each front end and file format renders it in its way."""
+"""Documents of sections with paragraphs, tables, lists and code, which each front end and file format renders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vcdebug.views.table import Column, Line, Piece, Row, Style, Table, plain_co
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Text to be copied, or kept as it stands."""
+    """Preformatted text."""
 
     text: str
 
@@ -25,7 +25,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A sentence or more; one that quotes a person's own words stands out."""
+    """A line of prose; `quoted` marks a user's own words."""
 
     line: Line
     quoted: bool = False
@@ -37,7 +37,7 @@ Block = Table | Code | Listed | Paragraph
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with what stands below it; one that few will read may be folded away."""
+    """A heading, its blocks and inner sections; `folded` hides them until they are opened."""
 
     title: str
     blocks: tuple[Block, ...] = ()
@@ -47,7 +47,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The whole, whatever it is written in."""
+    """A title, leading blocks and sections."""
 
     title: str
     lead: tuple[Block, ...]
@@ -55,12 +55,12 @@ class Document:
 
 
 def make_paragraph(text: str, style: Style = "", indent: int = 0) -> Paragraph:
-    """Text in one style; empty for a line between two blocks."""
+    """Text in one style; empty text makes a blank line."""
     return Paragraph((Piece(text, style),), indent=indent)
 
 
 def make_listing(heads: Sequence[str], rows: Iterable[Sequence[str]], indent: int = 0, *, prose: bool = False) -> Table:
-    """Bare text under heads: one that ends in `#` stands over numbers; with prose, the last column holds sentences."""
+    """A table of bare text; heads as for plain_columns; with `prose` the last column may wrap."""
     columns = plain_columns(*heads)
     if prose:
         columns = (*columns[:-1], Column(columns[-1].title, flexible=True))
@@ -69,24 +69,25 @@ def make_listing(heads: Sequence[str], rows: Iterable[Sequence[str]], indent: in
 
 
 def titled_blocks(title: str, blocks: Iterable[Block]) -> Iterator[Block]:
-    """Blocks under a title, an empty line before it; nothing without any."""
-    found = list(blocks)
-    if found:
-        yield from (make_paragraph(""), make_paragraph(title, "title"), *found)
+    """A blank line, a title and the blocks; nothing if there are no blocks."""
+    body = list(blocks)
+    if body:
+        yield from (make_paragraph(""), make_paragraph(title, "title"), *body)
 
 
 def titled_listing(
     title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, prose: bool = False
 ) -> Iterator[Block]:
-    """The same for rows under heads."""
+    """titled_blocks with a listing of the rows."""
     return titled_blocks(title, [make_listing(heads, rows, 2, prose=prose)] if rows else ())
 
 
-# The printable form of a document: made once, before a front end measures, wraps and draws it.
+# The printable form: control characters in names could move a terminal's cursor.
+# It is made first, so that a front end measures and wraps what it will draw.
 
 
 def make_document_printable(document: Document) -> Document:
-    """The document whose every text is as `make_printable` leaves it."""
+    """The document with every text passed through make_printable."""
     return Document(
         make_line_printable(document.title),
         tuple(map(make_block_printable, document.lead)),
@@ -95,7 +96,7 @@ def make_document_printable(document: Document) -> Document:
 
 
 def make_block_printable(block: Block) -> Block:
-    """The block whose every text is as `make_printable` leaves it; cells of a table stay on their line."""
+    """The block with every text passed through make_printable; a table's cells stay on one line."""
     match block:
         case Paragraph(line):
             return replace(block, line=_make_pieces_printable(line))

@@ -1,4 +1,4 @@
-"""The command line that is likely meant where somebody wants to change something: an edit of what one looks at."""
+"""Suggest edits and answers for the command line, from the cell and event under the cursor."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from vcdebug.snapshot.manifest import Json
 from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 
 MAX_OBJECTS: Final = 500
-"""Objects of a kind that are offered at most."""
+"""Objects of a kind that completion offers at most."""
 
 
 class _EditedField(NamedTuple):
-    """What is changed most often of a kind of object."""
+    """A field of a kind of object."""
 
     kind: str
     path: str
     otherwise: str
-    """What stands there if the manifest says nothing."""
+    """The suggested value where the manifest has none."""
     by_dim: bool = False
-    """Whether the path goes on with a dimension."""
+    """Whether a dimension follows the path."""
 
 
 USUAL_FIELDS: Final = {
@@ -51,15 +51,15 @@ FIELD_BY_FIGURE: Final = {
     ("task", "priority"): _EditedField("Pod", "spec.priorityClassName", ""),
     ("task", "node"): _EditedField("Pod", "spec.nodeName", ""),
 }
-"""What is meant where the cursor stands on a figure: by its kind and part."""
+"""The field behind a figure, by the figure's kind and part."""
 FIELD_BY_HEAD: Final = {("job", "queue"): _EditedField("PodGroup", "spec.queue", "default")}
-"""The same for cells that are no figures: by the kind of the row and the head of the column."""
+"""The field behind any other cell, by the row's kind and the column's head."""
 
 
 def suggested_edit(
     here: DebuggerState, kind: str = "", name: str = "", figure: Figure | None = None, head: str = ""
 ) -> str:
-    """A `set` of what stands in the cell, else of the object; a `force` at a hook call, or a bare `set`."""
+    """The command to suggest: `set` of the cell's field or the object's usual one, else `force` or a bare `set`."""
     field = _field_of_figure(figure) or FIELD_BY_HEAD.get((kind, head)) or USUAL_FIELDS.get(kind)
     if field is not None and name:
         value = _present_value(here.recording.snapshot, field, name)
@@ -69,19 +69,20 @@ def suggested_edit(
 
 
 def _field_of_figure(figure: Figure | None) -> _EditedField | None:
-    """What a manifest holds of a figure."""
+    """The manifest's field behind a figure; None if there is none."""
     if figure is None or (figure.kind, figure.part) not in FIELD_BY_FIGURE:
         return None
+    # A dot separates steps of a path: `nvidia.com/gpu` has to be in brackets.
     field, dim = FIELD_BY_FIGURE[figure.kind, figure.part], figure.dim or CPU
     return field._replace(path=field.path + (f"[{dim}]" if "." in dim else f".{dim}")) if field.by_dim else field
 
 
 def iter_edit_words(here: DebuggerState) -> Iterator[str]:
-    """Edits that are likely meant here, up to their value: of the objects around, then of all of them."""
+    """Completions for `set`, up to the value: the objects around the event first, then all others."""
     snapshot, conf = here.recording.snapshot, here.recording.conf
     around = {"queue": here.queue, "job": here.job, "task": here.task, "node": here.node}
     for kind, field in USUAL_FIELDS.items():
-        names = [object_name(one) for one in snapshot.objects_of(field.kind)[:MAX_OBJECTS]]
+        names = [object_name(manifest) for manifest in snapshot.objects_of(field.kind)[:MAX_OBJECTS]]
         own = [around[kind]] if around[kind] in names else []
         yield from (f"{field.kind}/{name}:{field.path}=" for name in dict.fromkeys([*own, *names]))
     yield "conf:actions="
@@ -117,8 +118,10 @@ def _other_answer(event: HookEvent) -> str:
 
 
 def _present_value(snapshot: Snapshot, field: _EditedField, name: str) -> str:
-    """What the manifest says."""
-    manifest: Json = next((one for one in snapshot.objects_of(field.kind) if object_name(one) == name), None)
+    """The field's value in the manifest; empty if it has none."""
+    manifest: Json = next(
+        (candidate for candidate in snapshot.objects_of(field.kind) if object_name(candidate) == name), None
+    )
     for step in _iter_path_steps(field.path):
         if isinstance(manifest, list):
             manifest = manifest[0] if manifest else None
@@ -128,7 +131,7 @@ def _present_value(snapshot: Snapshot, field: _EditedField, name: str) -> str:
 
 
 def _iter_path_steps(path: str) -> Iterator[str]:
-    """`spec.containers[0]` step by step; a name with dots stands in brackets."""
+    """The steps of `spec.containers[0]`; names with dots are in brackets."""
     for part in path.replace("[", "\n[").split("\n"):
         if part.startswith("["):
             name, _, rest = part[1:].partition("]")

@@ -1,4 +1,4 @@
-"""What the cycle writes to the API server: done up to an event, still to come after it."""
+"""The panels Effects and Evictions: the cycle's writes to the API server, and each victim with its preemptor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import ClusterWrite, api_writes
 from vcdebug.views.cell_figures import subject_figure
-from vcdebug.views.short_names import bare_name
+from vcdebug.views.headline import bare_name
 from vcdebug.views.table import (
     HERE,
     SKIPPED,
@@ -29,55 +29,39 @@ from vcdebug.views.table import (
     plain_columns,
 )
 
-EFFECT_COLUMNS = (
-    *plain_columns("", "event#", "write"),
-    Column("object", name=True),
-    Column("what", flexible=True, least=24),
-)
+_WRITE_COLUMNS = plain_columns("", "event#", "write")
+EFFECT_COLUMNS = (*_WRITE_COLUMNS, Column("object", name=True), Column("what", flexible=True, least=24))
 _SUBJECTS = {"Pod": "task", "PodGroup": "job", "Queue": "queue"}
 _STYLES: dict[str, Style] = {"bind": "good", "evict": "bad"}
 _seq_of = attrgetter("seq")
 
 
 def effects_table(recording: Recording, seq: Seq) -> Table:
-    """All writes in order; those of later events step back."""
-    found = api_writes(recording)
-    keys = tuple(map(str, range(len(found))))
-    rows = RowsOnDemand(keys, lambda i: _write_row(keys[i], found[i], seq))
-    before, done = bisect_left(found, seq, key=_seq_of), bisect_right(found, seq, key=_seq_of)
+    """All writes in order; those of later events are muted."""
+    writes = api_writes(recording)
+    keys = tuple(map(str, range(len(writes))))
+    rows = RowsOnDemand(keys, lambda i: _write_row(keys[i], writes[i], seq))
+    before, done = bisect_left(writes, seq, key=_seq_of), bisect_right(writes, seq, key=_seq_of)
     here = keys[before] if before < done else ""
-    sought = keys[max(done - 1, 0)] if found else ""
-    return Table(
-        "Effects",
-        EFFECT_COLUMNS,
-        rows,
-        (_effects_summary(found, done),),
-        current=here,
-        sought=sought,
-        figures=subject_figure,
-    )
+    sought, head = keys[max(done - 1, 0)] if writes else "", (_effects_summary(writes, done),)
+    return Table("Effects", EFFECT_COLUMNS, rows, head, current=here, sought=sought, figures=subject_figure)
 
 
-def _effects_summary(found: Sequence[ClusterWrite], done: int) -> Line:
-    if not found:
+def _effects_summary(writes: Sequence[ClusterWrite], done: int) -> Line:
+    if not writes:
         return make_line(muted_piece("this cycle writes nothing to the API server"))
-    return make_line(f"{count_noun(done, 'write')} up to here", muted_piece(f", {len(found) - done} later"))
+    return make_line(f"{count_noun(done, 'write')} up to here", muted_piece(f", {len(writes) - done} later"))
 
 
 def _write_row(key: str, write: ClusterWrite, seq: Seq) -> Row:
-    later = write.seq > seq
-    mark = Piece(SKIPPED, "muted") if later else Piece(YES, "here" if write.seq == seq else "")
-    cells = (
-        mark,
-        Piece(str(write.seq), "muted" if later else ""),
-        Piece(write.verb, "muted" if later else _STYLES.get(write.verb, "")),
-        Piece(f"{write.kind} {write.object}", "muted" if later else ""),
-        Piece(write.text, "muted" if later else ""),
-    )
-    return Row(key, cells, write.seq, (_SUBJECTS.get(write.kind, ""), write.object))
+    style: Style = "muted" if write.seq > seq else ""
+    mark = Piece(SKIPPED, style) if style else Piece(YES, "here" if write.seq == seq else "")
+    verb = Piece(write.verb, style or _STYLES.get(write.verb, ""))
+    cells = (mark, Piece(str(write.seq), style), verb, Piece(f"{write.kind} {write.object}", style))
+    return Row(key, (*cells, Piece(write.text, style)), write.seq, (_SUBJECTS.get(write.kind, ""), write.object))
 
 
-# Who was evicted for whom, also where it was taken back.
+# Evictions, also those that were undone.
 
 EVICTION_COLUMNS = (
     Column(""),
@@ -100,53 +84,41 @@ FATE_WORDS: dict[str, tuple[str, Style]] = {
 
 
 def evictions_table(recording: Recording, seq: Seq) -> Table:
-    """All evictions of the cycle in order; those of later events step back."""
-    found = planned_evictions(recording)
-    keys = tuple(f"event {each.seq}" for each in found)
-    rows = RowsOnDemand(keys, lambda i: _eviction_row(found[i], seq))
-    done = [each for each in found if each.seq <= seq]
-    current = keys[len(done) - 1] if done and done[-1].seq == seq else ""
-    sought = keys[max(len(done) - 1, 0)] if found else ""
-    return Table(
-        "Evictions",
-        EVICTION_COLUMNS,
-        rows,
-        (_evictions_summary(found),),
-        current=current,
-        sought=sought,
-        figures=subject_figure,
-    )
+    """All evictions of the cycle in order; those of later events are muted."""
+    evictions = planned_evictions(recording)
+    keys = tuple(f"event {eviction.seq}" for eviction in evictions)
+    rows = RowsOnDemand(keys, lambda i: _eviction_row(evictions[i], seq))
+    done = [eviction for eviction in evictions if eviction.seq <= seq]
+    here = keys[len(done) - 1] if done and done[-1].seq == seq else ""
+    sought, head = keys[max(len(done) - 1, 0)] if evictions else "", (_evictions_summary(evictions),)
+    return Table("Evictions", EVICTION_COLUMNS, rows, head, current=here, sought=sought, figures=subject_figure)
 
 
-def _evictions_summary(found: tuple[Eviction, ...]) -> Line:
-    if not found:
+def _evictions_summary(evictions: tuple[Eviction, ...]) -> Line:
+    if not evictions:
         return make_line(muted_piece("this cycle plans no eviction"))
-    kept = len([each for each in found if each.fate in ("commit", "at once")])
-    victims = len(dict.fromkeys(each.victim for each in found if each.fate in ("commit", "at once")))
-    taken_back = len(found) - kept
-    told = f"{count_noun(victims, 'task')} evicted" if victims else "nobody is evicted in the end"
-    return make_line(
-        told, muted_piece(f", {count_noun(taken_back, 'planned eviction')} taken back" if taken_back else "")
-    )
+    kept = [eviction for eviction in evictions if eviction.fate in ("commit", "at once")]
+    # A victim can be planned again after its statement was discarded: count pods, not plans.
+    victims = len(dict.fromkeys(eviction.victim for eviction in kept))
+    undone = len(evictions) - len(kept)
+    words = f"{count_noun(victims, 'task')} evicted" if victims else "nobody is evicted in the end"
+    return make_line(words, muted_piece(f", {count_noun(undone, 'planned eviction')} taken back" if undone else ""))
 
 
-def _eviction_row(each: Eviction, seq: Seq) -> Row:
-    words, style = FATE_WORDS[each.fate]
-    later = each.seq > seq
-    mark = Piece(HERE, "here") if each.seq == seq else muted_piece(SKIPPED if later else "")
-    at = str(each.end) if each.fate and each.fate != "at once" else "–"
+def _eviction_row(eviction: Eviction, seq: Seq) -> Row:
+    words, fate_style = FATE_WORDS[eviction.fate]
+    style: Style = "muted" if eviction.seq > seq else ""
+    preemptor = bare_name(eviction.preemptor) or "nobody: it should go anyway"
     cells = (
-        mark,
-        Piece(each.victim, "muted" if later else "strong"),
-        Piece(
-            bare_name(each.preemptor) or "nobody: it should go anyway", "muted" if later or not each.preemptor else ""
-        ),
-        Piece(words, "muted" if later else style),
-        muted_piece(at),
-        Piece(each.action, "muted" if later else ""),
-        muted_piece(str(each.tier) if each.tier is not None else "–"),
-        Piece(each.node, "muted" if later else ""),
-        muted_piece(each.queue),
-        muted_piece(str(each.seq)),
+        Piece(HERE, "here") if eviction.seq == seq else muted_piece(SKIPPED if style else ""),
+        Piece(eviction.victim, style or "strong"),
+        Piece(preemptor, style if eviction.preemptor else "muted"),
+        Piece(words, style or fate_style),
+        muted_piece(str(eviction.end) if eviction.fate and eviction.fate != "at once" else "–"),
+        Piece(eviction.action, style),
+        muted_piece(str(eviction.tier) if eviction.tier is not None else "–"),
+        Piece(eviction.node, style),
+        muted_piece(eviction.queue),
+        muted_piece(str(eviction.seq)),
     )
-    return Row(f"event {each.seq}", cells, each.seq, ("task", each.victim))
+    return Row(f"event {eviction.seq}", cells, eviction.seq, ("task", eviction.victim))

@@ -1,4 +1,4 @@
-"""The arithmetic behind an event as a table: one row per dimension, check or task, the deciding one marked."""
+"""The panel Equation: the arithmetic behind an event, a row per dimension, check or task, the deciding one marked."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from functools import partial
 
 from vcdebug.amount_text import format_amount, format_amounts_apart, short_name, short_resource_text, used_dimensions
 from vcdebug.explain.decisions.dry_runs import NodeRoom, node_room
-from vcdebug.explain.decisions.equations import equation_at as explain
-from vcdebug.explain.equation import Equation, Term, TermFigure
-from vcdebug.explain.equation import format_figure as written
+from vcdebug.explain.decisions.equations import equation_at
+from vcdebug.explain.equation import Equation, Term, TermFigure, format_figure
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import MIN_RESOURCE
 from vcdebug.recording.recording import Recording
 from vcdebug.views.cell_figures import equation_figure, room_figure
-from vcdebug.views.short_names import bare_name, short_part, task_list
+from vcdebug.views.headline import bare_name, short_part, task_list
 from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
 
 EQUATION_TITLE = "Equation"
@@ -25,8 +24,8 @@ FIRST_COLUMN = {"dimension": "", "check": "", "task": "task", "queue": "queue"}
 
 
 def event_equation(recording: Recording, seq: Seq) -> Table:
-    """The event's own arithmetic, else the room on the node that is being tried."""
-    found = explain(recording, seq)
+    """The arithmetic of the event, else the future idle of the node that it tries."""
+    found = equation_at(recording, seq)
     if found is not None:
         table = equation_table(found)
         figures = partial(equation_figure, recording, seq, found)
@@ -38,45 +37,30 @@ def event_equation(recording: Recording, seq: Seq) -> Table:
 
 
 def equation_table(found: Equation) -> Table:
-    """One row per term under the formula, the deciding one marked."""
-    columns = (
-        Column(""),
-        Column(FIRST_COLUMN[found.kind]),
-        *(Column(name, right=True) for name in found.columns),
-        Column("", flexible=True),
-    )
+    """A row per term under the formula, the deciding one marked."""
+    figures = (Column(name, right=True) for name in found.columns)
+    columns = (Column(""), Column(FIRST_COLUMN[found.kind]), *figures, Column("", flexible=True))
     rows = [_term_row(found, term) for term in found.terms]
-    head = (make_line(muted_piece(short_names(found.formula))),)
-    return Table(
-        short_names(found.title),
-        columns,
-        rows,
-        head=head,
-        foot=tuple(_iter_equation_foot(found)),
-        sought=found.deciding or "",
-    )
+    head, foot = (make_line(muted_piece(short_names(found.formula))),), tuple(_iter_equation_foot(found))
+    return Table(short_names(found.title), columns, rows, head, foot, sought=found.deciding or "")
 
 
 def short_names(text: str) -> str:
-    """Words without the namespaces of jobs and tasks."""
+    """The text with the namespaces of jobs and tasks removed."""
     return " ".join(bare_name(word) if _is_name(word) else word for word in text.split(" "))
 
 
 def _is_name(word: str) -> bool:
-    """`namespace/name`, and neither a device nor a sign of division."""
+    """Whether a word is `namespace/name`, not a device and not a division sign."""
     return "/" in word and word != "/" and not word.startswith("nvidia")
 
 
 def _term_row(found: Equation, term: Term) -> Row:
     decides = term.name == found.deciding
-    judged = any(each.holds is not None for each in found.terms)
-    mark = (
-        muted_piece("–" if judged else "")
-        if term.holds is None
-        else Piece(YES, "good")
-        if term.holds
-        else Piece(NO, "bad")
-    )
+    judged = any(other.holds is not None for other in found.terms)
+    mark = Piece(YES, "good") if term.holds else Piece(NO, "bad")
+    if term.holds is None:
+        mark = muted_piece("–" if judged else "")
     style: Style = "strong" if decides else "muted" if judged and term.holds is None else ""
     cells = (
         mark,
@@ -89,7 +73,7 @@ def _term_row(found: Equation, term: Term) -> Row:
 
 
 def row_name(found: Equation, term: Term) -> str:
-    """A term's name as it is shown."""
+    """The name shown for a term."""
     if found.kind == "dimension":
         *words, dimension = term.name.split(" ")
         return " ".join([*words, short_name(dimension)])
@@ -99,8 +83,8 @@ def row_name(found: Equation, term: Term) -> str:
 
 
 def figure_text(found: Equation, term: Term, figure: TermFigure) -> str:
-    """A figure as tables write it."""
-    return written(found, term, figure, short_resource_text)
+    """The text of a figure in a table."""
+    return format_figure(found, term, figure, short_resource_text)
 
 
 def _iter_equation_foot(found: Equation) -> Iterator[Line]:
@@ -115,20 +99,14 @@ def _iter_equation_foot(found: Equation) -> Iterator[Line]:
 
 
 def room_table(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table:
-    """Whether a node will have room for a task once everything that leaves it, or is taken away in a dry run, has left;
-    a task that is placed there already does not count against itself.
+    """A node's future idle against a task's request, with what a dry run takes away.
+
+    A task that is already placed there does not count against itself.
     """
     found = node_room(recording, seq, task, node)
     wanted, now = found.request, found.amounts
-    heads = (
-        "future idle",
-        "= idle",
-        "+ releasing",
-        "− pipelined",
-        *(("+ away",) if found.away else ()),
-        "need",
-        "short",
-    )
+    taken = ("+ away",) if found.away else ()
+    heads = ("future idle", "= idle", "+ releasing", "− pipelined", *taken, "need", "short")
     columns = (Column(""), Column(""), *(Column(name, right=True) for name in heads))
     rows = []
     for dim in used_dimensions((wanted, now.idle, now.releasing, now.pipelined, found.freed)):
@@ -151,8 +129,8 @@ def _iter_room_foot(found: NodeRoom) -> Iterator[Line]:
 
 
 def task_objections(recording: Recording, seq: Seq) -> dict[str, str]:
-    """task → why a plugin's arithmetic spares it, where it says so."""
-    found = explain(recording, seq)
+    """Task -> why the plugin's arithmetic protects it."""
+    found = equation_at(recording, seq)
     if found is None or found.kind != "task":
         return {}
     return {term.name: _objection_text(found, term) for term in found.terms if term.holds is False}

@@ -1,4 +1,4 @@
-"""How much longer work takes, from how long the part of it took that is done."""
+"""Estimate the time left of work in progress, from the time that its finished part took."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Final
 from vcdebug.amount_text import format_age
 
 MIN_SECONDS: Final = 1.0
-"""Seconds of work, and seconds left, below which nothing is said."""
+"""Seconds done or left below which there is no estimate."""
 MIN_SHARE: Final = 0.05
-"""Share of the work below which nothing is known about the rest."""
+"""Share of the work that must be done before there is an estimate."""
 
 
 class TimeEstimate:
-    """One after the other for each sort of work; whoever asks hands it the clock."""
+    """Estimates one kind of work after another; `clock` gives seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -22,8 +22,9 @@ class TimeEstimate:
         self._begun = (0.0, 0)
 
     def time_left(self, about: str, done: int, total: int) -> str:
-        """`, about 12s left`; nothing as long as that would be a guess, or is not worth a word."""
+        """`, about 12s left`, or "" without an estimate; another `about`, or a smaller `done`, starts anew."""
         now = self._clock()
+        # Only the pace of the same kind of work tells about its rest.
         if about != self._about or done < self._begun[1]:
             self._about, self._begun = about, (now, done)
         took, part = now - self._begun[0], done - self._begun[1]
@@ -35,7 +36,7 @@ class TimeEstimate:
         return f", about {format_age(round(seconds))} left"
 
     def with_time_left(self, words: str, done: int, total: int) -> str:
-        """`allocate, job 45 of about 120, about 8s left, 12 345 events`: an action's words, and its rest."""
+        """Progress words with the time left: `allocate, job 45 of about 120, about 8s left, 12 345 events`."""
         left = self.time_left(words.partition(",")[0], done, total)
         counts, comma, events = words.rpartition(", ")
         return f"{counts}{left}{comma}{events}" if left else words

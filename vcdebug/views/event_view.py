@@ -1,4 +1,4 @@
-"""The panel of the moment: each kind of event has the view that shows it best."""
+"""The panel Moment: one view per type of event."""
 
 from __future__ import annotations
 
@@ -7,61 +7,34 @@ from dataclasses import replace
 from typing import Any
 
 from vcdebug.amount_text import count_noun
+from vcdebug.framework import record
 from vcdebug.framework.forced_answers import FORCED_CODE
-from vcdebug.framework.record import (
-    ActionEvent,
-    BestEvent,
-    CloseEvent,
-    CutEvent,
-    HookEvent,
-    Note,
-    OpEvent,
-    PanicEvent,
-    PopEvent,
-    PredicateEvent,
-    RandomEvent,
-    ScoreEvent,
-    StateEvent,
-    StatementEvent,
-)
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording, cut_off_error
 from vcdebug.recording.session_closing import crash_lines
 from vcdebug.views.cell_figures import subject_figure
+from vcdebug.views.headline import bare_name
 from vcdebug.views.node_grids import best_grid, predicate_grid, score_grid
 from vcdebug.views.order import pops_table
-from vcdebug.views.short_names import bare_name
 from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.statement import operation_table
 from vcdebug.views.table import NO, Column, Piece, Row, Style, Table, make_line, muted_piece
 from vcdebug.views.votes import is_victims, victims_table, votes_table
-
-# The moments between decisions: an action begins or ends, the session opened or closed, the scheduler panicked.
 
 JOB_COLUMNS = (Column("job", name=True), Column("phase"), Column("message", flexible=True))
 TASK_COLUMNS = (Column("part"), Column("outcome", flexible=True), Column("event", right=True))
 OP_COLUMNS = (Column("operation"), Column("task"), Column("node"))
 
 
-def action_table(recording: Recording, seq: Seq, event: ActionEvent) -> Table:
-    """What the action did, queue by queue and job by job."""
+def action_table(recording: Recording, seq: Seq, event: record.ActionEvent) -> Table:
+    """What the action did, by queue and job."""
     path = recording.span_tree.path_to(seq)
     rows: list[Row] = []
     if len(path) > 1:
         for queue in recording.span_tree.children_of(path[1]):
-            cells = (
-                Piece(f"queue {queue.name}", "strong"),
-                span_outcome(recording, queue.index),
-                muted_piece(str(queue.first)),
-            )
-            rows.append(Row(f"span {queue.index}", cells, queue.first, ("queue", queue.name)))
+            rows.append(_span_row(recording, queue, "queue", Piece(f"queue {queue.name}", "strong")))
             for job in recording.span_tree.children_of(queue):
-                words = (
-                    Piece(f"  {bare_name(job.name)}"),
-                    span_outcome(recording, job.index),
-                    muted_piece(str(job.first)),
-                )
-                rows.append(Row(f"span {job.index}", words, job.first, ("job", job.name)))
+                rows.append(_span_row(recording, job, "job", Piece(f"  {bare_name(job.name)}")))
     names = " → ".join(f"[{name}]" if name == event.action else name for name in recording.conf.actions)
     foot = () if rows else (make_line(muted_piece("no queue had anything for it")),)
     return Table(
@@ -69,8 +42,13 @@ def action_table(recording: Recording, seq: Seq, event: ActionEvent) -> Table:
     )
 
 
-def state_table(recording: Recording, seq: Seq, event: StateEvent) -> Table:
-    """The jobs as counted in a state event."""
+def _span_row(recording: Recording, span: record.Span, kind: str, label: Piece) -> Row:
+    cells = (label, span_outcome(recording, span.index), muted_piece(str(span.first)))
+    return Row(f"span {span.index}", cells, span.first, (kind, span.name))
+
+
+def state_table(recording: Recording, seq: Seq, event: record.StateEvent) -> Table:
+    """The counts of every job in a state event; at the open also tiers and actions."""
     rows = []
     for uid, job in event.jobs.items():
         words = ", ".join(f"{number} {label}" for label, number in job.status.items())
@@ -85,13 +63,14 @@ def state_table(recording: Recording, seq: Seq, event: StateEvent) -> Table:
     return Table(title, JOB_COLUMNS, rows, head=head, figures=subject_figure)
 
 
-def close_table(recording: Recording, seq: Seq, event: CloseEvent) -> Table:
-    """What the scheduler writes about each job; those that wait first."""
+def close_table(recording: Recording, seq: Seq, event: record.CloseEvent) -> Table:
+    """What the scheduler writes about each job; unschedulable ones first."""
+    # Sorted by the style that marks them, which keeps the session's order among equals.
     rows = sorted(_iter_close_rows(event), key=lambda row: row.cells[2].style != "bad")
     return Table("Session closed: what is written about each job", JOB_COLUMNS, rows, figures=subject_figure)
 
 
-def _iter_close_rows(event: CloseEvent) -> Iterator[Row]:
+def _iter_close_rows(event: record.CloseEvent) -> Iterator[Row]:
     for uid, job in event.jobs.items():
         bad = next((c for c in job.conditions if c.type == "Unschedulable" and c.status == "True"), None)
         style: Style = "bad" if bad else ""
@@ -99,8 +78,8 @@ def _iter_close_rows(event: CloseEvent) -> Iterator[Row]:
         yield Row(uid, (Piece(uid), Piece(job.phase), Piece(words, style)), subject=("job", uid))
 
 
-def panic_table(recording: Recording, seq: Seq, event: PanicEvent) -> Table:
-    """A panic, at which the real scheduler's process ends."""
+def panic_table(recording: Recording, seq: Seq, event: record.PanicEvent) -> Table:
+    """A panic of upstream's code, which ends the real scheduler's process."""
     head = (
         make_line(Piece(f"{NO} the real scheduler panics here, and the cycle ends", "bad")),
         make_line(event.message),
@@ -109,8 +88,8 @@ def panic_table(recording: Recording, seq: Seq, event: PanicEvent) -> Table:
     return Table("Panic", head=head)
 
 
-def cut_table(recording: Recording, seq: Seq, event: CutEvent) -> Table:
-    """The event that ends a recording which reached its limit."""
+def cut_table(recording: Recording, seq: Seq, event: record.CutEvent) -> Table:
+    """The last event of a recording that reached its limit."""
     error = cut_off_error(recording)
     words = error.format_line() if error is not None else event.bound
     return Table(
@@ -118,13 +97,13 @@ def cut_table(recording: Recording, seq: Seq, event: CutEvent) -> Table:
     )
 
 
-def random_table(recording: Recording, seq: Seq, event: RandomEvent) -> Table:
-    """A draw that the replay answers with 0."""
+def random_table(recording: Recording, seq: Seq, event: record.RandomEvent) -> Table:
+    """A random number of upstream; the replay takes 0."""
     words = f"the real scheduler draws a number below {event.n}; the replay takes 0, one of the possible runs"
     return Table("Random draw", head=(make_line(words),))
 
 
-def operations_table(recording: Recording, seq: Seq, event: StatementEvent) -> Table:
+def operations_table(recording: Recording, seq: Seq, event: record.StatementEvent) -> Table:
     """The operations that a statement commits, discards, merges, saves or recovers."""
     rows = [
         Row(f"{number}", (Piece(kind), Piece(task), Piece(node)), subject=("task", task))
@@ -138,38 +117,34 @@ def operations_table(recording: Recording, seq: Seq, event: StatementEvent) -> T
         "recover": "a saved statement is played again",
     }
     style: Style = "bad" if event.what == "discard" else "good" if event.what == "commit" else ""
-    head = (
-        make_line(
-            Piece(f"{event.what}: {count_noun(len(event.ops), 'operation')}", style),
-            muted_piece(f"  {words.get(event.what, '')}"),
-        ),
-    )
+    count = Piece(f"{event.what}: {count_noun(len(event.ops), 'operation')}", style)
+    head = (make_line(count, muted_piece(f"  {words.get(event.what, '')}")),)
     return Table(f"Statement {event.what}", OP_COLUMNS, rows, head=head, figures=subject_figure)
 
 
-def _hook_view(recording: Recording, seq: Seq, event: HookEvent) -> Table:
+def _hook_view(recording: Recording, seq: Seq, event: record.HookEvent) -> Table:
     return victims_table(recording, seq, event) if is_victims(event) else votes_table(recording, seq, event)
 
 
 EVENT_VIEWS: dict[type, Callable[[Recording, Seq, Any], Table]] = {  # Any: an event of the type before it
-    HookEvent: _hook_view,
-    PopEvent: pops_table,
-    PredicateEvent: predicate_grid,
-    ScoreEvent: score_grid,
-    BestEvent: best_grid,
-    OpEvent: operation_table,
-    StatementEvent: operations_table,
-    ActionEvent: action_table,
-    StateEvent: state_table,
-    CloseEvent: close_table,
-    PanicEvent: panic_table,
-    CutEvent: cut_table,
-    RandomEvent: random_table,
+    record.HookEvent: _hook_view,
+    record.PopEvent: pops_table,
+    record.PredicateEvent: predicate_grid,
+    record.ScoreEvent: score_grid,
+    record.BestEvent: best_grid,
+    record.OpEvent: operation_table,
+    record.StatementEvent: operations_table,
+    record.ActionEvent: action_table,
+    record.StateEvent: state_table,
+    record.CloseEvent: close_table,
+    record.PanicEvent: panic_table,
+    record.CutEvent: cut_table,
+    record.RandomEvent: random_table,
 }
 
 
 def event_view(recording: Recording, seq: Seq) -> Table:
-    """The event, shown in full; quirks that act at it, and an answer that was forced, are named below."""
+    """The view of an event, with its quirks and forced answers below."""
     event = recording.event_at(seq)
     table = EVENT_VIEWS[type(event)](recording, seq, event)
     quirks = tuple(make_line(_note_text(note)) for note in recording.notes if note.seq == seq)
@@ -178,5 +153,5 @@ def event_view(recording: Recording, seq: Seq) -> Table:
     return replace(table, foot=(*table.foot, *quirks))
 
 
-def _note_text(note: Note) -> str:
+def _note_text(note: record.Note) -> str:
     return f"! forced: {note.text}" if note.code == FORCED_CODE else f"! quirk {note.code}: {note.text}"

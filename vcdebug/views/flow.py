@@ -1,7 +1,4 @@
-"""The flow of a cycle as rows: spans that open and close, and the events directly inside them, in runs.
-
-Before the first action and after the last one stand the steps of the session's opening and closing (views/steps.py).
-"""
+"""The panels Flow and Session: the cycle as a tree of spans, runs of events, and steps of opening and closing."""
 
 from __future__ import annotations
 
@@ -18,8 +15,7 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import closing_step
 from vcdebug.recording.session_steps import SessionStep, opening_seq, opening_step
 from vcdebug.recording.visits import starts_after_pop
-from vcdebug.views.headline import VICTIM_POINTS, answer_piece, event_headline
-from vcdebug.views.short_names import bare_name, task_list_or
+from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, event_headline, task_list_or
 from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.table import (
     MAX_CACHED_TABLES,
@@ -35,21 +31,18 @@ from vcdebug.views.table import (
     muted_piece,
 )
 
-# The steps of a session's opening and closing as rows of a tree, beside the spans of the cycle.
+# The steps of the session's opening and closing as rows of a tree.
 
 OPEN_MARK, CLOSED_MARK = "▾", "▸"
 SESSION_TITLE = "Session"
 OPENING_KEY, CLOSING_KEY = "step 0", "step 1"
-"""The keys of the two branches; those of the steps inside follow, as `step 0.2.1`."""
-SESSION_COLUMNS = (
-    Column("step", flexible=True, least=24, name=True),
-    Column("what comes of it", flexible=True, least=1),
-    Column("event", right=True),
-)
+"""The keys of opening and closing; their inner steps have keys such as `step 0.2.1`."""
+_RESULT_COLUMN = Column("what comes of it", flexible=True, least=1)
+SESSION_COLUMNS = (Column("step", flexible=True, least=24, name=True), _RESULT_COLUMN, Column("event", right=True))
 
 
 class OpenedKeys(Protocol):
-    """Keys of the rows that are open."""
+    """The keys of open rows."""
 
     def __contains__(self, key: object, /) -> bool: ...
 
@@ -62,7 +55,7 @@ class AllOpened:
 
 
 class EventsOpened:
-    """All rows that lead to events are open; what lies deeper in a step has the panel Session."""
+    """Every row that leads to events is open; inner steps are left to the panel Session."""
 
     def __contains__(self, key: object, /) -> bool:
         return not str(key).startswith(f"{OPENING_KEY}.") and not str(key).startswith(f"{CLOSING_KEY}.")
@@ -70,7 +63,7 @@ class EventsOpened:
 
 @dataclass(frozen=True, slots=True)
 class StepBranch:
-    """A step as a row: where it stands, and the events that lie inside it; none where `last` is before `first`."""
+    """A step as a row, with the range of its events; empty if `last` is before `first`."""
 
     key: str
     step: SessionStep
@@ -80,7 +73,7 @@ class StepBranch:
 
 @per_recording()
 def session_branches(recording: Recording) -> tuple[StepBranch | None, StepBranch | None]:
-    """The session's opening and closing with their events; None where the recording has no such event."""
+    """(opening, closing) of the session; None where the recording has no such event."""
     opened, closing = opening_seq(recording), closing_step(recording)
     size = len(recording)
     first = StepBranch(OPENING_KEY, opening_step(recording), 1, opened) if opened else None
@@ -88,13 +81,14 @@ def session_branches(recording: Recording) -> tuple[StepBranch | None, StepBranc
 
 
 def present_branches(recording: Recording) -> tuple[StepBranch, ...]:
-    """Those that are there."""
+    """The branches that exist."""
     return tuple(branch for branch in session_branches(recording) if branch is not None)
 
 
 def walk_steps(branch: StepBranch, opened: OpenedKeys, depth: int = 1) -> Iterator[tuple[int, StepBranch]]:
-    """(depth, row) of the steps inside a branch, those of open ones after each."""
+    """(depth, step) inside a branch, depth first, into open steps only."""
     for number, step in enumerate(branch.step.inner_steps()):
+        # An inner step has no events of its own: an empty range keeps it from being found by event.
         inner = StepBranch(f"{branch.key}.{number}", step, branch.first, branch.first - 1)
         yield depth, inner
         if step.parts is not None and inner.key in opened:
@@ -102,18 +96,10 @@ def walk_steps(branch: StepBranch, opened: OpenedKeys, depth: int = 1) -> Iterat
 
 
 def step_row(branch: StepBranch, indent: str, opened: OpenedKeys) -> Row:
-    """A step with its mark, what came of it, and how many events it has."""
+    """A step with its mark, its result and the number of its events."""
     step, events = branch.step, branch.last - branch.first + 1
-    return Row(
-        branch.key,
-        (
-            _step_label(branch, indent, opened),
-            _step_result(step),
-            muted_piece(format_count(events) if events > 0 else ""),
-        ),
-        step.seq,
-        step.subject,
-    )
+    count = muted_piece(format_count(events) if events > 0 else "")
+    return Row(branch.key, (_step_label(branch, indent, opened), _step_result(step), count), step.seq, step.subject)
 
 
 def _step_label(branch: StepBranch, indent: str, opened: OpenedKeys) -> Piece:
@@ -130,31 +116,25 @@ def _step_result(step: SessionStep) -> Piece:
 
 
 def session_table(recording: Recording, seq: Seq) -> Table:
-    """Opening and closing in full; the step that the present event shows is the current one."""
+    """All steps of opening and closing; the step of the event is the current row."""
     found = _all_steps(recording)
-    rows = RowsOnDemand(found.keys, lambda i: _full_step_row(*found.steps[i]))
+    rows, depths = RowsOnDemand(found.keys, lambda i: _full_step_row(*found.steps[i])), [d for d, _ in found.steps]
     words = f"session with UID {recording.session.uid}: {count_noun(len(found.keys), 'step')} while it opens and closes"
-    return Table(
-        SESSION_TITLE,
-        SESSION_COLUMNS,
-        rows,
-        (make_line(muted_piece(words)),),
-        current=found.of_event.get(seq, ""),
-        depths=[depth for depth, _ in found.steps],
-    )
+    head, current = (make_line(muted_piece(words)),), found.of_event.get(seq, "")
+    return Table(SESSION_TITLE, SESSION_COLUMNS, rows, head, current=current, depths=depths)
 
 
 class _SessionSteps(NamedTuple):
     steps: Sequence[tuple[int, StepBranch]]
     keys: Sequence[str]
     of_event: Mapping[Seq, str]
-    """The deepest first step that an event shows."""
+    """Event -> key of its first step."""
 
 
 @per_recording()
 def _all_steps(recording: Recording) -> _SessionSteps:
-    each = AllOpened()
-    steps = [row for branch in present_branches(recording) for row in ((0, branch), *walk_steps(branch, each))]
+    opened = AllOpened()
+    steps = [row for branch in present_branches(recording) for row in ((0, branch), *walk_steps(branch, opened))]
     of_event: dict[Seq, str] = {}
     for depth, branch in steps:
         if not depth or branch.step.seq > 1:
@@ -171,22 +151,19 @@ def _full_step_row(depth: int, branch: StepBranch) -> Row:
     )
 
 
-FLOW_COLUMNS = (
-    Column("", flexible=True, least=18, name=True),
-    Column("", flexible=True, least=1),
-    Column("ev", right=True),
-)
+_LABEL_COLUMN = Column("", flexible=True, least=18, name=True)
+FLOW_COLUMNS = (_LABEL_COLUMN, Column("", flexible=True, least=1), Column("ev", right=True))
 TREE_GUIDE = "│ "
 _SUBJECTS = {Level.QUEUE: "queue", Level.JOB: "job", Level.TASK: "task", Level.NODE: "node"}
 
 
 def flow_at(recording: Recording, seq: Seq) -> Table:
-    """The tree with as much open as shows where one stands."""
+    """The tree with the rows around an event open."""
     return flow_table(recording, open_keys_around(recording, seq), seq)
 
 
 class EventRun(NamedTuple):
-    """Neighbouring events of one kind, directly in one span."""
+    """Consecutive events of one kind, directly inside one span."""
 
     first: Seq
     last: Seq
@@ -198,7 +175,7 @@ ShownParts = list[tuple[int, FlowPart]]
 
 
 class FlowTree(NamedTuple):
-    """What is to be seen of the cycle while some of its spans are open."""
+    """The rows of the cycle that are shown while some of its spans are open."""
 
     shown: ShownParts
     rows: RowsOnDemand
@@ -206,7 +183,7 @@ class FlowTree(NamedTuple):
 
 
 def flow_table(recording: Recording, opened: Iterable[str], seq: Seq) -> Table:
-    """The tree with the rows of `opened` open; `current` is the row at which one stands."""
+    """The tree with the rows of `opened` open; the row of the event is the current one."""
     return _tree_table(recording, _with_open(recording, tuple(opened)), seq)
 
 
@@ -228,12 +205,13 @@ def _tree_table(recording: Recording, tree: FlowTree, seq: Seq) -> Table:
 
 
 def _flow_columns(recording: Recording) -> tuple[Column, ...]:
-    """As wide as the largest count: no span has more events than the cycle."""
+    """The columns, the count's as wide as the cycle's own count."""
+    # A width by the shown rows would change whenever a row opens or closes.
     return (*FLOW_COLUMNS[:-1], replace(FLOW_COLUMNS[-1], least=len(format_count(len(recording)))))
 
 
 def whole_flow(recording: Recording, seq: Seq) -> Table:
-    """The tree with everything open: what a search looks through."""
+    """The tree with every row open, for searches."""
     return _tree_table(recording, _whole_tree(recording), seq)
 
 
@@ -243,7 +221,8 @@ def _whole_tree(recording: Recording) -> FlowTree:
 
 
 def _current_key(recording: Recording, shown: ShownParts, seq: Seq) -> str:
-    """The span that begins here, where it is seen; else the deepest row that holds the event."""
+    """The key of the shown span that begins at the event, else of the deepest row with the event."""
+    # Rows are in order of their first events, so that the row of an event is found without a scan.
     index = bisect_right(shown, seq, key=lambda entry: entry[1].first) - 1
     while index >= 0 and shown[index][1].last < seq:
         index -= 1
@@ -263,7 +242,7 @@ def _part_key(part: FlowPart) -> str:
 
 
 def depth_of(row: Row) -> int:
-    """How deep a row of the tree stands."""
+    """The depth of a row in the tree."""
     return row.cells[0].text.count(TREE_GUIDE)
 
 
@@ -273,7 +252,7 @@ def span_key(index: int) -> str:
 
 
 def open_keys_around(recording: Recording, seq: Seq) -> tuple[str, ...]:
-    """The rows that must be open to see where one stands."""
+    """The keys of the rows around an event."""
     owner = recording.span_tree.enclosing_span(seq)
     if owner is None:
         return tuple(branch.key for branch in present_branches(recording) if branch.first < seq <= branch.last)
@@ -285,24 +264,21 @@ def open_keys_around(recording: Recording, seq: Seq) -> tuple[str, ...]:
 
 
 def _all_parts(recording: Recording, opened: OpenedKeys) -> list[tuple[int, FlowPart]]:
-    """(depth, row), depth first: the opening, what the actions did, the closing."""
+    """(depth, row), depth first: opening, actions, closing."""
     shown: list[tuple[int, FlowPart]] = []
     first, last = 1, len(recording)
     before, after = session_branches(recording)
     if before is not None:
         shown += _branch_parts(recording, before, opened)
         first = before.last + 1
-    behind = _branch_parts(recording, after, opened) if after is not None else []
+    closing = _branch_parts(recording, after, opened) if after is not None else []
     last = after.first - 1 if after is not None else last
-    return [
-        *shown,
-        *(each for each in _walk_spans(recording, -1, opened, 0) if first <= each[1].first <= last),
-        *behind,
-    ]
+    inside = (part for part in _walk_spans(recording, -1, opened, 0) if first <= part[1].first <= last)
+    return [*shown, *inside, *closing]
 
 
 def _branch_parts(recording: Recording, branch: StepBranch, opened: OpenedKeys) -> list[tuple[int, FlowPart]]:
-    """A branch with its open steps; its own events stand behind them, or before those of the close."""
+    """A branch, its steps and its events, if it is open."""
     if branch.key not in opened:
         return [(0, branch)]
     runs = [(1, run) for run in _coarse_runs(recording, branch.first, branch.last)]
@@ -310,7 +286,7 @@ def _branch_parts(recording: Recording, branch: StepBranch, opened: OpenedKeys) 
 
 
 def _walk_spans(recording: Recording, index: int, opened: OpenedKeys, depth: int) -> Iterator[tuple[int, FlowPart]]:
-    """(depth, span or run), depth first; -1 is the cycle, which is not a row itself."""
+    """(depth, span or run) inside a span, depth first; index -1 is the whole cycle."""
     for part in _span_parts(recording, index):
         yield depth, part
         if isinstance(part, Span) and span_key(part.index) in opened:
@@ -319,7 +295,7 @@ def _walk_spans(recording: Recording, index: int, opened: OpenedKeys, depth: int
 
 @per_recording(most=10_000)
 def _span_parts(recording: Recording, index: int) -> tuple[FlowPart, ...]:
-    """What lies directly inside a span."""
+    """The spans and runs directly inside a span; index -1 is the whole cycle."""
     span = recording.spans[index] if index >= 0 else None
     seq, last = (span.first, span.last) if span is not None else (1, len(recording))
     coarse = span is None or span.level <= Level.ACTION
@@ -336,7 +312,8 @@ def _coarse_runs(recording: Recording, first: Seq, last: Seq) -> tuple[EventRun,
 
 
 def _split_runs(recording: Recording, first: Seq, last: Seq, *, coarse: bool) -> Iterator[EventRun]:
-    """Neighbours of the same kind share a row; an action's own questions about all jobs share one."""
+    """Split events into runs: consecutive hook calls of one point share a run, `coarse` of any point."""
+    # Only hook calls form runs: the index of their events spares a look at each event of a large cycle.
     hooks = recording.index.seqs_of_type(HookEvent)
     start, place = first, bisect_left(hooks, first)
     while start <= last:
@@ -379,7 +356,7 @@ def _outcome_with_phase(recording: Recording, span: Span) -> Piece:
 
 
 def _preempt_phase(recording: Recording, span: Span) -> str:
-    """Preempt turns to a job twice: it evicts tasks of other jobs for it first, then of its own."""
+    """`phase 1` or `phase 2` of an action that visits a job twice, for victims of other jobs and then of its own."""
     action = recording.span_tree.span_around(span.first, Level.ACTION)
     if span.level is not Level.JOB or action is None or not recording.conf.facts_of(action.name).within_jobs:
         return ""
@@ -392,7 +369,7 @@ def _job_name(recording: Recording, part: Span | EventRun) -> str:
 
 
 def _shorten_within_job(job: str, text: str) -> str:
-    """Below a job its tasks go by the rest of their names: `worker-0`."""
+    """The text with task names inside a job shortened: `worker-0`."""
     return text.replace(f"{job}-", "") if job else text
 
 

@@ -1,57 +1,35 @@
-"""One event in a few words: what happened, and how it came out."""
+"""One event in a few words: what happened and its outcome; short names of tasks, plugins' parts and spans."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import NamedTuple
 
 from vcdebug.amount_text import count_noun, format_number
-from vcdebug.framework.hooks import (
-    JOB_ENQUEUEABLE,
-    JOB_PIPELINED,
-    JOB_READY,
-    JOB_STARVING,
-    JOB_VALID,
-    OVERUSED,
-    PREEMPTABLE,
-    RECLAIMABLE,
-    SUB_JOB_PIPELINED,
-    UNIFIED_EVICTABLE,
-)
-from vcdebug.framework.record import (
-    ActionEvent,
-    BestEvent,
-    CloseEvent,
-    CutEvent,
-    Event,
-    HookEvent,
-    OpEvent,
-    PanicEvent,
-    PopEvent,
-    PredicateEvent,
-    RandomEvent,
-    ScoreEvent,
-    StateEvent,
-    StatementEvent,
-)
-from vcdebug.views.short_names import bare_name, task_list_or
+from vcdebug.framework import hooks, record
+from vcdebug.model.names import Seq
+from vcdebug.recording.recording import Recording
 from vcdebug.views.table import NO, YES, Piece, Style, muted_piece
 
-VICTIM_POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream)
+VICTIM_POINTS = (hooks.PREEMPTABLE.upstream, hooks.RECLAIMABLE.upstream, hooks.UNIFIED_EVICTABLE.upstream)
 _VOTES = {1: Piece(f"{YES} permit", "good"), 0: Piece("– abstain", "muted"), -1: Piece(f"{NO} reject", "bad")}
-_VOTING = (JOB_PIPELINED.upstream, SUB_JOB_PIPELINED.upstream, JOB_ENQUEUEABLE.upstream)
-_OVERUSED = OVERUSED.upstream
+_VOTING = (hooks.JOB_PIPELINED.upstream, hooks.SUB_JOB_PIPELINED.upstream, hooks.JOB_ENQUEUEABLE.upstream)
+_OVERUSED = hooks.OVERUSED.upstream
+_TRUTH_WORDS = {
+    hooks.JOB_STARVING.upstream: ("starving", "not starving"),
+    hooks.JOB_READY.upstream: ("ready", "not ready"),
+}
 
 
 class Headline(NamedTuple):
-    """What happened, and the outcome."""
+    """An event in two parts."""
 
     what: str
     outcome: Piece
 
 
-def answer_piece(event: HookEvent) -> Piece:
+def answer_piece(event: record.HookEvent) -> Piece:
     """A plugin's answer in words."""
     if event.point in VICTIM_POINTS:
         return _victims_piece(event)
@@ -61,7 +39,7 @@ def answer_piece(event: HookEvent) -> Piece:
         return _VOTES.get(event.result, Piece(str(event.result)))
     if isinstance(event.result, bool):
         return _truth_piece(event.point, event.result)
-    if event.point == JOB_VALID.upstream:
+    if event.point == hooks.JOB_VALID.upstream:
         return Piece(f"{YES} valid", "good") if event.result is None else Piece(f"{NO} {event.result['reason']}", "bad")
     if event.result is None:
         return Piece(f"{YES} no objection", "good") if _is_objection_point(event.point) else muted_piece("told")
@@ -73,7 +51,7 @@ def answer_piece(event: HookEvent) -> Piece:
 
 
 def placing_words(result: object) -> str:
-    """Scores of hypernodes as `s0 16.667, s1 15`, rows of them as `s0 s1, then p0`; yes, no, `–` for nothing."""
+    """Any hook's result: scores as `s0 16.667, s1 15`, groups as `s0 s1, then p0`, bools as yes/no, None as `–`."""
     if result is None:
         return "–"
     if isinstance(result, bool):
@@ -90,7 +68,7 @@ def placing_words(result: object) -> str:
 
 
 def _score_words(score: object) -> str:
-    """A score, or those of a plugin."""
+    """A number, or a plugin's scores in parentheses."""
     if isinstance(score, Mapping):
         return f"({placing_words(score)})"
     return format_number(score) if isinstance(score, float | int) else str(score)
@@ -100,7 +78,7 @@ def _is_objection_point(point: str) -> bool:
     return "redicate" in point or point.startswith("Simulate")
 
 
-def _victims_piece(event: HookEvent) -> Piece:
+def _victims_piece(event: record.HookEvent) -> Piece:
     if event.vote == 0:
         return muted_piece("– abstains")
     if not event.victims:
@@ -111,60 +89,58 @@ def _victims_piece(event: HookEvent) -> Piece:
 def _truth_piece(point: str, result: bool) -> Piece:
     if point == _OVERUSED:
         return Piece(f"{NO} overused", "bad") if result else Piece(f"{YES} not overused", "good")
-    word = {JOB_STARVING.upstream: ("starving", "not starving"), JOB_READY.upstream: ("ready", "not ready")}.get(
-        point, ("yes", "no")
-    )
-    return Piece(f"{YES} {word[0]}", "good") if result else Piece(f"{NO} {word[1]}", "bad")
+    yes, no = _TRUTH_WORDS.get(point, ("yes", "no"))
+    return Piece(f"{YES} {yes}", "good") if result else Piece(f"{NO} {no}", "bad")
 
 
 @singledispatch
-def event_headline(event: Event) -> Headline:
-    """What happened, and how it came out."""
+def event_headline(event: record.Event) -> Headline:
+    """What happened at an event and its outcome, in a few words."""
     return Headline(type(event).__name__, Piece(""))
 
 
 @event_headline.register
-def _(event: HookEvent) -> Headline:
+def _(event: record.HookEvent) -> Headline:
     said = answer_piece(event)
     return Headline(event.point, Piece(f"{event.plugin} {said.text}", said.style))
 
 
 @event_headline.register
-def _(event: PopEvent) -> Headline:
+def _(event: record.PopEvent) -> Headline:
     return Headline(f"pop {event.kind} {bare_name(event.name)}", muted_piece(f"{event.left} left"))
 
 
 @event_headline.register
-def _(event: PredicateEvent) -> Headline:
+def _(event: record.PredicateEvent) -> Headline:
     fitting, tried = len(event.feasible), event.processed
     style: Style = "good" if fitting else "bad"
     return Headline("predicates", Piece(f"{YES if fitting else NO} {fitting}/{tried} fit", style))
 
 
 @event_headline.register
-def _(event: ScoreEvent) -> Headline:
+def _(event: record.ScoreEvent) -> Headline:
     return Headline("scores", muted_piece(count_noun(len(event.rows), "node")))
 
 
 @event_headline.register
-def _(event: BestEvent) -> Headline:
+def _(event: record.BestEvent) -> Headline:
     tied = f", {len(event.tied)} tied" if len(event.tied) > 1 else ""
     return Headline(f"best {event.kind}", Piece(f"{event.name} {format_number(event.score)}{tied}", "strong"))
 
 
 @event_headline.register
-def _(event: RandomEvent) -> Headline:
+def _(event: record.RandomEvent) -> Headline:
     return Headline(f"random below {event.n}", muted_piece("0"))
 
 
 @event_headline.register
-def _(event: OpEvent) -> Headline:
+def _(event: record.OpEvent) -> Headline:
     style: Style = "warn" if event.op in ("evict", "unpipeline", "unallocate") else "strong"
     return Headline(f"{event.op} {bare_name(event.task)}", Piece(f"@{event.node}" if event.node else "", style))
 
 
 @event_headline.register
-def _(event: StatementEvent) -> Headline:
+def _(event: record.StatementEvent) -> Headline:
     style: Style = {"commit": "good", "discard": "bad"}.get(event.what, "")  # type: ignore[assignment]
     mark = {"commit": "○ ", "discard": "◆ "}.get(event.what, "")
     return Headline(
@@ -173,26 +149,87 @@ def _(event: StatementEvent) -> Headline:
 
 
 @event_headline.register
-def _(event: ActionEvent) -> Headline:
+def _(event: record.ActionEvent) -> Headline:
     return Headline(f"{event.action} {event.what}s", Piece(""))
 
 
 @event_headline.register
-def _(event: StateEvent) -> Headline:
+def _(event: record.StateEvent) -> Headline:
     words = "session opened" if event.when == "open" else event.when
     return Headline(words, muted_piece(f"{count_noun(len(event.jobs), 'job')}, {count_noun(len(event.nodes), 'node')}"))
 
 
 @event_headline.register
-def _(event: CloseEvent) -> Headline:
+def _(event: record.CloseEvent) -> Headline:
     return Headline("session closed", muted_piece(count_noun(len(event.jobs), "job")))
 
 
 @event_headline.register
-def _(event: PanicEvent) -> Headline:
+def _(event: record.PanicEvent) -> Headline:
     return Headline(f"{NO} panic", Piece(event.message, "bad"))
 
 
 @event_headline.register
-def _(event: CutEvent) -> Headline:
+def _(event: record.CutEvent) -> Headline:
     return Headline(f"{NO} cut off", Piece(f"at {event.bound}", "bad"))
+
+
+# Short names.
+
+
+def bare_name(name: str) -> str:
+    """The name without its namespace."""
+    return name.rsplit("/", 1)[-1]
+
+
+def task_list(keys: Sequence[str]) -> str:
+    """`resnet-sweep-worker-{0,1} etl-0`: tasks with a common stem are grouped."""
+    groups: dict[str, list[str]] = {}
+    for key in keys:
+        # A generated suffix such as `x7k2p` is no index, and stays part of the name.
+        stem, dash, tail = bare_name(key).rpartition("-")
+        if dash and tail.isdigit():
+            groups.setdefault(stem + "-", []).append(tail)
+        else:
+            groups.setdefault(bare_name(key), [])
+    return " ".join(_group_text(stem, tails) for stem, tails in groups.items())
+
+
+def _group_text(stem: str, tails: list[str]) -> str:
+    if not tails:
+        return stem
+    return f"{stem}{tails[0]}" if len(tails) == 1 else f"{stem}{{{','.join(tails)}}}"
+
+
+def task_list_or(keys: Sequence[str], empty: str) -> str:
+    """The tasks as task_list, or `empty` without any."""
+    return task_list(keys) if keys else empty
+
+
+_SHORT_PARTS = {
+    "NodeResourcesFit_LeastAllocated": "least",
+    "NodeResourcesFit_MostAllocated": "most",
+    "NodeResourcesBalancedAllocation": "balanced",
+    "NodeAffinity": "affinity",
+    "InterPodAffinity": "podaffinity",
+    "TaintToleration": "taints",
+    "PodTopologySpread": "spread",
+    "ImageLocality": "image",
+    "DynamicResources": "dra",
+}
+
+
+def short_part(name: str) -> str:
+    """`nodeorder/batch/NodeAffinity` -> `affinity`; other names stay."""
+    tail = name.rsplit("/", 1)[-1]
+    return _SHORT_PARTS.get(tail, name.replace("/batch", " batch"))
+
+
+_LEVEL_PREFIX = {record.Level.QUEUE: "q "}
+
+
+def path_words(recording: Recording, seq: Seq) -> list[str]:
+    """The spans around an event, from the action inwards: `preempt`, `q research`, `job-13`, `worker-0`."""
+    return [
+        f"{_LEVEL_PREFIX.get(span.level, '')}{bare_name(span.name)}" for span in recording.span_tree.path_to(seq)[1:]
+    ]

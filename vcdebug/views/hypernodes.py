@@ -1,4 +1,4 @@
-"""The network topology: HyperNodes as a tree, with their tiers and nodes."""
+"""The panel HyperNodes: the network topology as a tree of tiers and nodes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from vcdebug.model.hyper_nodes import TOP_HYPER_NODE, HyperNodes
 from vcdebug.model.names import JobId, NodeName, Seq
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.views.bars import STAYS
-from vcdebug.views.short_names import bare_name
+from vcdebug.views.headline import bare_name
 from vcdebug.views.table import Column, Line, Piece, Row, RowsOnDemand, Table, make_line, muted_piece
 
 HYPERNODE_COLUMNS = (Column("hypernode", flexible=True, least=20), Column("tier"), Column("nodes", right=True))
-
-
 MAX_DRAWN_PODS: Final = 24
 
 
 class TopologyPlace(NamedTuple):
-    """One line of the tree: a HyperNode, or a node directly in one."""
+    """One row of the tree: a HyperNode, or a node directly below one."""
 
     depth: int
     hyper_node: str
@@ -28,7 +26,7 @@ class TopologyPlace(NamedTuple):
 
     @property
     def row_key(self) -> str:
-        """The key of a row, by which the cursor finds it again at another event."""
+        """The row's key, the same at every event."""
         return f"{self.hyper_node} {self.node}".rstrip()
 
 
@@ -41,12 +39,14 @@ def _topology_places(recording: Recording) -> tuple[TopologyPlace, ...]:
 
 
 def _iter_places_below(found: HyperNodes, name: str, depth: int, seen: dict[str, None]) -> Iterator[TopologyPlace]:
-    """The HyperNode, its children, and the nodes that are in none of them."""
+    """The HyperNode, its children, and its nodes outside of these children."""
+    # Members come from the cluster: a HyperNode may have two parents, or be its own ancestor.
     if name in seen:
         return
     seen[name] = None
     yield TopologyPlace(depth, name)
     info = found.by_name[name]
+    # real_nodes of a HyperNode include those of its descendants.
     held: dict[NodeName, None] = {}
     for child in sorted(info.children):
         held.update(found.real_nodes.get(child, {}))
@@ -57,8 +57,9 @@ def _iter_places_below(found: HyperNodes, name: str, depth: int, seen: dict[str,
 
 
 def hypernodes_table(recording: Recording, node: NodeName = "", job: JobId = "", seq: Seq = 0) -> Table:
-    """The whole tree, with where a job's pods sit; the present node's row is the current one."""
+    """The whole tree; with a job, a column counts its pods at `seq`. The row of `node` is the current one."""
     found = recording.session.hyper_nodes
+    # Every session has a virtual top HyperNode, also without any in the cluster.
     if all(name == TOP_HYPER_NODE for name in found.by_name):
         foot = (make_line(muted_piece("no HyperNodes in the snapshot: all nodes are equally near to each other")),)
         return Table("HyperNodes", HYPERNODE_COLUMNS, foot=foot)
@@ -75,14 +76,14 @@ def hypernodes_table(recording: Recording, node: NodeName = "", job: JobId = "",
 
 
 def _pods_by_node(recording: Recording, seq: Seq, job: JobId) -> dict[NodeName, int]:
-    """How many pods of a job each node holds at an event."""
+    """Node -> number of a job's pods at an event."""
     state = recording.timeline.state_at(seq)
     nodes = [state.tasks[task.key].node for task in recording.session.jobs[job].tasks.values()]
     return Counter(node for node in nodes if node)
 
 
 def _with_pods(row: Row, found: HyperNodes, place: TopologyPlace, sits: dict[NodeName, int]) -> Row:
-    """A sign for each pod at or below this place."""
+    """The row with the number of pods at or below its place."""
     nodes = (place.node,) if place.node else tuple(found.real_nodes.get(place.hyper_node, {}))
     pods = sum(sits.get(node, 0) for node in nodes)  # exact: ints
     words = f"{STAYS * min(pods, MAX_DRAWN_PODS)} {pods}" if pods else "–"

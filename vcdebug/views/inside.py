@@ -1,4 +1,4 @@
-"""The inside of scores: what each plugin made a part of, for the best node beside the runner-up."""
+"""The panel Inside: parts of scores, checks of predicates, bundles of gang actions, hierarchical shares."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.plugins.drf import HierarchyNode
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import figure_text, row_name
+from vcdebug.views.headline import bare_name, short_part
 from vcdebug.views.predicates_inside import dry_run_answer, filter_answer, predicates_inside
-from vcdebug.views.short_names import bare_name, short_part
 from vcdebug.views.table import BEST, NO, YES, Column, Piece, Row, Table, make_line, muted_piece, plain_columns
 
 INSIDE_TITLE: Final = "Inside"
@@ -27,11 +27,11 @@ NOTHING_INSIDE = "nothing to open here: go to a pass of predicates, to scores, o
 WEBHOOK_ANSWERED = "a webhook had a say in this cycle: it cannot be run again up to here"
 SUM_OF_PARTS = "the sum of its parts"
 MAX_LABEL: Final = 16
-"""Names of terms beyond this stand in the last column, which wraps."""
+"""Longer names of terms go to the last column, which wraps."""
 
 
 def scored_at(recording: Recording, seq: Seq) -> tuple[Seq, ScoreEvent] | None:
-    """The scores that an event is, or that a choice was made from."""
+    """(seq, scores) of a score event, or of the scores behind a choice; None for any other event."""
     event = recording.event_at(seq)
     if isinstance(event, BestEvent):
         return scores_before(recording, seq)
@@ -39,7 +39,7 @@ def scored_at(recording: Recording, seq: Seq) -> tuple[Seq, ScoreEvent] | None:
 
 
 def inside_table(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
-    """A node's parts, each with its own sum, beside those of the best of the others; the best node without a name."""
+    """The inside of an event; of scores: the parts of `node` (default: the best) next to those of the runner-up."""
     event_here = recording.event_at(seq)
     if isinstance(event_here, PredicateEvent):
         return predicates_inside(recording, seq, event_here, INSIDE_TITLE)
@@ -53,18 +53,16 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
         return _gang_or_share_table(recording, seq)
     at, event = found
     best = recording.node_names[int(event.rows[index])]
-    mine = node or best
-    other = runner_up(recording, event, mine)
-    parts = score_parts(recording, at, mine)
+    shown = node or best
+    other = runner_up(recording, event, shown)
+    parts = score_parts(recording, at, shown)
     against = score_parts(recording, at, other) if other else ()
+    # The parts come from a run up to this event, which would have to ask the webhook again.
     if not parts:
         return Table(INSIDE_TITLE, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
-    heads = (mine, *((other,) if other else ()))
-    columns = (
-        Column("", flexible=True, least=18),
-        *(Column(f"{BEST} {name}" if name == best else name, right=True) for name in heads),
-        Column("how", flexible=True, least=20),
-    )
+    heads = (shown, *((other,) if other else ()))
+    scores = (Column(f"{BEST} {name}" if name == best else name, right=True) for name in heads)
+    columns = (Column("", flexible=True, least=18), *scores, Column("how", flexible=True, least=20))
     rows = list(_iter_part_rows(parts, against, heads))
     title = f"{INSIDE_TITLE} of the scores for {bare_name(event.task)}"
     head = (make_line(muted_piece("each plugin asked again, in the session as it stood then")),)
@@ -72,32 +70,31 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
 
 
 def _gang_or_share_table(recording: Recording, seq: Seq) -> Table:
-    """A gang action's bundles, else the tree of hierarchical shares, where the cycle has either."""
+    """The bundles of a gang action, else the tree of hierarchical shares, if the cycle has either."""
     bundles = bundles_at(recording, seq)
     if bundles is not None:
         return bundle_table(bundles, INSIDE_TITLE)
-    return share_tree(recording, seq, INSIDE_TITLE) or Table(
-        INSIDE_TITLE, foot=(make_line(muted_piece(NOTHING_INSIDE)),)
-    )
+    empty = Table(INSIDE_TITLE, foot=(make_line(muted_piece(NOTHING_INSIDE)),))
+    return share_tree(recording, seq, INSIDE_TITLE) or empty
 
 
 def _iter_part_rows(
     parts: Sequence[ScorePart], against: Sequence[ScorePart], heads: Sequence[NodeName]
 ) -> Iterator[Row]:
-    for one, other in zip_longest(parts, against):
-        sides = (one, other) if len(heads) > 1 else (one,)
+    for part, other in zip_longest(parts, against):
+        sides = (part, other) if len(heads) > 1 else (part,)
         equations = [side.inside if side is not None else None for side in sides]
-        told = next((each for each in equations if each is not None), None)
+        equation = next((each for each in equations if each is not None), None)
         cells = tuple(Piece(_score_text(side), "strong") for side in sides)
-        how = muted_piece(told.formula if told is not None else SUM_OF_PARTS if _is_sum(parts, one) else "")
-        yield Row(one.name, (Piece(short_part(one.name), "strong"), *cells, how))
-        if told is not None:
-            yield from _iter_term_rows(one.name, equations, heads)
-            yield from _iter_note_rows(one.name, equations, heads)
+        how = muted_piece(equation.formula if equation is not None else SUM_OF_PARTS if _is_sum(parts, part) else "")
+        yield Row(part.name, (Piece(short_part(part.name), "strong"), *cells, how))
+        if equation is not None:
+            yield from _iter_term_rows(part.name, equations, heads)
+            yield from _iter_note_rows(part.name, equations, heads)
 
 
-def _is_sum(parts: Sequence[ScorePart], one: ScorePart | None) -> bool:
-    return one is not None and any(other.name.startswith(f"{one.name}/") for other in parts)
+def _is_sum(parts: Sequence[ScorePart], part: ScorePart | None) -> bool:
+    return part is not None and any(other.name.startswith(f"{part.name}/") for other in parts)
 
 
 def _score_text(side: ScorePart | None) -> str:
@@ -105,19 +102,18 @@ def _score_text(side: ScorePart | None) -> str:
 
 
 def _iter_term_rows(key: str, equations: Sequence[Equation | None], heads: Sequence[NodeName]) -> Iterator[Row]:
-    """A line per figure of each term: a term may be one of both nodes."""
+    """A row per figure of each term; one of the nodes may lack a term."""
     names = dict.fromkeys(term.name for each in equations if each is not None for term in each.terms)
     for name in names:
         terms = [next((t for t in each.terms if t.name == name), None) if each else None for each in equations]
-        told, shown = next(
-            (each, t) for each, t in zip(equations, terms, strict=True) if each is not None and t is not None
-        )
-        note, label = _term_note(terms, heads), row_name(told, shown)
+        pairs = zip(equations, terms, strict=True)
+        equation, shown = next((each, t) for each, t in pairs if each is not None and t is not None)
+        note, label = _term_note(terms, heads), row_name(equation, shown)
         if len(label) > MAX_LABEL:
             text = "; ".join(words for words in (label, note) if words)
             yield Row(f"{key} {name}", (muted_piece("  ·"), *(Piece("") for _ in heads), Piece(text)))
             label, note = " ", ""
-        for column, head in enumerate(told.columns):
+        for column, head in enumerate(equation.columns):
             texts = [
                 figure_text(each, term, term.figures[column]) if each is not None and term is not None else "–"
                 for each, term in zip(equations, terms, strict=True)
@@ -130,7 +126,7 @@ def _iter_term_rows(key: str, equations: Sequence[Equation | None], heads: Seque
 
 
 def _term_note(terms: Sequence[Term | None], heads: Sequence[NodeName]) -> str:
-    """What is said about a term; with the node's name where it holds for one of two."""
+    """The note on a term, with the node's name where the two differ."""
     notes = [term.note if term is not None else "" for term in terms]
     if len(dict.fromkeys(notes)) == 1:
         return notes[0]
@@ -138,7 +134,7 @@ def _term_note(terms: Sequence[Term | None], heads: Sequence[NodeName]) -> str:
 
 
 def _iter_note_rows(key: str, equations: Sequence[Equation | None], heads: Sequence[NodeName]) -> Iterator[Row]:
-    """What each comes to; once where both say the same."""
+    """The notes of the equations; a common one once."""
     notes = [each.note if each is not None else "" for each in equations]
     same = len(dict.fromkeys(notes)) == 1
     for note, head in zip(notes, heads, strict=True):
@@ -149,7 +145,7 @@ def _iter_note_rows(key: str, equations: Sequence[Equation | None], heads: Seque
             return
 
 
-# A gang action's bundles as a table: safe ones first, what each frees, what the plugins left, where it is enough.
+# The bundles of a gang action.
 
 BUNDLE_COLUMNS = (
     Column(""),
@@ -160,47 +156,38 @@ BUNDLE_COLUMNS = (
 
 
 def bundle_table(found: DomainBundles, title: str) -> Table:
-    """One row per bundle, its tasks below."""
-    rows = [row for place, one in enumerate(found.bundles, start=1) for row in _iter_bundle_rows(place, one)]
+    """A row per bundle in upstream's order, its tasks below."""
+    rows = [row for place, bundle in enumerate(found.bundles, start=1) for row in _iter_bundle_rows(place, bundle)]
+    need, free = short_resource_text(found.need), short_resource_text(found.free)
+    words = "safe: tasks that the gang can spare; whole: the rest of a gang, which goes as a whole or not at all"
     head = (
-        make_line(
-            f"domain {found.domain}: needs {short_resource_text(found.need)}; idle + releasing "
-            f"{short_resource_text(found.free)}"
-        ),
-        make_line(
-            muted_piece(
-                "safe: tasks that the gang can spare; whole: the rest of a gang, which goes as a whole or not at all"
-            )
-        ),
+        make_line(f"domain {found.domain}: needs {need}; idle + releasing {free}"),
+        make_line(muted_piece(words)),
     )
     return Table(f"{title} of the bundles for {bare_name(found.job)}", BUNDLE_COLUMNS, rows, head=head)
 
 
-def _iter_bundle_rows(place: int, one: BundleOutcome) -> Iterator[Row]:
-    kept = bool(one.kept)
-    mark = Piece(YES, "good") if kept else Piece(NO, "bad")
-    name = f"{place}. {'safe' if one.safe else 'whole'} of {bare_name(one.job)}"
-    words = "; ".join(text for text in (one.why, _enough_words(one)) if text)
-    cells = (mark, Piece(name, "strong"), Piece(short_resource_text(one.frees)), Piece(short_resource_text(one.loses)))
-    yield Row(f"bundle {place}", (*cells, Piece(format_number(one.roi)), Piece(words)), subject=("job", one.job))
-    for task in one.tasks:
-        state = muted_piece("" if task in one.kept else "kept by the plugins")
-        blank = (Piece(""), Piece(""), Piece(""))
-        mark = muted_piece("") if task in one.kept else muted_piece(NO)
-        yield Row(
-            f"bundle {place} {task}", (mark, Piece(f"   {bare_name(task)}"), *blank, state), subject=("task", task)
-        )
+def _iter_bundle_rows(place: int, bundle: BundleOutcome) -> Iterator[Row]:
+    name = f"{place}. {'safe' if bundle.safe else 'whole'} of {bare_name(bundle.job)}"
+    words = "; ".join(text for text in (bundle.why, _enough_words(bundle)) if text)
+    amounts = (short_resource_text(bundle.frees), short_resource_text(bundle.loses), format_number(bundle.roi), words)
+    verdict = Piece(YES, "good") if bundle.kept else Piece(NO, "bad")
+    yield Row(f"bundle {place}", (verdict, Piece(name, "strong"), *map(Piece, amounts)), subject=("job", bundle.job))
+    blank = (Piece(""), Piece(""), Piece(""))
+    for task in bundle.tasks:
+        mark, state = ("", "") if task in bundle.kept else (NO, "kept by the plugins")
+        cells = (muted_piece(mark), Piece(f"   {bare_name(task)}"), *blank, muted_piece(state))
+        yield Row(f"bundle {place} {task}", cells, subject=("task", task))
 
 
-def _enough_words(one: BundleOutcome) -> str:
-    if not one.kept:
+def _enough_words(bundle: BundleOutcome) -> str:
+    if not bundle.kept:
         return ""
-    return (
-        "there is room with those before it: a plan is tried unless one was found" if one.enough else "not enough yet"
-    )
+    enough = "there is room with those before it: a plan is tried unless one was found"
+    return enough if bundle.enough else "not enough yet"
 
 
-# Hierarchical drf as a tree: weights, shares and saturation of paths and jobs at one moment.
+# Hierarchical drf as a tree of paths and jobs.
 
 SHARE_COLUMNS = (
     Column("path and jobs", flexible=True, least=18),
@@ -215,19 +202,14 @@ ROOT_PATH = "root"
 
 
 def share_tree(recording: Recording, seq: Seq, title: str) -> Table | None:
-    """The tree after an event; None without a hierarchy."""
+    """Weights, shares and saturation after an event; None if drf has no hierarchy."""
     root = hierarchy_at(recording, seq)
     if root is None:
         return None
-    found = list(_iter_share_rows(ROOT_PATH, ROOT_PATH, root, 0))
-    rows, depths = [row for row, _ in found], [depth for _, depth in found]
-    return Table(
-        f"{title} of hierarchical drf",
-        SHARE_COLUMNS,
-        rows,
-        head=(make_line(muted_piece(SHARE_FORMULA)),),
-        depths=depths,
-    )
+    entries = list(_iter_share_rows(ROOT_PATH, ROOT_PATH, root, 0))
+    rows, depths = [row for row, _ in entries], [depth for _, depth in entries]
+    head = (make_line(muted_piece(SHARE_FORMULA)),)
+    return Table(f"{title} of hierarchical drf", SHARE_COLUMNS, rows, head, depths=depths)
 
 
 def _iter_share_rows(key: str, name: str, node: HierarchyNode, depth: int) -> Iterator[tuple[Row, int]]:

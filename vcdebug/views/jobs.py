@@ -1,25 +1,40 @@
-"""The jobs as they stand at an event."""
+"""The panel Jobs, the page of one job, and the panel Request."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
+from vcdebug.amount_text import format_amount, short_name, short_resource_text, short_text_without_pods, used_dimensions
+from vcdebug.explain.decisions.evictions import planned_evictions
+from vcdebug.explain.orders import next_rival, order_at, sibling_pops
+from vcdebug.framework.record import Level, PopEvent, Span
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import Seq
+from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.resource import PODS
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.cluster_overview import jobs_pending_first
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.state_before import RequestLine, request_lines
 from vcdebug.recording.timeline import ClusterState
-from vcdebug.views.cell_figures import job_figure
+from vcdebug.views.bars import gang_line
+from vcdebug.views.cell_figures import job_figure, task_figure
+from vcdebug.views.effects import FATE_WORDS
+from vcdebug.views.headline import bare_name
+from vcdebug.views.order import step_words
+from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.table import (
     MAX_CACHED_TABLES,
     NO,
     YES,
     Column,
+    Line,
     Piece,
     Row,
     RowsOnDemand,
+    Style,
     Table,
+    make_line,
     muted_piece,
     plain_columns,
 )
@@ -28,14 +43,14 @@ JOB_COLUMNS = (Column("job", name=True), *plain_columns("ready#", "wait#", "pend
 
 
 def jobs_table(recording: Recording, seq: Seq, current: str = "") -> Table:
-    """Every job with its counts; those with which the cycle has something to do first."""
+    """Every job with its counts at an event; jobs with pending tasks first."""
     rows = _job_rows(recording, recording.timeline.earliest_same_seq(seq))
     return Table("Jobs", JOB_COLUMNS, rows, current=current, figures=partial(job_figure, JOB_COLUMNS))
 
 
 @per_recording(most=MAX_CACHED_TABLES)
 def _job_rows(recording: Recording, changed: Seq) -> RowsOnDemand:
-    """The jobs as an event left them: the same rows until something changes."""
+    """The rows after the event `changed`; cached, as most events change no job."""
     state = recording.timeline.state_at(changed)
     names, all_jobs = jobs_pending_first(recording), recording.session.jobs
     return RowsOnDemand(names, lambda i: _job_row(all_jobs[names[i]], state))
@@ -43,6 +58,7 @@ def _job_rows(recording: Recording, changed: Seq) -> RowsOnDemand:
 
 def _job_row(job: JobInfo, state: ClusterState) -> Row:
     counts = state.job_counts(job.uid)
+    # Upstream's Ready counts best-effort pods that are still pending.
     enough = counts.ready_count + counts.best_effort_pending >= counts.min_available
     ready = Piece(f"{YES if enough else NO} {counts.ready_count}/{counts.min_available}", "good" if enough else "bad")
     releasing = counts.status.get(TaskStatus.RELEASING, 0)
@@ -61,3 +77,124 @@ def _job_row(job: JobInfo, state: ClusterState) -> Row:
 
 def _number_piece(value: int, style: str) -> Piece:
     return Piece(str(value), style) if value else muted_piece("0")  # type: ignore[arg-type]
+
+
+TASK_COLUMNS = (
+    Column("task", name=True),
+    *plain_columns("status", "node"),
+    Column("requests", flexible=True, least=20),
+)
+
+
+def job_page(recording: Recording, seq: Seq, name: JobId) -> Table:
+    """One job at an event: its request, its tasks, its visits by actions, and evictions for or of it."""
+    job, state = recording.session.jobs[name], recording.timeline.state_at(seq)
+    counts = state.job_counts(name)
+    phase, ready = state.phases[name] or "–", f"{counts.ready_count} of {counts.min_available} needed"
+    head: list[Line] = [
+        _labelled_line(("queue ", job.queue), ("  phase ", phase), ("  priority ", str(job.priority))),
+        _labelled_line(("ready ", ready), ("  waiting ", str(counts.waiting_count))),
+        gang_line(recording, seq, name),
+    ]
+    if job.pod_group.min_resources is not None:
+        head.append(make_line(muted_piece("minResources "), short_resource_text(job.pod_group.min_resources)))
+    rows = [_task_row(recording, key, seq) for key in sorted(task.key for task in job.tasks.values())]
+    rows += [_visit_row(recording, span) for span in recording.index.spans_of(Level.JOB, name)]
+    rows += _iter_eviction_rows(recording, name)
+    figures = partial(task_figure, TASK_COLUMNS)
+    return Table(f"Job {name}", TASK_COLUMNS, rows, head=(*head, ()), figures=figures)
+
+
+def _labelled_line(*parts: tuple[str, str]) -> Line:
+    """`queue q1  phase Inqueue`: (label, text) each, labels muted."""
+    return make_line(*(piece for label, text in parts for piece in (muted_piece(label), text)))
+
+
+def _visit_row(recording: Recording, span: Span) -> Row:
+    action = recording.span_tree.span_around(span.first, Level.ACTION)
+    label = Piece(f"→ {action.name if action is not None else ''}", "accent")
+    event, turn = muted_piece(f"event {span.first}"), muted_piece(_turn_words(recording, span))
+    return Row(f"span {span.index}", (label, span_outcome(recording, span.index), event, turn), span.first)
+
+
+def _turn_words(recording: Recording, span: Span) -> str:
+    """The job's place among the pops of its queue, and the comparison with its neighbour; empty without a pop."""
+    # The pop of the job is the event before its visit.
+    at = span.first - 1
+    event = recording.event_at(at) if at else None
+    if not isinstance(event, PopEvent) or event.name != span.name:
+        return ""
+    pops = list(sibling_pops(recording, at))
+    if len(pops) == 1:
+        return "the only one of its queue"
+    place = pops.index(at)
+    words = f"turn {place + 1} of {len(pops)}"
+    if place:
+        before = recording.event_at(pops[place - 1])
+        order = order_at(recording, pops[place - 1], event.name) if isinstance(before, PopEvent) else None
+        words += f", after {bare_name(before.name)}" if isinstance(before, PopEvent) else ""
+    else:
+        other = next_rival(recording, at)
+        order = order_at(recording, at, other.name) if other is not None else None
+        words += f", before {bare_name(other.name)}" if other is not None else ""
+    decided = order.deciding_step if order is not None and order.order_sign < 0 and order.left != order.right else None
+    return f"{words}: {step_words(decided)}" if decided is not None else words
+
+
+def _iter_eviction_rows(recording: Recording, name: JobId) -> Iterator[Row]:
+    """Evictions for the job, and evictions of its own tasks."""
+    owners = recording.owners.jobs
+    for eviction in planned_evictions(recording):
+        # Gang actions evict for a job, not for one of its tasks.
+        if name not in (eviction.job, owners.get(eviction.preemptor, eviction.preemptor)):
+            continue
+        why = f"for {bare_name(eviction.preemptor)}" if eviction.preemptor else "it should go anyway"
+        cells = (
+            Piece(f"▲ {bare_name(eviction.victim)}", "warn"),
+            Piece(FATE_WORDS[eviction.fate][0], "bad" if eviction.fate == "discard" else ""),
+            Piece(eviction.node),
+            muted_piece(f"evicted {why} by {eviction.action}"),
+        )
+        yield Row(f"evicted {eviction.seq}", cells, eviction.seq, ("task", eviction.victim))
+
+
+def _task_row(recording: Recording, key: str, seq: Seq) -> Row:
+    task, now = recording.timeline.tasks[key], recording.timeline.state_at(seq).tasks[key]
+    words = (bare_name(key), now.status.upstream_name, now.node or "–", short_text_without_pods(task.resreq))
+    return Row(key, tuple(map(Piece, words)), subject=("task", key))
+
+
+# The request of one task, by the parts of its pod.
+
+REQUEST_TITLE = "Request"
+TOTAL_PARTS = ("Resreq", "InitResreq")
+NO_TASK = "no task here: go to an event about one"
+
+
+def event_request_table(recording: Recording, seq: Seq) -> Table:
+    """The request of the task that an event is about, else of the task around it."""
+    span = recording.span_tree.span_around(seq, Level.TASK)
+    name = getattr(recording.event_at(seq), "task", "") or (span.name if span is not None else "")
+    if name not in recording.timeline.tasks:
+        return Table(REQUEST_TITLE, foot=(make_line(muted_piece(NO_TASK)),))
+    return request_table(recording, name)
+
+
+def request_table(recording: Recording, task: TaskKey) -> Table:
+    """A row per part of the pod, then the Resreq and InitResreq that the scheduler works with."""
+    lines = list(request_lines(recording, task))
+    dims = used_dimensions(line.amount for line in lines)
+    amounts = (Column(short_name(dim), right=True) for dim in dims)
+    columns = (*plain_columns("part", "name"), *amounts, Column("how it counts", flexible=True, least=20))
+    rows = [_request_row(line, dims) for line in lines]
+    return Table(f"{REQUEST_TITLE} of {bare_name(task)}", columns, rows)
+
+
+def _request_row(line: RequestLine, dims: list[str]) -> Row:
+    total = line.part in TOTAL_PARTS
+    style: Style = "strong" if total else ""
+    shown = (line.amount.get(dim) or (total and dim != PODS) for dim in dims)
+    figures = (format_amount(dim, line.amount.get(dim)) if show else "–" for dim, show in zip(dims, shown, strict=True))
+    amounts = (Piece(text, style) for text in figures)
+    cells = (Piece(f"= {line.part}" if total else line.part, style), Piece(line.name), *amounts)
+    return Row(f"{line.part} {line.name}", (*cells, muted_piece(line.counts)))

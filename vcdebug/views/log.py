@@ -1,4 +1,4 @@
-"""The lines that the real scheduler would print at a -v level, with those of the present event marked."""
+"""The panel Log: the lines that the real scheduler would print at a -v level, those of the event marked."""
 
 from __future__ import annotations
 
@@ -13,18 +13,13 @@ from vcdebug.comparison.logs.message import DEFAULT_LEVEL, LOG_LEVELS
 from vcdebug.garbage_collection import collector_paused
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.views.table import Column, Piece, Row, RowsOnDemand, Style, Table, make_line, muted_piece
+from vcdebug.views.table import Column, Piece, Row, RowsOnDemand, Style, Table, make_line, muted_piece, plain_columns
 
 EVENT_MARK: Final = "▸"
-"""Marks each line of the present event."""
+"""The mark of the event's lines."""
 MAX_LINES: Final = 200_000
-"""Lines read from a cycle at most: a longer log would take longer to write than anybody waits."""
-LOG_COLUMNS = (
-    Column(""),
-    Column("event", right=True),
-    Column("-v", right=True),
-    Column("line", flexible=True, least=20),
-)
+"""Lines generated at most: a longer log would take too long to show."""
+LOG_COLUMNS = (*plain_columns("", "event#", "-v#"), Column("line", flexible=True, least=20))
 
 
 class LogExtract(NamedTuple):
@@ -37,10 +32,7 @@ class LogExtract(NamedTuple):
 
 
 class LogReading:
-    """A recording's lines while they are being found, loudest level; a front end may find a part at a time.
-
-    Found is which lines there are and whose they are; their texts are written when somebody looks.
-    """
+    """A recording's lines of all levels, generated part by part so that a front end stays responsive."""
 
     def __init__(self, recording: Recording) -> None:
         self._source = islice(log_lines(recording, LOG_LEVELS[-1]), MAX_LINES)
@@ -48,8 +40,9 @@ class LogReading:
         self.done = False
 
     def read_lines(self, most: int = MAX_LINES) -> bool:
-        """At most so many lines more; whether that was the last of them."""
+        """Generate at most `most` more lines; gives whether all are there."""
         before = len(self.lines)
+        # Many small objects that all stay: collections in between would only cost time.
         with collector_paused():
             self.lines += islice(self._source, most)
         self.done = self.done or len(self.lines) - before < most or len(self.lines) == MAX_LINES
@@ -58,51 +51,47 @@ class LogReading:
 
 @per_recording()
 def log_reading(recording: Recording) -> LogReading:
-    """The one narration of a recording."""
+    """The log of a recording, shared by all callers."""
     return LogReading(recording)
 
 
+# `size` is part of the key, as the log grows while it is generated.
 @per_recording(most=6)
 def _log_extract(recording: Recording, level: int, size: int) -> LogExtract:
-    lines = [one for one in log_reading(recording).lines[:size] if one.level <= level]
+    lines = [line for line in log_reading(recording).lines[:size] if line.level <= level]
     keys = tuple(map(str, range(len(lines))))
-    return LogExtract(lines, [one.seq for one in lines], keys, size < MAX_LINES)
+    return LogExtract(lines, [line.seq for line in lines], keys, size < MAX_LINES)
 
 
 def log_table(recording: Recording, seq: Seq, level: int = DEFAULT_LEVEL) -> Table:
-    """The whole log; the first line of the event is the current one, later lines step back."""
+    """The whole log; the event's first line is the current row, later lines are muted."""
     log_reading(recording).read_lines()
     return log_so_far(recording, seq, level)
 
 
 def log_so_far(recording: Recording, seq: Seq, level: int) -> Table:
-    """As much of the log as is written."""
-    told = log_reading(recording)
-    found = _log_extract(recording, level, len(told.lines))
+    """The lines generated so far."""
+    reading = log_reading(recording)
+    found = _log_extract(recording, level, len(reading.lines))
     first, behind = bisect_left(found.seqs, seq), bisect_right(found.seqs, seq)
     current = found.keys[first] if first < behind else ""
     sought = found.keys[max(first - 1, 0)] if found.keys else ""
-    head = [
-        make_line(
-            f"-v={level}: {count_noun(behind - first, 'line')} of this event",
-            muted_piece(f", {len(found.lines)} in all"),
-        )
-    ]
+    own = f"-v={level}: {count_noun(behind - first, 'line')} of this event"
+    head = [make_line(own, muted_piece(f", {len(found.lines)} in all"))]
     if not found.whole:
-        head.append(
-            make_line(Piece(f"! only the first {count_noun(MAX_LINES, 'line')} of the cycle are written", "warn"))
-        )
-    if not told.done:
+        words = f"! only the first {count_noun(MAX_LINES, 'line')} of the cycle are written"
+        head.append(make_line(Piece(words, "warn")))
+    if not reading.done:
         head.append(make_line(muted_piece("still being written")))
     rows = RowsOnDemand(found.keys, lambda i: _log_row(found.keys[i], found.lines[i], seq))
     return Table(f"Log at -v={level}", LOG_COLUMNS, rows, tuple(head), current=current, sought=sought)
 
 
 def quietest_level_at(recording: Recording, seq: Seq, level: int) -> int:
-    """The quietest level from this one on at which the event has a line; this one where it has none at all."""
-    told = log_reading(recording)
+    """The lowest level from `level` on at which the event has a line; `level` itself if it has none."""
+    size = len(log_reading(recording).lines)
     levels = (each for each in LOG_LEVELS if each >= level)
-    return next((each for each in levels if seq in _events_with_lines(recording, each, len(told.lines))), level)
+    return next((each for each in levels if seq in _events_with_lines(recording, each, size)), level)
 
 
 @per_recording(most=6)

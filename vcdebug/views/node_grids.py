@@ -1,4 +1,4 @@
-"""A pass of predicates: how many nodes each reason and each scarce dimension took, and node by reason."""
+"""Views of predicate, score and choice events: nodes by reason, nodes by plugin, the best nodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import KeptScores, NodeName, Seq
 from vcdebug.model.names import Row as NodeRow
 from vcdebug.recording.recording import Recording
-from vcdebug.views.short_names import bare_name, short_part
+from vcdebug.views.headline import bare_name, short_part
 from vcdebug.views.table import (
     BEST,
     NO,
@@ -35,21 +35,18 @@ BAR_SIGN = "█"
 BAR_WIDTH = 10
 UNTRIED = "not tried"
 OTHERS_SIGN = "#"
-"""The sign of reasons beyond the last letter."""
+"""The sign of reasons after Z."""
 REASON, SHORT_OF = "reason", "short of"
-"""Kinds of subjects of the histogram's rows: Enter lists their nodes."""
-LIST_COLUMNS = (
-    Column("node", name=True),
-    *plain_columns("dim", "asked#", "future idle#", "lacks#"),
-    Column("reason", flexible=True),
-)
+"""Subject kinds of the histogram's rows; node_list shows their nodes."""
+_AMOUNT_COLUMNS = plain_columns("dim", "asked#", "future idle#", "lacks#")
+LIST_COLUMNS = (Column("node", name=True), *_AMOUNT_COLUMNS, Column("reason", flexible=True))
 _CODES = {1: "error", 2: "unschedulable", 3: "unresolvable", 4: "wait", 5: "skip"}
 ReasonLetters = dict[FitStatus, str]
 ReasonCounts = list[tuple[FitStatus, int]]
 
 
 def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Table:
-    """Rows of a histogram, then every node with a cross under each of its reasons."""
+    """A histogram of reasons and short dimensions, then every node with a cross under each of its reasons."""
     reasons = _count_reasons(recording, event)
     letters = _assign_letters(reasons)
     columns = (
@@ -72,7 +69,7 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
 
 
 def _count_reasons(recording: Recording, event: PredicateEvent) -> ReasonCounts:
-    """Every reason with its number of nodes, the most frequent first."""
+    """(reason, number of nodes), the most frequent first."""
     codes, sizes = np.unique(event.codes, return_counts=True)
     found: dict[FitStatus, int] = {}
     for code, size in zip(codes.tolist(), sizes.tolist(), strict=True):
@@ -82,14 +79,12 @@ def _count_reasons(recording: Recording, event: PredicateEvent) -> ReasonCounts:
 
 
 def _assign_letters(reasons: ReasonCounts) -> ReasonLetters:
-    return {
-        status: ascii_uppercase[i] if i < len(ascii_uppercase) else f"{OTHERS_SIGN}{i}"
-        for i, (status, _) in enumerate(reasons)
-    }
+    letters = (*ascii_uppercase, *(f"{OTHERS_SIGN}{i}" for i in range(len(ascii_uppercase), len(reasons))))
+    return {status: letter for (status, _), letter in zip(reasons, letters, strict=False)}
 
 
 def _crossed_signs(letters: ReasonLetters, wanted: Sequence[FitStatus]) -> str:
-    """A sign under each letter, and one under all that have none."""
+    """A sign per letter, one in common for all reasons after Z."""
     signs = [(letter[0], NO if status in wanted else SKIPPED) for status, letter in letters.items()]
     crossed: dict[str, str] = {}
     for letter, sign in signs:
@@ -97,44 +92,32 @@ def _crossed_signs(letters: ReasonLetters, wanted: Sequence[FitStatus]) -> str:
     return "".join(crossed.values())
 
 
-# The histogram
-
-
 def _iter_reason_rows(event: PredicateEvent, reasons: ReasonCounts, letters: ReasonLetters) -> Iterator[Row]:
-    """One row per reason; nodes that were not tried stand apart from those that failed."""
-    untried = event.considered - event.processed
+    """A row per reason, and one for the nodes that were not tried."""
+    untried, blank = event.considered - event.processed, muted_piece("")
+    # One scale for all bars, also for nodes that were not tried.
     most = max([size for _, size in reasons] + [untried, 1])
     for status, size in reasons:
         by = f"  {status.plugin}" if status.plugin else ""
         kind = f"  ({_CODES[status.code]})" if status.code in _CODES and status.code != 2 else ""
-        words = Piece(f"{status.reason}{by}{kind}")
-        cells = (
-            Piece(f"{letters[status]:<3} {size:>4} {_count_bar(size, most)}", "accent"),
-            muted_piece(""),
-            muted_piece(""),
-            words,
-        )
+        count = Piece(f"{letters[status]:<3} {size:>4} {_count_bar(size, most)}", "accent")
+        cells = (count, blank, blank, Piece(f"{status.reason}{by}{kind}"))
         yield Row(f"reason {letters[status]}", cells, subject=(REASON, letters[status]))
     if untried:
         words = muted_piece(f"{_count_bar(untried, most)} {UNTRIED}: enough nodes were found")
-        cells = (muted_piece(f"{SKIPPED} {count_noun(untried, 'node')}"), muted_piece(""), muted_piece(""), words)
+        cells = (muted_piece(f"{SKIPPED} {count_noun(untried, 'node')}"), blank, blank, words)
         yield Row(UNTRIED, cells, subject=(REASON, UNTRIED))
 
 
 def _iter_short_rows(recording: Recording, seq: Seq) -> Iterator[Row]:
-    """One row per dimension that some node lacks, whether or not it was the reason."""
-    found = exhausted_dimensions(recording, seq)
-    for each in found:
+    """A row per dimension that any node lacks, whether or not it was the reason."""
+    for each in exhausted_dimensions(recording, seq):
         bar = _count_bar(len(each.nodes), max(each.visited, 1))
         name = short_name(each.dimension)
         asked, most = format_amount(each.dimension, each.request), format_amount(each.dimension, each.most)
         words = f"short of {name}: {asked} asked, the most on a node is {most}"
-        cells = (
-            Piece(f"{name[:3]:<3} {len(each.nodes):>4} {bar}", "accent"),
-            muted_piece(""),
-            muted_piece(""),
-            Piece(words),
-        )
+        count = Piece(f"{name[:3]:<3} {len(each.nodes):>4} {bar}", "accent")
+        cells = (count, muted_piece(""), muted_piece(""), Piece(words))
         yield Row(f"{SHORT_OF} {each.dimension}", cells, subject=(SHORT_OF, each.dimension))
 
 
@@ -142,13 +125,10 @@ def _count_bar(size: int, most: int) -> str:
     return BAR_SIGN * max(1, round(size * BAR_WIDTH / most))
 
 
-# The nodes
-
-
 def _node_verdicts(
     recording: Recording, event: PredicateEvent, reasons: list[FitStatus]
 ) -> Sequence[tuple[NodeRow, int]]:
-    """(node row, code): those that fit first, then the failed in order of the histogram, then the untried as -1."""
+    """(node row, reason code): fitting nodes (0), then failed ones in the histogram's order, then untried ones (-1)."""
     fitting = [(row, 0) for row in event.feasible.tolist()]
     place = {status: number for number, status in enumerate(reasons)}
     codes = dict.fromkeys(event.codes.tolist())
@@ -184,29 +164,19 @@ def _node_row(recording: Recording, row: NodeRow, code: int, letters: ReasonLett
     return Row(name, (Piece(name), mark, crosses, words), subject=("node", name))
 
 
-# The list behind a row of the histogram
-
-
 def node_list(recording: Recording, seq: Seq, kind: str, name: str) -> Table | None:
-    """The nodes of one reason, or of one dimension; None where the event is no pass of predicates."""
+    """The nodes behind a row of the histogram; None at an event that is no predicate event."""
     event = recording.event_at(seq)
     if not isinstance(event, PredicateEvent):
         return None
     if kind == SHORT_OF:
-        return next(
-            (
-                _short_list(recording, event, each)
-                for each in exhausted_dimensions(recording, seq)
-                if each.dimension == name
-            ),
-            None,
-        )
+        short = next((each for each in exhausted_dimensions(recording, seq) if each.dimension == name), None)
+        return _short_list(recording, event, short) if short is not None else None
     if name == UNTRIED:
         rows = [_list_row(recording.node_names[row], "", None, UNTRIED) for row in _untried_rows(recording, event)]
         return Table(f"Nodes {UNTRIED}", LIST_COLUMNS, rows)
-    wanted = next(
-        (status for status, letter in _assign_letters(_count_reasons(recording, event)).items() if letter == name), None
-    )
+    letters = _assign_letters(_count_reasons(recording, event))
+    wanted = next((status for status, letter in letters.items() if letter == name), None)
     if wanted is None:
         return None
     rows = [_failed_row(recording, seq, node, code) for node, code in _iter_failed_nodes(recording, event, wanted)]
@@ -222,7 +192,7 @@ def _iter_failed_nodes(
 
 
 def _failed_row(recording: Recording, seq: Seq, node: NodeName, code: int) -> Row:
-    """The scarcest dimension there, and everything that the predicates say."""
+    """A node with the first dimension that it lacks, and all its reasons."""
     words = ", ".join(status.reason for status in recording.reason_table.statuses_of(code))
     for each in exhausted_dimensions(recording, seq):
         short = each.shortage_of(node)
@@ -244,33 +214,22 @@ def _short_list(recording: Recording, event: PredicateEvent, each: ExhaustedDime
 
 
 def _list_row(node: NodeName, dim: str, figures: tuple[float, float, float] | None, words: str) -> Row:
-    amounts = (
-        (Piece(format_amount(dim, value)) for value in figures)
-        if figures is not None
-        else (muted_piece("–") for _ in range(3))
-    )
-    return Row(
-        node, (Piece(node, "strong"), muted_piece(short_name(dim)), *amounts, Piece(words)), subject=("node", node)
-    )
-
-
-# Scores of nodes: node by plugin, the best first.
+    amounts = [muted_piece("–")] * 3 if figures is None else [Piece(format_amount(dim, value)) for value in figures]
+    cells = (Piece(node, "strong"), muted_piece(short_name(dim)), *amounts, Piece(words))
+    return Row(node, cells, subject=("node", node))
 
 
 def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
-    """Every node with each plugin's part and the total, in order of the total."""
+    """Every node with its total score and each plugin's part, the highest total first."""
     title = f"Scores for {bare_name(event.task)}"
     if not len(event.rows):
         return Table(title, foot=(make_line(muted_piece("no node was left to score")),))
+    # Stable, with NaN last: equal totals keep the session's order of nodes.
     order = np.argsort(-np.nan_to_num(event.total, nan=-np.inf), kind="stable")
     top = float(event.total[order[0]])
     parts = [(short_part(name), values) for name, values in event.parts if name in _nonzero_parts(event)]
-    columns = (
-        Column(""),
-        Column("node", name=True),
-        Column("total", right=True),
-        *(Column(n, right=True) for n, _ in parts),
-    )
+    heads = (Column(head, right=True) for head, _ in parts)
+    columns = (Column(""), Column("node", name=True), Column("total", right=True), *heads)
     tied = int(np.count_nonzero(event.total == top))
     words = f"{tied} tie at the top" if tied > 1 else ""
     head = (make_line(count_noun(len(event.rows), "node"), muted_piece(f"  {words}")),)
@@ -280,9 +239,9 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
 
 
 def _nonzero_parts(event: ScoreEvent) -> dict[str, None]:
-    """Parts that are not all zero; without any, all."""
-    telling = {name: None for name, values in event.parts if np.nan_to_num(values).any()}
-    return telling or dict.fromkeys(name for name, _ in event.parts)
+    """Names of the parts with any score above or below 0; all parts if there are none."""
+    nonzero = {name: None for name, values in event.parts if np.nan_to_num(values).any()}
+    return nonzero or dict.fromkeys(name for name, _ in event.parts)
 
 
 def _score_row(recording: Recording, event: ScoreEvent, index: int, top: float, parts: list[KeptScores]) -> Row:
@@ -303,7 +262,7 @@ def _score_text(value: float) -> str:
 
 
 def best_grid(recording: Recording, seq: Seq, event: BestEvent) -> Table:
-    """The choice, and the scores that it was made from."""
+    """The chosen node above the scores that it was chosen by."""
     found = scores_before(recording, seq)
     if found is not None:
         table, ties = score_grid(recording, *found), len(event.tied)

@@ -1,13 +1,17 @@
-"""The nodes as they stand at an event."""
+"""The panel Nodes, and the page of one node."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
-from vcdebug.amount_text import format_amount, order_dimensions, short_name, short_text_without_pods
-from vcdebug.framework.record import NodeAmounts
-from vcdebug.model.names import NodeName, Seq
+from vcdebug.amount_text import count_noun, format_amount, order_dimensions, short_name, short_text_without_pods
+from vcdebug.explain.decisions.equations import equation_at
+from vcdebug.explain.decisions.score_equations import scores_before
+from vcdebug.explain.decisions.victim_funnel import Refusal, node_refusals
+from vcdebug.explain.predicate_reasons import refusal_reasons
+from vcdebug.framework.record import BestEvent, NodeAmounts, PredicateEvent, ScoreEvent
+from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 from vcdebug.recording.cluster_overview import (
@@ -20,18 +24,38 @@ from vcdebug.recording.cluster_overview import (
 from vcdebug.recording.event_index import NODE
 from vcdebug.recording.input_problems import noteworthy_nodes, overfull_dimensions
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.timeline import ClusterState
 from vcdebug.views.bars import LEGEND, fullest_dimension, node_bar
-from vcdebug.views.cell_figures import node_figure
-from vcdebug.views.table import MAX_CACHED_TABLES, Column, Piece, Row, RowsOnDemand, Table, make_line, muted_piece
+from vcdebug.views.cell_figures import node_figure, task_figure
+from vcdebug.views.equation import equation_table
+from vcdebug.views.headline import bare_name
+from vcdebug.views.inside import inside_table
+from vcdebug.views.predicates_inside import CHECK_COLUMNS, node_checks
+from vcdebug.views.table import (
+    MAX_CACHED_TABLES,
+    NO,
+    SKIPPED,
+    YES,
+    Column,
+    Line,
+    Piece,
+    Row,
+    RowsOnDemand,
+    Table,
+    embed_table,
+    make_line,
+    muted_piece,
+    plain_columns,
+)
 
 BAR_WIDTH = 8
 MAX_CACHED_ROWS = 8_192
 MIN_REMARK_WIDTH = 24
-"""Cells that remarks have in any case: `dedicated=a:NoSchedule`."""
+"""Width that remarks keep in any case: `dedicated=a:NoSchedule`."""
 
 
 def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
-    """Every node: idle of allocatable per dimension, what is being released and what is promised."""
+    """Every node at an event: idle of allocatable per dimension, releasing and pipelined amounts, remarks."""
     dims = node_dimensions(recording)
     columns = (
         Column("node", name=True),
@@ -46,34 +70,34 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
 
 
 def _column_spare(recording: Recording, dim: str) -> int:
-    """Where there is no room, what nobody asks for goes first, then the places for pods: the node's page has them."""
+    """`Column.spare`: unrequested dimensions are dropped first, then pods; the node's page shows all."""
     if dim == PODS:
         return 1
     return 0 if dim in (CPU, MEMORY) or dim in requested_dimensions(recording) else 2
 
 
 def _optional_column(title: str) -> Column:
-    """A taint is read as a whole; amounts wrap."""
+    """Remarks keep room for a whole taint; amounts wrap."""
     return Column(title, flexible=True, explains=title == REMARKS, least=MIN_REMARK_WIDTH if title == REMARKS else 0)
 
 
 @per_recording(most=MAX_CACHED_TABLES)
 def _node_rows(recording: Recording, seq: Seq) -> RowsOnDemand:
-    """The nodes as an event left them: the same rows until something changes."""
+    """The rows after the event `seq`; each row is cached by its node's last change."""
+    # Keyed by a node's last change, as an event changes one node and a panel has thousands.
     names, changed = recording.node_names, recording.timeline.last_change
     return RowsOnDemand(names, lambda i: _node_row(recording, names[i], changed(NODE, names[i], seq) or 0))
 
 
 @per_recording()
 def node_dimensions(recording: Recording) -> Sequence[str]:
-    """Dimensions that some node has to offer, pods last."""
-    found = order_dimensions(offered_dimensions(recording))
-    return [*(dim for dim in found if dim != PODS), *(dim for dim in found if dim == PODS)]
+    """Dimensions that any node offers, pods last."""
+    return sorted(order_dimensions(offered_dimensions(recording)), key=lambda dim: dim == PODS)
 
 
 @per_recording(most=MAX_CACHED_ROWS)
 def _node_row(recording: Recording, name: NodeName, changed: Seq) -> Row:
-    """A node as the event left it that changed it last: most are the same at the next event."""
+    """A node's row after its last change: most events change one node, and the other rows come from the cache."""
     node, dims = recording.session.nodes[name], node_dimensions(recording)
     amounts = recording.timeline.state_at(changed).nodes[name]
     cells = (
@@ -93,7 +117,7 @@ def _idle_piece(dim: str, idle: Resource, allocatable: Resource) -> Piece:
 
 
 def _fullest_piece(node: NodeInfo, amounts: NodeAmounts, dims: Sequence[str]) -> Piece:
-    """The bar of the dimension that is used most; places for pods only where nothing else is offered."""
+    """The bar of the fullest dimension; pods only if the node offers nothing else."""
     dim = fullest_dimension(amounts, node.allocatable, [dim for dim in dims if dim != PODS] or dims)
     return Piece(f"{node_bar(amounts, node.allocatable, dim, BAR_WIDTH)} {short_name(dim)}".strip(), "accent")
 
@@ -110,12 +134,13 @@ def _amounts_piece(resource: Resource) -> Piece:
 
 
 def node_remarks(recording: Recording, name: NodeName) -> str:
-    """What keeps pods away: cordon and taints; and what does not: that it is not ready, or promised away."""
+    """Cordon, taints and a Ready condition that is not True, in words; empty for an ordinary node."""
     ready = noteworthy_nodes(recording).get(name)
     if ready is None:
         return ""
     node = recording.session.nodes[name]
     parts = ["cordoned"] if node.is_unschedulable else []
+    # The scheduler ignores the Ready condition itself; the node controller's taint keeps pods away.
     parts += [f"Ready is {ready}: only a taint keeps pods away"] if ready else []
     for taint in node.taints:
         value = f"={taint['value']}" if taint.get("value") else ""
@@ -124,6 +149,94 @@ def node_remarks(recording: Recording, name: NodeName) -> str:
 
 
 def _overfull_text(amounts: NodeAmounts) -> str:
-    """Dimensions of which more is used than there is: every task that asks for one of them is refused."""
+    """Dimensions with negative idle, in which every request is refused."""
     below = [short_name(name) for name in overfull_dimensions(amounts.idle)]
     return f"idle below 0: {' '.join(below)}" if below else ""
+
+
+_REQUESTS_COLUMN = Column("requests", flexible=True, least=20)
+NODE_TASK_COLUMNS = (Column("task", name=True), *plain_columns("status", "priority#"), _REQUESTS_COLUMN)
+PAGE_BAR_WIDTH = 24
+
+
+def node_page(recording: Recording, seq: Seq, name: NodeName) -> Table:
+    """One node at an event: bars, the event's verdict on it, its tasks, and the jobs that it refused."""
+    state = recording.timeline.state_at(seq)
+    tasks = [_task_row(recording, key, state) for key in state.tasks_on(name)]
+    head = [*_iter_bar_lines(recording, seq, name), *_iter_event_parts(recording, seq, name), _task_count(len(tasks))]
+    refused = [_refusal_row(refusal) for refusal in node_refusals(recording, name)]
+    foot = () if refused else (make_line(muted_piece("it refused nobody in this cycle")),)
+    figures = partial(task_figure, NODE_TASK_COLUMNS)
+    return Table(f"Node {name}", NODE_TASK_COLUMNS, [*tasks, *refused], tuple(head), foot, figures=figures)
+
+
+def _iter_bar_lines(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Line]:
+    node, amounts = recording.session.nodes[name], recording.timeline.state_at(seq).nodes[name]
+    future, dims = amounts.future_idle(), node_dimensions(recording)
+    shown = [dim for dim in dims if node.allocatable.get(dim) or amounts.used.get(dim)]
+    width = max((len(short_name(dim)) for dim in shown), default=0)
+    for dim in shown:
+        drawn = node_bar(amounts, node.allocatable, dim, PAGE_BAR_WIDTH)
+        words = f"{format_amount(dim, amounts.used.get(dim))} of {format_amount(dim, node.allocatable.get(dim))} used"
+        yield make_line(f"{short_name(dim):<{width}}  ", Piece(drawn, "accent"), f"  {words}")
+        if amounts.releasing.get(dim) or amounts.pipelined.get(dim):
+            terms = (future, amounts.idle, amounts.releasing, amounts.pipelined)
+            sums = "{} future idle = {} idle + {} releasing − {} pipelined"
+            words = sums.format(*(format_amount(dim, term.get(dim)) for term in terms))
+            yield make_line(muted_piece(f"{'':<{width}}  {words}"))
+    yield make_line(muted_piece(LEGEND))
+    if said := node_remarks(recording, name):
+        yield make_line(Piece(f"! {said}", "warn"))
+    yield ()
+
+
+def _iter_event_parts(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Line]:
+    """The event's verdict on the node: checks of predicates, parts of scores."""
+    event = recording.event_at(seq)
+    if isinstance(event, BestEvent):
+        found = scores_before(recording, seq)
+        if found is not None:
+            seq, event = found
+    if isinstance(event, PredicateEvent):
+        yield _verdict_line(recording, event, name)
+        for why in refusal_reasons(recording, seq, event, name):
+            yield make_line(muted_piece(f"  {why}"))
+        yield from embed_table(Table("Checks", CHECK_COLUMNS, node_checks(recording, seq, name)))
+        yield from _equation_part(recording, seq, name)
+    elif isinstance(event, ScoreEvent):
+        yield from _equation_part(recording, seq, name)
+        yield from embed_table(inside_table(recording, seq, name))
+
+
+def _equation_part(recording: Recording, seq: Seq, name: NodeName) -> list[Line]:
+    found = equation_at(recording, seq, name)
+    return embed_table(equation_table(found)) if found is not None else []
+
+
+def _verdict_line(recording: Recording, event: PredicateEvent, name: NodeName) -> Line:
+    row, asked = recording.session.node_table.row_of[name], f"predicates for {bare_name(event.task)}: "
+    if row in event.feasible.tolist():
+        return make_line(asked, Piece(f"{YES} it fits", "good"))
+    failed = event.failed.tolist()
+    if row not in failed:
+        return make_line(asked, muted_piece(f"{SKIPPED} not tried"))
+    statuses = recording.reason_table.statuses_of(int(event.codes[failed.index(row)]))
+    return make_line(asked, Piece(f"{NO} {', '.join(status.reason for status in statuses)}", "bad"))
+
+
+def _task_count(tasks: int) -> Line:
+    return make_line(
+        Piece("Tasks on it, and jobs that it refused", "title"), muted_piece(f"  {count_noun(tasks, 'task')}")
+    )
+
+
+def _task_row(recording: Recording, key: TaskKey, state: ClusterState) -> Row:
+    task = recording.timeline.tasks[key]
+    words = (key, state.tasks[key].status.upstream_name, str(task.priority), short_text_without_pods(task.resreq))
+    return Row(key, tuple(map(Piece, words)), subject=("task", key))
+
+
+def _refusal_row(refusal: Refusal) -> Row:
+    tasks = muted_piece(count_noun(len(refusal.tasks), "task"))
+    cells = (Piece(f"{NO} {refusal.job}", "bad"), Piece(refusal.action), tasks, Piece(refusal.why))
+    return Row(f"refused {refusal.seq} {refusal.why}", cells, refusal.seq, ("job", refusal.job))

@@ -1,32 +1,39 @@
-"""Bookmarks as a table: event, place, what happened there, note."""
+"""The panels Bookmarks, Breaks and Watch, and the list of events that `find` gives."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
-from vcdebug.amount_text import short_name
+from vcdebug.amount_text import count_noun, short_name
+from vcdebug.debugger.commands.find_and_fit import find_stops
 from vcdebug.debugger.driver import BreakpointStatus
+from vcdebug.debugger.fields import fields_of
 from vcdebug.debugger.figure_words import parse_figure_line
 from vcdebug.debugger.figures import Figure
 from vcdebug.debugger.notebook import Bookmark, Watch, WatchValue, evaluate_watch
 from vcdebug.errors import VcdebugError
-from vcdebug.framework.hooks import (
-    JOB_ENQUEUEABLE,
-    JOB_STARVING,
-    OVERUSED,
-    PREDICATE,
-    PREEMPTABLE,
-    RECLAIMABLE,
-    UNIFIED_EVICTABLE,
-)
-from vcdebug.framework.record import BestEvent, HookEvent, OpEvent, PredicateEvent, ScoreEvent, StatementEvent
+from vcdebug.framework import hooks
+from vcdebug.framework.record import BestEvent, Event, HookEvent, OpEvent, PredicateEvent, ScoreEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
-from vcdebug.views.headline import event_headline
-from vcdebug.views.short_names import bare_name, path_words
-from vcdebug.views.table import NO, YES, Column, Piece, Row, Table, make_line, muted_piece
+from vcdebug.views.headline import VICTIM_POINTS, bare_name, event_headline, path_words
+from vcdebug.views.table import (
+    HERE,
+    NO,
+    YES,
+    Column,
+    Line,
+    Piece,
+    Row,
+    RowsOnDemand,
+    Table,
+    make_line,
+    muted_piece,
+    plain_columns,
+)
 
 BOOKMARK_COLUMNS = (
     Column("", right=True),
@@ -41,7 +48,7 @@ BOOKMARK_MARK = "▼"
 def bookmarks_table(
     recording: Recording, seq: Seq, marks: Sequence[Bookmark], elsewhere: Sequence[Bookmark] = ()
 ) -> Table:
-    """Every bookmark of this recording in the order of events, then those of other cycles."""
+    """The bookmarks of this recording in order of events, then those of other cycles."""
     rows = [*(_bookmark_row(recording, mark) for mark in marks), *map(_row_elsewhere, elsewhere)]
     current = next((str(mark.number) for mark in marks if mark.seq == seq), "")
     foot = () if rows else (make_line(muted_piece("no bookmarks: m marks this event, or :bookmark NOTE")),)
@@ -49,6 +56,7 @@ def bookmarks_table(
 
 
 def _bookmark_row(recording: Recording, mark: Bookmark) -> Row:
+    # Another version of vcdebug, or an edited snapshot, may have made this recording shorter.
     there = mark.seq <= len(recording)
     where = " ▸ ".join(path_words(recording, mark.seq)) if there else ""
     cells = (
@@ -62,50 +70,41 @@ def _bookmark_row(recording: Recording, mark: Bookmark) -> Row:
 
 
 def _row_elsewhere(mark: Bookmark) -> Row:
-    """Its recording is not the one shown: the number leads there."""
+    """A bookmark in a recording that is not shown; its number leads there."""
     side = "the branch" if mark.branch else "the original"
     place = f"in cycle {mark.cycle} of {side}" if mark.cycle > 0 else f"{1 - mark.cycle} before the first that is open"
-    cells = (
-        Piece(str(mark.number)),
-        Piece(str(mark.seq)),
-        Piece(mark.note, "strong") if mark.note else muted_piece("–"),
-        muted_piece(place),
-        muted_piece(""),
-    )
+    note = Piece(mark.note, "strong") if mark.note else muted_piece("–")
+    cells = (Piece(str(mark.number)), Piece(str(mark.seq)), note, muted_piece(place), muted_piece(""))
     return Row(str(mark.number), cells)
 
 
 def event_words(recording: Recording, seq: Seq) -> str:
-    """An event in a few words."""
+    """An event in a few words: what happened and its outcome."""
     what = event_headline(recording.event_at(seq))
     return f"{what.what} {what.outcome.text}".strip()
 
 
-# Breakpoints: how often they stop, and which kind suits an event.
+# Breakpoints.
 
-BREAKPOINT_COLUMNS: Final = (
-    Column("", right=True),
-    Column(""),
-    Column("breakpoint", flexible=True),
-    Column("stops", right=True),
-)
+_STOPS_COLUMN: Final = Column("stops", right=True)
+BREAKPOINT_COLUMNS: Final = (*plain_columns("#", ""), Column("breakpoint", flexible=True), _STOPS_COLUMN)
 
 
 def breakpoints_table(breakpoints: Iterable[BreakpointStatus]) -> Table:
-    """One row per breakpoint."""
-    cells = ((str(one.number), YES if one.enabled else NO, one.text, str(len(one.hits))) for one in breakpoints)
+    """A row per breakpoint, with how often it stops."""
+    cells = ((str(each.number), YES if each.enabled else NO, each.text, str(len(each.hits))) for each in breakpoints)
     rows = [Row(words[0], tuple(map(Piece, words))) for words in cells]
     return Table("Breaks", BREAKPOINT_COLUMNS, rows, foot=() if rows else (make_line("none"),))
 
 
 _KIND_BY_POINT = {
-    JOB_STARVING.upstream: "starving",
-    OVERUSED.upstream: "overused",
-    JOB_ENQUEUEABLE.upstream: "enqueue",
-    PREEMPTABLE.upstream: "victim",
-    RECLAIMABLE.upstream: "victim",
-    UNIFIED_EVICTABLE.upstream: "victim",
-    PREDICATE.upstream: "predicate",
+    hooks.JOB_STARVING.upstream: "starving",
+    hooks.OVERUSED.upstream: "overused",
+    hooks.JOB_ENQUEUEABLE.upstream: "enqueue",
+    hooks.PREEMPTABLE.upstream: "victim",
+    hooks.RECLAIMABLE.upstream: "victim",
+    hooks.UNIFIED_EVICTABLE.upstream: "victim",
+    hooks.PREDICATE.upstream: "predicate",
 }
 _KIND_BY_TYPE = {
     PredicateEvent: "predicate",
@@ -118,26 +117,21 @@ USUAL_KIND = "victim"
 
 
 def fitting_kind(recording: Recording, seq: Seq) -> str:
-    """The kind that would stop here."""
+    """The kind of breakpoint that stops at an event."""
     event = recording.event_at(seq)
     if isinstance(event, HookEvent):
         return _KIND_BY_POINT.get(event.point, USUAL_KIND)
     return _KIND_BY_TYPE.get(type(event), USUAL_KIND)
 
 
-# What one keeps an eye on: each watch with its value now and its last change.
+# Watches.
 
-WATCH_COLUMNS = (
-    Column("", right=True),
-    Column("watched", flexible=True),
-    Column("now", flexible=True),
-    Column("event", right=True),
-    Column("change", flexible=True),
-)
+_WATCHED_COLUMNS = (Column("", right=True), Column("watched", flexible=True), Column("now", flexible=True))
+WATCH_COLUMNS = (*_WATCHED_COLUMNS, Column("event", right=True), Column("change", flexible=True))
 
 
 def watches_table(recording: Recording, seq: Seq, watched: Sequence[Watch]) -> Table:
-    """Every watch; a row leads to the event that changed it last."""
+    """Every watch with its value at an event; a row leads to its last change."""
     rows = [_watch_row(evaluate_watch(recording, seq, watch), seq) for watch in watched]
     hint = "nothing is watched: A watches the number under the cursor, or :watch node NAME idle cpu"
     foot = () if rows else (make_line(muted_piece(hint)),)
@@ -145,7 +139,7 @@ def watches_table(recording: Recording, seq: Seq, watched: Sequence[Watch]) -> T
 
 
 def _watch_row(found: WatchValue, seq: Seq) -> Row:
-    """The change that the present event made stands out: its first value is the one before the event."""
+    """A watch with its value and last change; a change by the event itself is highlighted."""
     number, now = Piece(str(found.watch.number)), Piece(found.now, "strong" if found.now != found.before else "")
     name = Piece(_short_watch(found.watch))
     change = found.change
@@ -154,15 +148,12 @@ def _watch_row(found: WatchValue, seq: Seq) -> Row:
         never = muted_piece("–")
         return Row(number.text, (number, name, now, muted_piece("–"), Piece(was, "warn") if was else never))
     here = change.seq == seq
-    cells = (
-        Piece(str(change.seq), "here" if here else ""),
-        Piece(f"{found.old} → {found.new}", "warn" if here else ""),
-    )
-    return Row(number.text, (number, name, now, *cells), change.seq)
+    event, values = Piece(str(change.seq), "here" if here else ""), f"{found.old} → {found.new}"
+    return Row(number.text, (number, name, now, event, Piece(values, "warn" if here else "")), change.seq)
 
 
 def _short_watch(watch: Watch) -> str:
-    """A figure without what everybody knows of it: `research allocated cpu`."""
+    """A figure without kind, namespace and plugin: `research allocated cpu`."""
     if not watch.is_figure:
         return watch.text
     _, name, part, *dim = watch.text.split(" ")
@@ -175,5 +166,89 @@ def _watch_figure(recording: Recording, watched: Sequence[Watch], row: Row, colu
         return None
     try:
         return parse_figure_line(recording, watch.text)
+    # A branch may lack the object that a figure names.
     except VcdebugError:
         return None
+
+
+# The events that `find` gives.
+
+FOUND_COLUMNS = (
+    Column("event", right=True),
+    Column(""),
+    Column("where", flexible=True, least=20),
+    Column("what", flexible=True, least=16),
+    Column("outcome", flexible=True, least=16),
+)
+MAX_OUTCOMES = 6
+MAX_COUNTED_EVENTS = 20_000
+"""Events up to which outcomes are counted."""
+
+
+def found_table(recording: Recording, seq: Seq, words: str) -> Table:
+    """A row per event that `find WORDS` stops at, with the number of each outcome above."""
+    seqs = find_stops(recording, words)
+    keys = tuple(f"event {found}" for found in seqs)
+    rows = RowsOnDemand(keys, lambda i: _found_row(recording, seqs[i], seq))
+    current = f"event {seq}" if seq in seqs else ""
+    foot = () if seqs else (make_line(muted_piece("no event of this recording")),)
+    title = f"find {words}: {count_noun(len(seqs), 'event')}"
+    head = tuple(_iter_outcome_lines(recording, seqs))
+    return Table(title, FOUND_COLUMNS, rows, head, foot, current=current, wraps=False)
+
+
+def _found_row(recording: Recording, seq: Seq, here: Seq) -> Row:
+    what = event_headline(recording.event_at(seq))
+    job = fields_of(recording, seq)("job")
+    subject = ("job", job) if isinstance(job, str) else ("", "")
+    cells = (
+        Piece(str(seq)),
+        Piece(HERE if seq == here else "", "here"),
+        Piece(_event_place(recording, seq, bare_name(subject[1]))),
+        Piece(what.what, "strong"),
+        _outcome_piece(recording, seq, what.outcome),
+    )
+    return Row(f"event {seq}", cells, seq, subject)
+
+
+def _event_place(recording: Recording, seq: Seq, job: str) -> str:
+    """The spans around the event, and its job if none of them is that job's."""
+    words = path_words(recording, seq)
+    return " ▸ ".join([*words, job] if job and job not in words else words) or "between actions"
+
+
+def _outcome_piece(recording: Recording, seq: Seq, outcome: Piece) -> Piece:
+    """The outcome, with the most frequent reason of a predicate event, and the event's quirks."""
+    event = recording.event_at(seq)
+    reason = f": {_main_reason(recording, event)}" if isinstance(event, PredicateEvent) and len(event.failed) else ""
+    quirks = "".join(f"  ! {note.code}" for note in recording.notes_at(seq))
+    return Piece(f"{outcome.text}{reason}{quirks}", outcome.style)
+
+
+def _main_reason(recording: Recording, event: PredicateEvent) -> str:
+    codes = event.codes.tolist()
+    counts = Counter(status.reason for code in codes for status in recording.reason_table.statuses_of(code))
+    ((reason, number),) = counts.most_common(1)
+    return f"{number} × {reason}"
+
+
+def _outcome_words(event: Event) -> str:
+    """The outcome without names, so that equal outcomes can be counted."""
+    headline = event_headline(event)
+    outcome = headline.outcome.text
+    if isinstance(event, HookEvent) and event.point in VICTIM_POINTS and event.victims:
+        return f"{event.point} {event.plugin} {YES} offers {count_noun(len(event.victims), 'victim')}"
+    if isinstance(event, HookEvent):
+        return f"{event.point} {outcome}"
+    return f"{headline.what} {outcome}" if isinstance(event, StatementEvent) else outcome or headline.what
+
+
+def _iter_outcome_lines(recording: Recording, seqs: Sequence[Seq]) -> Iterator[Line]:
+    """The most frequent outcomes and their numbers, if there are several events."""
+    if not 1 < len(seqs) <= MAX_COUNTED_EVENTS:
+        return
+    ranked = Counter(_outcome_words(recording.event_at(seq)) for seq in seqs).most_common()
+    for words, number in ranked[:MAX_OUTCOMES]:
+        yield make_line(Piece(f"{number:>6} × ", "accent"), words or "(no words)")
+    if len(ranked) > MAX_OUTCOMES:
+        yield make_line(muted_piece(f"       and {len(ranked) - MAX_OUTCOMES} other outcomes"))

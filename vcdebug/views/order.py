@@ -1,4 +1,4 @@
-"""A pop: what left the priority queue, who left it before and after, and what decided between neighbours."""
+"""The panel Order: pops of a priority queue, and the comparison that decided between neighbours."""
 
 from __future__ import annotations
 
@@ -6,23 +6,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import format_numbers_apart
+from vcdebug.explain import orders
 from vcdebug.explain.decisions.equations import format_asker
 from vcdebug.explain.decisions.victims import victim_choice_before
-from vcdebug.explain.orders import (
-    OrderComparison,
-    OrderStep,
-    heaps_around,
-    next_rival,
-    order_at,
-    pop_kind,
-    sibling_pops,
-)
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.hooks import JOB_ORDER, QUEUE_ORDER, SUB_JOB_ORDER, TASK_ORDER
 from vcdebug.framework.record import PopEvent, Span
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.recording.recording import Recording
-from vcdebug.views.short_names import bare_name
+from vcdebug.views.headline import bare_name
 from vcdebug.views.table import HERE, Column, Piece, Row, Table, make_line, muted_piece
 
 ORDER_COLUMNS = (
@@ -51,8 +43,8 @@ _SAME_DAY = len("2026-10-31T")
 
 
 def pops_table(recording: Recording, seq: Seq, event: PopEvent) -> Table:
-    """Neighbouring pops of the same queue, each with the comparison that put it before the next."""
-    pops, kind = sibling_pops(recording, seq), pop_kind(recording, seq) or event.kind
+    """The pops around this one of the same priority queue, each with the comparison with the next."""
+    pops, kind = orders.sibling_pops(recording, seq), orders.pop_kind(recording, seq) or event.kind
     rows = list(_iter_pop_rows(recording, pops, seq))
     words = f"{event.left} left in the queue" if event.left else "the queue is empty now"
     head = (
@@ -63,10 +55,10 @@ def pops_table(recording: Recording, seq: Seq, event: PopEvent) -> Table:
 
 
 def orders_table(recording: Recording, seq: Seq) -> Table:
-    """Every queue of elements that is open around an event: queues, jobs, tasks and victims, as they left it."""
+    """All priority queues in use at an event: queues, jobs, tasks and victims, in the order of their pops."""
     rows: list[Row] = []
     current = ""
-    for span, kind, pops in heaps_around(recording, seq):
+    for span, kind, pops in orders.heaps_around(recording, seq):
         rows.append(_section_row(span, kind, len(pops)))
         here = bisect_right(pops, seq) - 1
         rows += _iter_pop_rows(recording, pops, pops[max(here, 0)])
@@ -77,35 +69,29 @@ def orders_table(recording: Recording, seq: Seq) -> Table:
 
 def _section_row(span: Span, kind: str, size: int) -> Row:
     where = f"{span.level.name.lower()} {bare_name(span.name)}"
-    cells = (
-        muted_piece(""),
-        Piece(""),
-        Piece(f"{kind}s of {where}", "title"),
-        muted_piece(f"{size} left it"),
-        muted_piece(""),
-    )
+    title, count = Piece(f"{kind}s of {where}", "title"), muted_piece(f"{size} left it")
+    cells = (muted_piece(""), Piece(""), title, count, muted_piece(""))
     return Row(f"span {span.index} {kind}", cells, span.first)
 
 
 def _iter_pop_rows(recording: Recording, pops: Sequence[Seq], here: Seq) -> Iterator[Row]:
-    """The pops around one of them, then the victims that stayed."""
+    """The pops around one of them, then the victims that were never popped."""
     place = bisect_left(pops, here)
     first = max(place - ROWS_AROUND, 0)
-    for index, each in enumerate(pops[first : place + ROWS_AROUND + 1], start=first):
-        yield _pop_row(recording, each, index - place)
+    for index, seq in enumerate(pops[first : place + ROWS_AROUND + 1], start=first):
+        yield _pop_row(recording, seq, index - place)
     if place + ROWS_AROUND >= len(pops):
         for task in _left_behind(recording, pops[-1]):
             yield _staying_row(recording, pops[-1], task)
 
 
 def _left_behind(recording: Recording, seq: Seq) -> tuple[TaskKey, ...]:
-    """Victims that were never taken out of the queue that a pop left: there was room without them."""
-    choice = victim_choice_before(recording, seq) if pop_kind(recording, seq) == "victim" else None
+    """Victims that were never popped: there was enough room without them."""
+    choice = victim_choice_before(recording, seq) if orders.pop_kind(recording, seq) == "victim" else None
     if choice is None:
         return ()
-    gone = [
-        event.name for each in sibling_pops(recording, seq) if isinstance(event := recording.event_at(each), PopEvent)
-    ]
+    pops = (recording.event_at(pop_seq) for pop_seq in orders.sibling_pops(recording, seq))
+    gone = [event.name for event in pops if isinstance(event, PopEvent)]
     return tuple(task for task in dict.fromkeys(choice.victims) if task not in gone)
 
 
@@ -125,58 +111,54 @@ def _pop_row(recording: Recording, seq: Seq, turn: int) -> Row:
 
 
 def _staying_row(recording: Recording, seq: Seq, task: TaskKey) -> Row:
-    found = order_at(recording, seq, task)
+    found = orders.order_at(recording, seq, task)
     decided = found.deciding_step if found is not None else None
     words = f": {step_words(decided)}" if decided is not None else ""
-    cells = (
-        muted_piece("–"),
-        Piece(""),
-        muted_piece(task),
-        muted_piece(f"stays{words}"),
-        muted_piece(format_asker(decided) if decided else ""),
-    )
+    asker = format_asker(decided) if decided else ""
+    cells = (muted_piece("–"), Piece(""), muted_piece(task), muted_piece(f"stays{words}"), muted_piece(asker))
     return Row(f"stays {task}", cells, subject=("task", task))
 
 
 def _decision_cells(recording: Recording, seq: Seq) -> tuple[Piece, str]:
-    """The deciding comparison in words, and whose it was."""
-    event, other = recording.event_at(seq), next_rival(recording, seq)
+    """(the deciding comparison in words, the plugin that made it)."""
+    event, other = recording.event_at(seq), orders.next_rival(recording, seq)
     assert isinstance(event, PopEvent)
     if other is None:
         return muted_piece(f"the last one; {event.left} never taken" if event.left else "the last one"), ""
-    found = order_at(recording, seq, other.name)
+    found = orders.order_at(recording, seq, other.name)
     decided = found.deciding_step if found is not None else None
     if found is None or decided is None:
         return muted_piece("–"), ""
     words = f"{step_words(decided)}  {bare_name(other.name)}"
+    # The next element was pushed after this pop, or it would have come first.
     if found.order_sign > 0:
         return muted_piece(f"would be second, but the other came later: {words}"), format_asker(decided)
     return Piece(words), _decider_words(found, decided)
 
 
-def _decider_words(found: OrderComparison, decided: OrderStep) -> str:
+def _decider_words(found: orders.OrderComparison, decided: orders.OrderStep) -> str:
     unknown = [step.plugin for step in found.steps if not step.difference.known]
     return f"{format_asker(decided)}, unless {', '.join(unknown)}" if unknown else format_asker(decided)
 
 
-def step_words(step: OrderStep) -> str:
+def step_words(step: orders.OrderStep) -> str:
     """`priority 100 > 10`, `drf share 0.31 < 0.5`, `created 10:02:00 before 10:05:00`."""
     what, left, right = step.difference.what, step.difference.left, step.difference.right
+    # bool before int: True is an int in Python.
     if isinstance(left, bool) or isinstance(right, bool):
         return f"{what}: {'yes' if left else 'no'} before {'yes' if right else 'no'}"
     if isinstance(left, float | int) and isinstance(right, float | int):
         return f"{what} {_number_words(left, right)}"
-    one, two = str(left), str(right)
-    if what == "created" and one[:_SAME_DAY] == two[:_SAME_DAY]:
-        one, two = one[_SAME_DAY:].rstrip("Z"), two[_SAME_DAY:].rstrip("Z")
-    return f"{what} {one} before {two}"
+    before, after = str(left), str(right)
+    if what == "created" and before[:_SAME_DAY] == after[:_SAME_DAY]:
+        before, after = before[_SAME_DAY:].rstrip("Z"), after[_SAME_DAY:].rstrip("Z")
+    return f"{what} {before} before {after}"
 
 
 def _number_words(left: float, right: float) -> str:
-    """Few digits, but as many as tell the two apart."""
+    """`left < right` with as many digits as make the two differ."""
     sign = "<" if left < right else ">" if left > right else "="
-    one, two = format_numbers_apart(left, right)
-    return f"{one} {sign} {two}"
+    return f" {sign} ".join(format_numbers_apart(left, right))
 
 
 def _comparator_words(recording: Recording, kind: str) -> str:

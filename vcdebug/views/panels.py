@@ -1,4 +1,4 @@
-"""The panels: each is a table around the present event, the same on the screen and in a script."""
+"""The registry of panels and pages: each is a table about the current event, the same on screen and in a script."""
 
 from __future__ import annotations
 
@@ -17,38 +17,37 @@ VERB_COLUMNS = (Column("command"), Column("does", flexible=True))
 
 
 class PanelView(NamedTuple):
-    """One panel: what it is called, where it is found, and what it shows."""
+    """One panel: its names, and the function that builds its table."""
 
-    group: PanelGroup
-    """What it is about: the present cycle, the cluster as it stands, or what somebody has set."""
     title: str
     key: str
-    """The key that leads to it, unless the settings name another one."""
+    """The key that opens it, unless the settings name another one."""
     help: str
     """One sentence for the help."""
     function: str
-    """What shows it: `module:function` among the views, imported when somebody looks."""
+    """`module:function` of this room, imported when the panel is first shown."""
     of: tuple[str, ...] = ("recording", "seq")
-    """Which parts of the present state that function is handed."""
+    """The fields of DebuggerState that the function takes."""
     leads: bool = False
     """Whether its rows lead to events."""
     keeps_row: bool = False
     """Whether the cursor stays on its row when another recording is shown, whatever that one's event is about."""
+    group: PanelGroup = "cycle"
+    """Whether it is about the cycle, the cluster at an event, or the user's breakpoints, watches and bookmarks."""
 
     @property
     def command_name(self) -> str:
-        """What commands and settings call it."""
+        """Its name in commands and settings."""
         return self.title.lower()
 
     def build_table(self, here: DebuggerState) -> Table:
-        """What it shows of a moment."""
+        """The panel's table at a state of the debugger."""
         table: Table = resolve_reference(f"vcdebug.views.{self.function}")(*(getattr(here, name) for name in self.of))
         return table
 
 
 PANELS: Final[tuple[PanelView, ...]] = (
     PanelView(
-        "cycle",
         "Flow",
         "1",
         "actions, queues, jobs, tasks and nodes in order, with what came of each",
@@ -56,7 +55,6 @@ PANELS: Final[tuple[PanelView, ...]] = (
         leads=True,
     ),
     PanelView(
-        "cycle",
         "Moment",
         "2",
         "the present event in full: votes by tier, victims, node by reason, node by plugin, before and after; "
@@ -65,7 +63,6 @@ PANELS: Final[tuple[PanelView, ...]] = (
         of=("recording", "seq", "reason"),
     ),
     PanelView(
-        "cycle",
         "Equation",
         "3",
         "the arithmetic of the present answer, per dimension, the deciding one marked",
@@ -73,7 +70,6 @@ PANELS: Final[tuple[PanelView, ...]] = (
         of=("recording", "seq", "reason"),
     ),
     PanelView(
-        "cycle",
         "Inside",
         "i",
         "what each part of a score was made of, the best node beside the runner-up; for predicates what PreFilter left "
@@ -82,14 +78,12 @@ PANELS: Final[tuple[PanelView, ...]] = (
         of=("recording", "seq", "node"),
     ),
     PanelView(
-        "cycle",
         "Statement",
         "4",
         "operations of the open statement, whether it is committed or discarded, and why",
         "statement:statement_table",
     ),
     PanelView(
-        "cycle",
         "Order",
         "O",
         "queues, jobs, tasks and victims in the order of their turn, and which plugin's comparison decided",
@@ -97,7 +91,6 @@ PANELS: Final[tuple[PanelView, ...]] = (
         leads=True,
     ),
     PanelView(
-        "cycle",
         "Funnel",
         "V",
         "the search for victims: how many tasks each filter leaves on each node, and which leaves nobody",
@@ -105,7 +98,6 @@ PANELS: Final[tuple[PanelView, ...]] = (
         leads=True,
     ),
     PanelView(
-        "cycle",
         "DryRun",
         "D",
         "topology-aware preemption: whom each node's dry run takes away and spares, and the rule that chose the node",
@@ -113,7 +105,6 @@ PANELS: Final[tuple[PanelView, ...]] = (
         leads=True,
     ),
     PanelView(
-        "cycle",
         "Session",
         "Z",
         "how the session opens and closes, step by step: snapshot, plugins, CycleStates; phases, conditions, queues",
@@ -121,7 +112,6 @@ PANELS: Final[tuple[PanelView, ...]] = (
         leads=True,
     ),
     PanelView(
-        "cycle",
         "Effects",
         "0",
         "what the cycle writes to the API server: binds, evictions, conditions, statuses, events",
@@ -129,7 +119,6 @@ PANELS: Final[tuple[PanelView, ...]] = (
         leads=True,
     ),
     PanelView(
-        "cycle",
         "Evictions",
         "E",
         "who was evicted for whom, by which action and tier, and whether it was committed",
@@ -137,7 +126,6 @@ PANELS: Final[tuple[PanelView, ...]] = (
         leads=True,
     ),
     PanelView(
-        "cycle",
         "Log",
         "v",
         "the lines that the real scheduler would print at -v=3, 4 or 5, those of the present event marked",
@@ -145,115 +133,114 @@ PANELS: Final[tuple[PanelView, ...]] = (
         leads=True,
     ),
     PanelView(
-        "cycle",
         "Request",
         "W",
         "what the present task asks for: containers, init containers, sidecars, overhead, pod-level resources",
-        "job_page:event_request_table",
+        "jobs:event_request_table",
     ),
     PanelView(
-        "cluster",
         "Jobs",
         "5",
         "every job with ready, waiting and pending tasks at this moment",
         "jobs:jobs_table",
         of=("recording", "seq", "job"),
         keeps_row=True,
+        group="cluster",
     ),
     PanelView(
-        "cluster",
         "Nodes",
         "6",
         "every node with its idle amounts at this moment; releasing, pipelined and remarks where the cycle has any",
         "nodes:nodes_table",
         of=("recording", "seq", "node"),
         keeps_row=True,
+        group="cluster",
     ),
     PanelView(
-        "cluster",
         "Queues",
         "7",
         "every queue with deserved, allocated, request and share at this moment",
         "queues:queues_table",
         of=("recording", "seq", "queue"),
         keeps_row=True,
+        group="cluster",
     ),
     PanelView(
-        "cluster",
         "HyperNodes",
         "H",
         "the network topology as a tree: HyperNodes with their tiers and nodes, and where the present job's pods sit",
         "hypernodes:hypernodes_table",
         of=("recording", "node", "job", "seq"),
+        group="cluster",
     ),
     PanelView(
-        "cluster",
         "Problems",
         "9",
         "problems of the snapshot and its configuration, and quirks of the scheduler that acted",
         "problems:problems_table",
         of=("recording",),
         leads=True,
+        group="cluster",
     ),
     PanelView(
-        "cluster",
         "Quirks",
         "Q",
         "odd things that the real scheduler did in this cycle, where, and what they can change",
         "problems:quirks_table",
         leads=True,
+        group="cluster",
     ),
     PanelView(
-        "cluster",
         "Conf",
         "p",
         "the configuration in force: actions, plugins by tier, switches, flags, chance; what is misspelt or unknown",
         "conf:conf_table",
         of=("recording",),
+        group="cluster",
     ),
     PanelView(
-        "cluster",
         "Tiers",
         "T",
         "the plugins as the session opened them: hooks that each registered, switches on, off or misspelt, handlers",
         "votes:tiers_table",
         of=("recording",),
+        group="cluster",
     ),
     PanelView(
-        "debugger",
         "Breaks",
         "8",
         "breakpoints with their conditions and how often they stop",
         "notebook:breakpoints_table",
         of=("breakpoints",),
+        group="debugger",
     ),
     PanelView(
-        "debugger",
         "Watch",
         "a",
         "figures and expressions that are watched: value now and before, last change; Enter goes there",
         "notebook:watches_table",
         of=("recording", "seq", "watches"),
         leads=True,
+        group="debugger",
     ),
     PanelView(
-        "debugger",
         "Bookmarks",
         "M",
         "bookmarks with their notes; Enter goes there, :report FILE.html writes them down with what the screen shows",
         "notebook:bookmarks_table",
         of=("recording", "seq", "bookmarks", "bookmarks_elsewhere"),
         leads=True,
+        group="debugger",
     ),
 )
-"""In the order in which the screen lists them: a panel that is a table is one row here."""
+"""All panels in the screen's order: a new panel is one entry here."""
 PANEL_VIEWS: Final[Mapping[str, Callable[[DebuggerState], Table]]] = {
-    one.command_name: one.build_table for one in PANELS
+    panel.command_name: panel.build_table for panel in PANELS
 }
 
 
 def find_panel(here: DebuggerState, name: str) -> Table:
-    """A panel by its name, or by the beginning of it; without a name the one of the moment."""
+    """The table of a panel by its name or the begin of it, Moment by default; raises CommandError."""
     word = (name or "moment").lower()
     found = [known for known in PANEL_VIEWS if word.startswith(known) or known.startswith(word)]
     if len(found) != 1:
@@ -262,7 +249,7 @@ def find_panel(here: DebuggerState, name: str) -> Table:
 
 
 def verbs_table() -> Table:
-    """Every command."""
+    """Every `:` command with its usage and help."""
     rows = [
         Row(verb.names[0], (Piece(f"{', '.join(verb.names)} {verb.usage}".rstrip(), "strong"), Piece(verb.help)))
         for verb in commands.list_verbs()
@@ -270,11 +257,12 @@ def verbs_table() -> Table:
     return Table("Commands", VERB_COLUMNS, rows)
 
 
-# Pages that commands open, by name: what a screen shows over the panels, and where its rows lead.
+# Pages, which commands open over the panels.
 
 
-def _lazy_view(reference: str) -> Callable[..., Any]:  # Any: what a page shows of what, its own module says
-    """`module:function` of this room, imported when somebody opens the page."""
+def _lazy_view(reference: str) -> Callable[..., Any]:  # Any: pages take different arguments
+    """`module:function` of this room as a function that imports it on its first call."""
+    # Importing every page's module at the start would delay the first screen.
     return lambda *asked: resolve_reference(f"vcdebug.views.{reference}")(*asked)
 
 
@@ -283,20 +271,20 @@ def _no_commands(_: Row) -> tuple[str, ...]:
 
 
 class Page(NamedTuple):
-    """A table with the commands of its rows."""
+    """A page: its table, and the commands of its rows."""
 
     view: Callable[[DebuggerState], Table]
     commands: Callable[[Row], tuple[str, ...]] = _no_commands
-    """The command of Enter, and the one of x where there are two."""
+    """The command of Enter, and of x if there are two."""
     keys: str = ""
     """What Enter and x do, in words."""
 
 
 PAGES: Final[Mapping[str, Page]] = {
-    "edits": Page(_lazy_view("branches:edits_table")),
+    "edits": Page(_lazy_view("comparison:edits_table")),
     "diff": Page(
-        _lazy_view("branches:difference_table"),
-        _lazy_view("branches:commands_of"),
+        _lazy_view("comparison:difference_table"),
+        _lazy_view("comparison:commands_of"),
         "Enter shows it in the branch   x in the original",
     ),
     "cycles": Page(_lazy_view("cycles:shown_cycles_table"), lambda row: (row.key,), "Enter shows the cycle"),

@@ -1,4 +1,4 @@
-"""Why a job waits, as a table: the one cause, its numbers and proof, what would help; and every job that waits."""
+"""Why a job is Pending: cause, proof and advice; all Pending jobs; proven fixes; questions and answers."""
 
 from __future__ import annotations
 
@@ -7,37 +7,42 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import count_noun
+from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.explain.answer import Explanation, Finding
+from vcdebug.explain.answer import ADVICE_OWNER, Explanation, Finding
 from vcdebug.model.names import JobId, Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import gang_line
-from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
+from vcdebug.views.document import make_listing
+from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, Style, Table, format_table, make_line, muted_piece
+from vcdebug.whatif.fixes.search import describe_conclusion, describe_result
+from vcdebug.whatif.forecast import QUESTIONS
 
 if TYPE_CHECKING:
     from vcdebug.explain.pending.explanation import Survey, SurveyedJob
+    from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
+    from vcdebug.whatif.fixes.plan import TriedPlan
+    from vcdebug.whatif.fixes.search import FixSearch
 
 
 PENDING_COLUMNS = (Column("event", right=True), Column(""), Column("what it proves", flexible=True))
-STEP_STATES: dict[str, Piece] = {
-    "passed": Piece(YES, "good"),
-    "failed": Piece(NO, "bad"),
-    "not reached": muted_piece("–"),
-}
+STEP_STATES = {"passed": Piece(YES, "good"), "failed": Piece(NO, "bad"), "not reached": muted_piece("–")}
 
 
 def job_at(here: DebuggerState, kind: str = "", name: str = "") -> JobId:
-    """The job of a row, else the present one; none between actions, where each job is asked in turn."""
+    """The job of a row's subject, else the current one; empty if there is none."""
     recording = here.recording
     if kind == "job" and name in recording.session.jobs:
         return name
     if kind == "task" and name in recording.owners.jobs:
         return recording.owners.jobs[name]
+    # Between actions upstream asks about every job in turn: the last one asked about is not what the user means.
     return here.job if len(recording.span_tree.path_to(here.seq)) > 1 else ""
 
 
 def explanation_table(recording: Recording, word: str) -> Table:
-    """Why a job or pod waits, or what it got; the many rules are imported when somebody asks."""
+    """Why the job or pod named `word` is Pending, or what it got; raises NotFoundError."""
+    # The rules are many modules, which most sessions never need.
     from vcdebug.explain.pending.explanation import explain_by_name
 
     found = explain_by_name(recording, word)
@@ -48,16 +53,12 @@ def explanation_table(recording: Recording, word: str) -> Table:
 
 
 def pending_table(found: Explanation) -> Table:
-    """The explanation of a job."""
+    """An explanation: its sentence and advice above, its evidence and steps as rows."""
     rows = [*_iter_evidence_rows(found.dominant, "proof"), *_iter_step_rows(found)]
     for finding in found.contributing:
         rows += _iter_evidence_rows(finding, finding.cause)
-    return Table(
-        f"Why {found.job} {'got in' if found.scheduled else 'waits'}",
-        PENDING_COLUMNS,
-        rows,
-        head=tuple(_iter_pending_head(found)),
-    )
+    title = f"Why {found.job} {'got in' if found.scheduled else 'waits'}"
+    return Table(title, PENDING_COLUMNS, rows, head=tuple(_iter_pending_head(found)))
 
 
 def _iter_pending_head(found: Explanation) -> Iterator[Line]:
@@ -88,32 +89,129 @@ def _iter_step_rows(found: Explanation) -> Iterator[Row]:
         yield Row(f"step {step.name}", cells, seq)
 
 
-PENDING_JOBS_COLUMNS: Final = (
-    Column("job", name=True),
-    Column("pending", right=True),
-    Column("why", flexible=True, least=30),
-)
+_WHY_COLUMN: Final = Column("why", flexible=True, least=30)
+PENDING_JOBS_COLUMNS: Final = (Column("job", name=True), Column("pending", right=True), _WHY_COLUMN)
 
 
 def pending_jobs_table(here: DebuggerState) -> Table:
-    """One row per job or pod that is not whole, those that got nothing first; its key is what `explain` takes."""
+    """A row per job or pod with pending pods, unscheduled ones first; its key is the argument of `explain`."""
     from vcdebug.explain.pending.explanation import survey_jobs
 
     found = survey_jobs(here.recording)
-    rows = [_pending_row(one) for one in (*found.unscheduled_jobs, *found.partly_waiting_jobs)]
+    rows = [_pending_row(surveyed) for surveyed in (*found.unscheduled_jobs, *found.partly_waiting_jobs)]
     title = f"Jobs that are not whole when the cycle ends: {len(rows)} of {found.jobs}"
     return Table(title, PENDING_JOBS_COLUMNS, rows, foot=() if rows else (_none_pending_line(found),))
 
 
-def _pending_row(one: SurveyedJob) -> Row:
-    found = one.explanation
-    cells = (
-        Piece(found.pod or found.job, "strong"),
-        Piece(str(one.pending)),
-        Piece(f"{YES if found.scheduled else NO} {one.shown_finding.cause}: {one.shown_finding.sentence}"),
-    )
-    return Row(found.pod or found.job, cells, subject=("job", found.job))
+def _pending_row(surveyed: SurveyedJob) -> Row:
+    found, finding = surveyed.explanation, surveyed.shown_finding
+    name, mark = found.pod or found.job, YES if found.scheduled else NO
+    cells = (Piece(name, "strong"), Piece(str(surveyed.pending)), Piece(f"{mark} {finding.cause}: {finding.sentence}"))
+    return Row(name, cells, subject=("job", found.job))
 
 
 def _none_pending_line(found: Survey) -> Line:
     return make_line(Piece(f"{YES} none of {count_noun(found.jobs, 'job')} waits", "good"))
+
+
+# Fixes that were tried on the snapshot.
+
+FIX_COLUMNS: Final = (
+    Column("", right=True),
+    Column("change", flexible=True, least=20),
+    Column("what it comes to", flexible=True, least=20),
+    Column("who else", flexible=True, least=12),
+    Column("whose to do", flexible=True, least=10),
+)
+
+
+def fixes_table(search: FixSearch, job: JobId) -> Table:
+    """A row per fix, the best first: change, result, cost for other jobs, owner; its key is its index."""
+    plans = search.best_plans
+    rows = [_fix_row(number, plan) for number, plan in enumerate(plans)]
+    works = bool(plans) and plans[0].is_proven
+    tried = count_noun(search.trial_count, "cycle")
+    words = f"what works, tried in {tried}" if works else f"what gets the job further ({tried} tried)"
+    head: tuple[Line, ...] = (make_line(muted_piece(words)), ()) if rows else ()
+    said = describe_conclusion(search)
+    foot: tuple[Line, ...] = (make_line(Piece(f"{NO} {said}", "bad")),) if said else ()
+    return Table(f"What lets {job} in", FIX_COLUMNS, rows, head, foot)
+
+
+def _fix_row(number: int, tried: TriedPlan) -> Row:
+    mark = YES if tried.is_proven else NO
+    cells = (
+        Piece(str(number + 1)),
+        Piece(tried.plan_words, "strong"),
+        Piece(f"{mark} {describe_result(tried)}", "good" if tried.is_proven else "muted"),
+        muted_piece("; ".join(tried.outcome.costs) or "nobody"),
+        muted_piece(ADVICE_OWNER[tried.plan.worst_harm]),
+    )
+    return Row(str(number), cells)
+
+
+# Questions about the cursor's row, and their answers.
+
+_QUESTION_COLUMN: Final = Column("question", flexible=True, least=20)
+MENU_COLUMNS: Final = (_QUESTION_COLUMN, Column("about", name=True), Column("command", name=True))
+PROOF_COLUMNS: Final = (Column("event", right=True), Column("what it shows", flexible=True))
+SUBJECT_KINDS: Final = {"job": "job", "pod": "task", "node": "node", "queue": "queue"}
+"""What a question is about -> kind of a row's subject."""
+
+
+def questions_table(here: DebuggerState, kind: str = "", name: str = "") -> Table:
+    """The questions about a row's subject (kind, name); the key of each row is its command."""
+    job = job_at(here, kind, name)
+    asked = [("why does it wait, or what did it get", job, f"explain {job}")] if job else []
+    asked += [("what would let it in: changes that are carried out", job, f"prove {job}")] if job else []
+    for question in QUESTIONS:
+        subject = subject_of(here, question, kind, name)
+        if subject or question.name == "next":
+            asked.append((question.words, subject, f"ask {question.name} {subject}".rstrip()))
+    rows = [
+        Row(command, (Piece(f"{words}?"), Piece(about, "strong"), muted_piece(f":{command}")))
+        for words, about, command in asked
+    ]
+    return Table("Questions", MENU_COLUMNS, rows)
+
+
+def subject_of(here: DebuggerState, question: NamedQuestion, kind: str = "", name: str = "") -> str:
+    """The subject of a question without one: the row's subject if it fits, else the current one; empty for none."""
+    current = {"job": here.job, "task": here.task, "node": here.node, "queue": here.queue}
+    fitting = [SUBJECT_KINDS[about] for about in question.about if about in SUBJECT_KINDS]
+    if name and kind in fitting:
+        about, subject = kind, name
+    else:
+        current["job"] = job_at(here, kind, name)
+        about = next((each for each in fitting if each == "job" or current[each]), "")
+        subject = current.get(about, "")
+    # A node and a queue may have the same name.
+    return f"{about}/{subject}" if subject and question.name == "holders" and about in ("node", "queue") else subject
+
+
+def question_named(word: str) -> NamedQuestion:
+    """The question with a name that begins with `word`; raises CommandError unless there is exactly one."""
+    found = [question for question in QUESTIONS if word and question.name.startswith(word)]
+    if len(found) != 1:
+        raise CommandError(f"no question {word!r}", hint=", ".join(question.name for question in QUESTIONS))
+    return found[0]
+
+
+def answer_table(question: NamedQuestion, subject: str, reply: QuestionReply) -> Table:
+    """An answer: its sentence, lines and sheets above, a row per event that proves it."""
+    head: list[Line] = [make_line(Piece(reply.sentence, "strong"))]
+    head += (make_line(muted_piece(f"  {text}")) for text in reply.lines)
+    for sheet in reply.sheets:
+        head += [(), *_iter_sheet_lines(sheet)]
+    rows = [
+        Row(f"proof {number}", (Piece(str(proof.seq)), Piece(proof.text)), proof.seq)
+        for number, proof in enumerate(reply.evidence)
+    ]
+    title = f"{question.words[:1].upper()}{question.words[1:]}: {subject}" if subject else question.words
+    return Table(title, PROOF_COLUMNS, rows, head=(*head, ()))
+
+
+def _iter_sheet_lines(sheet: ReplySheet) -> Iterator[Line]:
+    yield make_line(Piece(sheet.title, "title"))
+    # The first line of a listing is its title, which is empty.
+    yield from (make_line(f"  {text}") for text in format_table(make_listing(sheet.heads, sheet.rows)).splitlines()[1:])

@@ -1,21 +1,12 @@
-"""The inside of a pass of predicates: what PreFilter left, and for each reason what the filters compared on a node."""
+"""The panel Inside at predicates: PreFilter's results, and what the filters compared on a node of each reason."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import count_noun
+from vcdebug.explain.decisions import node_checks as checks
 from vcdebug.explain.decisions.dry_runs import dry_run_at
-from vcdebug.explain.decisions.node_checks import (
-    CacheHit,
-    NodeCheck,
-    cache_hits,
-    cache_key,
-    checks_of_node,
-    filter_checks,
-    simulated_checks,
-    statuses_of,
-)
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugin_explainer import AskedNode, asked_node_at
 from vcdebug.explain.plugins.predicates import prepared_filters
@@ -25,62 +16,51 @@ from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import figure_text, row_name, short_names
-from vcdebug.views.headline import answer_piece
-from vcdebug.views.short_names import bare_name
+from vcdebug.views.headline import answer_piece, bare_name
 from vcdebug.views.table import NO, SKIPPED, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
 
 CHECK_COLUMNS = (Column(""), Column("check"), Column("what is compared", flexible=True, least=20))
 MAX_LABEL = 26
-"""Names of terms beyond this stand in the last column, which wraps."""
+"""Longer names of terms go to the last column, which wraps."""
 MAX_GROUPS = 12
-"""Groups of nodes with the same reasons that are opened: one node of each."""
+"""Groups of nodes with the same reasons, of which one node is shown in full."""
 NOTHING_TRIED = "no node was tried"
 WEBHOOK_ANSWERED = "a webhook had a say in this cycle: it cannot be run again up to here"
 
 
 def predicates_inside(recording: Recording, seq: Seq, event: PredicateEvent, title: str) -> Table:
     """PreFilter's results, then one node for each set of reasons, then one that fits."""
-    groups = _reason_groups(recording, event)
-    told = next(
-        (asked for node in _visited_nodes(recording, event) if (asked := asked_node_at(recording, seq, node))), None
-    )
-    if told is None:
-        return Table(
-            title,
-            foot=(
-                make_line(muted_piece(WEBHOOK_ANSWERED if len(event.failed) or len(event.feasible) else NOTHING_TRIED)),
-            ),
-        )
-    hits = cache_hits(recording, seq)
-    rows = list(_iter_prefilter_rows(told))
+    groups, visited = _reason_groups(recording, event), _visited_nodes(recording, event)
+    asked = next((asked for node in visited if (asked := asked_node_at(recording, seq, node))), None)
+    if asked is None:
+        return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED if visited else NOTHING_TRIED)),))
+    hits = checks.cache_hits(recording, seq)
+    rows = list(_iter_prefilter_rows(asked))
     for number, (statuses, nodes) in enumerate(groups[:MAX_GROUPS]):
         rows += _iter_group_rows(recording, seq, number, statuses, nodes, hits)
-    head = (
-        make_line(muted_piece("each plugin asked again, in the session as it stood then")),
-        *_iter_cache_lines(recording, event, hits),
-    )
+    words = make_line(muted_piece("each plugin asked again, in the session as it stood then"))
+    head = (words, *_iter_cache_lines(recording, event, hits))
     return Table(f"{title} of the predicates for {bare_name(event.task)}", CHECK_COLUMNS, rows, head=head)
 
 
 def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
-    """One plugin's answer about one node, where preempt or reclaim asks outside a search."""
-    found = filter_checks(recording, seq)
+    """One plugin's answer about one node, where preempt or reclaim asks it outside of a search."""
+    found = checks.filter_checks(recording, seq)
     if found is None:
         return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
     refused = event.result is not None
     style: Style = "bad" if refused else "good"
     words = Piece(answer_piece(event).text.removeprefix(f"{NO} ") if refused else "fits", style)
     first = Row("node", (Piece(NO if refused else YES, style), Piece(event.node, "strong"), words))
-    head = (
-        make_line(muted_piece(f"{event.plugin} asked again about this node alone, in the session as it stood then")),
-    )
+    words_above = f"{event.plugin} asked again about this node alone, in the session as it stood then"
+    head = (make_line(muted_piece(words_above)),)
     rows = [first, *_check_rows(event.node, found)]
     return Table(f"{title} of the filter {event.plugin} for {bare_name(event.task)}", CHECK_COLUMNS, rows, head=head)
 
 
 def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
-    """What a dry run tests on its copy of a node, and who is gone there by then."""
-    found, run = simulated_checks(recording, seq), dry_run_at(recording, seq)
+    """The checks of a dry run on its copy of a node, and the tasks already taken away there."""
+    found, run = checks.simulated_checks(recording, seq), dry_run_at(recording, seq)
     if found is None or run is None:
         return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
     away = run.tasks_away(seq)
@@ -88,17 +68,16 @@ def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str)
     fits = all(not check.is_refused for check in found)
     style: Style = "good" if fits else "bad"
     first = Row("node", (Piece(YES if fits else NO, style), Piece(run.node, "strong"), Piece(gone)))
-    head = (
-        make_line(muted_piece("a copy of the node and of what PreFilter counted, as the dry run has them by then")),
-    )
+    words = "a copy of the node and of what PreFilter counted, as the dry run has them by then"
+    head = (make_line(muted_piece(words)),)
     rows = [first, *_check_rows(run.node, found, folded=False)]
     return Table(f"{title} of the dry run for {bare_name(event.task)}", CHECK_COLUMNS, rows, head=head)
 
 
 def node_checks(recording: Recording, seq: Seq, node: NodeName) -> list[Row]:
-    """Every check of one node."""
-    hit = cache_hits(recording, seq).get(node)
-    found = checks_of_node(recording, seq if hit is None else hit.seq, node)
+    """Every check of one node, those behind a cached refusal included."""
+    hit = checks.cache_hits(recording, seq).get(node)
+    found = checks.checks_of_node(recording, seq if hit is None else hit.seq, node)
     return [*(_iter_hit_rows(hit) if hit is not None else ()), *_check_rows(node, found)]
 
 
@@ -107,16 +86,18 @@ def _visited_nodes(recording: Recording, event: PredicateEvent) -> list[NodeName
 
 
 def _reason_groups(recording: Recording, event: PredicateEvent) -> list[tuple[tuple[FitStatus, ...], list[NodeName]]]:
-    """Nodes by their reasons, the most frequent first; those that fit last."""
+    """(reasons, nodes with them), the most frequent first; the fitting nodes last."""
     failed = [recording.node_names[row] for row in event.failed.tolist()]
-    found = group_by_key((statuses_of(recording, event, name), name) for name in failed)
+    found = group_by_key((checks.statuses_of(recording, event, name), name) for name in failed)
     groups = sorted(found.items(), key=lambda entry: -len(entry[1]))
     fitting = [recording.node_names[row] for row in event.feasible.tolist()]
     return [*groups, *([((), fitting)] if fitting else [])]
 
 
-def _iter_cache_lines(recording: Recording, event: PredicateEvent, hits: dict[NodeName, CacheHit]) -> Iterator[Line]:
-    key = cache_key(recording, event)
+def _iter_cache_lines(
+    recording: Recording, event: PredicateEvent, hits: dict[NodeName, checks.CacheHit]
+) -> Iterator[Line]:
+    key = checks.cache_key(recording, event)
     if hits:
         seqs = ", ".join(str(seq) for seq in dict.fromkeys(hit.seq for hit in hits.values()))
         words = f"error cache: {count_noun(len(hits), 'hit')} under the key {key}, of event {seqs}"
@@ -128,17 +109,15 @@ def _iter_cache_lines(recording: Recording, event: PredicateEvent, hits: dict[No
 
 
 def _iter_prefilter_rows(asked: AskedNode) -> Iterator[Row]:
-    found = list(prepared_filters(asked))
-    if found:
-        yield Row(
-            "PreFilter",
-            (muted_piece(""), Piece("PreFilter", "strong"), muted_piece("what each filter found about the pod")),
-        )
-    for one in found:
-        if not one.skipped:
-            words = Piece(": ".join(words for words in (one.key, one.found) if words) or "asked on every node")
-            yield Row(f"PreFilter {one.filter}", (Piece(YES, "good"), Piece(f"  {one.filter}"), words))
-    skipped = ", ".join(one.filter for one in found if one.skipped)
+    filters = list(prepared_filters(asked))
+    if filters:
+        title, words = Piece("PreFilter", "strong"), muted_piece("what each filter found about the pod")
+        yield Row("PreFilter", (muted_piece(""), title, words))
+    for each in filters:
+        if not each.skipped:
+            words = Piece(": ".join(words for words in (each.key, each.found) if words) or "asked on every node")
+            yield Row(f"PreFilter {each.filter}", (Piece(YES, "good"), Piece(f"  {each.filter}"), words))
+    skipped = ", ".join(each.filter for each in filters if each.skipped)
     if skipped:
         words = muted_piece(f"nothing to say about this pod, for the rest of the session: {skipped}")
         yield Row("PreFilter skipped", (muted_piece(SKIPPED), Piece("  skipped"), words))
@@ -150,26 +129,27 @@ def _iter_group_rows(
     number: int,
     statuses: tuple[FitStatus, ...],
     nodes: Sequence[NodeName],
-    hits: dict[NodeName, CacheHit],
+    hits: dict[NodeName, checks.CacheHit],
 ) -> Iterator[Row]:
     shown, more = nodes[0], f" (and {count_noun(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
     mark = Piece(NO, "bad") if statuses else Piece(YES, "good")
     reason = ", ".join(status.reason for status in statuses) or "fits"
     style: Style = "bad" if statuses else "good"
     yield Row(f"group {number}", (mark, Piece(shown, "strong"), Piece(f"{reason}{more}", style)), 0, ("node", shown))
+    # A cached refusal was computed at an earlier event: its checks are those of that event.
     hit = hits.get(shown)
     if hit is not None:
         yield from _iter_hit_rows(hit)
-    yield from _check_rows(shown, checks_of_node(recording, seq if hit is None else hit.seq, shown))
+    yield from _check_rows(shown, checks.checks_of_node(recording, seq if hit is None else hit.seq, shown))
 
 
-def _iter_hit_rows(hit: CacheHit) -> Iterator[Row]:
+def _iter_hit_rows(hit: checks.CacheHit) -> Iterator[Row]:
     words = f"nobody was asked: event {hit.seq} had refused the node under the key {hit.key}"
     yield Row(f"{hit.node} cached", (muted_piece(SKIPPED), Piece("  error cache"), Piece(words, "accent")), hit.seq)
 
 
-def _check_rows(node: NodeName, found: Sequence[NodeCheck], *, folded: bool = True) -> Iterator[Row]:
-    """Those that hold in one line, then each that does not with what it compares; unfolded each of them."""
+def _check_rows(node: NodeName, found: Sequence[checks.NodeCheck], *, folded: bool = True) -> Iterator[Row]:
+    """Passed checks in one line, then each other check with its terms; without `folded` every check with its terms."""
     passed = ", ".join(_check_title(check.inside, node) for check in found if folded and check.inside.verdict is True)
     if passed:
         yield Row(f"{node} passed", (Piece(YES, "good"), Piece("  holds"), muted_piece(passed)))
@@ -188,7 +168,7 @@ def _formula_text(inside: Equation) -> str:
 
 
 def _check_title(inside: Equation, node: NodeName) -> str:
-    """Without the node, which stands above."""
+    """The title without the node, which the row above names."""
     title = short_names(inside.title)
     for word in ("on", "of", "to", "for"):
         title = title.replace(f" {word} {node}", "")

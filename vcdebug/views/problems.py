@@ -1,4 +1,4 @@
-"""What is wrong in the input, and which quirks of upstream acted."""
+"""The panels Problems and Quirks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from vcdebug.framework.quirks import QUIRKS
 from vcdebug.model.names import Seq
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
-from vcdebug.views.short_names import path_words
+from vcdebug.views.headline import path_words
 from vcdebug.views.table import HERE, YES, Column, Line, Piece, Row, Table, make_line, muted_piece, plain_columns
 
 MAX_CHECKED_EVENTS: Final = 300_000
-"""Events up to which every invariant is checked before the list is drawn: less than a second."""
+"""Events up to which all invariants are checked when the panel is drawn: that takes less than a second."""
 UNCHECKED_SUMS: Final = (
     "sums were not checked in a recording of this size: break invariant looks for those that do not hold"
 )
@@ -22,7 +22,7 @@ PROBLEM_COLUMNS = (Column("kind"), Column("where", flexible=True), Column("what"
 
 
 def problems_table(recording: Recording) -> Table:
-    """Problems of the snapshot and the configuration, quirks with their events, then rules that do not hold."""
+    """Problems of snapshot and configuration, quirks with their events, then violated invariants."""
     rows: list[Row] = []
     for number, problem in enumerate(input_problems(recording)):
         where = ": ".join(part for part in (problem.file, problem.object, problem.field) if part)
@@ -32,6 +32,7 @@ def problems_table(recording: Recording) -> Table:
         kind, what = ("~ forced", note.text) if note.code == FORCED_CODE else ("~ quirk", f"{note.code}: {note.text}")
         cells = (Piece(kind, "warn"), Piece(f"event {note.seq}"), Piece(what))
         rows.append(Row(f"quirk {number}", cells, note.seq))
+    # A long cycle takes seconds to check: breakpoints of kind invariant do it on demand.
     checked = len(recording) <= MAX_CHECKED_EVENTS
     for number, violation in enumerate(find_violations(recording) if checked else ()):
         cells = (Piece("≠ rule", "warn"), Piece(f"event {violation.seq}"), Piece(violation.violation_line))
@@ -40,8 +41,6 @@ def problems_table(recording: Recording) -> Table:
     foot += () if rows else (make_line(Piece(f"{YES} nothing wrong in the snapshot, no quirk acted", "good")),)
     return Table("Problems", PROBLEM_COLUMNS, rows, foot=foot)
 
-
-# Quirks of upstream that acted in this cycle: what happened, where, and what it can change.
 
 QUIRK_COLUMNS = (
     *plain_columns("event#", "", "quirk"),
@@ -52,7 +51,7 @@ QUIRK_COLUMNS = (
 
 
 def quirks_table(recording: Recording, seq: Seq) -> Table:
-    """One row per note, in order; Enter goes to its event."""
+    """A row per quirk that acted, in order of events, which its row leads to."""
     rows = [_quirk_row(recording, number, seq) for number in range(len(recording.notes))]
     codes = dict.fromkeys(note.code for note in recording.notes)
     known = [QUIRKS[code] for code in codes if code in QUIRKS]

@@ -1,4 +1,4 @@
-"""The queues as they stand at an event, as a tree, with the figures of the plugin that shares out."""
+"""The panel Queues, the page of one queue, and the page of the cluster's room for admission."""
 
 from __future__ import annotations
 
@@ -6,34 +6,38 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from vcdebug.amount_text import format_amount, format_number, short_amounts, short_name
-from vcdebug.explain.decisions.queue_figures import (
-    QueuePlace,
-    StarvedPair,
-    capacity_tree,
-    queue_places,
-    queue_share,
-    sharing_plugin,
-    starved_pairs,
-    surplus_of,
-    tree_is_broken,
+from vcdebug.amount_text import (
+    count_noun,
+    format_age,
+    format_amount,
+    format_number,
+    short_amounts,
+    short_name,
+    short_resource_text,
 )
+from vcdebug.explain.decisions import queue_figures
+from vcdebug.explain.decisions.victim_funnel import Refusal, queue_refusals
+from vcdebug.explain.plugins.proportion import QueuePortion, portions_by_queue, queue_overused
 from vcdebug.framework.figures import Figures
+from vcdebug.gotime import parse_time
 from vcdebug.grouping import group_by_key
-from vcdebug.model.names import Seq
+from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.plugins import OVERCOMMIT
+from vcdebug.plugins import CAPACITY, OVERCOMMIT, PROPORTION
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.views.cell_figures import queue_figure
+from vcdebug.views.equation import equation_table
 from vcdebug.views.table import (
     NO,
+    YES,
     Column,
     Line,
     Piece,
     Row,
     Style,
     Table,
+    embed_table,
     make_line,
     muted_piece,
     plain_columns,
@@ -57,14 +61,13 @@ BROKEN_TREE = (
 
 
 def queues_table(recording: Recording, seq: Seq, current: str = "") -> Table:
-    """Every queue, one row per dimension; the dimension of its share is named, children stand below parents."""
-    state, plugin = recording.timeline.state_at(seq), sharing_plugin(recording)
-    rows = [
-        row
-        for place in queue_places(recording)
-        for row in _iter_queue_rows(recording, seq, place, _queue_figures(state, plugin, place))
-    ]
+    """Every queue at an event, a row per dimension, children below parents, with the sharing plugin's figures."""
+    state, plugin = recording.timeline.state_at(seq), queue_figures.sharing_plugin(recording)
+    rows: list[Row] = []
+    for place in queue_figures.queue_places(recording):
+        rows += _iter_queue_rows(recording, seq, place, _queue_figures(state, plugin, place))
     rows += _iter_cluster_rows(state, dict.fromkeys(row.key.rpartition(" ")[2] for row in rows))
+    # Without the column of states where every queue is open and reclaimable, as in most clusters.
     columns: tuple[Column, ...] = (*QUEUE_COLUMNS, STATE_COLUMN)
     if not any(row.cells[-1].text for row in rows):
         columns, rows = QUEUE_COLUMNS, [row._replace(cells=row.cells[:-1]) for row in rows]
@@ -77,17 +80,17 @@ def _iter_queues_foot(recording: Recording, seq: Seq, plugin: str) -> Iterator[L
     if not plugin:
         yield make_line(muted_piece(NO_SHARER))
         return
-    if tree_is_broken(recording):
+    if queue_figures.tree_is_broken(recording):
         yield make_line(Piece(BROKEN_TREE, "bad"))
         return
-    lines = list(iter_pair_lines(starved_pairs(recording, seq)))
+    lines = list(iter_pair_lines(queue_figures.starved_pairs(recording, seq)))
     yield from lines[:MAX_PAIRS]
     if len(lines) > MAX_PAIRS:
         yield make_line(muted_piece(f"+{len(lines) - MAX_PAIRS} more"))
 
 
-def iter_pair_lines(found: Sequence[StarvedPair]) -> Iterator[Line]:
-    """Who lacks what it deserves, and who holds more than that: a line for each two queues."""
+def iter_pair_lines(found: Sequence[queue_figures.StarvedPair]) -> Iterator[Line]:
+    """A line per pair of a queue below its deserved amount and one above it."""
     for (starved, above), entries in group_by_key(((pair.starved, pair.above), pair) for pair in found).items():
         lacks = short_amounts([(pair.dimension, pair.lacks) for pair in entries])
         start = (Piece(f"{NO} {starved}", "bad"), Piece(f" lacks {lacks} of what it deserves; "))
@@ -99,11 +102,13 @@ def iter_pair_lines(found: Sequence[StarvedPair]) -> Iterator[Line]:
         yield make_line(*start, Piece(f"▲ {above}", "warn"), f" holds {more} more than it deserves{reclaim}")
 
 
-def _queue_figures(state: ClusterState, plugin: str, place: QueuePlace) -> Figures:
+def _queue_figures(state: ClusterState, plugin: str, place: queue_figures.QueuePlace) -> Figures:
     return state.books[plugin].get(place.name, {}) if plugin else {}
 
 
-def _iter_queue_rows(recording: Recording, seq: Seq, place: QueuePlace, figures: Figures) -> Iterator[Row]:
+def _iter_queue_rows(
+    recording: Recording, seq: Seq, place: queue_figures.QueuePlace, figures: Figures
+) -> Iterator[Row]:
     name = place.name
     amounts = amounts_of(figures)
     state = Piece(state_words(recording, name), "warn")
@@ -112,7 +117,7 @@ def _iter_queue_rows(recording: Recording, seq: Seq, place: QueuePlace, figures:
         cells = (
             Piece("  " * place.depth + name if first else "", "strong"),
             muted_piece(short_name(dim)),
-            _allocated_piece(sharing_plugin(recording), amounts, dim),
+            _allocated_piece(queue_figures.sharing_plugin(recording), amounts, dim),
             _amount_piece(amounts, "deserved", dim),
             Piece(_share_text(recording, seq, name, figures) if first else ""),
             *(_amount_piece(amounts, key, dim) for key in ("request", "inqueue")),
@@ -124,21 +129,21 @@ def _iter_queue_rows(recording: Recording, seq: Seq, place: QueuePlace, figures:
 
 
 def amounts_of(figures: Figures) -> dict[str, Resource]:
-    """The figures that are amounts."""
+    """The figures that are amounts, by name."""
     return {key: figures[key] for key in AMOUNT_FIGURES if isinstance(figures.get(key), Resource)}
 
 
 def _share_text(recording: Recording, seq: Seq, name: str, figures: Figures) -> str:
-    """The share, and the dimension that it comes from."""
+    """The share and the dimension that decides it; `–` without a share."""
     if figures.get("share") is None:
         return "–"
-    found = queue_share(recording, seq, name)
+    found = queue_figures.queue_share(recording, seq, name)
     where = f" {short_name(found.deciding)}" if found.deciding else ""
     return f"{value_text(figures['share'])}{where}"
 
 
 def _iter_cluster_rows(state: ClusterState, queued: Mapping[str, None]) -> Iterator[Row]:
-    """What overcommit holds against the whole cluster, in the dimensions that somebody asks for."""
+    """Rows of overcommit's figures of the whole cluster, in the dimensions of the queues and of its own inqueue."""
     books = state.books.get(OVERCOMMIT)
     if books is None:
         return
@@ -161,6 +166,7 @@ def _iter_cluster_words(state: ClusterState) -> Iterator[Line]:
 
 
 def _shown_dimensions(amounts: Mapping[str, Resource]) -> list[str]:
+    # cpu and memory always have a row, so that a queue without amounts is listed too.
     found: dict[str, None] = dict.fromkeys(("cpu", "memory"))
     for key in ("guarantee", "deserved", "allocated", "request", "inqueue", "idle"):
         resource = amounts.get(key, NO_RESOURCE)
@@ -169,12 +175,12 @@ def _shown_dimensions(amounts: Mapping[str, Resource]) -> list[str]:
 
 
 def state_words(recording: Recording, name: str) -> str:
-    """What is unusual about a queue."""
+    """Closed, not reclaimable, child of a queue: empty for an ordinary queue."""
     queue = recording.session.queues[name]
     parts = [] if queue.state in ("", "Open") else [queue.state]
     if not queue.reclaimable:
         parts.append("not reclaimable")
-    if queue.parent and queue.parent != "root" and capacity_tree(recording) is None:
+    if queue.parent and queue.parent != "root" and queue_figures.capacity_tree(recording) is None:
         parts.append(f"child of {queue.parent}")
     return ", ".join(parts)
 
@@ -186,10 +192,10 @@ def _amount_piece(amounts: Mapping[str, Resource], key: str, dim: str) -> Piece:
 def _allocated_piece(plugin: str, amounts: Mapping[str, Resource], dim: str) -> Piece:
     if "allocated" not in amounts:
         return muted_piece("–")
-    held = amounts["allocated"].get(dim)
-    over = "deserved" in amounts and surplus_of(plugin, amounts["deserved"], amounts["allocated"], dim) > 0
+    allocated = amounts["allocated"]
+    over = "deserved" in amounts and queue_figures.surplus_of(plugin, amounts["deserved"], allocated, dim) > 0
     style: Style = "warn" if over else ""
-    return Piece(f"{'▲ ' if over else ''}{format_amount(dim, held)}", style)
+    return Piece(f"{'▲ ' if over else ''}{format_amount(dim, allocated.get(dim))}", style)
 
 
 def _limit_piece(amounts: Mapping[str, Resource], dim: str) -> Piece:
@@ -197,3 +203,194 @@ def _limit_piece(amounts: Mapping[str, Resource], dim: str) -> Piece:
         if key in amounts and amounts[key].has_dimension(dim):
             return Piece(format_amount(dim, amounts[key].get(dim)))
     return muted_piece("–")
+
+
+# The page of a queue: amounts, share, limits, rounds of deserved, and the PodGroups behind its inqueue.
+
+LEDGER_COLUMNS = (
+    Column("PodGroup", name=True),
+    Column("phase"),
+    Column("age", right=True),
+    Column("reserves", flexible=True),
+    Column("why", flexible=True, least=16),
+    Column("minResources", flexible=True),
+)
+AMOUNT_KEYS = ("guarantee", "deserved", "allocated", "request", "inqueue", "elastic", "realCapability")
+SHORT_HEADS = {"realCapability": "limit"}
+ROUND_COLUMNS = plain_columns("round#", "dim", "dealt#", "× weight#", "+ had#", "= offered#", "deserved#", "decided by")
+MAX_ROUNDS = 12
+
+
+def queue_page(recording: Recording, seq: Seq, name: QueueName) -> Table:
+    """One queue at an event: how its figures come about, then a row per PodGroup and per refused job."""
+    plugin = queue_figures.sharing_plugin(recording)
+    entries = queue_figures.reservation_ledger(recording, seq, name if plugin else "")
+    rows = [_entry_row(recording, entry) for entry in entries if plugin or _is_in_queue(recording, entry, name)]
+    rows += [_refusal_row(refusal) for refusal in queue_refusals(recording, name)]
+    head = [_about_line(recording, name), *_iter_queue_parts(recording, seq, name, plugin)]
+    if plugin and not queue_figures.tree_is_broken(recording):
+        head += _ledger_head(f"Inqueue of queue {name}", entries)
+    return Table(f"Queue {name}", LEDGER_COLUMNS, rows, head=tuple(head))
+
+
+def cluster_page(recording: Recording, seq: Seq) -> Table:
+    """The PodGroups that overcommit counts against the cluster, and the room that it leaves."""
+    state, entries = recording.timeline.state_at(seq), queue_figures.reservation_ledger(recording, seq)
+    whole, idle = (state.plugin_amount(OVERCOMMIT, "", figure) for figure in ("total", "idle"))
+    factor = state.plugin_figure(OVERCOMMIT, "", "factor")
+    formula = f"idle = total × {format_number(factor)} − used;  admitted while minResources + inqueue ≤ idle"
+    columns = tuple(
+        Column(title, right=bool(title))
+        for title in ("", f"total × {format_number(factor)}", "− used", "= idle", "inqueue", "left")
+    )
+    rows = [
+        _room_row(name, whole.get(name) * factor, idle.get(name), queue_figures.total_reserved(entries).get(name))
+        for name in queue_figures.finite_dimensions(whole, idle)
+    ]
+    head = [
+        *embed_table(Table("Room for admission", columns, rows, head=(make_line(muted_piece(formula)),))),
+        *_ledger_head("Inqueue", entries),
+    ]
+    ledger = [_entry_row(recording, entry) for entry in entries]
+    return Table("Cluster (overcommit)", LEDGER_COLUMNS, ledger, head=tuple(head))
+
+
+def _room_row(name: str, enlarged: float, idle: float, held: float) -> Row:
+    figures = (enlarged, enlarged - idle, idle, held, idle - held)
+    last = len(figures) - 1
+    cells = (
+        Piece(format_amount(name, value), "bad" if index == last and value < 0 else "")
+        for index, value in enumerate(figures)
+    )
+    return Row(name, (Piece(short_name(name)), *cells))
+
+
+def _is_in_queue(recording: Recording, entry: queue_figures.LedgerEntry, name: QueueName) -> bool:
+    return recording.owners.queues.get(entry.job) == name
+
+
+def _about_line(recording: Recording, name: QueueName) -> Line:
+    queue = recording.session.queues[name]
+    facts = (
+        ("weight", str(queue.weight)),
+        ("priority", str(queue.priority)),
+        ("state", queue.state or "not set"),
+        ("reclaimable", "yes" if queue.reclaimable else "no"),
+        ("parent", queue.parent),
+    )
+    return make_line(*(piece for key, text in facts if text for piece in (muted_piece(f"{key} "), Piece(f"{text}  "))))
+
+
+def _iter_queue_parts(recording: Recording, seq: Seq, name: QueueName, plugin: str) -> Iterator[Line]:
+    if not plugin:
+        yield make_line(muted_piece(NO_SHARER))
+        return
+    figures = recording.timeline.state_at(seq).books[plugin].get(name)
+    if figures is None:
+        yield make_line(muted_piece(f"{plugin} keeps no figures of this queue: it has no job"))
+        return
+    if queue_figures.tree_is_broken(recording):
+        yield make_line(Piece(BROKEN_TREE, "bad"))
+    yield ()
+    yield from embed_table(_amounts_table(figures))
+    yield from embed_table(equation_table(queue_figures.queue_share(recording, seq, name)))
+    yield from _iter_overused_lines(recording, seq, name, plugin)
+    for found in (
+        queue_figures.real_capability(recording, name),
+        queue_figures.stated_deserved(recording, name) if plugin == CAPACITY else None,
+    ):
+        if found is not None:
+            yield from embed_table(equation_table(found))
+    if plugin == PROPORTION:
+        yield from embed_table(_rounds_table(name, portions_by_queue(recording).get(name, ())))
+    yield from _iter_pair_lines(recording, seq, name)
+
+
+def _amounts_table(figures: Figures) -> Table:
+    amounts = amounts_of(figures)
+    shown = [key for key in AMOUNT_KEYS if key in amounts]
+    columns = (Column(""), *(Column(SHORT_HEADS.get(key, key), right=True) for key in shown))
+    rows = [
+        Row(name, (Piece(short_name(name)), *(Piece(format_amount(name, amounts[key].get(name))) for key in shown)))
+        for name in queue_figures.finite_dimensions(*amounts.values())
+    ]
+    return Table("Amounts", columns, rows)
+
+
+def _iter_overused_lines(recording: Recording, seq: Seq, name: QueueName, plugin: str) -> Iterator[Line]:
+    if plugin == CAPACITY:
+        yield make_line(muted_piece("capacity calls no queue overused: tasks are held against the limit, one by one"))
+    else:
+        # queue_overused gives the state before an event; this page shows the state after it.
+        found = queue_overused(recording, seq + 1, name)
+        words = f"{NO} overused" if found.verdict else f"{YES} not overused"
+        note = muted_piece(f"  {found.note}" if found.note else "")
+        yield make_line(Piece(words, "bad" if found.verdict else "good"), note)
+    yield ()
+
+
+def _rounds_table(name: QueueName, portions: Sequence[QueuePortion]) -> Table:
+    """A row per round of proportion's division and dimension that the queue requests or deserves."""
+    rows = [
+        _round_row(portion, dim)
+        for portion in portions[:MAX_ROUNDS]
+        for dim in queue_figures.finite_dimensions(portion.queue.attr.request, portion.queue.deserved)
+        if portion.queue.attr.request.get(dim) or portion.queue.deserved.get(dim)
+    ]
+    words = "each round deals what remains by weight; bounded by limit and request, raised to guarantee"
+    head = (make_line(muted_piece(words)),)
+    more = f"+{len(portions) - MAX_ROUNDS} more rounds" if len(portions) > MAX_ROUNDS else ""
+    foot = (make_line(muted_piece(more)),) if more else ()
+    return Table(f"What queue {name} deserves, round by round", ROUND_COLUMNS, rows, head=head, foot=foot)
+
+
+def _round_row(portion: QueuePortion, dim: str) -> Row:
+    figures = (portion.queue.before.get(dim), portion.offered_amount(dim), portion.queue.deserved.get(dim))
+    cells = (
+        Piece(str(portion.number)),
+        Piece(short_name(dim)),
+        Piece(format_amount(dim, portion.round.remaining.get(dim))),
+        Piece(f"{portion.queue.attr.weight}/{portion.round.weight}"),
+        *(Piece(format_amount(dim, value)) for value in figures),
+        muted_piece(portion.deciding_limit(dim)),
+    )
+    return Row(f"{portion.number} {dim}", cells)
+
+
+def _iter_pair_lines(recording: Recording, seq: Seq, name: QueueName) -> Iterator[Line]:
+    found = [pair for pair in queue_figures.starved_pairs(recording, seq) if name in (pair.starved, pair.above)]
+    yield from iter_pair_lines(found)
+    if found:
+        yield ()
+
+
+def _ledger_head(title: str, entries: Sequence[queue_figures.LedgerEntry]) -> list[Line]:
+    held = [entry for entry in entries if entry.reserved is not None]
+    total = short_resource_text(queue_figures.total_reserved(entries))
+    words = f"  {len(held)} of {len(entries)} PodGroups count: {total}"
+    return [(Piece(title, "title"), muted_piece(words))]
+
+
+def _entry_row(recording: Recording, entry: queue_figures.LedgerEntry) -> Row:
+    counts = entry.reserved is not None
+    cells = (
+        Piece(f"{YES if counts else '–'} {entry.job}", "strong" if counts else "muted"),
+        Piece(entry.phase or "–"),
+        Piece(_age(recording, entry.created)),
+        Piece(short_resource_text(entry.reserved)) if entry.reserved is not None else muted_piece("–"),
+        Piece(entry.why if counts else f"does not count: {entry.why}", "" if counts else "muted"),
+        Piece("–" if entry.minimum is None else short_resource_text(entry.minimum)),
+    )
+    return Row(entry.job, cells, entry.seq, ("job", entry.job))
+
+
+def _refusal_row(refusal: Refusal) -> Row:
+    of = f" for {count_noun(len(refusal.tasks), 'task')}" if refusal.tasks else ""
+    job, why = Piece(f"{NO} {refusal.job}", "bad"), Piece(f"refused: {refusal.why}{of}", "bad")
+    cells = (job, Piece(refusal.action), Piece(""), muted_piece("–"), why, Piece(""))
+    return Row(f"refused {refusal.seq} {refusal.why}", cells, refusal.seq, ("job", refusal.job))
+
+
+def _age(recording: Recording, created: str) -> str:
+    moment = parse_time(created)
+    return "–" if moment is None else format_age((recording.snapshot.now - moment).total_seconds())

@@ -1,4 +1,4 @@
-"""A report about one cycle, to hand on: what the snapshot is, what happened, why jobs wait, what somebody noted."""
+"""The report about one cycle as a document: snapshot, causes of Pending jobs, bookmarks, what the cycle did."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vcdebug.amount_text import count_noun, format_count
 from vcdebug.debugger.notebook import Bookmark
-from vcdebug.explain.answer import Explanation
+from vcdebug.explain.answer import Explanation, ExplanationStep
 from vcdebug.explain.pending.explanation import SurveyedJob, survey_jobs, survey_one
 from vcdebug.model.names import Seq
 from vcdebug.recording.effects import ActionSummary, Effect, Effects, JobSummary, cycle_effects
@@ -17,10 +17,10 @@ from vcdebug.views.conf import conf_table
 from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
+from vcdebug.views.headline import path_words
 from vcdebug.views.notebook import event_words
 from vcdebug.views.pending import STEP_STATES
 from vcdebug.views.problems import problems_table
-from vcdebug.views.short_names import path_words
 from vcdebug.views.statement import statement_at, statement_table
 from vcdebug.views.table import Column, Line, Piece, Row, Table, make_line, muted_piece, plain_columns
 
@@ -36,20 +36,20 @@ MAX_PROBLEMS = 100
 
 
 class ReportSubject(NamedTuple):
-    """What a report is about."""
+    """The contents of a report."""
 
     recording: Recording
     version: str
-    """Of the program that writes it."""
+    """The version of vcdebug."""
     commands: tuple[str, ...]
-    """Command lines that show the same again, the one that opens the recording first."""
+    """Commands that lead to the same view, the one that opens the recording first."""
     bookmarks: tuple[Bookmark, ...] = ()
     jobs: tuple[str, ...] = ()
-    """Jobs or pods to explain; without any, all that stay unscheduled."""
+    """Jobs or pods to explain; by default all that stay unscheduled."""
 
 
 def build_report(subject: ReportSubject) -> Document:
-    """The whole of it; raises NotFoundError for a job that nothing is called."""
+    """The report's document; raises NotFoundError for an unknown job or pod."""
     recording = subject.recording
     explained = _explained_jobs(subject)
     done = cycle_effects(recording)
@@ -68,21 +68,18 @@ def build_report(subject: ReportSubject) -> Document:
 def _explained_jobs(subject: ReportSubject) -> list[SurveyedJob]:
     if not subject.jobs:
         return list(survey_jobs(subject.recording).unscheduled_jobs)
-    return [one for word in subject.jobs for one in survey_one(subject.recording, word).explained]
+    return [job for word in subject.jobs for job in survey_one(subject.recording, word).explained]
 
 
 def _without_title(table: Table) -> Table:
-    """The table without its title, for a place below a heading that says it."""
+    """The table without its title, which the section's heading repeats."""
     return Table("", table.columns, table.rows, table.head, table.foot)
 
 
 def _shorten_table(table: Table, most: int) -> Table:
-    """So many rows, and how many more there are."""
+    """The first `most` rows, and the number of the others."""
     total = len(table.rows)
     return replace(table, rows=table.rows[:most], foot=(*table.foot, *_more_foot(total, most)))
-
-
-# What it is
 
 
 def _iter_lead_blocks(subject: ReportSubject, explained: Sequence[SurveyedJob], done: Effects) -> Iterator[Block]:
@@ -99,11 +96,9 @@ def _iter_lead_facts(
     recording = subject.recording
     session, snapshot = recording.session, recording.snapshot
     yield "snapshot", snapshot.name or "without a name"
-    sizes = ((len(session.nodes), "node"), (len(session.queues), "queue"), (len(session.jobs), "job"))
-    yield (
-        "holds",
-        ", ".join(count_noun(number, noun) for number, noun in (*sizes, (len(snapshot.objects_of("Pod")), "pod"))),
-    )
+    pods = snapshot.objects_of("Pod")
+    sizes = ((session.nodes, "node"), (session.queues, "queue"), (session.jobs, "job"), (pods, "pod"))
+    yield "holds", ", ".join(count_noun(len(objects), noun) for objects, noun in sizes)
     yield "clock", snapshot.now.isoformat()
     yield "release", snapshot.release.describe_rules()
     source = "built-in configuration" if recording.conf.built_in else "configuration of the snapshot"
@@ -117,14 +112,11 @@ def _iter_lead_facts(
     yield "recording", f"{count_noun(len(recording), 'event')}, replayed by vcdebug {subject.version}"
 
 
-# Why
-
-
 def _why_section(explained: Sequence[SurveyedJob], *, named: bool) -> Section:
     title = "Why" if named else "Why jobs wait"
     if not explained:
         return Section(title, (Paragraph(make_line(Piece("✓ no job stays unscheduled", "good"))),))
-    shown = [_explanation_section(one.explanation) for one in explained[:MAX_EXPLAINED]]
+    shown = [_explanation_section(job.explanation) for job in explained[:MAX_EXPLAINED]]
     rest = len(explained) - len(shown)
     blocks: tuple[Block, ...] = (_causes_table(explained),) if len(explained) > 1 else ()
     if rest:
@@ -134,19 +126,13 @@ def _why_section(explained: Sequence[SurveyedJob], *, named: bool) -> Section:
 
 def _causes_table(explained: Sequence[SurveyedJob]) -> Table:
     columns = (Column("job"), Column("queue"), Column("pending", right=True), Column("cause"))
-    rows = [
-        Row(
-            one.explanation.job,
-            (
-                Piece(one.explanation.pod or one.explanation.job, "strong"),
-                Piece(one.queue),
-                Piece(str(one.pending)),
-                Piece(one.explanation.cause_code),
-            ),
-        )
-        for one in explained
-    ]
-    return Table("", columns, rows)
+    return Table("", columns, [_cause_row(job) for job in explained])
+
+
+def _cause_row(job: SurveyedJob) -> Row:
+    found = job.explanation
+    name = Piece(found.pod or found.job, "strong")
+    return Row(found.job, (name, Piece(job.queue), Piece(str(job.pending)), Piece(found.cause_code)))
 
 
 def _explanation_section(found: Explanation) -> Section:
@@ -159,28 +145,21 @@ def _iter_reason_blocks(found: Explanation) -> Iterator[Block]:
     if found.dominant.lines:
         yield Code("\n".join(found.dominant.lines))
     if found.dominant_evidence:
-        rows = [
-            Row(str(i), (Piece(str(one.seq)), Piece(one.text)), one.seq)
-            for i, one in enumerate(found.dominant_evidence)
-        ]
+        proofs = enumerate(found.dominant_evidence)
+        rows = [Row(str(i), (Piece(str(proof.seq)), Piece(proof.text)), proof.seq) for i, proof in proofs]
         yield Table("Proof", PROOF_COLUMNS, rows)
     if found.contributing:
         yield Paragraph(make_line(Piece("Also in the way:", "strong")))
-        yield Listed(tuple(make_line(Piece(one.cause, "warn"), f": {one.sentence}") for one in found.contributing))
+        yield Listed(tuple(make_line(Piece(each.cause, "warn"), f": {each.sentence}") for each in found.contributing))
     if found.advice_texts:
         yield Paragraph(make_line(Piece("What would help:", "strong")))
         yield Listed(tuple(make_line(text) for text in found.advice_texts))
-    rows = [
-        Row(
-            step.name,
-            (STEP_STATES[step.state], Piece(step.name), Piece(step.text), muted_piece(", ".join(map(str, step.seqs)))),
-        )
-        for step in found.steps
-    ]
-    yield Table("The way through the cycle", STEP_COLUMNS, rows)
+    yield Table("The way through the cycle", STEP_COLUMNS, [_step_row(step) for step in found.steps])
 
 
-# Bookmarks
+def _step_row(step: ExplanationStep) -> Row:
+    seqs = muted_piece(", ".join(map(str, step.seqs)))
+    return Row(step.name, (STEP_STATES[step.state], Piece(step.name), Piece(step.text), seqs))
 
 
 def _bookmarks_section(subject: ReportSubject) -> Section:
@@ -202,7 +181,7 @@ def _bookmark_section(subject: ReportSubject, mark: Bookmark) -> Section:
 
 
 def iter_event_tables(recording: Recording, seq: Seq) -> Iterator[Table]:
-    """What the screen shows around an event: the event itself, its arithmetic, the open statement."""
+    """The tables about an event: its view, its arithmetic, the open statement."""
     yield event_view(recording, seq)
     arithmetic = event_equation(recording, seq)
     if arithmetic.rows:
@@ -211,11 +190,8 @@ def iter_event_tables(recording: Recording, seq: Seq) -> Iterator[Table]:
         yield statement_table(recording, seq)
 
 
-# The cycle
-
-
 def _cycle_section(recording: Recording, done: Effects) -> Section:
-    blocks: list[Block] = [Table("Actions", ACTION_COLUMNS, [_action_row(one) for one in done.actions])]
+    blocks: list[Block] = [Table("Actions", ACTION_COLUMNS, [_action_row(action) for action in done.actions])]
     if done.panic is not None:
         words = f"✗ the real scheduler panics at event {len(recording)}: {done.panic}"
         blocks.insert(0, Paragraph(make_line(Piece(words, "bad"))))
@@ -237,10 +213,11 @@ def _more_foot(total: int, most: int) -> tuple[Line, ...]:
     return (make_line(muted_piece(f"and {format_count(total - most)} more")),) if total > most else ()
 
 
-def _action_row(one: ActionSummary) -> Row:
-    counts = (one.commits, one.discards, one.bound, one.pipelined, one.evicted)
-    cells = (Piece(one.action, "strong"), Piece(f"{one.first}–{one.last}"), *(Piece(str(number)) for number in counts))
-    return Row(f"{one.action} {one.first}", cells, one.first)
+def _action_row(done: ActionSummary) -> Row:
+    counts = (done.commits, done.discards, done.bound, done.pipelined, done.evicted)
+    events = Piece(f"{done.first}–{done.last}")
+    cells = (Piece(done.action, "strong"), events, *(Piece(str(number)) for number in counts))
+    return Row(f"{done.action} {done.first}", cells, done.first)
 
 
 def _move_row(entry: Effect) -> Row:

@@ -1,4 +1,4 @@
-"""How a span came out: an action's statements, a job's fate, a task's node, a node's victims."""
+"""The outcome of a span in a few words: an action's statements, a job's fate, a task's node, a node's victims."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from vcdebug.framework.record import PLACING_OPS, Event, HookEvent, Level, OpEve
 from vcdebug.framework.registry import ActionFacts
 from vcdebug.recording.effects import ActionOutcome, action_outcomes, iter_rejections
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.views.headline import VICTIM_POINTS
-from vcdebug.views.short_names import bare_name, task_list_or
+from vcdebug.views.headline import VICTIM_POINTS, bare_name, task_list_or
 from vcdebug.views.table import NO, YES, Piece, muted_piece
 
 _UNDONE = ("unpipeline", "unallocate")
@@ -19,7 +18,7 @@ _UNDONE = ("unpipeline", "unallocate")
 
 @per_recording(most=20_000)
 def span_outcome(recording: Recording, index: int) -> Piece:
-    """The outcome of the span with this index."""
+    """The outcome of the span with this index in `recording.spans`."""
     span = recording.spans[index]
     if span.level is Level.ACTION:
         return _action_outcome(span, action_outcomes(recording)[index], recording.conf.facts_of(span.name))
@@ -43,14 +42,13 @@ def _action_outcome(span: Span, came: ActionOutcome, facts: ActionFacts) -> Piec
         return Piece(f"{came.popped - came.rejected} of {came.popped} admitted", "bad" if came.rejected else "good")
     if not came.commits + came.discards:
         return Piece(f"{came.bound} bound", "good") if came.bound else muted_piece("no statement")
-    parts = [
-        f"○ {came.commits} committed" if came.commits else "",
-        f"◆ {came.discards} discarded" if came.discards else "",
-    ]
-    return Piece(" ".join(part for part in parts if part), "good" if came.commits else "bad")
+    parts = ((came.commits, "○", "committed"), (came.discards, "◆", "discarded"))
+    words = " ".join(f"{sign} {count} {word}" for count, sign, word in parts if count)
+    return Piece(words, "good" if came.commits else "bad")
 
 
 def _queue_outcome(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
+    # Upstream asks Overused first in a queue's turn.
     for event in events[:3]:
         if isinstance(event, HookEvent) and event.point == OVERUSED.upstream and event.result:
             return Piece(f"{NO} overused", "bad")
@@ -61,7 +59,7 @@ def _queue_outcome(recording: Recording, span: Span, events: Sequence[Event]) ->
 
 
 def _only_job_outcome(job: str, came: Piece) -> Piece:
-    """The one job of a queue's turn goes by its name, after the sign of what came of it."""
+    """The only job of a queue's turn by name, after the sign of its outcome."""
     sign, space, _ = came.text.partition(" ")
     return Piece(f"{sign} {job}", came.style) if space and not sign.isalnum() else muted_piece(job)
 
@@ -94,7 +92,7 @@ def _task_outcome(events: Sequence[Event]) -> Piece:
 
 
 def _task_obstacle(events: Sequence[Event]) -> str:
-    """The last gate that the task did not pass."""
+    """The last check that the task did not pass."""
     for event in reversed(events):
         if isinstance(event, OpEvent) and event.op in _UNDONE:
             return f"undone on {event.node}"
@@ -110,6 +108,7 @@ def _task_obstacle(events: Sequence[Event]) -> str:
 
 
 def _node_outcome(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
+    # Imported late: most cycles have no span of a node.
     from vcdebug.explain.decisions.dry_runs import dry_run_at
 
     run = dry_run_at(recording, span.first)

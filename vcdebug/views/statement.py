@@ -1,4 +1,4 @@
-"""The statement that an event belongs to: its operations so far, and what becomes of it."""
+"""The panel Statement, and the view of one operation: the figures that it changed."""
 
 from __future__ import annotations
 
@@ -7,24 +7,9 @@ from functools import partial
 
 from vcdebug.amount_text import format_amount, short_name, short_resource_text, used_dimensions
 from vcdebug.explain.decisions.evictions import StatementSpan, statements_between
+from vcdebug.framework import record
 from vcdebug.framework.figures import Figures
 from vcdebug.framework.hooks import JOB_PIPELINED, JOB_READY, SUB_JOB_PIPELINED, SUB_JOB_READY
-from vcdebug.framework.record import (
-    ALLOCATE_OP,
-    BIND_OP,
-    CHARGING_OPS,
-    EVICT_OP,
-    PIPELINE_OP,
-    RELEASING_OPS,
-    UNALLOCATE_OP,
-    UNEVICT_OP,
-    UNPIPELINE_OP,
-    ActionEvent,
-    HookEvent,
-    NodeAmounts,
-    OpEvent,
-    StatementEvent,
-)
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskStatus
@@ -33,8 +18,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.session_steps import ALLOCATION_EVENTS, DEALLOCATION_EVENTS, handler_subjects
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.views.cell_figures import operation_figure, statement_figure
-from vcdebug.views.headline import answer_piece
-from vcdebug.views.short_names import bare_name
+from vcdebug.views.headline import answer_piece, bare_name
 from vcdebug.views.table import (
     Column,
     Line,
@@ -50,32 +34,33 @@ from vcdebug.views.table import (
 
 STATEMENT_TITLE = "Statement"
 _GATE_POINTS = (JOB_PIPELINED.upstream, JOB_READY.upstream, SUB_JOB_PIPELINED.upstream, SUB_JOB_READY.upstream)
-_OPERATION_LABELS = {EVICT_OP: "▲ evict", PIPELINE_OP: "▸ pipeline", ALLOCATE_OP: "● allocate"}
+_OPERATION_LABELS = {record.EVICT_OP: "▲ evict", record.PIPELINE_OP: "▸ pipeline", record.ALLOCATE_OP: "● allocate"}
 
 
 def statement_at(recording: Recording, seq: Seq) -> StatementSpan | None:
-    """The statement that is open at an event, or is just being ended there."""
+    """The statement that is open at an event, or ends there; None without one."""
     first, last = _action_range(recording, seq)
     around = [
         span for span in statements_between(recording, first, last) if span.ops and span.ops[0] <= seq <= span.undone
     ]
     if around:
+        # A trial on one node is a statement inside the job's statement.
         return min(around, key=lambda span: span.undone - span.ops[0])
     event = recording.event_at(seq)
-    if isinstance(event, StatementEvent) and event.what in ("commit", "discard"):
+    if isinstance(event, record.StatementEvent) and event.what in ("commit", "discard"):
         return StatementSpan((), seq, event.what, seq)
     return None
 
 
 def _action_range(recording: Recording, seq: Seq) -> tuple[Seq, Seq]:
-    """The events between which a statement lives: its action's."""
+    """The events of the action around: no statement outlives its action."""
     path = recording.span_tree.path_to(seq)
     span = path[1] if len(path) > 1 else None
     return (span.first, span.last) if span is not None else (seq, seq)
 
 
 def statement_table(recording: Recording, seq: Seq) -> Table:
-    """Operations of the open statement, done and to come, and its fate."""
+    """The operations of the open statement, past and future ones, and its fate."""
     span = statement_at(recording, seq)
     if span is None:
         return Table(STATEMENT_TITLE, foot=(make_line(muted_piece(_idle_words(recording, seq))),))
@@ -89,28 +74,23 @@ def statement_table(recording: Recording, seq: Seq) -> Table:
 
 def _idle_words(recording: Recording, seq: Seq) -> str:
     event = recording.event_at(seq)
-    if isinstance(event, ActionEvent) or recording.span_tree.innermost_span(seq) is None:
+    if isinstance(event, record.ActionEvent) or recording.span_tree.innermost_span(seq) is None:
         return "no statement is open"
     return "no operation yet"
 
 
 def _operation_row(recording: Recording, op: Seq, seq: Seq, span: StatementSpan) -> Row:
     event = recording.event_at(op)
-    assert isinstance(event, OpEvent)
+    assert isinstance(event, record.OpEvent)
     style: Style = "muted" if op > seq else ""
     undone = span.fate == "discard" and seq > span.end
     why = "undone" if undone else "to come" if op > seq else _operation_reason(event)
-    cells = (
-        Piece(_OPERATION_LABELS[event.op], style),
-        Piece(bare_name(event.task), style),
-        Piece(event.node, style),
-        muted_piece(why),
-        muted_piece(str(op)),
-    )
+    words = (_OPERATION_LABELS[event.op], bare_name(event.task), event.node)
+    cells = (*(Piece(word, style) for word in words), muted_piece(why), muted_piece(str(op)))
     return Row(f"event {op}", cells, op, ("task", event.task))
 
 
-def _operation_reason(event: OpEvent) -> str:
+def _operation_reason(event: record.OpEvent) -> str:
     if event.op == "evict":
         return event.reason or ""
     if event.op == "pipeline":
@@ -119,7 +99,7 @@ def _operation_reason(event: OpEvent) -> str:
 
 
 def _end_words(recording: Recording, seq: Seq, span: StatementSpan) -> str:
-    """What becomes of it, in the words that a title has room for."""
+    """The statement's fate, short enough for a title."""
     if not span.fate:
         return "the recording ends before its fate"
     mark = "○" if span.fate == "commit" else "◆"
@@ -130,11 +110,13 @@ def _end_words(recording: Recording, seq: Seq, span: StatementSpan) -> str:
 
 def _gate_words(recording: Recording, span: StatementSpan) -> str:
     """The answers that decided: the votes right before the end."""
-    answers: list[HookEvent] = []
+    answers: list[record.HookEvent] = []
+    # Upstream asks JobReady or JobPipelined right before it commits or discards; tiers have a few plugins each.
     for seq in range(span.end - 1, max(0, span.end - 12), -1):
         event = recording.event_at(seq)
-        if not isinstance(event, HookEvent) or event.point not in _GATE_POINTS:
+        if not isinstance(event, record.HookEvent) or event.point not in _GATE_POINTS:
             break
+        # JobReady and JobPipelined may be asked in turn: only the last one decided.
         if answers and event.point != answers[0].point:
             break
         answers.append(event)
@@ -144,50 +126,44 @@ def _gate_words(recording: Recording, span: StatementSpan) -> str:
     return f", {answers[0].point}: {', '.join(dict.fromkeys(said))}"
 
 
-# An operation of a statement or the session: which node and books it changed, before and after.
+# The view of an operation.
 
 OPERATION_COLUMNS = (Column("what", flexible=True), *plain_columns("dim", "before#", "#", "after#"))
 _OPERATION_TEXTS = {
-    EVICT_OP: "Running → Releasing: its room counts as future idle",
-    UNEVICT_OP: "Releasing → Running: the eviction is taken back",
-    PIPELINE_OP: "Pending → Pipelined: promised room that is not free yet",
-    UNPIPELINE_OP: "Pipelined → Pending: the promise is taken back",
-    ALLOCATE_OP: "Pending → Allocated: takes idle room",
-    UNALLOCATE_OP: "Allocated → Pending: the room is given back",
-    BIND_OP: "Allocated → Binding: handed to the cache",
+    record.EVICT_OP: "Running → Releasing: its room counts as future idle",
+    record.UNEVICT_OP: "Releasing → Running: the eviction is taken back",
+    record.PIPELINE_OP: "Pending → Pipelined: promised room that is not free yet",
+    record.UNPIPELINE_OP: "Pipelined → Pending: the promise is taken back",
+    record.ALLOCATE_OP: "Pending → Allocated: takes idle room",
+    record.UNALLOCATE_OP: "Allocated → Pending: the room is given back",
+    record.BIND_OP: "Allocated → Binding: handed to the cache",
 }
 
-_FROM_PIPELINED_TEXTS = {ALLOCATE_OP: "Pipelined → Allocated: takes the room that an earlier cycle promised"}
-_TO_PIPELINED_TEXTS = {UNALLOCATE_OP: "Allocated → Pipelined: back to the promise of an earlier cycle"}
+_FROM_PIPELINED_TEXTS = {record.ALLOCATE_OP: "Pipelined → Allocated: takes the room that an earlier cycle promised"}
+_TO_PIPELINED_TEXTS = {record.UNALLOCATE_OP: "Allocated → Pipelined: back to the promise of an earlier cycle"}
 
 
-def operation_table(recording: Recording, seq: Seq, event: OpEvent) -> Table:
-    """What the operation did to the node and to the plugins' books; rows that did not change are left out."""
+def operation_table(recording: Recording, seq: Seq, event: record.OpEvent) -> Table:
+    """The amounts of the node and the plugins' figures that an operation changed, before and after."""
     before = recording.timeline.state_at(seq - 1)
     title = f"Operation: {event.op} {bare_name(event.task)} @{event.node}"
     rows = [*_iter_node_rows(event, before), *_iter_book_rows(event, before)]
     figures = partial(operation_figure, event)
     foot = tuple(_iter_handler_lines(recording, seq, event))
-    return Table(
-        title,
-        OPERATION_COLUMNS,
-        rows,
-        head=tuple(_iter_operation_head(recording, seq, event)),
-        foot=foot,
-        figures=figures,
-    )
+    head = tuple(_iter_operation_head(recording, seq, event))
+    return Table(title, OPERATION_COLUMNS, rows, head, foot, figures=figures)
 
 
-def _iter_handler_lines(recording: Recording, seq: Seq, event: OpEvent) -> Iterator[Line]:
-    """Whose event handlers were told, in their order, and what predicates' keeps for Kubernetes' checks."""
-    if event.op not in (*CHARGING_OPS, *RELEASING_OPS):
+def _iter_handler_lines(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterator[Line]:
+    """The plugins whose event handlers ran, in order, and what predicates' handler keeps for Kubernetes' filters."""
+    if event.op not in (*record.CHARGING_OPS, *record.RELEASING_OPS):
         return
-    what = ALLOCATION_EVENTS if event.op in CHARGING_OPS else DEALLOCATION_EVENTS
+    what = ALLOCATION_EVENTS if event.op in record.CHARGING_OPS else DEALLOCATION_EVENTS
     names = [name for name, words in handler_subjects(recording) if words == what]
     yield make_line(muted_piece(f"event handlers told: {', '.join(names) or 'none'}"))
-    for claim, one in reserved_claims(recording).items() if event.op in CHARGING_OPS else ():
-        if one.allocation is not None and (one.pod, one.node) == (event.task, event.node):
-            found = [f"{device['pool']}/{device['device']}" for device in one.allocation.results]
+    for claim, reserved in reserved_claims(recording).items() if event.op in record.CHARGING_OPS else ():
+        if reserved.allocation is not None and (reserved.pod, reserved.node) == (event.task, event.node):
+            found = [f"{device['pool']}/{device['device']}" for device in reserved.allocation.results]
             yield make_line(muted_piece(f"claim {bare_name(claim)} gets {', '.join(found)}"))
     counts = pods_in_view(recording, seq)
     if counts is not None:
@@ -197,8 +173,8 @@ def _iter_handler_lines(recording: Recording, seq: Seq, event: OpEvent) -> Itera
         )
 
 
-def _operation_words(recording: Recording, seq: Seq, event: OpEvent) -> str:
-    """What the operation means; a task that an earlier cycle pipelined comes from there, and goes back."""
+def _operation_words(recording: Recording, seq: Seq, event: record.OpEvent) -> str:
+    """The change of status, which starts or ends at Pipelined for a task that an earlier cycle pipelined."""
     statuses = (recording.timeline.state_at(at).tasks[event.task].status for at in (seq - 1, seq))
     for status, words in zip(statuses, (_FROM_PIPELINED_TEXTS, _TO_PIPELINED_TEXTS), strict=True):
         if status is TaskStatus.PIPELINED and event.op in words:
@@ -206,7 +182,7 @@ def _operation_words(recording: Recording, seq: Seq, event: OpEvent) -> str:
     return _OPERATION_TEXTS.get(event.op, event.op)
 
 
-def _iter_operation_head(recording: Recording, seq: Seq, event: OpEvent) -> Iterator[Line]:
+def _iter_operation_head(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterator[Line]:
     yield make_line(_operation_words(recording, seq, event))
     task = recording.timeline.tasks.get(event.task)
     if task is not None:
@@ -219,11 +195,11 @@ def _iter_operation_head(recording: Recording, seq: Seq, event: OpEvent) -> Iter
         yield make_line(muted_piece("outside any statement: it takes effect at once"))
 
 
-def _iter_node_rows(event: OpEvent, before: ClusterState) -> Iterator[Row]:
+def _iter_node_rows(event: record.OpEvent, before: ClusterState) -> Iterator[Row]:
     if event.after is None or event.node not in before.nodes:
         return
     was, now = before.nodes[event.node], event.after
-    for field in NodeAmounts._fields:
+    for field in record.NodeAmounts._fields:
         yield from _iter_amount_rows(f"node {field}", getattr(was, field), getattr(now, field), event.node)
 
 
@@ -242,7 +218,7 @@ def _iter_amount_rows(what: str, was: Resource, now: Resource, node: str) -> Ite
             yield Row(f"{what} {dim}", cells, subject=("node", node) if node else ("", ""))
 
 
-def _iter_book_rows(event: OpEvent, before: ClusterState) -> Iterator[Row]:
+def _iter_book_rows(event: record.OpEvent, before: ClusterState) -> Iterator[Row]:
     for plugin, figures in event.books:
         name = str(figures.get("job") or figures.get("queue") or "")
         yield from _iter_figure_rows(plugin, name, figures, before)
@@ -257,11 +233,5 @@ def _iter_figure_rows(plugin: str, name: str, figures: Figures, before: ClusterS
         if isinstance(value, Resource) and isinstance(old, Resource):
             yield from _iter_amount_rows(what, old, value, "")
         elif old != value:
-            cells = (
-                Piece(what),
-                Piece(""),
-                Piece(value_text(old)),
-                Piece("→", "warn"),
-                Piece(value_text(value), "strong"),
-            )
-            yield Row(what, cells)
+            before_after = (Piece(value_text(old)), Piece("→", "warn"), Piece(value_text(value), "strong"))
+            yield Row(what, (Piece(what), Piece(""), *before_after))

@@ -1,4 +1,4 @@
-"""What every view is made of: pieces of text with a style name, lines, and tables."""
+"""The parts of every view: pieces of styled text, lines, tables."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Style = Literal["", "title", "strong", "muted", "good", "bad", "warn", "accent",
 """A meaning; the front end chooses what it looks like. Every meaning also has words or a symbol."""
 
 MAX_CACHED_TABLES = 16
-"""Moments whose rows are kept, for each sort of table."""
+"""Events whose rows are cached, per kind of table."""
 YES, NO, BEST, HERE, SKIPPED = "✓", "✗", "★", "●", "·"
 
 
 class Piece(NamedTuple):
-    """A stretch of text in one style."""
+    """Text in one style."""
 
     text: str
     style: Style = ""
@@ -31,49 +31,49 @@ Line = tuple[Piece, ...]
 
 
 class Row(NamedTuple):
-    """One row of a table: a stable key, its cells, and the event that it tells about (0: none)."""
+    """A row: a key that is the same at every event, its cells, and the event that it leads to (0: none)."""
 
     key: str
     cells: tuple[Piece, ...]
     seq: Seq = 0
     subject: tuple[str, str] = ("", "")
-    """(kind, name) of the job, task, node or queue in this row."""
+    """(kind, name) of the row's job, task, node or queue."""
 
 
 FigureAt = Callable[[Row, int], Figure | None]
-"""Which figure of the state a cell shows: by row and column."""
+"""The figure that a cell shows, by row and index of the column."""
 
 
 def no_figure(row: Row, column: int) -> Figure | None:
-    """For tables whose numbers are no figures of the state."""
+    """The FigureAt of tables without figures of the state."""
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's head; numbers stand right, text that may be long wraps or is shortened first."""
+    """A column: `right` aligns numbers, `flexible` text wraps or is shortened first."""
 
     title: str
     right: bool = False
     flexible: bool = False
     least: int = 0
-    """Cells that a flexible column keeps in any case."""
+    """The width that a flexible column keeps in any case."""
     name: bool = False
-    """Names stay whole: a namespace that all of them share gives way first, and the rest of a row goes below."""
+    """Whether the cells are names, which are not shortened: a common namespace is dropped, or the row wraps."""
     explains: bool = True
-    """Whether long text speaks for itself, and may stand below its row without its head; figures do not."""
+    """Whether long text may move below its row, without its head."""
     spare: int = 0
-    """Where there is no room: 0 stays, the largest goes first. Only what is seen elsewhere too may go."""
+    """Order in which columns are dropped if there is no room, the largest first; 0 is never dropped."""
 
 
 def plain_columns(*heads: str) -> tuple[Column, ...]:
-    """Columns that neither wrap nor give way: a head that ends in `#` stands over numbers."""
+    """Columns that neither wrap nor shrink; a head that ends in `#` is of numbers."""
     return tuple(Column(head.removesuffix("#"), right=head.endswith("#")) for head in heads)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under heads, with lines before and after; `rows` may be built on demand."""
+    """Rows under heads, with lines above and below; `rows` may be RowsOnDemand."""
 
     title: str
     columns: tuple[Column, ...] = ()
@@ -81,25 +81,25 @@ class Table:
     head: tuple[Line, ...] = ()
     foot: tuple[Line, ...] = ()
     current: str = ""
-    """The key of the row that the present event belongs to."""
+    """The key of the event's row."""
     sought: str = ""
-    """The key of the row to bring into sight where no row is current."""
+    """The key of the row to scroll to if no row is current."""
     indent: int = 0
-    """Spaces before each line below the title, where it is printed."""
+    """Spaces before each printed line below the title."""
     wraps: bool = True
-    """Whether long text takes further lines; otherwise it is shortened."""
+    """Whether long text wraps; otherwise it is shortened."""
     legend: int = 0
-    """Rows at the beginning whose text wraps in any case."""
+    """Rows at the begin whose text always wraps."""
     one_line: bool = False
-    """Whether each row has one line in any case, the first column as wide as the place allows."""
+    """Whether each row has one line, with the first column as wide as there is room."""
     depths: Sequence[int] = ()
-    """How deep each row stands in a tree."""
+    """The depth of each row of a tree."""
     figures: FigureAt = field(default=no_figure, compare=False)
-    """Which figure a cell shows: looked up for the cell under the cursor only."""
+    """The figure of a cell; called for the cell under the cursor only."""
 
 
 class RowsOnDemand(Sequence[Row]):
-    """Rows of which only the keys exist; each row is made when somebody looks at it."""
+    """A sequence whose rows are built on first access: a panel of 100,000 rows draws 50 of them."""
 
     __slots__ = ("_made", "_make", "_size", "keys")
 
@@ -124,41 +124,43 @@ class RowsOnDemand(Sequence[Row]):
         if not 0 <= index < self._size:
             raise IndexError(index)
         row = self._made.get(index)
+        # A panel asks for the same rows at every key press.
         if row is None:
             row = self._made[index] = self._make(index)
         return row
 
     def fresh_row(self, index: int) -> Row:
-        """A row for a single look, as a search takes at each of them: it is not kept."""
+        """The row without caching it, for searches that look at every row once."""
         return self._made.get(index) or self._make(index)
 
 
 def position_of(rows: Sequence[Row], key: str) -> int:
-    """Where a row stands; -1 if there is none with this key."""
+    """The index of the row with a key; -1 without one."""
     if isinstance(rows, RowsOnDemand):
         return rows.keys.index(key) if key in rows.keys else -1
     return next((index for index, row in enumerate(rows) if row.key == key), -1)
 
 
 def make_line(*pieces: Piece | str) -> Line:
-    """A line of pieces; bare text has no style."""
+    """A line of pieces; a str is a piece without style."""
     return tuple(Piece(piece) if isinstance(piece, str) else piece for piece in pieces)
 
 
 def text_of(pieces: Sequence[Piece]) -> str:
-    """The bare text."""
+    """The pieces' text without styles."""
     return "".join(piece.text for piece in pieces)
 
 
 def muted_piece(text: str) -> Piece:
-    """Text in the dim style of what matters less."""
+    """A piece in the style of what matters less."""
     return Piece(text, "muted")
 
 
 def value_text(value: object) -> str:
-    """A plugin's figure of any kind."""
+    """The text of a plugin's figure of any type."""
     if isinstance(value, Resource):
         return short_resource_text(value)
+    # bool before the numbers: True is an int in Python.
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -171,7 +173,7 @@ def value_text(value: object) -> str:
 
 
 def format_table(table: Table) -> str:
-    """The table as text, for files and clipboards."""
+    """The table as plain text, ending in a newline."""
     return "\n".join(_iter_plain_lines(table)) + "\n"
 
 
@@ -192,20 +194,18 @@ def _plain_heads(table: Table) -> list[tuple[Piece, ...]]:
 
 
 def pad_cells(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> list[str]:
-    """Cells as wide as their columns, numbers to the right."""
+    """The cells padded to the widths, numbers on the left."""
     return [
         cell.rjust(width) if column.right else cell.ljust(width)
         for cell, column, width in zip(cells, columns, widths, strict=True)
     ]
 
 
-# Tables inside a page: a small table as lines that stand above the page's own rows.
-
 COLUMN_GAP = "  "
 
 
 def embed_table(table: Table) -> list[Line]:
-    """Title, head lines, columns under their heads, foot lines, and an empty line after them."""
+    """A small table as lines, with an empty one at the end, for the head of a page."""
     return [(Piece(table.title, "title"),), *table.head, *_iter_embedded_rows(table), *table.foot, ()]
 
 

@@ -1,24 +1,17 @@
-"""The search for victims, node by node: what every filter leaves, and the one that leaves nobody."""
+"""The panels Funnel and DryRun: the search for victims, node by node and filter by filter."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun
+from vcdebug.explain.decisions import victim_funnel
 from vcdebug.explain.decisions.dry_runs import DryRunSearch, NodeDryRun, TaskTrial, dry_run_search_at
-from vcdebug.explain.decisions.victim_funnel import (
-    PLACED,
-    FunnelStage,
-    NodeFunnel,
-    VictimFunnel,
-    funnel_at,
-    funnels_around,
-)
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import stage_lines
-from vcdebug.views.short_names import bare_name
+from vcdebug.views.headline import bare_name
 from vcdebug.views.table import (
     BEST,
     NO,
@@ -49,11 +42,11 @@ GANGS = "gang actions look for victims in whole domains: see the votes on Unifie
 
 
 def funnel_table(recording: Recording, seq: Seq) -> Table:
-    """The nodes of the task that looks for victims; in the action around, its tasks."""
-    found = funnel_at(recording, seq)
+    """The nodes searched for the task at an event, else the tasks that searched in its action."""
+    found = victim_funnel.funnel_at(recording, seq)
     if found is not None:
         return _task_table(found, seq)
-    searches = funnels_around(recording, seq)
+    searches = victim_funnel.funnels_around(recording, seq)
     if searches:
         rows = [_search_row(each) for each in searches]
         return Table(f"{FUNNEL_TITLE} of {searches[0].action}", TASK_COLUMNS, rows)
@@ -71,7 +64,7 @@ def _no_search_text(recording: Recording, seq: Seq) -> str:
     return NO_SEARCH
 
 
-def _task_table(found: VictimFunnel, seq: Seq) -> Table:
+def _task_table(found: victim_funnel.VictimFunnel, seq: Seq) -> Table:
     names = [stage.name for stage in found.tried[0].stages] if found.tried else []
     columns = (Column("node", name=True), OUTCOME_COLUMN, *(Column(name, right=True) for name in names))
     rows = [_node_row(each) for each in found.tried] + [_never_row(node, len(names)) for node in found.never]
@@ -83,15 +76,15 @@ def _task_table(found: VictimFunnel, seq: Seq) -> Table:
     return Table(title, columns, rows, (*_iter_funnel_head(found), *stage_lines(sums)), current=current)
 
 
-def _first_visits(found: VictimFunnel) -> list[NodeFunnel]:
-    """Each node once: the winner of dry runs is visited again when its victims go."""
-    first: dict[NodeName, NodeFunnel] = {}
-    for each in found.tried:
-        first.setdefault(each.node, each)
+def _first_visits(found: victim_funnel.VictimFunnel) -> list[victim_funnel.NodeFunnel]:
+    """The first visit of each node: the winner of dry runs is visited again to evict its victims."""
+    first: dict[NodeName, victim_funnel.NodeFunnel] = {}
+    for visit in found.tried:
+        first.setdefault(visit.node, visit)
     return list(first.values())
 
 
-def _iter_funnel_head(found: VictimFunnel) -> Iterator[Line]:
+def _iter_funnel_head(found: victim_funnel.VictimFunnel) -> Iterator[Line]:
     if found.stopped:
         yield make_line(Piece(f"{NO} {found.stopped}", "bad"))
         return
@@ -105,24 +98,25 @@ def _iter_funnel_head(found: VictimFunnel) -> Iterator[Line]:
     )
     yield make_line(muted_piece(f"{_phase_words(found)}in reach: {found.reach}"))
     words = [each.outcome_words for each in found.tried]
-    if words and not any(each.outcome == PLACED for each in found.tried):
+    if words and not any(each.outcome == victim_funnel.PLACED for each in found.tried):
+        # dict.fromkeys, not set: of equally frequent outcomes the first one, in every run the same.
         most = max(dict.fromkeys(words), key=words.count)
         yield make_line(Piece(f"{NO} {most} on {words.count(most)} of {count_noun(len(words), 'node')}", "bad"))
 
 
-def _phase_words(found: VictimFunnel) -> str:
-    """Which of the two turns of the action it is; empty where the action has one."""
+def _phase_words(found: victim_funnel.VictimFunnel) -> str:
+    """The phase of an action with two; empty for any other action."""
     if not found.two_turns:
         return ""
     return "phase 2, inside the job; " if found.within else "phase 1, between jobs; "
 
 
-def _visit_key(each: NodeFunnel) -> str:
+def _visit_key(each: victim_funnel.NodeFunnel) -> str:
     return f"{each.node} {each.first}"
 
 
-def _node_row(each: NodeFunnel) -> Row:
-    kept = (each.outcome == PLACED and each.fate != "discard") or each.is_candidate
+def _node_row(each: victim_funnel.NodeFunnel) -> Row:
+    kept = (each.outcome == victim_funnel.PLACED and each.fate != "discard") or each.is_candidate
     words = f"{YES if kept else NO} {each.outcome_words}"
     cells = (
         Piece(each.node, "strong"),
@@ -132,8 +126,8 @@ def _node_row(each: NodeFunnel) -> Row:
     return Row(_visit_key(each), cells, each.first, ("node", each.node))
 
 
-def _stage_cell(stage: FunnelStage, each: NodeFunnel) -> Piece:
-    """A count; the one that leaves nobody is marked."""
+def _stage_cell(stage: victim_funnel.FunnelStage, each: victim_funnel.NodeFunnel) -> Piece:
+    """How many tasks a stage leaves; the stage that leaves none is marked."""
     if stage.left is None:
         return muted_piece(SKIPPED)
     if stage.left == 0 and not each.outcome and stage.name == each.stopped_at:
@@ -146,8 +140,8 @@ def _never_row(node: NodeName, stages: int) -> Row:
     return Row(f"{node} never", cells, subject=("node", node))
 
 
-def _search_row(found: VictimFunnel) -> Row:
-    placed = next((each for each in found.tried if each.outcome == PLACED), None)
+def _search_row(found: victim_funnel.VictimFunnel) -> Row:
+    placed = next((each for each in found.tried if each.outcome == victim_funnel.PLACED), None)
     if placed is not None and placed.fate == "discard":
         end = Piece(f"{NO} placed on {placed.node}, then discarded at {placed.end}", "bad")
     elif placed is not None:
@@ -169,7 +163,7 @@ def _search_row(found: VictimFunnel) -> Row:
     return Row(f"{found.task} {found.seq}", cells, found.seq, ("task", found.task))
 
 
-# Topology-aware preemption as a tree: per node whom the dry run takes away and spares, and why one node wins.
+# Topology-aware preemption: the victims and protected tasks of each dry run, and the rule that chose the node.
 
 DRY_RUN_TITLE = "DryRun"
 DRY_RUN_COLUMNS = (
@@ -190,13 +184,8 @@ def dry_run_table(recording: Recording, seq: Seq) -> Table:
     rows = [row for run in found.runs for row in _iter_dry_run_rows(found, run)]
     here = [row for row in rows if row.seq <= seq]
     current = here[-1].key if here else ""
-    return Table(
-        f"{DRY_RUN_TITLE}s for {bare_name(found.task)}",
-        DRY_RUN_COLUMNS,
-        rows,
-        tuple(_iter_dry_run_head(found)),
-        current=current,
-    )
+    title, head = f"{DRY_RUN_TITLE}s for {bare_name(found.task)}", tuple(_iter_dry_run_head(found))
+    return Table(title, DRY_RUN_COLUMNS, rows, head, current=current)
 
 
 def _iter_dry_run_head(found: DryRunSearch) -> Iterator[Line]:
@@ -214,23 +203,16 @@ def _iter_dry_run_head(found: DryRunSearch) -> Iterator[Line]:
 def _iter_dry_run_rows(found: DryRunSearch, run: NodeDryRun) -> Iterator[Row]:
     good, best = bool(run.victims), run.node == found.winner
     words = Piece(f"{BEST if best else YES if good else NO} {run.outcome_words}", "good" if good else "bad")
-    yield Row(
-        f"{run.node} {run.first}",
-        (Piece(run.node, "strong"), words, _seq_piece(run.first)),
-        run.first,
-        ("node", run.node),
-    )
-    for trial in run.trials:
-        yield _trial_row(trial)
+    cells = (Piece(run.node, "strong"), words, _seq_piece(run.first))
+    yield Row(f"{run.node} {run.first}", cells, run.first, ("node", run.node))
+    yield from map(_trial_row, run.trials)
 
 
 def _trial_row(trial: TaskTrial) -> Row:
     said = f": {trial.why}" if trial.why else ""
     words = Piece(f"{YES if trial.fits else NO} {trial.verdict_text}{said}", "good" if trial.fits else "bad")
-    name = Piece(f"  {trial.verb} {bare_name(trial.task)}")
-    return Row(
-        f"{trial.task} {trial.verb} {trial.seq}", (name, words, _seq_piece(trial.seq)), trial.seq, ("task", trial.task)
-    )
+    cells = (Piece(f"  {trial.verb} {bare_name(trial.task)}"), words, _seq_piece(trial.seq))
+    return Row(f"{trial.task} {trial.verb} {trial.seq}", cells, trial.seq, ("task", trial.task))
 
 
 def _seq_piece(seq: Seq) -> Piece:

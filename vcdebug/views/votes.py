@@ -1,4 +1,4 @@
-"""One question to the plugins, tier by tier: votes of any hook, and victims with the tier that decided."""
+"""Hook calls tier by tier: the answers of any hook, victims and candidates; and the panel Tiers."""
 
 from __future__ import annotations
 
@@ -11,17 +11,10 @@ from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.framework.hooks import JOB_VALID, OVERUSED, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey
+from vcdebug.recording import session_steps
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.session_steps import (
-    NEVER_REGISTERED,
-    HookRegistration,
-    event_handlers,
-    iter_registrations,
-    unregistered_points,
-)
 from vcdebug.views.equation import task_objections
-from vcdebug.views.headline import VICTIM_POINTS, answer_piece, placing_words
-from vcdebug.views.short_names import bare_name, task_list, task_list_or
+from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, placing_words, task_list, task_list_or
 from vcdebug.views.table import (
     BEST,
     NO,
@@ -38,21 +31,16 @@ from vcdebug.views.table import (
 )
 
 VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("answer", flexible=True), Column("", flexible=True))
-VICTIM_COLUMNS = (
-    Column("tier"),
-    Column("plugin"),
-    Column("offers", flexible=True),
-    Column("answer", flexible=True),
-)
+VICTIM_COLUMNS = (Column("tier"), Column("plugin"), Column("offers", flexible=True), Column("answer", flexible=True))
 
 
 def rule_words(point: str) -> str:
-    """How answers of a hook combine, in words."""
+    """How the answers of a hook point combine, in words."""
     return HOOK_AT[point].recorded_rule.words
 
 
 def asked_about(event: HookEvent) -> str:
-    """The question's subject in words."""
+    """The subject of a hook call: job, task, queue, other, node."""
     parts = [bare_name(name) for name in (event.job, event.sub_job, event.task, event.queue) if name]
     if event.other:
         parts.append(f"other {bare_name(event.other)}")
@@ -62,15 +50,12 @@ def asked_about(event: HookEvent) -> str:
 
 
 def votes_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
-    """Who answered what, who was not asked and why, and the outcome."""
+    """The answer of each plugin, why others were not asked, and the combined answer."""
     asked = hook_calls_at(recording, seq)
     title = f"{event.point} for {asked_about(event)}" if asked_about(event) else event.point
     if asked is None:
-        return Table(
-            title,
-            VOTE_COLUMNS,
-            [_vote_row(recording, PluginAnswer(0, event.plugin, "answered", seq, event.result, ""))],
-        )
+        answer = PluginAnswer(0, event.plugin, "answered", seq, event.result, "")
+        return Table(title, VOTE_COLUMNS, [_vote_row(recording, answer)])
     rows = [_vote_row(recording, seat) for seat in asked.seats]
     foot = (_outcome_line(asked), make_line(muted_piece(rule_words(event.point))))
     return Table(title, VOTE_COLUMNS, rows, foot=foot, current=f"event {seq}")
@@ -115,15 +100,15 @@ def _decider_words(asked: HookCallGroup) -> str:
 
 
 def outcome_words(asked: HookCallGroup) -> tuple[bool, str]:
-    """(whether it lets things go on, what the combined answer is)."""
+    """(whether the combined answer lets the action go on, the answer in words)."""
     value = asked.outcome
     if asked.point == OVERUSED.upstream:
         return not value, "overused" if value else "not overused"
     if isinstance(value, bool):
         return value, "yes" if value else "no"
-    if asked.point in (JOB_VALID.upstream, PRE_PREDICATE.upstream, PREDICATE.upstream) or asked.point.startswith(
-        "Simulate"
-    ):
+    # Of these hooks nil means that no plugin objects; of the others it means no result.
+    objecting = (JOB_VALID.upstream, PRE_PREDICATE.upstream, PREDICATE.upstream)
+    if asked.point in objecting or asked.point.startswith("Simulate"):
         return value is None, "no objection" if value is None else "objection"
     if value is None:
         return True, "done"
@@ -131,7 +116,7 @@ def outcome_words(asked: HookCallGroup) -> tuple[bool, str]:
 
 
 def victims_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
-    """Whom each plugin offers and spares, what is left of each tier, and the tier that decides."""
+    """The victims that each plugin allows and protects, what each tier leaves, and the tier that decides."""
     asked = hook_calls_at(recording, seq)
     candidates = event.candidates
     title = f"Victims: {event.point} {_search_words(recording, seq, event)}"
@@ -147,9 +132,8 @@ def victims_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
 def _search_words(recording: Recording, seq: Seq, event: HookEvent) -> str:
     path = recording.span_tree.path_to(seq)
     node = path[-1].name if path and path[-1].level.name == "NODE" else ""
-    return " ".join(
-        part for part in (f"for {bare_name(event.task)}" if event.task else "", f"on {node}" if node else "") if part
-    )
+    parts = (f"for {bare_name(event.task)}" if event.task else "", f"on {node}" if node else "")
+    return " ".join(part for part in parts if part)
 
 
 def _iter_tier_rows(
@@ -179,23 +163,18 @@ def _answer_row(recording: Recording, seat: PluginAnswer, candidates: Sequence[T
         said = Piece(f"{YES} {forced}offers {len(seat.result)}" + (f", {spares}" if spares else ""), "good")
     else:
         said = Piece(f"{NO} {forced}ends the tier" + (f": {spares}" if spares else ""), "bad")
-    cells = (
-        tier,
-        Piece(seat.plugin, "strong"),
-        Piece(task_list(seat.result), "good") if seat.result else muted_piece("nobody"),
-        said,
-    )
-    return Row(key, cells, seat.seq)
+    allowed = Piece(task_list(seat.result), "good") if seat.result else muted_piece("nobody")
+    return Row(key, (tier, Piece(seat.plugin, "strong"), allowed, said), seat.seq)
 
 
 def _why_protected(recording: Recording, seq: Seq, spared: Sequence[TaskKey]) -> str:
-    """The first reason, and that there are more."""
-    reasons = task_objections(recording, seq)
-    told = list(dict.fromkeys(reasons[task] for task in spared if task in reasons))
-    if not told:
+    """The first reason, and the number of further ones; empty without any."""
+    known = task_objections(recording, seq)
+    reasons = list(dict.fromkeys(known[task] for task in spared if task in known))
+    if not reasons:
         return ""
-    more = f"; and {len(told) - 1} more" if len(told) > 1 else ""
-    return f" ({told[0]}{more})"
+    more = f"; and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+    return f" ({reasons[0]}{more})"
 
 
 def _intersection_row(asked: HookCallGroup, tier: int) -> Row:
@@ -218,24 +197,21 @@ def _victim_outcome(asked: HookCallGroup) -> Line:
 
 
 def is_victims(event: HookEvent) -> bool:
-    """Whether the question is about victims."""
+    """Whether a hook call asks for victims."""
     return event.point in VICTIM_POINTS
 
 
-# What became of each candidate of a search for victims: taken, or spared by whom and why.
+# Candidate victims.
 
 VICTIMS_SUBJECT = "victims"
-"""Kind of subject of the rows that lead here; their name is the first event of the question."""
-CANDIDATE_COLUMNS = (
-    Column("candidate", name=True),
-    *plain_columns("fate", "tier#", "by"),
-    Column("why", flexible=True, least=20),
-    Column("event", right=True),
-)
+"""Subject kind of the rows that lead to candidates_table; the subject's name is the first event of the call."""
+_FATE_COLUMNS = plain_columns("fate", "tier#", "by")
+_REASON_COLUMNS = (Column("why", flexible=True, least=20), Column("event", right=True))
+CANDIDATE_COLUMNS = (Column("candidate", name=True), *_FATE_COLUMNS, *_REASON_COLUMNS)
 
 
 def candidates_table(recording: Recording, first: Seq) -> Table | None:
-    """One row per objection, a victim's own where nobody objects; None where the event asks for no victims."""
+    """A row per objection to a candidate, or one for a candidate without any; None at a call for no victims."""
     choice = victim_choice(recording, first)
     if choice is None:
         return None
@@ -250,15 +226,8 @@ def candidates_table(recording: Recording, first: Seq) -> Table | None:
 def _candidate_rows(choice: VictimDecision, fate: CandidateFate) -> list[Row]:
     taken = Piece(f"{YES} victim", "good") if fate.is_victim else Piece(f"{NO} spared", "bad")
     if not fate.objections:
-        tier = str(choice.deciding_tier or "")
-        cells = (
-            Piece(fate.task, "strong"),
-            taken,
-            muted_piece(tier),
-            Piece(""),
-            muted_piece("every voter offers it"),
-            Piece(""),
-        )
+        tier, why = muted_piece(str(choice.deciding_tier or "")), muted_piece("every voter offers it")
+        cells = (Piece(fate.task, "strong"), taken, tier, Piece(""), why, Piece(""))
         return [Row(fate.task, cells, choice.question.first, ("task", fate.task))]
     return [
         Row(
@@ -278,19 +247,16 @@ def _candidate_rows(choice: VictimDecision, fate: CandidateFate) -> list[Row]:
     ]
 
 
-# The plugins as the session opened them: which hooks each registered, and which the configuration lets take part.
+# The hooks that each plugin registered, and whether the configuration enables them.
 
 TIERS_TITLE = "Tiers"
-TIER_COLUMNS = (
-    *plain_columns("tier#", "plugin", "hook", "takes part"),
-    Column("switch", flexible=True),
-    Column("how answers combine", flexible=True, least=16),
-)
+_SWITCH_COLUMN, _RULE_COLUMN = Column("switch", flexible=True), Column("how answers combine", flexible=True, least=16)
+TIER_COLUMNS = (*plain_columns("tier#", "plugin", "hook", "takes part"), _SWITCH_COLUMN, _RULE_COLUMN)
 
 
 def tiers_table(recording: Recording) -> Table:
-    """One row per plugin and hook, in the order in which they are asked."""
-    found = list(iter_registrations(recording))
+    """A row per plugin and hook in the order in which they are called, then the event handlers."""
+    found = list(session_steps.iter_registrations(recording))
     rows = [*map(_registration_row, found), *_iter_handler_rows(recording)]
     asked = [each for each in found if each.takes_part]
     head = (make_line(f"{count_noun(len(found), 'hook')} registered, {len(asked)} take part"),)
@@ -298,30 +264,24 @@ def tiers_table(recording: Recording) -> Table:
 
 
 def _iter_unused_lines(recording: Recording) -> Iterator[Line]:
-    """The extension points of which nothing can be seen here."""
-    nobody = unregistered_points(recording)
-    if nobody:
-        yield make_line(muted_piece(f"registered by no plugin here: {', '.join(nobody)}"))
-    yield make_line(muted_piece(f"registered by no plugin of Volcano: {' and '.join(NEVER_REGISTERED)}, for scores"))
+    """The hook points that no plugin registered."""
+    unused = session_steps.unregistered_points(recording)
+    if unused:
+        yield make_line(muted_piece(f"registered by no plugin here: {', '.join(unused)}"))
+    yield make_line(
+        muted_piece(f"registered by no plugin of Volcano: {' and '.join(session_steps.NEVER_REGISTERED)}, for scores")
+    )
 
 
-def _registration_row(each: HookRegistration) -> Row:
+def _registration_row(each: session_steps.HookRegistration) -> Row:
     state = Piece(f"{YES if each.takes_part else NO} {each.state}", "good" if each.takes_part else "bad")
-    switch = (
-        Piece(f"{each.switch}  ! {each.misspelt} is no switch", "warn") if each.misspelt else muted_piece(each.switch)
-    )
-    cells = (
-        Piece(str(each.tier)),
-        Piece(each.plugin, "strong"),
-        Piece(each.hook),
-        state,
-        switch,
-        muted_piece(rule_words(each.hook)),
-    )
-    return Row(f"{each.tier} {each.plugin} {each.hook}", cells)
+    misspelt = Piece(f"{each.switch}  ! {each.misspelt} is no switch", "warn")
+    switch = misspelt if each.misspelt else muted_piece(each.switch)
+    cells = (Piece(str(each.tier)), Piece(each.plugin, "strong"), Piece(each.hook), state, switch)
+    return Row(f"{each.tier} {each.plugin} {each.hook}", (*cells, muted_piece(rule_words(each.hook))))
 
 
 def _iter_handler_rows(recording: Recording) -> Iterator[Row]:
-    for plugin, told in event_handlers(recording):
+    for plugin, events in session_steps.event_handlers(recording):
         cells = (Piece(""), Piece(plugin, "strong"), Piece("event handler"), Piece(f"{YES} always", "good"))
-        yield Row(f"handler {plugin}", (*cells, muted_piece(""), muted_piece(told)))
+        yield Row(f"handler {plugin}", (*cells, muted_piece(""), muted_piece(events)))

@@ -87,7 +87,7 @@ def reproduce_commands(args: Namespace) -> tuple[str, ...]:
 
 def _read_bookmarks(args: Namespace, output: Output) -> tuple[Bookmark, ...]:
     """Those of the first cycle; what else the file holds is for the debugger."""
-    from vcdebug.files.notebook_file import read_notebook
+    from vcdebug.files.text_files import read_notebook
 
     if args.bookmarks is None:
         return ()

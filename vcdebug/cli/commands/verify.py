@@ -69,7 +69,7 @@ class VerifyCommand(Command):
             return CommandOutcome.DONE
         found = _verify_program(args, output) if args.snapshot is not None else _verify_cluster(args, output)
         if args.keep:
-            from vcdebug.conformance.case_folder import write_case
+            from vcdebug.conformance.program_verification import write_case
 
             write_case(found, Path(args.keep))
         write_answer(args, output, verification.verification_document, verification.verification_blocks, found)

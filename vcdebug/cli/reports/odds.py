@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from vcdebug.amount_text import count_noun, format_percent_number
 from vcdebug.recording.recording import Recording
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_listing
-from vcdebug.views.headline import event_headline
-from vcdebug.views.short_names import path_words
+from vcdebug.views.headline import event_headline, path_words
 from vcdebug.whatif.odds import DivergenceCount, OddsTally
 
 JOB_HEADS = ("job", "queue", "placed#", "of#", "%#", "gets a pod#", "undrawn")

@@ -13,16 +13,15 @@ from vcdebug.debugger.script import ScriptAnswer, ScriptError
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
-from vcdebug.files.notebook_file import load_notes, save_notes
 from vcdebug.files.report_file import write_here
+from vcdebug.files.text_files import load_notes, save_notes
 from vcdebug.recording.trace_schema import event_json
 from vcdebug.views.document import Block, make_paragraph
-from vcdebug.views.found_events import found_table
-from vcdebug.views.headline import event_headline
+from vcdebug.views.headline import event_headline, path_words
 from vcdebug.views.log import log_table
+from vcdebug.views.notebook import found_table
 from vcdebug.views.panels import PAGES, find_panel, verbs_table
 from vcdebug.views.pending import job_at
-from vcdebug.views.short_names import path_words
 from vcdebug.views.table import format_table
 from vcdebug.whatif.branch import OpenRecordings
 

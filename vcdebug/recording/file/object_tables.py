@@ -137,12 +137,12 @@ class ObjectTables:
         table.append_column(name, self._encode_values(values, f"{table.path}.{name}"))
 
     def _encode_values(self, values: list[Held], held_by: str) -> ColumnValues:
-        types = set(map(type, values))
+        types = dict.fromkeys(map(type, values))
         if any(lazy_objects.FILL_MARK in vars(kind) for kind in types):
             lazy_objects.fill_instances(values)
-            types = set(map(type, values))
+            types = dict.fromkeys(map(type, values))
         if len(types) == 1:
-            return ColumnValues(*self._encode_one_type(types.pop(), values, held_by))
+            return ColumnValues(*self._encode_one_type(next(iter(types)), values, held_by))
         kinds = Numbering[type]()
         numbered = kinds.numbers_of(map(type, values), len(values))
         codes = np.zeros(len(values), dtype=np.uint8)

@@ -13,7 +13,7 @@ from vcdebug.debugger.commands import CommandError, CommandReply
 from vcdebug.debugger.commands.what_if import carry_out
 from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
-from vcdebug.files.notebook_file import load_notes, save_notes
+from vcdebug.files.text_files import load_notes, save_notes
 from vcdebug.model.names import Seq
 from vcdebug.recording.replay import RerunCancelledError, cancellable, refuse_long_runs
 from vcdebug.tui.clipboard import Clipboard
@@ -146,7 +146,7 @@ class QuestionCommands:
 
     def ask_question(self, words: str = "") -> None:
         """A question by its name; without one, all that fit."""
-        from vcdebug.views.questions import question_named, questions_table, subject_of
+        from vcdebug.views.pending import question_named, questions_table, subject_of
 
         moment = self.current.moment
         if self.current.ready_driver() is None or moment is None:
@@ -168,7 +168,7 @@ class QuestionCommands:
         self.work.start_work(CommandReply(text=f"answering: {question.words}", work=work))
 
     def _answer_question(self, recording: Recording, question: NamedQuestion, subject: str) -> CommandReply:
-        from vcdebug.views.questions import answer_table
+        from vcdebug.views.pending import answer_table
 
         table = answer_table(question, subject, question.answer(recording, subject))
         return CommandReply(then=partial(self.pages.open_after_work, table))
@@ -210,7 +210,7 @@ class QuestionCommands:
         return CommandReply(then=partial(self._show_fixes, search, explanation.job))
 
     def _show_fixes(self, search: FixSearch, job: str) -> CommandReply:
-        from vcdebug.views.fixes import fixes_table
+        from vcdebug.views.pending import fixes_table
 
         found = search.best_plans
         self.lay_over(PageScreen(fixes_table(search, job), FIX_PAGE), partial(self._apply_fix, found))
@@ -285,7 +285,7 @@ class CommandTargets:
         self._pages.open_page(name)
 
     def _open_search_results(self, words: str) -> None:
-        from vcdebug.views.found_events import found_table
+        from vcdebug.views.notebook import found_table
 
         moment = self._current.moment
         if moment is not None:

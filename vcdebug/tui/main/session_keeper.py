@@ -8,7 +8,7 @@ from datetime import datetime
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
-from vcdebug.files.notebook_file import load_notes, notes_path
+from vcdebug.files.text_files import load_notes, notes_path
 from vcdebug.recording.recording import cut_off_error
 from vcdebug.snapshot.manifest import JsonDict
 from vcdebug.tui import session_state

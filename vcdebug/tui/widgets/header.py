@@ -13,7 +13,7 @@ from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.printable import make_line_printable
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.releases.release import Release
-from vcdebug.views.short_names import path_words
+from vcdebug.views.headline import path_words
 from vcdebug.whatif.branch import BRANCH
 
 ONE_LINE_WIDTH = 150

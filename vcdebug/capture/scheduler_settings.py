@@ -21,13 +21,6 @@ from vcdebug.capture.scheduler_workloads import (
 from vcdebug.errors import CaptureError
 from vcdebug.plugins import DEVICESHARE
 from vcdebug.releases.release_names import release_of_image
-from vcdebug.snapshot.command_line import (
-    conf_path,
-    container_environment,
-    flag_values,
-    parse_command_line,
-    scheduler_container,
-)
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as KEY
 from vcdebug.snapshot.device_config import (
     DEVICE_CONFIG_NAME,
@@ -36,7 +29,17 @@ from vcdebug.snapshot.device_config import (
     NAMESPACE_ARGUMENT,
 )
 from vcdebug.snapshot.problems import Problem, ProblemReport
-from vcdebug.snapshot.settings import CONF_KEY, RELEASE_FIELDS, with_flags, with_release
+from vcdebug.snapshot.settings import (
+    CONF_KEY,
+    RELEASE_FIELDS,
+    conf_path,
+    container_environment,
+    flag_values,
+    parse_command_line,
+    scheduler_container,
+    with_flags,
+    with_release,
+)
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 if TYPE_CHECKING:

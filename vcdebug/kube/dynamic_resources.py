@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from vcdebug.kube.cel.values import Undecided
-from vcdebug.kube.devices.features import AllocationError, NoDevicesError
+from vcdebug.kube.cel import Undecided
+from vcdebug.kube.devices import AllocationError, NoDevicesError
 from vcdebug.kube.listers import Listers, Manifest, is_owned_by
 from vcdebug.kube.node_affinity import NodeTerm, lenient_terms
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
@@ -20,10 +20,10 @@ from vcdebug.snapshot.cycle_inputs import MapOrder
 from vcdebug.snapshot.manifest import Json, JsonObject, key_of, metadata_of, name_of, spec_of, status_of
 
 if TYPE_CHECKING:
+    from vcdebug.kube.devices import AllocatorFeatures
     from vcdebug.kube.devices.allocations import ClaimAllocation
     from vcdebug.kube.devices.allocator import AllocationRequest, DeviceAllocators, RequestCandidates
     from vcdebug.kube.devices.device import DeviceId
-    from vcdebug.kube.devices.features import AllocatorFeatures
     from vcdebug.model.pod import Pod
 
 NOT_ON_NODE = "resourceclaim not available on the node"
@@ -94,7 +94,7 @@ class DynamicResources:
 
     @cached_property
     def _allocator_features(self) -> AllocatorFeatures:
-        from vcdebug.kube.devices.features import features_of
+        from vcdebug.kube.devices import features_of
 
         return features_of(self._listers.flags)
 

@@ -1,32 +1,45 @@
 """ClusterInfo: what the cache hands to a session.
 
 Upstream: cache/event_handlers, cache.Snapshot.
+Upstream: cache (WaitForCacheSync before the workers that read nodes), api/shared_device_pool (IgnoredDevicesList).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import chain
 from operator import attrgetter
+from typing import Final
 
-from vcdebug.model.cluster_reuse import ReusableCluster
+from vcdebug.errors import SchedulerPanic
+from vcdebug.gotime import parse_time
 from vcdebug.model.hyper_nodes import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, TaskId, TaskKey
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.persistence import TaskStatePersistence
-from vcdebug.model.pod_claims import limit_key_function
+from vcdebug.model.node_table import NodeAmounts
+from vcdebug.model.pod import Pod, PodAttributes, TaskStatePersistence
+from vcdebug.model.pod_claims import (
+    ClaimMissingError,
+    ClaimPendingError,
+    CsiVolumes,
+    DeviceClaims,
+    VolumeLookupError,
+    limit_key_function,
+)
 from vcdebug.model.pod_group import PodGroup
-from vcdebug.model.pod_reader import PodReader
-from vcdebug.model.pod_resources import RequestSums, StatedAmounts
+from vcdebug.model.pod_resources import PodRequestCache, RequestSums, StatedAmounts
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ignored_names
-from vcdebug.model.task import TaskInfo, TaskStatus, is_completed_status
-from vcdebug.releases.scheduling import HEADER_NOT_READY
+from vcdebug.model.task import TaskInfo, TaskStatus, get_task_status, is_completed_status
+from vcdebug.releases.queues import DRA_QUOTA
+from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, HEADER_NOT_READY, QUEUE_ALLOCATION_GATE
 from vcdebug.releases.topology import SUBJOBS_ABSENT
-from vcdebug.snapshot.cycle_inputs import MapOrder
-from vcdebug.snapshot.manifest import JsonObject, name_of, spec_of
-from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.snapshot.cycle_inputs import MapOrder, SchedulerProcess
+from vcdebug.snapshot.manifest import JsonObject, key_of, name_of, spec_of
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 
 class ClusterInfo:
@@ -211,3 +224,229 @@ def _csi_limits(snapshot: Snapshot) -> dict[NodeName, dict[str, float]]:
             key = limit_key(driver.get("name", ""))
             limits.setdefault(name, {})[key] = float(2147483647 if count is None else count)
     return limits
+
+
+# What an earlier cycle on nearly the same objects began with: nodes with their pods, and jobs with their tasks.
+
+_TASK_KINDS: Final = ("Pod", "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "ResourceClaim")
+"""What tasks are made of."""
+_LIMITS_KIND: Final = "CSINode"
+
+
+class ReusableCluster:
+    """The cluster of a cycle that is over, which evicted nothing but copies of tasks."""
+
+    def __init__(self, cluster: ClusterInfo, amounts: Mapping[NodeName, NodeAmounts]) -> None:
+        """`amounts` are those of every node when the session had opened."""
+        self._cluster = cluster
+        self._amounts = amounts
+        tables = [node.table for node in cluster.nodes.values() if node.table is not None][:1]
+        self._changed = dict.fromkeys(tables[0].changes) if tables else {}
+
+    def can_fill(self, now: ClusterInfo) -> bool:
+        """Whether a cluster with its nodes read, but not yet its pods, begins with the same pods on the same nodes."""
+        old, new = self._cluster.snapshot, now.snapshot
+        if old.flags != new.flags or self._cluster.ignored != now.ignored:
+            return False
+        if self._cluster.persistence.on or now.persistence.on or not self._cluster.distinct:
+            return False
+        return all(_is_same_kind(kind, old, new) for kind in _TASK_KINDS) and self._has_same_nodes(now)
+
+    def _has_same_nodes(self, now: ClusterInfo) -> bool:
+        """Whether the nodes are these: what is on another one is not known here."""
+        if not _is_same_kind(_LIMITS_KIND, self._cluster.snapshot, now.snapshot):
+            return False
+        nodes = self._cluster.nodes
+        same = [name in nodes and nodes[name].manifest is node.manifest for name, node in now.nodes.items()]
+        return all(same) and len(same) == len(nodes) == len(self._amounts)
+
+    def fill_cluster(self, now: ClusterInfo) -> None:
+        """Fill nodes and jobs as reading the pods one by one does."""
+        now.unseen = self._cluster.unseen
+        for name, node in now.nodes.items():
+            self._fill_node(node, self._cluster.nodes[name])
+        loose = [*self._cluster.orphans]
+        for uid, job in self._cluster.jobs.items():
+            if uid not in now.jobs:
+                loose += job.tasks.values()
+            elif not _fill_job(now.jobs[uid], job):
+                _add_all(job.tasks.values(), now.jobs[uid].add_task_info)
+        _add_all(loose, now.add_to_job)
+
+    def _fill_node(self, node: NodeInfo, before: NodeInfo) -> None:
+        known = node.last_amounts = self._amounts[node.name]
+        node.idle, node.used = known.idle.clone(), known.used.clone()
+        node.releasing, node.pipelined = known.releasing.clone(), known.pipelined.clone()
+        node.tasks = dict(_initial_tasks(before) if before.row in self._changed else before.tasks)
+
+
+def _is_same_kind(kind: str, old: Snapshot, new: Snapshot) -> bool:
+    return old.objects.get(kind) is new.objects.get(kind)
+
+
+def _initial_tasks(node: NodeInfo) -> Iterator[tuple[TaskKey, TaskInfo]]:
+    """The tasks that a node had before anything was placed or evicted there."""
+    for key in sorted(node.tasks):
+        task = node.tasks[key]
+        if task.pod.stated_node == node.name:
+            yield key, task if _is_as_read(task) else task.clone_initial()
+
+
+def _is_as_read(task: TaskInfo) -> bool:
+    return task.last_transaction is None and task.status is get_task_status(task.pod)
+
+
+def _fill_job(job: JobInfo, before: JobInfo) -> bool:
+    """False where tasks are in groups, or the earlier cycle has changed some of them."""
+    if job.pod_group.sub_group_policies or before.pod_group.sub_group_policies or before.changes != len(before.tasks):
+        return False
+    if not before.tasks:
+        return True
+    tasks = {
+        uid: task.clone_initial() if task.status is TaskStatus.PENDING else task for uid, task in before.tasks.items()
+    }
+    job.total_request, job.allocated = before.total_request.clone(), before.allocated.clone()
+    job.task_to_sub_job = before.task_to_sub_job.copy()
+    job.begin_undivided(tasks).priority = before.sub_jobs[job.uid].priority
+    return True
+
+
+def _add_all(tasks: Iterable[TaskInfo], add: Callable[[TaskInfo], None]) -> None:
+    """Each made afresh, in the order in which pods are read."""
+    for task in sorted(tasks, key=attrgetter("key")):
+        add(task.clone_initial())
+
+
+# Tasks of pods: what a pod says is read once, by the first of several cycles on nearly the same objects.
+
+VOLUME_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
+"""What the requests of pods with volumes depend on beside the pod."""
+CLAIM_KINDS: Final = ("ResourceClaim",)
+"""What decides beside the pod whether one with resource claims is read."""
+
+
+class PodReader:
+    """Makes the tasks that a session begins with."""
+
+    def __init__(self, snapshot: Snapshot, beside: ClusterInfo | None = None, ignored: tuple[str, ...] = ()) -> None:
+        """`beside` has read nearly the same objects: what is the same there is taken from its tasks. `ignored` are
+        resources that do not count, but for pods that were read at the start.
+        """
+        self._flags = snapshot.flags
+        self._volumes = CsiVolumes(snapshot)
+        self._ignored = ignored
+        self._requests = PodRequestCache(snapshot.flags, self._ignored)
+        self._requests_at_start = PodRequestCache(snapshot.flags)
+        self._process, self._now = snapshot.process, snapshot.now
+        self._words: dict[tuple[str, int, int], tuple[object, object, PodAttributes]] = {}
+        """By namespace and the identities of annotations and labels, which are kept beside."""
+        self._keeps_unread = snapshot.release.has_older_form(ADD_POD_ON_ERROR)
+        self._gate_known = not snapshot.release.has_older_form(QUEUE_ALLOCATION_GATE)
+        self._known = {} if beside is None or self._reads_differently(beside) else _tasks_by_manifest(beside)
+        self._same_volumes = beside is not None and _are_same_kinds(VOLUME_KINDS, snapshot, beside.snapshot)
+        self._same_claims = beside is not None and _are_same_kinds(CLAIM_KINDS, snapshot, beside.snapshot)
+        self._reads_claims = not snapshot.release.has_older_form(DRA_QUOTA)
+        self._claims = DeviceClaims({key_of(one): one for one in snapshot.objects_of("ResourceClaim")}, snapshot.flags)
+        self.panic: tuple[str, TaskKey] | None = None
+        """What ends the process while it reads the pods, and at which pod."""
+        self.unseen: dict[TaskKey, str] = {}
+        """Pods that the cache does not hold although it should, and why."""
+
+    def read_tasks(self, manifests: Iterable[Manifest]) -> Iterator[TaskInfo]:
+        """Of every pod that the cache holds, in the order of the manifests."""
+        for manifest in manifests:
+            task = (self._copy_known_task(manifest) if self._known else None) or self._read_task(manifest)
+            if task is not None:
+                yield task
+
+    def _copy_known_task(self, manifest: Manifest) -> TaskInfo | None:
+        known = self._known.get(id(manifest))
+        if known is None or known.pod.manifest is not manifest:
+            return None
+        if not self._same_volumes and known.pod.spec.get("volumes"):
+            return None
+        if not self._same_claims and known.pod.spec.get("resourceClaims"):
+            return None
+        return known.clone_initial()
+
+    def _read_task(self, manifest: Manifest) -> TaskInfo | None:
+        pod = Pod(manifest, volcano_gate_known=self._gate_known)
+        if not pod.node_name and pod.scheduler_name not in self._flags.scheduler_names:
+            return None
+        early = self._ignored and was_read_at_start(pod, self._process, self._now)
+        requests = self._requests_at_start if early else self._requests
+        task = TaskInfo(pod, requests.find_request(pod), self._attributes_of(pod))
+        spec = pod.spec
+        return None if ("volumes" in spec or "resourceClaims" in spec) and not self._is_kept(task) else task
+
+    def _reads_differently(self, beside: ClusterInfo) -> bool:
+        """Whether a pod on its own may be another task there."""
+        other = beside.snapshot
+        if other.flags != self._flags or beside.ignored != self._ignored:
+            return True
+        return bool(self._ignored and other.process.started != self._process.started)
+
+    def _is_kept(self, task: TaskInfo) -> bool:
+        """Whether its volumes and claims can be read; a claim that does not exist yet hides nothing."""
+        spec = task.pod.spec
+        try:
+            complete = not spec.get("volumes") or self._volumes.add_volume_counts(task)
+        except VolumeLookupError as error:
+            if not self._keeps_unread:
+                self.unseen[task.key] = str(error)
+            return self._keeps_unread
+        return not (complete and spec.get("resourceClaims") and self._reads_claims) or self._claims_exist(task.pod)
+
+    def _claims_exist(self, pod: Pod) -> bool:
+        try:
+            self._claims.build_task_dra_info(pod)
+        except ClaimMissingError as error:
+            self.unseen[pod.key] = str(error)
+            return False
+        except ClaimPendingError:
+            return True
+        except SchedulerPanic as panic:
+            self.panic = self.panic or (panic.message, pod.key)
+        return True
+
+    def _attributes_of(self, pod: Pod) -> PodAttributes:
+        annotations, labels = pod.annotations, pod.labels
+        key = (pod.namespace, id(annotations), id(labels))
+        known = self._words.get(key)
+        if known is None:
+            known = self._words[key] = (annotations, labels, PodAttributes.of_pod(pod))
+        return known[2]
+
+
+def _are_same_kinds(kinds: Iterable[str], one: Snapshot, other: Snapshot) -> bool:
+    return all(one.objects.get(kind) is other.objects.get(kind) for kind in kinds)
+
+
+def _tasks_by_manifest(cluster: ClusterInfo) -> Mapping[int, TaskInfo]:
+    """Whatever the cycle has made of its tasks meanwhile, what the pods say has stayed."""
+    placed = (node.tasks.values() for node in cluster.nodes.values())
+    of_jobs = (job.tasks.values() for job in cluster.jobs.values())
+    tasks = chain(chain.from_iterable(placed), chain.from_iterable(of_jobs), cluster.orphans)
+    return {id(task.pod.manifest): task for task in tasks}
+
+
+# When the scheduler read a pod: with all others as its process started, before any node, or on its own later.
+
+
+def was_read_at_start(pod: Pod, process: SchedulerProcess, now: datetime) -> bool:
+    """Whether nothing shows that the pod came or changed since; in a first cycle nothing has.
+
+    The names of resources that are to be ignored come with the first node, so that pods of the start keep them.
+    """
+    if process.started is None or process.is_first_cycle(now):
+        return True
+    return all(time < process.started for time in _change_times(pod))
+
+
+def _change_times(pod: Pod) -> Iterator[datetime]:
+    stated = [pod.creation_timestamp, pod.status.get("startTime")]
+    stated += [condition.get("lastTransitionTime") for condition in pod.status.get("conditions") or ()]
+    for text in stated:
+        moment = parse_time(text)
+        if moment is not None:
+            yield moment

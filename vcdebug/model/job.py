@@ -10,11 +10,11 @@ from functools import lru_cache
 from operator import attrgetter
 
 from vcdebug.model.fit_errors import ALL_NODES_UNAVAILABLE, FitErrors
-from vcdebug.model.limits import exceeded_part
 from vcdebug.model.names import SubJobId, TaskId
 from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
 from vcdebug.model.pod_group import PENDING, PodGroup
 from vcdebug.model.pod_resources import RequestSums
+from vcdebug.model.queue import exceeded_part
 from vcdebug.model.resource import Resource
 from vcdebug.model.sub_job import MinimumCount, SubJobInfo, TaskSet, index_by_status, match_sub_group
 from vcdebug.model.task import (

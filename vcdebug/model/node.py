@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from vcdebug.model.devices.ledger import DeviceLedger
+from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.names import Row, TaskKey
 from vcdebug.model.node_table import NodeAmounts, NodeTable
 from vcdebug.model.pod import parse_bool

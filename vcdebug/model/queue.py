@@ -1,13 +1,19 @@
 """QueueInfo: a queue as the session sees it.
 
 Upstream: api/queue_info.
+Upstream: api/resource_info (LessEqualWithDimensionAndResourcesName), plugins/proportion, plugins/capacity,
+Upstream: plugins/proportion, plugins/capacity.
+Upstream: api/resource_info.
+Upstream: plugins/drf (calculateShare), plugins/proportion (updateShare), api/helpers (Share).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from vcdebug.model.names import QueueName
+from vcdebug.model.resource import CPU, INFINITY, MAX_FLOAT64, MEMORY, MIN_RESOURCE, PODS, Resource, judged_dimensions
 from vcdebug.model.resource_list import ResourceList, drop_ignored
 from vcdebug.snapshot.manifest import JsonObject, metadata_of, spec_of, status_of
 
@@ -68,3 +74,242 @@ def circle_text(circle: Sequence[QueueName]) -> str:
     if len(circle) == 1:
         return f"queue {circle[0]} is its own parent"
     return f"queues {', '.join(circle[:-1])} and {circle[-1]} are each other's parents"
+
+
+# Amounts that add up against a limit, judged dimension by dimension: what quota plugins answer from.
+
+ALLOCATED, INQUEUE, ELASTIC, RESERVED = "allocated", "inqueue", "elastic", "reserved"
+REQUEST, MINIMUM = "request", "min resources"
+
+
+class LimitCheck(NamedTuple):
+    """A request beside what counts already, against a limit; a plugin answers with its verdict."""
+
+    parts: tuple[tuple[str, Resource], ...]
+    """What the total is made of, the request among them; what is elastic is taken off."""
+    total: Resource
+    limit: Resource
+    request: Resource
+    asked: Resource
+    """What of the request is held against the limit."""
+
+    @property
+    def is_within_limit(self) -> bool:
+        """Whether the limit holds the total."""
+        return _limit_holds(self.limit, self.total, self.asked)
+
+    @property
+    def exceeded_dimensions(self) -> list[str]:
+        """The dimensions in which it does not."""
+        return self.total.less_equal_with_dimension_and_resources_name(self.limit, self.asked)[1]
+
+    @property
+    def judged_dimensions(self) -> list[str]:
+        """The dimensions that count."""
+        return judged_dimensions(self.asked)
+
+    def is_empty_dimension(self, name: str) -> bool:
+        """Whether there is nothing on either side."""
+        return self.total.get(name) < MIN_RESOURCE and self.limit.get(name) < MIN_RESOURCE
+
+    def excess_of(self, name: str) -> float:
+        """By how much the total is more than the limit."""
+        return self.total.get(name) - self.limit.get(name)
+
+    @property
+    def counted_already(self) -> Resource:
+        """What counts already."""
+        total = Resource()
+        for name, amount in self.parts:
+            if name == ELASTIC:
+                total.sub_without_assert(amount)
+            elif name not in (REQUEST, MINIMUM):
+                total.add(amount)
+        return total
+
+    def figures_of(self, name: str) -> tuple[float, ...]:
+        """Every part, the total and the limit in one dimension."""
+        parts = (amount.get(name) for _, amount in self.parts)
+        return (*parts, self.total.get(name), self.limit.get(name))
+
+
+def _limit_holds(limit: Resource, total: Resource, asked: Resource) -> bool:
+    """The verdict of less_equal_with_dimension_and_resources_name alone, without its list of names."""
+    if asked.milli_cpu > 0 and total.milli_cpu > limit.milli_cpu:
+        return False
+    if asked.memory > 0 and total.memory > limit.memory:
+        return False
+    mine, other = total.scalars, limit.scalars or {}
+    for name, amount in (asked.scalars or {}).items() if mine else ():
+        if amount > 0 and name != PODS and mine is not None and mine.get(name, 0.0) > other.get(name, 0.0):
+            return False
+    return True
+
+
+def check_request(
+    allocated: Resource,
+    request: Resource,
+    limit: Resource,
+    asked: Resource | None = None,
+    reserved: Resource | None = None,
+) -> LimitCheck:
+    """What is allocated, what is kept for others where anything is, and the request."""
+    total = allocated.clone()
+    kept: tuple[tuple[str, Resource], ...] = ()
+    if reserved is not None:
+        total.add(reserved)
+        kept = ((RESERVED, reserved),)
+    total.add(request)
+    parts = ((ALLOCATED, allocated), *kept, (REQUEST, request))
+    return LimitCheck(parts, total, limit, request, request if asked is None else asked)
+
+
+def request_fits(allocated: Resource, request: Resource, limit: Resource) -> bool:
+    """The verdict of beside alone: only what is asked for is added up, and no amount is copied."""
+    if request.milli_cpu > 0 and allocated.milli_cpu + request.milli_cpu > limit.milli_cpu:
+        return False
+    if request.memory > 0 and allocated.memory + request.memory > limit.memory:
+        return False
+    if not request.scalars:
+        return True
+    held, most = allocated.scalars or {}, limit.scalars or {}
+    for name, amount in request.scalars.items():
+        if amount > 0 and name != PODS and held.get(name, 0.0) + amount > most.get(name, 0.0):
+            return False
+    return True
+
+
+def check_admission(
+    minimum: Resource, allocated: Resource, inqueue: Resource, elastic: Resource, limit: Resource, asked: Resource
+) -> LimitCheck:
+    """A job's minimum beside what is not elastic; raises SchedulerPanic where more is elastic than counts."""
+    total = minimum.clone().add(allocated).add(inqueue).sub(elastic)
+    parts = ((MINIMUM, minimum), (ALLOCATED, allocated), (INQUEUE, inqueue), (ELASTIC, elastic))
+    return LimitCheck(parts, total, limit, minimum, asked)
+
+
+# The limit that holds for a queue, part by part.
+
+
+class QueueLimit(NamedTuple):
+    """What guarantees leave of a whole, with the queue's own, within its capability."""
+
+    whole: Resource
+    guaranteed: Resource
+    """What is set aside for all queues that share the whole."""
+    own: Resource
+    left: Resource
+    capability: Resource | None
+    """None where the queue states none."""
+    limit: Resource
+    parent: QueueName = ""
+    """The queue whose limit the whole is; empty for the cluster."""
+
+
+def queue_limit(
+    whole: Resource, guaranteed: Resource, own: Resource, capability: Resource | None, parent: QueueName = ""
+) -> QueueLimit:
+    """The limit of one queue among those that share the whole."""
+    left = exceeded_part(whole, guaranteed).add(own)
+    limit = left.clone()
+    if capability is not None:
+        limit.min_dimension_resource(capability, INFINITY)
+    return QueueLimit(whole, guaranteed, own, left, capability, limit, parent)
+
+
+def flat_limit(queue: QueueInfo, whole: Resource, guaranteed: Resource) -> QueueLimit:
+    """The limit of a queue that has no parent; a capability of 0 cpu or memory is no limit."""
+    capability = Resource.from_list(queue.capability)
+    if queue.capability:
+        capability.milli_cpu = capability.milli_cpu if capability.milli_cpu > 0 else MAX_FLOAT64
+        capability.memory = capability.memory if capability.memory > 0 else MAX_FLOAT64
+    stated = capability if queue.capability else None
+    return queue_limit(whole, guaranteed, Resource.from_list(queue.guarantee), stated)
+
+
+# What an amount has beyond another one.
+
+_EMPTY_SCALARS: Final[Mapping[str, float]] = {}
+
+
+def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
+    """What `left` has beyond `right`; scalars that do not exceed disappear from the result.
+    Upstream: api/resource_info.ExceededPart.
+    """
+    if left is None:
+        return Resource()
+    if right is None:
+        return left
+    result = Resource(max(left.milli_cpu - right.milli_cpu, 0.0), max(left.memory - right.memory, 0.0), {})
+    mine, other = left.scalars or _EMPTY_SCALARS, right.scalars or _EMPTY_SCALARS
+    for name in sorted({**mine, **other}):
+        amount, least = mine.get(name, 0.0), other.get(name, 0.0)
+        if amount == -1:
+            result.set_scalar(name, -1)
+        elif amount > least != -1:
+            result.set_scalar(name, amount - least)
+    return result
+
+
+# Amounts that others are fractions of, dimension by dimension.
+
+_NO_SCALARS: Mapping[str, float] = {}
+
+
+class ShareTotals:
+    """What shares are taken of: the cluster, or what a queue deserves."""
+
+    __slots__ = ("_cpu", "_memory", "_scalars", "dimensions", "resource")
+
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+        self.dimensions = [(name, amount) for name, amount in resource.items() if amount >= MIN_RESOURCE]
+        """Dimensions that hold something: cpu, memory, then scalars ascending; `pods` is one of them."""
+        self._cpu = resource.milli_cpu if resource.milli_cpu >= MIN_RESOURCE else 0.0
+        self._memory = resource.memory if resource.memory >= MIN_RESOURCE else 0.0
+        self._scalars = [(name, amount) for name, amount in self.dimensions if name not in (CPU, MEMORY)]
+
+    def calculate_share(self, allocated: Resource) -> tuple[str, float]:
+        """(dimension, share) of the largest share; the earlier dimension where two are equal.
+        Upstream: plugins/drf.calculateShare.
+        """
+        name, value = "", 0.0
+        if self._cpu and (share := allocated.milli_cpu / self._cpu) > value:
+            name, value = CPU, share
+        if self._memory and (share := allocated.memory / self._memory) > value:
+            name, value = MEMORY, share
+        scalars = allocated.scalars or _NO_SCALARS
+        for dimension, total in self._scalars:
+            if (share := scalars.get(dimension, 0.0) / total) > value:
+                name, value = dimension, share
+        return name, value
+
+    def share_with(self, allocated: Resource, request: Resource) -> float:
+        """The largest share of both together. Upstream: plugins/drf.calculateShare."""
+        largest = 0.0
+        held, wanted = allocated.scalars or _NO_SCALARS, request.scalars or _NO_SCALARS
+        for dimension, total in self.dimensions:
+            if dimension == CPU:
+                share = (allocated.milli_cpu + request.milli_cpu) / total
+            elif dimension == MEMORY:
+                share = (allocated.memory + request.memory) / total
+            else:
+                share = (held.get(dimension, 0.0) + wanted.get(dimension, 0.0)) / total
+            if share > largest:
+                largest = share
+        return largest
+
+    def share_by_dimension(self, allocated: Resource) -> list[tuple[str, float]]:
+        """What an amount takes of each dimension."""
+        return [(name, allocated.get(name) / total) for name, total in self.dimensions]
+
+    def largest_share(self, allocated: Resource) -> float:
+        """The largest share alone."""
+        return self.calculate_share(allocated)[1]
+
+
+def share_of(left: float, right: float) -> float:
+    """left / right; anything of nothing is 1, nothing of nothing is 0. Upstream: api/helpers.Share."""
+    if right == 0:
+        return 0.0 if left == 0 else 1.0
+    return left / right

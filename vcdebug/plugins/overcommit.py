@@ -18,7 +18,7 @@ from vcdebug.model.job_amounts import (
     is_running_gang,
     minimum_without_gated,
 )
-from vcdebug.model.limits import INQUEUE, MINIMUM, LimitCheck
+from vcdebug.model.queue import INQUEUE, MINIMUM, LimitCheck
 from vcdebug.model.resource import Resource
 
 FACTOR_KEY = "overcommit-factor"

@@ -17,7 +17,7 @@ from vcdebug.framework.persistence import clamp_request, counted_request
 from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, VictimAnswer
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
 from vcdebug.framework.session import Session
-from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.node_view import CycleState
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import (
     ReservationForm,
@@ -28,8 +28,12 @@ from vcdebug.model.job_amounts import (
     minimum_without_gated,
     reserved_resources,
 )
-from vcdebug.model.limits import (
+from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.queue import (
+    OPEN,
     LimitCheck,
+    QueueInfo,
     QueueLimit,
     ShareTotals,
     check_admission,
@@ -37,9 +41,6 @@ from vcdebug.model.limits import (
     flat_limit,
     request_fits,
 )
-from vcdebug.model.names import JobId, QueueName
-from vcdebug.model.node import NodeInfo
-from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.resource import (
     CPU,
     INFINITY,

@@ -10,8 +10,7 @@ from typing import Any, Final
 from vcdebug.releases.release import NEWEST, release_names
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.cycle_inputs import NAMED_FIELDS, ChanceSettings, parse_answer
-from vcdebug.snapshot.edit import ANSWER, CHANCE, CLOCK, CONF, FLAG, REPLAY, Edit
-from vcdebug.snapshot.edit_conf import edit_conf_text
+from vcdebug.snapshot.edit import ANSWER, CHANCE, CLOCK, CONF, FLAG, REPLAY, Edit, edit_conf_text
 from vcdebug.snapshot.edit_path import EditWalk
 from vcdebug.snapshot.gathered_objects import object_name
 from vcdebug.snapshot.kinds import KIND_BY_NAME

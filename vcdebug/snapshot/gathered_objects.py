@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import codecs
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -11,15 +13,14 @@ from vcdebug.amount_text import count_noun
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.archive import SourceFile
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
-from vcdebug.snapshot.documents import decode_text, encoding_of, has_bad_bytes, read_documents
 from vcdebug.snapshot.file_access import read_file
-from vcdebug.snapshot.json_documents import ObjectText, OpenList, ReadSoFar
+from vcdebug.snapshot.json_documents import JsonError, ObjectText, OpenList, ReadSoFar, json_documents
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
 from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.schema import check_types, slim_manifest
 from vcdebug.snapshot.shapes import ObjectIntake, describe_value
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.snapshot.yaml_documents import DocumentError
+from vcdebug.snapshot.yaml_documents import MAX_DEPTH, DocumentError, TellRepeated, yaml_documents
 
 if TYPE_CHECKING:
     from vcdebug.snapshot.json_objects import ObjectReader
@@ -284,3 +285,97 @@ def with_arrivals(present: Sequence[Manifest], arriving: Sequence[Manifest]) -> 
     newest = {object_name(manifest): manifest for manifest in arriving}
     kept = [newest.pop(object_name(manifest), manifest) for manifest in present]
     return [*kept, *newest.values()]
+
+
+# Bytes to documents: JSON, NDJSON, YAML and multi-document streams, told apart by their text.
+
+LARGE_JSON_BYTES = 1 << 20
+"""A file of this size is read object by object, where its reader can do that."""
+YAML_RETRY_BYTES = 5 << 20
+"""A larger file that starts like JSON and is not JSON is not tried as YAML."""
+
+_UTF_8 = "utf-8"
+_BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_LEADING_SPACE = re.compile(r"(?:\s|---(?=\s)|,)*")
+_FIRST_BYTES = 4096
+_CHUNK = 1 << 20
+_REPLACED = "\ufffd"
+
+
+def encoding_of(data: bytes) -> str:
+    """UTF-8 or marked UTF-16; raises DocumentError for what is no text."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return encoding
+    if b"\0" in data[:_FIRST_BYTES]:
+        raise DocumentError("is binary, not text")
+    return _UTF_8
+
+
+def decode_text(data: bytes) -> str:
+    """The text of a file; bad bytes become U+FFFD, as the API server has it."""
+    return data.decode(encoding_of(data), errors="replace")
+
+
+def has_bad_bytes(data: bytes) -> bool:
+    """Whether a file holds what its encoding does not know."""
+    if data.isascii() or _REPLACED.encode() in data:
+        return False
+    decoder = codecs.getincrementaldecoder(encoding_of(data))(errors="replace")
+    chunks = (data[start : start + _CHUNK] for start in range(0, len(data), _CHUNK))
+    return any(_REPLACED in decoder.decode(chunk) for chunk in chunks) or _REPLACED in decoder.decode(b"", final=True)
+
+
+def read_documents(
+    data: bytes,
+    read_so_far: ReadSoFar | None = None,
+    *,
+    unread: bool = False,
+    tell_repeated: TellRepeated | None = None,
+) -> Iterator[Any]:
+    """The documents of a file one by one, a large list open; raises DocumentError where it stops making sense.
+
+    `unread`: a large file may give its objects as an ObjectText each. `tell_repeated` hears of keys of YAML that are
+    there twice.
+    """
+    if not starts_like_json(data):
+        yield from yaml_documents(decode_text(data), read_so_far, tell_repeated)
+        return
+    texts = _object_texts(data, read_so_far) if unread and len(data) >= LARGE_JSON_BYTES else None
+    if texts is not None:
+        yield from texts
+        return
+    count = 0
+    try:
+        for document in json_documents(data, encoding_of(data), read_so_far):
+            count += 1
+            yield document
+    except JsonError:
+        if count or len(data) >= YAML_RETRY_BYTES or not _looks_like_yaml_flow(data):
+            raise
+        yield from yaml_documents(decode_text(data), tell_repeated=tell_repeated)
+    except RecursionError as error:
+        raise DocumentError(f"nests deeper than {MAX_DEPTH} levels") from error
+
+
+def _object_texts(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[Any] | None:
+    from vcdebug.snapshot.json_objects import object_texts  # a start without a large file does not need its parser
+
+    return None if _REPLACED.encode() in data or has_bad_bytes(data) else object_texts(data, read_so_far)
+
+
+def starts_like_json(data: bytes) -> bool:
+    """Whether the first character that says something opens a bracket."""
+    start = 0
+    while True:
+        text = decode_text(data[: start + _FIRST_BYTES])
+        match = _LEADING_SPACE.match(text)
+        end = match.end() if match else 0
+        if end < len(text) or start + _FIRST_BYTES >= len(data):
+            return text[end : end + 1] in ("{", "[")
+        start += max(start, _FIRST_BYTES)
+
+
+def _looks_like_yaml_flow(data: bytes) -> bool:
+    """Whether a text that starts with a bracket may be YAML: `{a: b}`, comments, several documents."""
+    return re.search(r"[{,]\s*[A-Za-z_][\w.-]*\s*:", decode_text(data[:_FIRST_BYTES])) is not None

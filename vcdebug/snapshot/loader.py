@@ -12,11 +12,9 @@ from vcdebug.errors import SnapshotError, VcdebugError
 from vcdebug.garbage_collection import collector_paused
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.archive import SourceFile
-from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
 from vcdebug.snapshot.completion import complete_objects
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
-from vcdebug.snapshot.documents import starts_like_json
-from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects
+from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects, starts_like_json
 from vcdebug.snapshot.json_documents import ReadSoFar
 from vcdebug.snapshot.object_checks import (
     drop_duplicates,
@@ -33,11 +31,14 @@ from vcdebug.snapshot.settings import (
     RELEASE_FIELDS,
     MetaSettings,
     conf_of,
+    conf_path,
+    flag_values,
     read_answers,
     read_chance,
     read_meta,
     read_process,
     read_usage,
+    scheduler_container,
     with_flags,
     with_release,
 )

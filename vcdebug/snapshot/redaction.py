@@ -30,8 +30,7 @@ from vcdebug.snapshot.manifest import metadata_of, name_of
 from vcdebug.snapshot.object_checks import GROUP_ANNOTATION
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
-from vcdebug.snapshot.pseudonyms import Pseudonyms
-from vcdebug.snapshot.redact_words import ANNOTATIONS, NPU_ANNOTATION
+from vcdebug.snapshot.redact_words import ANNOTATIONS, NPU_ANNOTATION, Pseudonyms
 from vcdebug.snapshot.schema import SHAPES
 from vcdebug.snapshot.shapes import Shape
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 
 from vcdebug.comparison.logs.message import LogCall, LogContext, format_go_value, format_json_text
 from vcdebug.explain.plugins.proportion import iter_counted_jobs, opening_rounds
-from vcdebug.model.limits import ShareTotals
 from vcdebug.model.names import QueueName
+from vcdebug.model.queue import ShareTotals
 from vcdebug.plugins.proportion import DealRound, DealtShare, ProportionQueueAttr
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.topology import HYPERNODES_NOT_READY

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from vcdebug.gomath import MAX_INT64, MIN_INT64, int_div, int_mod
+from vcdebug.kube.cel import NANO_PER_UNIT, CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
 from vcdebug.kube.cel.syntax import (
     BindMacro,
     CelConstant,
@@ -26,7 +27,6 @@ from vcdebug.kube.cel.syntax import (
     Ternary,
     parse_expression,
 )
-from vcdebug.kube.cel.values import NANO_PER_UNIT, CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
 from vcdebug.linear_pattern import PatternError, compile_pattern
 
 CelRule = Callable[..., object]

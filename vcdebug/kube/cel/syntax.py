@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from vcdebug.gomath import MAX_INT64
-from vcdebug.kube.cel.values import Undecided
+from vcdebug.kube.cel import Undecided
 
 BINARY: Final = (("==", "!=", "<", "<=", ">", ">=", "in"), ("+", "-"), ("*", "/", "%"))
 """Operators, the loosest first."""

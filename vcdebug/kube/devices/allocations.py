@@ -10,20 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit
-from vcdebug.kube.cel.values import Undecided
+from vcdebug.kube.cel import Undecided
+from vcdebug.kube.devices import AllocatorFeatures
 from vcdebug.kube.devices.device import (
     NO_AMOUNTS,
     CapacityAmounts,
     Device,
     DeviceId,
+    DevicePool,
     PoolId,
     consumed_capacity,
     fits_capacity,
     parse_amounts,
     quantity_text,
 )
-from vcdebug.kube.devices.features import AllocatorFeatures
-from vcdebug.kube.devices.pools import DevicePool
 from vcdebug.kube.devices.requests import WantedDevices
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.manifest import JsonDict, JsonObject, status_of

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from vcdebug.kube.devices import AllocationError, NoDevicesError, features_of
 from vcdebug.kube.devices.allocations import (
     ClaimAllocation,
     DevicesInUse,
@@ -16,9 +17,7 @@ from vcdebug.kube.devices.allocations import (
     held_devices,
     make_allocation,
 )
-from vcdebug.kube.devices.device import DeviceId, read_slice
-from vcdebug.kube.devices.features import AllocationError, NoDevicesError, features_of
-from vcdebug.kube.devices.pools import DevicePool, DevicePools
+from vcdebug.kube.devices.device import DeviceId, DevicePool, DevicePools, read_slice
 from vcdebug.kube.devices.requests import MAX_DEVICES, ClaimReader, DeviceClaim, WantedDevices
 from vcdebug.kube.devices.search import DeviceConstraint, DeviceSearch, read_constraints
 from vcdebug.kube.listers import Listers

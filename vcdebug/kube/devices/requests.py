@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from vcdebug.kube.cel import CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
 from vcdebug.kube.cel.interpreter import evaluate_truth
-from vcdebug.kube.cel.values import CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
+from vcdebug.kube.devices import AllocationError, AllocatorFeatures
 from vcdebug.kube.devices.device import CapacityAmounts, Device, parse_amounts
-from vcdebug.kube.devices.features import AllocationError, AllocatorFeatures
 from vcdebug.kube.taints import Tolerations, parse_tolerations
 from vcdebug.snapshot.manifest import JsonObject, spec_of
 

@@ -11,11 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from vcdebug.kube.cel.values import Undecided
+from vcdebug.kube.cel import Undecided
+from vcdebug.kube.devices import AllocationError, AllocatorFeatures
 from vcdebug.kube.devices.allocations import SearchLedger, TakenDevice
-from vcdebug.kube.devices.device import Device, DeviceId
-from vcdebug.kube.devices.features import AllocationError, AllocatorFeatures
-from vcdebug.kube.devices.pools import DevicePool
+from vcdebug.kube.devices.device import Device, DeviceId, DevicePool
 from vcdebug.kube.devices.requests import MAX_DEVICES, DeviceClaim, DeviceRequest, WantedDevices
 from vcdebug.kube.selector import Labels
 from vcdebug.kube.taints import has_untolerated

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.devices.cards import Card, CardSharing
 from vcdebug.model.devices.gpu_exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
-from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.devices.vgpu import VgpuLedger, misfit_reason
 from vcdebug.model.devices.vgpu_annotations import WHOLE_CARD, CardFilter, ContainerRequest, requests_of
 from vcdebug.model.pod import Pod

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from vcdebug.model.devices.ledger import ReleaseOutcome
+from vcdebug.model.devices import ReleaseOutcome
 from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.manifest import JsonObject

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from vcdebug.errors import ProcessExit
+from vcdebug.model.devices import ReleaseOutcome, container_limit
 from vcdebug.model.devices.hami_ascend_card import (
     ALL_CORES,
     COMMON_KEYS,
@@ -26,7 +27,6 @@ from vcdebug.model.devices.hami_ascend_card import (
     runtime_text,
     select_devices_with_topology,
 )
-from vcdebug.model.devices.ledger import ReleaseOutcome, container_limit
 from vcdebug.model.devices.vgpu_annotations import OUT_OF_RANGE, ContainerRequest, HeldCard, PodAnnotations, requests_of
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE, FitStatus
 from vcdebug.model.pod import Pod

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic
+from vcdebug.model.devices import ReleaseOutcome, container_limit
 from vcdebug.model.devices.cards import (
     HAMI_CORE,
     MIG_MODE,
@@ -23,7 +24,6 @@ from vcdebug.model.devices.cards import (
     MigSharing,
     geometries_of,
 )
-from vcdebug.model.devices.ledger import ReleaseOutcome, container_limit
 from vcdebug.model.devices.vgpu_annotations import (
     ASSIGNED_ANNOTATION,
     MODE_ANNOTATION,

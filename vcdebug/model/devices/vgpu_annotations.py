@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.errors import SchedulerPanic
-from vcdebug.model.devices.ledger import container_limit, exact_integer
+from vcdebug.model.devices import container_limit, exact_integer
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.releases.devices import (
     DEVICE_ANNOTATIONS_ON_POD,

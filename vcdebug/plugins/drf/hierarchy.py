@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 
 from vcdebug.errors import SchedulerPanic
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limits import ShareTotals
 from vcdebug.model.names import JobId, QueueName
-from vcdebug.model.queue import QueueInfo
+from vcdebug.model.queue import QueueInfo, ShareTotals
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 

@@ -22,10 +22,9 @@ from vcdebug.framework.quirks import (
 )
 from vcdebug.framework.session import Session
 from vcdebug.gomath import int_div, int_mod
-from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.dynamic_resources import NO_ALLOCATION
 from vcdebug.kube.listers import Listers
-from vcdebug.kube.node_view import NodeView
+from vcdebug.kube.node_view import CycleState, NodeView
 from vcdebug.kube.pod_affinity import (
     AFFINITY_REASON,
     ANTI_AFFINITY_REASON,

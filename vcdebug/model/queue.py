@@ -1,10 +1,7 @@
-"""QueueInfo: a queue as the session sees it.
+"""QueueInfo, and the arithmetic of queue limits and shares that the quota plugins have in common.
 
-Upstream: api/queue_info.
-Upstream: api/resource_info (LessEqualWithDimensionAndResourcesName), plugins/proportion, plugins/capacity,
-Upstream: plugins/proportion, plugins/capacity.
-Upstream: api/resource_info.
-Upstream: plugins/drf (calculateShare), plugins/proportion (updateShare), api/helpers (Share).
+Upstream: api/queue_info, api/resource_info (LessEqualWithDimensionAndResourcesName), plugins/proportion,
+plugins/capacity, plugins/drf (calculateShare), api/helpers (Share).
 """
 
 from __future__ import annotations
@@ -53,7 +50,7 @@ class QueueInfo:
         self.name: str = metadata.get("name", "")
         self.uid: str = self.name
         self.subject = (("queue", self.name),)
-        """How a record names it, the same object each time."""
+        """How a record names the queue; one tuple for all records, so that they take no memory of their own."""
         self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
         self.creation_timestamp: str = metadata.get("creationTimestamp") or ""
         self.weight: int = spec.get("weight") or 0
@@ -70,37 +67,35 @@ class QueueInfo:
 
 
 def circle_text(circle: Sequence[QueueName]) -> str:
-    """Which queues are each other's parents."""
+    """A sentence that names queues whose parents form a circle."""
     if len(circle) == 1:
         return f"queue {circle[0]} is its own parent"
     return f"queues {', '.join(circle[:-1])} and {circle[-1]} are each other's parents"
 
-
-# Amounts that add up against a limit, judged dimension by dimension: what quota plugins answer from.
 
 ALLOCATED, INQUEUE, ELASTIC, RESERVED = "allocated", "inqueue", "elastic", "reserved"
 REQUEST, MINIMUM = "request", "min resources"
 
 
 class LimitCheck(NamedTuple):
-    """A request beside what counts already, against a limit; a plugin answers with its verdict."""
+    """A sum of amounts compared with a limit, dimension by dimension; a plugin answers with the verdict."""
 
     parts: tuple[tuple[str, Resource], ...]
-    """What the total is made of, the request among them; what is elastic is taken off."""
+    """The summands of the total with their names, the request among them; ELASTIC is subtracted."""
     total: Resource
     limit: Resource
     request: Resource
     asked: Resource
-    """What of the request is held against the limit."""
+    """The dimensions with an amount above 0 here are compared with the limit."""
 
     @property
     def is_within_limit(self) -> bool:
-        """Whether the limit holds the total."""
+        """Whether the total is at most the limit in every judged dimension."""
         return _limit_holds(self.limit, self.total, self.asked)
 
     @property
     def exceeded_dimensions(self) -> list[str]:
-        """The dimensions in which it does not."""
+        """The judged dimensions in which the total is above the limit."""
         return self.total.less_equal_with_dimension_and_resources_name(self.limit, self.asked)[1]
 
     @property
@@ -109,7 +104,7 @@ class LimitCheck(NamedTuple):
         return judged_dimensions(self.asked)
 
     def is_empty_dimension(self, name: str) -> bool:
-        """Whether there is nothing on either side."""
+        """Whether neither total nor limit has an amount of this dimension."""
         return self.total.get(name) < MIN_RESOURCE and self.limit.get(name) < MIN_RESOURCE
 
     def excess_of(self, name: str) -> float:
@@ -118,7 +113,7 @@ class LimitCheck(NamedTuple):
 
     @property
     def counted_already(self) -> Resource:
-        """What counts already."""
+        """The sum of all parts except the request."""
         total = Resource()
         for name, amount in self.parts:
             if name == ELASTIC:
@@ -135,6 +130,7 @@ class LimitCheck(NamedTuple):
 
 def _limit_holds(limit: Resource, total: Resource, asked: Resource) -> bool:
     """The verdict of less_equal_with_dimension_and_resources_name alone, without its list of names."""
+    # Built without lists, since nearly every answer is a plain yes: the names are only needed for a refusal.
     if asked.milli_cpu > 0 and total.milli_cpu > limit.milli_cpu:
         return False
     if asked.memory > 0 and total.memory > limit.memory:
@@ -153,7 +149,7 @@ def check_request(
     asked: Resource | None = None,
     reserved: Resource | None = None,
 ) -> LimitCheck:
-    """What is allocated, what is kept for others where anything is, and the request."""
+    """Check allocated + reserved + request against the limit, in the dimensions of `asked` (default: the request)."""
     total = allocated.clone()
     kept: tuple[tuple[str, Resource], ...] = ()
     if reserved is not None:
@@ -165,7 +161,7 @@ def check_request(
 
 
 def request_fits(allocated: Resource, request: Resource, limit: Resource) -> bool:
-    """The verdict of beside alone: only what is asked for is added up, and no amount is copied."""
+    """The verdict of `check_request` alone, for hot loops: adds only the requested dimensions and copies nothing."""
     if request.milli_cpu > 0 and allocated.milli_cpu + request.milli_cpu > limit.milli_cpu:
         return False
     if request.memory > 0 and allocated.memory + request.memory > limit.memory:
@@ -182,28 +178,25 @@ def request_fits(allocated: Resource, request: Resource, limit: Resource) -> boo
 def check_admission(
     minimum: Resource, allocated: Resource, inqueue: Resource, elastic: Resource, limit: Resource, asked: Resource
 ) -> LimitCheck:
-    """A job's minimum beside what is not elastic; raises SchedulerPanic where more is elastic than counts."""
+    """Check minimum + allocated + inqueue - elastic; raises SchedulerPanic where elastic is above the sum."""
     total = minimum.clone().add(allocated).add(inqueue).sub(elastic)
     parts = ((MINIMUM, minimum), (ALLOCATED, allocated), (INQUEUE, inqueue), (ELASTIC, elastic))
     return LimitCheck(parts, total, limit, minimum, asked)
 
 
-# The limit that holds for a queue, part by part.
-
-
 class QueueLimit(NamedTuple):
-    """What guarantees leave of a whole, with the queue's own, within its capability."""
+    """A queue's real capability: whole - guaranteed + own guarantee, at most the stated capability."""
 
     whole: Resource
     guaranteed: Resource
-    """What is set aside for all queues that share the whole."""
+    """The sum of the guarantees of all queues that share the whole."""
     own: Resource
     left: Resource
     capability: Resource | None
     """None where the queue states none."""
     limit: Resource
     parent: QueueName = ""
-    """The queue whose limit the whole is; empty for the cluster."""
+    """The queue whose limit is the whole; empty where the whole is the cluster."""
 
 
 def queue_limit(
@@ -220,14 +213,13 @@ def queue_limit(
 def flat_limit(queue: QueueInfo, whole: Resource, guaranteed: Resource) -> QueueLimit:
     """The limit of a queue that has no parent; a capability of 0 cpu or memory is no limit."""
     capability = Resource.from_list(queue.capability)
+    # Upstream cannot tell an absent cpu from 0 in a parsed Resource, and takes both for unlimited.
     if queue.capability:
         capability.milli_cpu = capability.milli_cpu if capability.milli_cpu > 0 else MAX_FLOAT64
         capability.memory = capability.memory if capability.memory > 0 else MAX_FLOAT64
     stated = capability if queue.capability else None
     return queue_limit(whole, guaranteed, Resource.from_list(queue.guarantee), stated)
 
-
-# What an amount has beyond another one.
 
 _EMPTY_SCALARS: Final[Mapping[str, float]] = {}
 
@@ -240,6 +232,7 @@ def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
         return Resource()
     if right is None:
         return left
+    # -1 stands for infinity in upstream's scalars, also where it is a real amount.
     result = Resource(max(left.milli_cpu - right.milli_cpu, 0.0), max(left.memory - right.memory, 0.0), {})
     mine, other = left.scalars or _EMPTY_SCALARS, right.scalars or _EMPTY_SCALARS
     for name in sorted({**mine, **other}):
@@ -251,13 +244,8 @@ def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
     return result
 
 
-# Amounts that others are fractions of, dimension by dimension.
-
-_NO_SCALARS: Mapping[str, float] = {}
-
-
 class ShareTotals:
-    """What shares are taken of: the cluster, or what a queue deserves."""
+    """Denominators of shares: the amounts of the cluster, or those that a queue deserves."""
 
     __slots__ = ("_cpu", "_memory", "_scalars", "dimensions", "resource")
 
@@ -278,16 +266,16 @@ class ShareTotals:
             name, value = CPU, share
         if self._memory and (share := allocated.memory / self._memory) > value:
             name, value = MEMORY, share
-        scalars = allocated.scalars or _NO_SCALARS
+        scalars = allocated.scalars or _EMPTY_SCALARS
         for dimension, total in self._scalars:
             if (share := scalars.get(dimension, 0.0) / total) > value:
                 name, value = dimension, share
         return name, value
 
     def share_with(self, allocated: Resource, request: Resource) -> float:
-        """The largest share of both together. Upstream: plugins/drf.calculateShare."""
+        """The largest share of allocated + request, without adding them. Upstream: plugins/drf.calculateShare."""
         largest = 0.0
-        held, wanted = allocated.scalars or _NO_SCALARS, request.scalars or _NO_SCALARS
+        held, wanted = allocated.scalars or _EMPTY_SCALARS, request.scalars or _EMPTY_SCALARS
         for dimension, total in self.dimensions:
             if dimension == CPU:
                 share = (allocated.milli_cpu + request.milli_cpu) / total
@@ -300,7 +288,7 @@ class ShareTotals:
         return largest
 
     def share_by_dimension(self, allocated: Resource) -> list[tuple[str, float]]:
-        """What an amount takes of each dimension."""
+        """(dimension, share) of every dimension that has a total."""
         return [(name, allocated.get(name) / total) for name, total in self.dimensions]
 
     def largest_share(self, allocated: Resource) -> float:

@@ -11,37 +11,13 @@ from typing import Any
 from vcdebug.errors import SnapshotError, VcdebugError
 from vcdebug.garbage_collection import collector_paused
 from vcdebug.releases.release import Release
+from vcdebug.snapshot import object_checks, settings
 from vcdebug.snapshot.archive import SourceFile
 from vcdebug.snapshot.completion import complete_objects
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects, starts_like_json
 from vcdebug.snapshot.json_documents import ReadSoFar
-from vcdebug.snapshot.object_checks import (
-    drop_duplicates,
-    is_hand_written,
-    note_dangling,
-    note_hand_written,
-    note_missing_fields,
-    note_missing_namespaces,
-    note_pod_uids,
-)
 from vcdebug.snapshot.problems import Problem, ProblemReport
-from vcdebug.snapshot.settings import (
-    CONF_KEY,
-    RELEASE_FIELDS,
-    MetaSettings,
-    conf_of,
-    conf_path,
-    flag_values,
-    read_answers,
-    read_chance,
-    read_meta,
-    read_process,
-    read_usage,
-    scheduler_container,
-    with_flags,
-    with_release,
-)
 from vcdebug.snapshot.shapes import describe_value
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 from vcdebug.snapshot.sources import Source, open_source, source_name
@@ -128,32 +104,32 @@ def _build_snapshot(
     """What was gathered, checked; files that a person wrote are completed, unless somebody says otherwise."""
     report = found.report
     found.note_unknown_kinds()
-    meta = read_meta(*found.meta, report)
+    meta = settings.read_meta(*found.meta, report)
     flags = _read_flags(found, meta, release)
     wanted = meta.complete if complete is None else complete
-    by_itself = from_files and wanted is None and is_hand_written(found)
+    by_itself = from_files and wanted is None and object_checks.is_hand_written(found)
     if by_itself:
-        note_hand_written(found, completed=True)
+        object_checks.note_hand_written(found, completed=True)
     if wanted or by_itself:
         complete_objects(found.objects, found.files, flags)
-    drop_duplicates(found)
+    object_checks.drop_duplicates(found)
     if not by_itself:
-        note_hand_written(found, completed=False)
-    note_missing_namespaces(found)
-    note_pod_uids(found)
-    note_missing_fields(found)
-    note_dangling(found, flags)
+        object_checks.note_hand_written(found, completed=False)
+    object_checks.note_missing_namespaces(found)
+    object_checks.note_pod_uids(found)
+    object_checks.note_missing_fields(found)
+    object_checks.note_dangling(found, flags)
     return Snapshot(
         name=meta.name,
         objects=found.objects,
         scheduler_conf=_find_conf(found),
         now=meta.now,
         flags=flags,
-        chance=read_chance(meta.chance, found.meta[0], report),
-        usage=read_usage(*found.usage, report),
-        extender=read_answers(*found.extender, report),
+        chance=settings.read_chance(meta.chance, found.meta[0], report),
+        usage=settings.read_usage(*found.usage, report),
+        extender=settings.read_answers(*found.extender, report),
         device_config=_find_device_config(found),
-        process=read_process(meta.scheduler, found.meta[0], report),
+        process=settings.read_process(meta.scheduler, found.meta[0], report),
         persistence=meta.persistence,
         bound=meta.bound,
         problems=_with_saved_problems(report.all_problems(), meta, flags.release),
@@ -162,13 +138,17 @@ def _build_snapshot(
     )
 
 
-def _with_saved_problems(problems: list[Problem], meta: MetaSettings, release: Release) -> list[Problem]:
+def _with_saved_problems(problems: list[Problem], meta: settings.MetaSettings, release: Release) -> list[Problem]:
     """Saved Problems first, then those found now that were not saved.
 
     What was said of a release before is not kept beside what is said of the one that is stated.
     """
     found, stated = [_problem_key(one) for one in problems], not release.is_assumed
-    kept = [one for one in meta.problems if not (stated and one.field in RELEASE_FIELDS) or _problem_key(one) in found]
+    kept = [
+        one
+        for one in meta.problems
+        if not (stated and one.field in settings.RELEASE_FIELDS) or _problem_key(one) in found
+    ]
     saved = dict.fromkeys(map(_problem_key, kept))
     return [*kept, *(one for one in problems if _problem_key(one) not in saved)]
 
@@ -185,19 +165,19 @@ def _release_of(container: Mapping[str, Any]) -> str:
     return release_of_image(str(container.get("image") or ""))
 
 
-def _read_flags(found: GatheredObjects, meta: MetaSettings, release: str | None) -> SchedulerFlags:
+def _read_flags(found: GatheredObjects, meta: settings.MetaSettings, release: str | None) -> SchedulerFlags:
     """Upstream's defaults, then the scheduler Deployment's command line, then meta.json."""
     flags = SchedulerFlags()
     image = ""
     for file, deployment in found.settings.get("Deployment", ()):
-        container = scheduler_container(deployment)
-        flags = with_flags(flags, flag_values(container), file, found.report, "scheduler flag ")
+        container = settings.scheduler_container(deployment)
+        flags = settings.with_flags(flags, settings.flag_values(container), file, found.report, "scheduler flag ")
         image = _release_of(container) or image
-    flags = with_flags(flags, meta.flags, found.meta[0], found.report)
+    flags = settings.with_flags(flags, meta.flags, found.meta[0], found.report)
     said = ("", release), (found.meta[0], meta.scheduler.get("release")), ("", image)
-    for field, (file, stated) in zip(RELEASE_FIELDS, said, strict=True):
+    for field, (file, stated) in zip(settings.RELEASE_FIELDS, said, strict=True):
         if stated:
-            return with_release(flags, stated, found.report, file=file, field=field)
+            return settings.with_release(flags, stated, found.report, file=file, field=field)
     return flags
 
 
@@ -211,15 +191,17 @@ def _find_device_config(found: GatheredObjects) -> str | None:
 def _find_conf(found: GatheredObjects) -> str | None:
     """The configuration: a file, else the scheduler's ConfigMap, else None."""
     deployments = [deployment for _, deployment in found.settings.get("Deployment", ())]
-    keys = [PurePosixPath(conf_path(scheduler_container(deployment))).name for deployment in deployments]
+    keys = [
+        PurePosixPath(settings.conf_path(settings.scheduler_container(deployment))).name for deployment in deployments
+    ]
     texts = list(found.confs)
     for file, config_map in found.settings.get("ConfigMap", ()):
-        text = next((text for key in (*keys, CONF_KEY) if (text := conf_of(config_map, key))), None)
+        text = next((text for key in (*keys, settings.CONF_KEY) if (text := settings.conf_of(config_map, key))), None)
         if isinstance(text, str):
             texts.append((file, text))
         elif text is not None:
             found.report.add_problem(
-                f"is {describe_value(text)}, not text", "it is left out", file=file, field=f"data.{CONF_KEY}"
+                f"is {describe_value(text)}, not text", "it is left out", file=file, field=f"data.{settings.CONF_KEY}"
             )
     if not texts:
         return None

@@ -15,17 +15,8 @@ import yaml
 
 from vcdebug.linear_pattern import PatternError, compile_pattern
 from vcdebug.releases.release import Release
+from vcdebug.snapshot import device_config
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
-from vcdebug.snapshot.device_config import (
-    KnownCards,
-    MigSettings,
-    VgpuNames,
-    dump_renamed_npus,
-    dump_vgpu_config,
-    is_readable,
-    read_mig_settings,
-    read_vgpu_names,
-)
 from vcdebug.snapshot.manifest import metadata_of, name_of
 from vcdebug.snapshot.object_checks import GROUP_ANNOTATION
 from vcdebug.snapshot.problems import Problem
@@ -164,17 +155,19 @@ def _rewrite_chance(chance: ChanceSettings, rewriter: ManifestRewriter) -> Chanc
 
 def _rewrite_device_config(text: str | None, rewriter: ManifestRewriter) -> str | None:
     """Only what decides; what is no configuration stays none."""
-    if text is None or not is_readable(text):
+    if text is None or not device_config.is_readable(text):
         return None
-    names = VgpuNames(*(rewriter.rewrite_value(name) if name else "" for name in read_vgpu_names(text)))
-    return dump_vgpu_config(names, _rewrite_mig_settings(read_mig_settings(text), rewriter)) + dump_renamed_npus(
-        text, rewriter.rewrite_value
+    names = device_config.VgpuNames(
+        *(rewriter.rewrite_value(name) if name else "" for name in device_config.read_vgpu_names(text))
     )
+    return device_config.dump_vgpu_config(
+        names, _rewrite_mig_settings(device_config.read_mig_settings(text), rewriter)
+    ) + device_config.dump_renamed_npus(text, rewriter.rewrite_value)
 
 
-def _rewrite_mig_settings(settings: MigSettings, rewriter: ManifestRewriter) -> MigSettings:
+def _rewrite_mig_settings(settings: device_config.MigSettings, rewriter: ManifestRewriter) -> device_config.MigSettings:
     known = [
-        KnownCards(tuple([rewriter.rewrite_value(model) for model in one.models]), one.geometries)
+        device_config.KnownCards(tuple([rewriter.rewrite_value(model) for model in one.models]), one.geometries)
         for one in settings.known
     ]
     return settings._replace(known=tuple(known))

@@ -11,20 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Final
 
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.archive import (
-    ARCHIVE_ERRORS,
-    FOREIGN_MAGICS,
-    GZIP_MAGIC,
-    ZIP_MAGICS,
-    CountedGzip,
-    SourceFile,
-    UnpackBudget,
-    gunzip_bytes,
-    is_tar,
-    printable_name,
-    tar_files,
-    zip_files,
-)
+from vcdebug.snapshot import archive
 from vcdebug.snapshot.file_access import describe_read_error, read_file, read_stdin
 from vcdebug.snapshot.gathered_objects import SETTINGS_FILES
 from vcdebug.snapshot.problems import ProblemReport
@@ -42,9 +29,11 @@ _RECORDING_STARTS = (b'{"ev":', b'{"seq":')
 _TAR_BLOCK = 512
 
 
-def open_source(source: Source, report: ProblemReport, begins: FileBegins | None = None) -> Iterator[SourceFile]:
+def open_source(
+    source: Source, report: ProblemReport, begins: FileBegins | None = None
+) -> Iterator[archive.SourceFile]:
     """The files of a snapshot in a fixed order; raises SnapshotError if the source cannot be read at all."""
-    budget = UnpackBudget()
+    budget = archive.UnpackBudget()
     if source == "-":
         return _data_files(read_stdin(budget.max_bytes), "stdin", budget, report)
     if isinstance(source, str | Path):
@@ -66,8 +55,8 @@ def source_name(source: Source) -> str:
 
 
 def _path_files(
-    path: Path, budget: UnpackBudget, report: ProblemReport, begins: FileBegins | None
-) -> Iterator[SourceFile]:
+    path: Path, budget: archive.UnpackBudget, report: ProblemReport, begins: FileBegins | None
+) -> Iterator[archive.SourceFile]:
     try:
         is_folder = stat.S_ISDIR(path.stat().st_mode)
     except (OSError, ValueError) as error:
@@ -80,7 +69,9 @@ def _path_files(
     return _data_files(data, path.name, budget, report)
 
 
-def _stream_files(stream: IO[bytes], name: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
+def _stream_files(
+    stream: IO[bytes], name: str, budget: archive.UnpackBudget, report: ProblemReport
+) -> Iterator[archive.SourceFile]:
     try:
         data = stream.read(budget.max_bytes + 1)
     except (OSError, ValueError) as error:
@@ -88,55 +79,59 @@ def _stream_files(stream: IO[bytes], name: str, budget: UnpackBudget, report: Pr
     return _data_files(data, name, budget, report)
 
 
-def _data_files(data: bytes, name: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
+def _data_files(
+    data: bytes, name: str, budget: archive.UnpackBudget, report: ProblemReport
+) -> Iterator[archive.SourceFile]:
     """The files in one file's bytes: an archive's members, or the file itself; what it is shows in its first bytes."""
     if not data.strip():
         raise SnapshotError("is empty", where=name)
-    for magic, packer in FOREIGN_MAGICS.items():
+    for magic, packer in archive.FOREIGN_MAGICS.items():
         if data.startswith(magic):
             raise SnapshotError(f"is packed with {packer}", "use .tar.gz, .zip or plain files", name)
-    if data.startswith(ZIP_MAGICS):
-        yield from _wanted_files(zip_files(io.BytesIO(data), name, budget, report), budget, report)
-    elif data.startswith(GZIP_MAGIC):
+    if data.startswith(archive.ZIP_MAGICS):
+        yield from _wanted_files(archive.zip_files(io.BytesIO(data), name, budget, report), budget, report)
+    elif data.startswith(archive.GZIP_MAGIC):
         yield from _gzip_files(data, name, budget, report)
-    elif is_tar(data[:_TAR_BLOCK]):
-        yield from _wanted_files(tar_files(io.BytesIO(data), name, budget, report), budget, report)
+    elif archive.is_tar(data[:_TAR_BLOCK]):
+        yield from _wanted_files(archive.tar_files(io.BytesIO(data), name, budget, report), budget, report)
     elif _is_recording(data):
         raise SnapshotError("is a recording, not a snapshot", where=name)
     else:
         budget.take_bytes(len(data), name)
-        yield SourceFile(name, data)
+        yield archive.SourceFile(name, data)
 
 
-def _gzip_files(data: bytes, name: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
+def _gzip_files(
+    data: bytes, name: str, budget: archive.UnpackBudget, report: ProblemReport
+) -> Iterator[archive.SourceFile]:
     try:
-        head = CountedGzip(io.BytesIO(data), budget, name).read(_TAR_BLOCK)
+        head = archive.CountedGzip(io.BytesIO(data), budget, name).read(_TAR_BLOCK)
         if _is_recording(head):
             raise SnapshotError("is a recording, not a snapshot", where=name)
-        if not is_tar(head):
-            yield SourceFile(name.removesuffix(".gz"), gunzip_bytes(data, budget, name))
+        if not archive.is_tar(head):
+            yield archive.SourceFile(name.removesuffix(".gz"), archive.gunzip_bytes(data, budget, name))
             return
-    except ARCHIVE_ERRORS as error:
+    except archive.ARCHIVE_ERRORS as error:
         raise SnapshotError(f"is damaged: {error}", where=name) from error
-    unpacked = CountedGzip(io.BytesIO(data), budget, name)
-    yield from _wanted_files(tar_files(unpacked, name, budget, report), budget, report)
+    unpacked = archive.CountedGzip(io.BytesIO(data), budget, name)
+    yield from _wanted_files(archive.tar_files(unpacked, name, budget, report), budget, report)
 
 
 def _folder_files(
-    folder: Path, budget: UnpackBudget, report: ProblemReport, begins: FileBegins | None
-) -> Iterator[SourceFile]:
+    folder: Path, budget: archive.UnpackBudget, report: ProblemReport, begins: FileBegins | None
+) -> Iterator[archive.SourceFile]:
     paths = [path for path in _folder_paths(folder, budget, report) if is_wanted(path.name)]
     sizes = [path.stat().st_size for path in paths]
     total, done = sum(sizes), 0
     for path, size in zip(paths, sizes, strict=True):
         name = path.relative_to(folder).as_posix()
         if begins:
-            begins(done, total, printable_name(name))
+            begins(done, total, archive.printable_name(name))
         done += size
-        yield from _wanted_files(_read_file(path, printable_name(name), budget, report), budget, report)
+        yield from _wanted_files(_read_file(path, archive.printable_name(name), budget, report), budget, report)
 
 
-def _folder_paths(folder: Path, budget: UnpackBudget, report: ProblemReport) -> list[Path]:
+def _folder_paths(folder: Path, budget: archive.UnpackBudget, report: ProblemReport) -> list[Path]:
     """Regular files below a folder, in name order; links that lead out of it and devices are left out."""
     root = folder.resolve()
     found: list[Path] = []
@@ -156,12 +151,14 @@ def _folder_paths(folder: Path, budget: UnpackBudget, report: ProblemReport) -> 
             elif path.is_file() and path.resolve().is_relative_to(root):
                 found.append(path)
             elif not path.is_dir():
-                name = printable_name(path.relative_to(folder).as_posix())
+                name = archive.printable_name(path.relative_to(folder).as_posix())
                 report.add_problem("is not a regular file of this folder", "it is left out", file=name)
     return sorted(found)
 
 
-def _read_file(path: Path, name: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
+def _read_file(
+    path: Path, name: str, budget: archive.UnpackBudget, report: ProblemReport
+) -> Iterator[archive.SourceFile]:
     try:
         if path.stat().st_size > budget.max_bytes:
             raise SnapshotError(f"is larger than {budget.max_bytes >> 20} MiB", where=name)
@@ -170,26 +167,28 @@ def _read_file(path: Path, name: str, budget: UnpackBudget, report: ProblemRepor
         report.add_problem(describe_read_error(error), "the file is left out", file=name)
         return
     budget.take_bytes(len(data), name)
-    yield SourceFile(name, data)
+    yield archive.SourceFile(name, data)
 
 
-def _wanted_files(files: Iterator[SourceFile], budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
+def _wanted_files(
+    files: Iterator[archive.SourceFile], budget: archive.UnpackBudget, report: ProblemReport
+) -> Iterator[archive.SourceFile]:
     """The files that may hold objects or settings, unpacked; recordings are passed over."""
     for file in files:
         if not is_wanted(file.name):
             continue
         name, data = file
-        if data.startswith(GZIP_MAGIC):
+        if data.startswith(archive.GZIP_MAGIC):
             name = name.removesuffix(".gz")
             try:
-                if _is_recording(CountedGzip(io.BytesIO(data), budget, name).read(64)):
+                if _is_recording(archive.CountedGzip(io.BytesIO(data), budget, name).read(64)):
                     continue
-                data = gunzip_bytes(data, budget, name)
-            except ARCHIVE_ERRORS as error:
+                data = archive.gunzip_bytes(data, budget, name)
+            except archive.ARCHIVE_ERRORS as error:
                 report.add_problem(f"is damaged: {error}", "the file is left out", file=file.name)
                 continue
         if not _is_recording(data[:64]):
-            yield SourceFile(name, data)
+            yield archive.SourceFile(name, data)
 
 
 def is_wanted(name: str) -> bool:
@@ -225,7 +224,7 @@ def find_snapshots(folder: Path) -> list[Path]:
     A folder is one snapshot if manifests or settings lie directly in it, unless at least two of its files hold a
     cluster each. Otherwise its archives are snapshots, and so are its folders if one of them holds nodes.
     """
-    return _snapshots_below(folder, UnpackBudget(max_files=MAX_ENTRIES))
+    return _snapshots_below(folder, archive.UnpackBudget(max_files=MAX_ENTRIES))
 
 
 def find_only_snapshot(folder: Path) -> Path:
@@ -238,7 +237,7 @@ def find_only_snapshot(folder: Path) -> Path:
     return found[0] if found else folder
 
 
-def _snapshots_below(folder: Path, budget: UnpackBudget) -> list[Path]:
+def _snapshots_below(folder: Path, budget: archive.UnpackBudget) -> list[Path]:
     files, archives, folders = _list_entries(folder, budget)
     if any(path.name in SETTINGS_FILES or path.suffix == ".conf" for path in files):
         return []
@@ -256,7 +255,7 @@ def _snapshots_below(folder: Path, budget: UnpackBudget) -> list[Path]:
     return sorted(found)
 
 
-def _list_entries(folder: Path, budget: UnpackBudget) -> tuple[list[Path], list[Path], list[Path]]:
+def _list_entries(folder: Path, budget: archive.UnpackBudget) -> tuple[list[Path], list[Path], list[Path]]:
     """(files, archives, folders) directly in a folder; hidden ones and links to folders are passed over."""
     files: list[Path] = []
     archives: list[Path] = []
@@ -276,7 +275,7 @@ def _list_entries(folder: Path, budget: UnpackBudget) -> tuple[list[Path], list[
     return files, archives, folders
 
 
-def _manifest_files(folder: Path, budget: UnpackBudget) -> list[Path]:
+def _manifest_files(folder: Path, budget: archive.UnpackBudget) -> list[Path]:
     """Everything below a folder that may hold objects."""
     files, _, folders = _list_entries(folder, budget)
     found = [path for path in files if is_wanted(path.name) and path.name not in SETTINGS_FILES]
@@ -301,6 +300,6 @@ def _read_content(path: Path) -> bytes:
     """What a file holds, unpacked; nothing where it cannot be read."""
     try:
         data = path.read_bytes()
-        return gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data
-    except ARCHIVE_ERRORS:
+        return gzip.decompress(data) if data.startswith(archive.GZIP_MAGIC) else data
+    except archive.ARCHIVE_ERRORS:
         return b""

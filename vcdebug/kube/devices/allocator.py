@@ -8,15 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from vcdebug.kube.devices import AllocationError, NoDevicesError, features_of
-from vcdebug.kube.devices.allocations import (
-    ClaimAllocation,
-    DevicesInUse,
-    HeldDevice,
-    SearchLedger,
-    held_devices,
-    make_allocation,
-)
+from vcdebug.kube.devices import AllocationError, NoDevicesError, allocations, features_of
 from vcdebug.kube.devices.device import DeviceId, DevicePool, DevicePools, read_slice
 from vcdebug.kube.devices.requests import MAX_DEVICES, ClaimReader, DeviceClaim, WantedDevices
 from vcdebug.kube.devices.search import DeviceConstraint, DeviceSearch, read_constraints
@@ -34,7 +26,7 @@ MAX_CACHED_SHAPES: Final = 8
 """For so many pods that ask alike results are kept: pods of one template follow one another."""
 ClaimShape = tuple[str, ...]
 """What claims ask for, in turns."""
-AllocationOutcome = list[ClaimAllocation] | str
+AllocationOutcome = list[allocations.ClaimAllocation] | str
 """What each claim gets, or why none gets anything."""
 
 
@@ -43,7 +35,7 @@ class AllocationRequest(NamedTuple):
 
     claims: Sequence[JsonObject]
     shape: ClaimShape
-    in_use: DevicesInUse
+    in_use: allocations.DevicesInUse
 
 
 class RequestCandidates(NamedTuple):
@@ -84,17 +76,23 @@ class DeviceAllocators:
         elif features.taint_rules and listers.device_taint_rules:
             self.unknown = "DeviceTaintRules are not replayed"
         self._pools = DevicePools([read_slice(one) for one in listers.resource_slices], features, ordering)
-        self._known: dict[ClaimShape, dict[NodeName, tuple[list[list[HeldDevice] | None], AllocationOutcome]]] = {}
+        self._known: dict[
+            ClaimShape, dict[NodeName, tuple[list[list[allocations.HeldDevice] | None], AllocationOutcome]]
+        ] = {}
         self._reader = ClaimReader(listers.device_classes, features)
         self._claims = [*listers.resource_claims.values()]
-        self._in_use = DevicesInUse(held for claim in self._claims for held in held_devices(claim, features))
+        self._in_use = allocations.DevicesInUse(
+            held for claim in self._claims for held in allocations.held_devices(claim, features)
+        )
 
-    def allocation_request(self, claims: Sequence[JsonObject], held: Iterable[HeldDevice]) -> AllocationRequest:
+    def allocation_request(
+        self, claims: Sequence[JsonObject], held: Iterable[allocations.HeldDevice]
+    ) -> AllocationRequest:
         """For a pod; `held` is taken beside what the claims of the snapshot have."""
         shape = tuple([repr(spec_of(claim).get("devices")) for claim in claims])
-        return AllocationRequest(claims, shape, DevicesInUse(held, self._in_use))
+        return AllocationRequest(claims, shape, allocations.DevicesInUse(held, self._in_use))
 
-    def allocate(self, wish: AllocationRequest, node: NodeName, labels: Labels) -> list[ClaimAllocation]:
+    def allocate(self, wish: AllocationRequest, node: NodeName, labels: Labels) -> list[allocations.ClaimAllocation]:
         """One result per claim of a pod; raises NoDevicesError, AllocationError and Undecided."""
         pools = self._pools.seen_by(node, labels)
         since = [wish.in_use.since.get(pool.id) for pool in pools]
@@ -110,7 +108,7 @@ class DeviceAllocators:
 
     def _cached_outcomes(
         self, shape: ClaimShape
-    ) -> dict[NodeName, tuple[list[list[HeldDevice] | None], AllocationOutcome]]:
+    ) -> dict[NodeName, tuple[list[list[allocations.HeldDevice] | None], AllocationOutcome]]:
         """What searches for the same came to on each node, and what had come to its pools by then."""
         known = self._known.get(shape)
         if known is None:
@@ -129,12 +127,12 @@ class DeviceAllocators:
         slices = dict.fromkeys(device.slice for pool in pools for device in pool.devices)
         certain = self.features.by_name or len(slices) < 2
         named = zip(asked, search.found, strict=True)
-        return [make_allocation(claim.key, taken, node[0], certain=certain) for (claim, _), taken in named]
+        return [allocations.make_allocation(claim.key, taken, node[0], certain=certain) for (claim, _), taken in named]
 
     def claims_holding(self, devices: Collection[DeviceId]) -> Iterator[JsonObject]:
         """The claims of the snapshot that have one of the devices, or a part of it."""
         for claim in self._claims:
-            if any(held.id in devices for held in held_devices(claim, self.features)):
+            if any(held.id in devices for held in allocations.held_devices(claim, self.features)):
                 yield claim
 
     def request_candidates(
@@ -151,7 +149,7 @@ class DeviceAllocators:
         self, wish: AllocationRequest, node: tuple[NodeName, Labels], pools: Sequence[DevicePool]
     ) -> tuple[DeviceSearch, list[tuple[DeviceClaim, list[DeviceConstraint]]]]:
         asked: list[tuple[DeviceClaim, list[DeviceConstraint]]] = []
-        ledger = SearchLedger(wish.in_use, self.features)
+        ledger = allocations.SearchLedger(wish.in_use, self.features)
         search = DeviceSearch(node, pools, asked, ledger, self.features)
         for manifest in wish.claims:
             asked.append(self._read_claim(manifest, pools, search, ledger))
@@ -159,7 +157,7 @@ class DeviceAllocators:
         return search, asked
 
     def _read_claim(
-        self, manifest: JsonObject, pools: Sequence[DevicePool], search: DeviceSearch, ledger: SearchLedger
+        self, manifest: JsonObject, pools: Sequence[DevicePool], search: DeviceSearch, ledger: allocations.SearchLedger
     ) -> tuple[DeviceClaim, list[DeviceConstraint]]:
         key = key_of(manifest)
         devices: Mapping[str, Sequence[JsonObject]] = spec_of(manifest).get("devices") or {}
@@ -179,7 +177,9 @@ def _has_parts(outcome: AllocationOutcome) -> bool:
     return not isinstance(outcome, str) and any(held.shared for one in outcome for held in one.held)
 
 
-def _count_all(wanted: WantedDevices, pools: Sequence[DevicePool], search: DeviceSearch, ledger: SearchLedger) -> None:
+def _count_all(
+    wanted: WantedDevices, pools: Sequence[DevicePool], search: DeviceSearch, ledger: allocations.SearchLedger
+) -> None:
     """How many all devices are; raises AllocationError where some pool may hide one."""
     if not wanted.every:
         return

@@ -1,4 +1,4 @@
-"""Ledgers of devices that several pods share on a node, kept beside the node's amounts.
+"""Ledgers of devices that several pods share on a node; each ledger is separate from the node's amounts.
 
 Upstream: api/shared_device_pool (Devices).
 """
@@ -13,13 +13,11 @@ from vcdebug.model.pod import Pod
 from vcdebug.snapshot.manifest import JsonObject
 from vcdebug.snapshot.quantity import nano_value, whole_value
 
-# What a node's ledger of shared devices answers, whatever the device.
-
 NANO_PER_UNIT = 1_000_000_000
 
 
 class ReleaseOutcome(Enum):
-    """What became of a pod's charge."""
+    """Whether a pod is still charged after a release."""
 
     FREE = "free"
     KEPT = "kept"
@@ -32,10 +30,10 @@ class DeviceLedger(Protocol):
     """One kind of device on one node. Upstream keeps it on the NodeInfo (`Others`)."""
 
     def add_resource(self, pod: Pod) -> None:
-        """A placed pod arrives: charge what its annotations say it holds."""
+        """Charge a placed pod for the devices that its annotations name."""
 
     def sub_resource(self, pod: Pod) -> None:
-        """A placed pod leaves."""
+        """Take off the charge of a pod that is removed from the node."""
 
     def has_device_request(self, pod: Pod) -> bool:
         """Whether the pod asks for this device."""
@@ -44,19 +42,19 @@ class DeviceLedger(Protocol):
         """Why the pod's request does not fit now, in upstream's words; None when it fits."""
 
     def score_node(self, pod: Pod, policy: str) -> float:
-        """How good the node is for the pod."""
+        """The device's part of the node score, before any weight."""
 
     def allocate(self, pod: Pod) -> str | None:
         """Charge devices for the pod; an error charges nothing."""
 
     def release(self, pod: Pod) -> ReleaseOutcome:
-        """Take the charge back."""
+        """Undo an allocation of this session."""
 
     def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
-        """Annotations by which a bind tells the pod what it was given; only those that a ledger reads."""
+        """Annotations that a bind writes on the pod; only those that a ledger reads again."""
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
-        """Amounts that the close of a session writes over the task's request."""
+        """Amounts that replace the task's request when the session closes."""
 
     def clone(self) -> DeviceLedger:
         """An independent copy."""
@@ -75,6 +73,7 @@ def whole_limit(container: JsonObject, name: str) -> int:
 
 def exact_integer(quantity: object | None) -> int:
     """Go's AsInt64 of a quantity, cut to an int32; 0 when it is absent or no whole number."""
+    # Go's conversion int32(int64) wraps around; Python's int has no width.
     nano = 0 if quantity is None else nano_value(quantity)
     units, rest = divmod(nano, NANO_PER_UNIT)  # exact: ints
     return 0 if rest else (units + (1 << 31) & 0xFFFFFFFF) - (1 << 31)

@@ -1,8 +1,7 @@
 """GPU cards shared by memory, or taken by number.
 
-Upstream: api/devices/nvidia/gpushare.
+Upstream: api/devices/nvidia/gpushare, api/node_info.setNodeOthersResource, api/shared_device_pool.IsNilDevice.
 Differs: whole cards are taken lowest index first, where upstream reads a map.
-Upstream: api/node_info.setNodeOthersResource, api/shared_device_pool.IsNilDevice.
 """
 
 from __future__ import annotations
@@ -17,19 +16,14 @@ from vcdebug.model.devices import ReleaseOutcome, whole_limit
 from vcdebug.model.devices.vgpu import DEVICE_NAME as VGPU
 from vcdebug.model.devices.vgpu import asks_vgpu
 from vcdebug.model.pod import ENDED_PHASES, Pod
-from vcdebug.releases.devices import (
-    DEVICES_SHARED_WITH_CACHE,
-    GPUSHARE_IDLE_WRAPS,
-    GPUSHARE_MEMORY_AND_NUMBER,
-    GPUSHARE_RELEASE_BY_INDEX,
-)
+from vcdebug.releases import devices as changes
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.device_config import VgpuNames
 from vcdebug.snapshot.manifest import JsonObject
 from vcdebug.snapshot.quantity import whole_value
 
 MOST_CARDS = 100_000
-"""Cards of a node; upstream makes an object of each, and would run out of memory long after."""
+"""Cards of a node that are replayed at most: one wrong capacity must not fill the memory."""
 DEVICE_NAME = "GpuShare"
 GPU_MEMORY = "volcano.sh/gpu-memory"
 GPU_NUMBER = "volcano.sh/gpu-number"
@@ -44,23 +38,23 @@ class ShareRules(NamedTuple):
     """How cards are charged."""
 
     wraps: bool = False
-    """A card that holds more than it has counts as nearly endless."""
+    """Free memory of an overcommitted card wraps around to nearly 2^64."""
     by_index: bool = False
-    """Only cards that the pod's own annotation names are given back, and not what the session chose."""
+    """A release frees only cards that the pod's own annotation names, not those chosen in this session."""
     shared: bool = False
     """Copies of a node charge one and the same ledger."""
     takes_both: bool = False
-    """A pod that asks for memory and for whole cards is given both."""
+    """A pod that asks for memory and for whole cards gets both."""
 
     @classmethod
     def for_release(cls, release: Release) -> ShareRules:
         """As the release has them."""
         has = release.has_older_form
         return cls(
-            has(GPUSHARE_IDLE_WRAPS),
-            has(GPUSHARE_RELEASE_BY_INDEX),
-            has(DEVICES_SHARED_WITH_CACHE),
-            has(GPUSHARE_MEMORY_AND_NUMBER),
+            has(changes.GPUSHARE_IDLE_WRAPS),
+            has(changes.GPUSHARE_RELEASE_BY_INDEX),
+            has(changes.DEVICES_SHARED_WITH_CACHE),
+            has(changes.GPUSHARE_MEMORY_AND_NUMBER),
         )
 
 
@@ -166,7 +160,7 @@ class GpuShareLedger:
                 self._cards[index].pop(pod.uid, None)
 
     def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
-        """The cards that were named last: a release that gives both kinds names no more those of the first.
+        """The card indexes of the last choice: where a pod gets both kinds, the second choice overwrites the first.
         Upstream: api/devices/nvidia/gpushare/share.gpuIndexAnnotations.
         """
         held = [index for index, pods in self._cards.items() if pod.uid in pods]
@@ -188,7 +182,7 @@ class GpuShareLedger:
         return copy
 
     def free_memory(self, index: int) -> int:
-        """What no pod on the card has asked for; below 0 it counts as nothing, and once did as nearly endless."""
+        """Card memory minus the requests of its pods: at least 0, or wrapped around to nearly 2^64 in old releases."""
         used = 0
         for pod in self._cards[index].values():
             used += 0 if pod.phase in ENDED_PHASES else _memory_of(pod)
@@ -210,7 +204,7 @@ class GpuShareLedger:
         return self._memory
 
     def asked_amounts(self, pod: Pod) -> tuple[int, int]:
-        """(memory, number of whole cards) that the ledger looks at for a pod, 0 where it does not."""
+        """(memory, number of whole cards) that a pod requests; 0 for a kind that is switched off."""
         return (_memory_of(pod) if self._sharing_on else 0), (_number_of(pod) if self._number_on else 0)
 
     def _find_by_memory(self, pod: Pod) -> list[int]:
@@ -262,17 +256,16 @@ def _largest_limit(pod: Pod, name: str) -> int:
     return max([together, *first, 0])
 
 
-# What older releases keep of a node without cards: a ledger that is nil.
-
-
 class NilLedger:
-    """Filters pass over it or refuse for it; what else asks it reads from a nil pointer, unless it looks first."""
+    """The nil ledger that older releases keep of a node without cards; most calls on it panic.
+    Upstream: api/node_info.setNodeOthersResource.
+    """
 
     __slots__ = ("_asked", "_refusal")
 
     def __init__(self, device: str, *, asked: bool, refuses: bool) -> None:
         self._asked = asked
-        """Whether placements and their ends ask it, as they would any other."""
+        """Whether the release calls nil ledgers at placements and releases."""
         self._refusal = f"node not initialized with device{device}" if refuses else None
 
     def add_resource(self, pod: Pod) -> None:
@@ -282,7 +275,7 @@ class NilLedger:
         """Nothing is charged."""
 
     def filter_node(self, pod: Pod, policy: str) -> str | None:
-        """Whoever asks is refused, or the ledger is passed over. Upstream: plugins/deviceshare.OnSessionOpen."""
+        """A refusal, or None where the release skips nil ledgers. Upstream: plugins/deviceshare.OnSessionOpen."""
         return self._refusal
 
     def allocate(self, pod: Pod) -> str | None:
@@ -292,7 +285,7 @@ class NilLedger:
         return None
 
     def release(self, pod: Pod) -> ReleaseOutcome:
-        """There is nothing to take back."""
+        """Nothing is charged, so that nothing stays."""
         return ReleaseOutcome.FREE
 
     def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
@@ -318,11 +311,11 @@ class NilVgpuLedger(NilLedger):
         return asks_vgpu(pod, self._names)
 
     def score_node(self, pod: Pod, policy: str) -> float:
-        """Read beside the cycle. Upstream: api/devices/nvidia/vgpu/device_info.ScoreNode."""
+        """Panics in a goroutine that nothing recovers. Upstream: api/devices/nvidia/vgpu/device_info.ScoreNode."""
         raise ProcessExit(NIL_POINTER_TEXT)
 
     def clone(self) -> NilVgpuLedger:
-        """Itself: there is nothing to change."""
+        """Itself: a nil ledger has no state."""
         return self
 
 
@@ -340,7 +333,7 @@ class NilShareLedger(NilLedger):
         return self._empty.has_device_request(pod)
 
     def add_resource(self, pod: Pod) -> None:
-        """Its card is looked for. Upstream: api/devices/nvidia/gpushare/device_info.AddResource."""
+        """Panics for a pod that names cards. Upstream: api/devices/nvidia/gpushare/device_info.AddResource."""
         if held_indexes(pod):
             raise SchedulerPanic(NIL_POINTER_TEXT)
 
@@ -353,7 +346,7 @@ class NilShareLedger(NilLedger):
         return 0.0
 
     def release(self, pod: Pod) -> ReleaseOutcome:
-        """The pod has no annotation to strike out. Upstream: api/devices/nvidia/gpushare/device_info.Release."""
+        """Refused: the pod has no annotation to remove. Upstream: api/devices/nvidia/gpushare/device_info.Release."""
         return ReleaseOutcome.REFUSED if self._asked else ReleaseOutcome.FREE
 
     def clone(self) -> NilShareLedger:

@@ -10,37 +10,11 @@ from typing import NamedTuple
 
 from vcdebug.errors import ProcessExit
 from vcdebug.model.devices import ReleaseOutcome, container_limit
-from vcdebug.model.devices.hami_ascend_card import (
-    ALL_CORES,
-    COMMON_KEYS,
-    NODE_ANNOTATION,
-    PHASE_ANNOTATION,
-    SUCCESS,
-    AnnotationKeys,
-    Npu,
-    decode_container_devices,
-    encode_pod_single_device,
-    have_network_id,
-    misfit_reason,
-    network_share,
-    registered_cards,
-    runtime_text,
-    select_devices_with_topology,
-)
+from vcdebug.model.devices import hami_ascend_card as npus
 from vcdebug.model.devices.vgpu_annotations import OUT_OF_RANGE, ContainerRequest, HeldCard, PodAnnotations, requests_of
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE, FitStatus
 from vcdebug.model.pod import Pod
-from vcdebug.releases.devices import (
-    DEVICES_SHARED_WITH_CACHE,
-    HAMI_ASCEND,
-    HAMI_ASCEND_CORE_MODE,
-    HAMI_ASCEND_LEDGER,
-    HAMI_ASCEND_NO_RELEASE,
-    HAMI_ASCEND_RELEASE_LEAKS,
-    HAMI_ASCEND_SPREAD_SCORE,
-    HAMI_ASCEND_UNALLOCATABLE,
-    VNPUS_WRAPPER,
-)
+from vcdebug.releases import devices as changes
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.cycle_inputs import ASCENDING, MapOrder
 from vcdebug.snapshot.device_config import NpuConfig, NpuKind, VgpuNames
@@ -72,7 +46,7 @@ class HamiAscendLedger:
     __slots__ = ("_core_mode", "_given", "_keys", "_notes", "_settings", "cards", "kind", "node", "policy")
 
     def __init__(
-        self, node: str, kind: NpuKind, cards: Mapping[str, Npu], settings: NpuSettings, *, core_mode: bool
+        self, node: str, kind: NpuKind, cards: Mapping[str, npus.Npu], settings: NpuSettings, *, core_mode: bool
     ) -> None:
         self.node = node
         self.kind = kind
@@ -81,7 +55,7 @@ class HamiAscendLedger:
         self.policy = ""
         """The one that it was last scored by, which allocation follows."""
         self._settings = settings
-        self._keys = AnnotationKeys.for_kind(kind.word)
+        self._keys = npus.AnnotationKeys.for_kind(kind.word)
         self._notes = PodAnnotations() if settings.notes is None else settings.notes
         self._core_mode = core_mode
         self._given: dict[str, list[list[HeldCard]]] = {}
@@ -99,8 +73,8 @@ class HamiAscendLedger:
         for kind in settings.config.kinds:
             if settings.rules.allocatable and not nano_value(amounts.get(kind.resource, 0)):
                 continue
-            found = registered_cards(annotations, AnnotationKeys.for_kind(kind.word))
-            cards = {one.uuid: Npu(one) for one in found}
+            found = npus.registered_cards(annotations, npus.AnnotationKeys.for_kind(kind.word))
+            cards = {one.uuid: npus.Npu(one) for one in found}
             if cards:
                 core_mode = annotations.get(NODE_MODE_ANNOTATION, "true" if settings.config.core_mode else "") == "true"
                 by_word[kind.word] = cls(metadata["name"], kind, cards, settings, core_mode=core_mode)
@@ -126,7 +100,7 @@ class HamiAscendLedger:
 
     def _add_resource(self, text: str | None, pod: Pod) -> None:
         """Upstream: api/devices/ascend/hami/device_info.addResource."""
-        for held in decode_container_devices(text or ""):
+        for held in npus.decode_container_devices(text or ""):
             card = self.cards.get(held.uuid)
             if card is not None and not (self._settings.rules.once and pod.uid in card.pods):
                 card.add_resource_usage(pod.uid, held.memory, held.core)
@@ -137,7 +111,7 @@ class HamiAscendLedger:
         if text is None:
             self._sub_resource_by_uid(pod)
             return
-        for held in decode_container_devices(text):
+        for held in npus.decode_container_devices(text):
             card = self.cards.get(held.uuid)
             if card is not None and not (self._settings.rules.once and pod.uid not in card.pods):
                 card.sub_resource_usage(pod.uid, held.memory, held.core)
@@ -160,7 +134,7 @@ class HamiAscendLedger:
         """Upstream: api/devices/ascend/hami/device_info.isHAMiCoreMode."""
         return self._settings.rules.cores_known and pod.annotations.get(MODE_ANNOTATION) == HAMI_CORE
 
-    def resource_reqs(self, pod: Pod, first: Npu) -> list[ContainerRequest]:
+    def resource_reqs(self, pod: Pod, first: npus.Npu) -> list[ContainerRequest]:
         """What containers ask for: all memory of the first card where they name none, and a template's where they do.
         Upstream: api/devices/ascend/hami/device_info.ResourceReqs.
         """
@@ -182,12 +156,12 @@ class HamiAscendLedger:
             return False
         return self.kind.trim_memory(request.memory)[0] != self.kind.allocatable
 
-    def misfit_reason(self, card: Npu, request: ContainerRequest, pod: Pod) -> str:
+    def misfit_reason(self, card: npus.Npu, request: ContainerRequest, pod: Pod) -> str:
         """Why a card cannot serve a container; empty where it can."""
         by_cores = self.is_hami_core_mode(pod)
         if by_cores and not self._core_mode:
             return "the node does not cut its cards by hami-core"
-        return misfit_reason(card, request, request.memory, ALL_CORES if by_cores else card.registered.cores)
+        return npus.misfit_reason(card, request, request.memory, npus.ALL_CORES if by_cores else card.registered.cores)
 
     # Choosing
 
@@ -221,12 +195,12 @@ class HamiAscendLedger:
         score = 0.0
         for card in cards:
             score = score + self._card_score(card, policy)
-        if not self.kind.word.startswith(NETWORKED_KIND) or not have_network_id(cards):
+        if not self.kind.word.startswith(NETWORKED_KIND) or not npus.have_network_id(cards):
             return score
-        shared = network_share(cards)
+        shared = npus.network_share(cards)
         return 0.0 if shared is None else score + shared * NETWORK_WEIGHT
 
-    def _card_score(self, card: Npu, policy: str) -> float:
+    def _card_score(self, card: npus.Npu, policy: str) -> float:
         return card.cal_score(policy, spread_idle=self._settings.rules.spread_idle)
 
     def _select_devices(self, pod: Pod, policy: str) -> NpuChoice:
@@ -234,7 +208,7 @@ class HamiAscendLedger:
         Upstream: api/devices/ascend/hami/device_info.selectDevices.
         """
         cards = self._get_device_snapshot(pod, policy)
-        together = self.kind.word.startswith(NETWORKED_KIND) and have_network_id(cards)
+        together = self.kind.word.startswith(NETWORKED_KIND) and npus.have_network_id(cards)
         taken: dict[str, None] = {}
         containers: list[list[HeldCard]] = []
         for request in self.resource_reqs(pod, cards[0]):
@@ -244,13 +218,15 @@ class HamiAscendLedger:
             if len(fitting) < request.number:
                 return NpuChoice([], TOO_FEW_DEVICES)
             picked = (
-                select_devices_with_topology(request.number, fitting) if together else fitting[: max(request.number, 1)]
+                npus.select_devices_with_topology(request.number, fitting)
+                if together
+                else fitting[: max(request.number, 1)]
             )
             taken.update(dict.fromkeys(card.uuid for card in picked))
             containers.append([HeldCard(card.uuid, request.memory, request.cores) for card in picked])
         return NpuChoice(containers)
 
-    def _get_device_snapshot(self, pod: Pod, policy: str) -> list[Npu]:
+    def _get_device_snapshot(self, pod: Pod, policy: str) -> list[npus.Npu]:
         """The best first; equally good ones come in any order, as maps are visited.
         Upstream: api/devices/ascend/hami/device_info.getDeviceSnapshot.
         """
@@ -267,33 +243,36 @@ class HamiAscendLedger:
         if choice.error is not None:
             return NOT_SELECTED.format(pod.name, choice.error)
         self._given[pod.uid] = choice.containers
-        self._add_resource(encode_pod_single_device(self.kind.word, choice.containers), pod)
+        self._add_resource(npus.encode_pod_single_device(self.kind.word, choice.containers), pod)
         return None
 
     def release(self, pod: Pod) -> ReleaseOutcome:
         """Upstream: api/devices/ascend/hami/device_info.Release."""
         if self._settings.rules.gives_back:
             self.sub_resource(pod)
-            if self._settings.rules.leaks and self._notes.annotations_of(pod).get(PHASE_ANNOTATION) != SUCCESS:
+            if (
+                self._settings.rules.leaks
+                and self._notes.annotations_of(pod).get(npus.PHASE_ANNOTATION) != npus.SUCCESS
+            ):
                 self._notes.erase_annotations(pod, self._erased_keys())
         charged = any(pod.uid in card.pods for card in self.cards.values())
         return ReleaseOutcome.KEPT if charged else ReleaseOutcome.FREE
 
     def _erased_keys(self) -> Iterator[str]:
-        yield from COMMON_KEYS
+        yield from npus.COMMON_KEYS
         for kind in self._settings.config.kinds:
-            yield from AnnotationKeys.for_kind(kind.word)[1:]
+            yield from npus.AnnotationKeys.for_kind(kind.word)[1:]
 
     def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
         """Upstream: api/devices/ascend/hami/device_info.CreateAnnotations."""
         containers = self._given.get(pod.uid)
         if containers is None:
             return {}
-        text = encode_pod_single_device(self.kind.word, containers)
+        text = npus.encode_pod_single_device(self.kind.word, containers)
         all_held = [held for of_one in containers for held in of_one]
-        runtime = runtime_text(all_held, None if self.is_hami_core_mode(pod) else self.kind)
+        runtime = npus.runtime_text(all_held, None if self.is_hami_core_mode(pod) else self.kind)
         keys = self._keys
-        return {keys.to_allocate: text, keys.allocated: text, keys.runtime: runtime, NODE_ANNOTATION: self.node}
+        return {keys.to_allocate: text, keys.allocated: text, keys.runtime: runtime, npus.NODE_ANNOTATION: self.node}
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
         """None. Upstream: api/devices/ascend/hami/device_info.AddQueueResource."""
@@ -339,15 +318,15 @@ class NpuRules(NamedTuple):
     def for_release(cls, release: Release) -> NpuRules:
         """As the release has them."""
         return cls(
-            release.has_older_form(HAMI_ASCEND),
-            not release.has_older_form(HAMI_ASCEND_CORE_MODE),
-            not release.has_older_form(HAMI_ASCEND_SPREAD_SCORE),
-            release.has_older_form(HAMI_ASCEND_RELEASE_LEAKS),
-            not release.has_older_form(HAMI_ASCEND_LEDGER),
-            not release.has_older_form(HAMI_ASCEND_UNALLOCATABLE),
-            not release.has_older_form(HAMI_ASCEND_NO_RELEASE),
-            release.has_older_form(DEVICES_SHARED_WITH_CACHE),
-            release.has_older_form(VNPUS_WRAPPER),
+            release.has_older_form(changes.HAMI_ASCEND),
+            not release.has_older_form(changes.HAMI_ASCEND_CORE_MODE),
+            not release.has_older_form(changes.HAMI_ASCEND_SPREAD_SCORE),
+            release.has_older_form(changes.HAMI_ASCEND_RELEASE_LEAKS),
+            not release.has_older_form(changes.HAMI_ASCEND_LEDGER),
+            not release.has_older_form(changes.HAMI_ASCEND_UNALLOCATABLE),
+            not release.has_older_form(changes.HAMI_ASCEND_NO_RELEASE),
+            release.has_older_form(changes.DEVICES_SHARED_WITH_CACHE),
+            release.has_older_form(changes.VNPUS_WRAPPER),
         )
 
 

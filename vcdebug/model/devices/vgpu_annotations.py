@@ -15,23 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vcdebug.errors import SchedulerPanic
 from vcdebug.model.devices import container_limit, exact_integer
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
-from vcdebug.releases.devices import (
-    DEVICE_ANNOTATIONS_ON_POD,
-    DEVICES_SHARED_WITH_CACHE,
-    MIG_MEMORY_FACTOR,
-    VGPU_CHARGED_TWICE,
-    VGPU_DEVICE_ORDER,
-    VGPU_DUPLICATE_ALLOCATE,
-    VGPU_FIXED_NAMES,
-    VGPU_HANDSHAKE,
-    VGPU_IDS_VALIDATION,
-    VGPU_LEDGER_LEAKS,
-    VGPU_MEMORY_PERCENTAGE,
-    VGPU_PODGROUP_SPREAD,
-    VGPU_SECOND_CONTAINER_FREE,
-    VGPU_SPREAD_SCORE,
-    VGPU_UUID_LISTS,
-)
+from vcdebug.releases import devices as changes
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.device_config import BUILT_IN_MIG, BUILT_IN_NAMES, FIXED_NAMES, MigSettings, VgpuNames
 from vcdebug.snapshot.manifest import JsonObject
@@ -146,22 +130,22 @@ class CardRules(NamedTuple):
     ) -> CardRules:
         """As the release has them."""
         return cls(
-            not release.has_older_form(VGPU_UUID_LISTS),
-            not release.has_older_form(VGPU_PODGROUP_SPREAD),
-            release.has_older_form(VGPU_DEVICE_ORDER),
-            release.has_older_form(VGPU_SPREAD_SCORE),
-            release.has_older_form(DEVICE_ANNOTATIONS_ON_POD),
-            release.has_older_form(VGPU_DUPLICATE_ALLOCATE),
-            release.has_older_form(VGPU_LEDGER_LEAKS),
-            release.has_older_form(DEVICES_SHARED_WITH_CACHE),
-            release.has_older_form(VGPU_HANDSHAKE),
-            not release.has_older_form(VGPU_IDS_VALIDATION),
-            release.has_older_form(VGPU_MEMORY_PERCENTAGE),
-            release.has_older_form(VGPU_CHARGED_TWICE),
-            release.has_older_form(VGPU_SECOND_CONTAINER_FREE),
-            FIXED_NAMES if release.has_older_form(VGPU_FIXED_NAMES) else names,
+            not release.has_older_form(changes.VGPU_UUID_LISTS),
+            not release.has_older_form(changes.VGPU_PODGROUP_SPREAD),
+            release.has_older_form(changes.VGPU_DEVICE_ORDER),
+            release.has_older_form(changes.VGPU_SPREAD_SCORE),
+            release.has_older_form(changes.DEVICE_ANNOTATIONS_ON_POD),
+            release.has_older_form(changes.VGPU_DUPLICATE_ALLOCATE),
+            release.has_older_form(changes.VGPU_LEDGER_LEAKS),
+            release.has_older_form(changes.DEVICES_SHARED_WITH_CACHE),
+            release.has_older_form(changes.VGPU_HANDSHAKE),
+            not release.has_older_form(changes.VGPU_IDS_VALIDATION),
+            release.has_older_form(changes.VGPU_MEMORY_PERCENTAGE),
+            release.has_older_form(changes.VGPU_CHARGED_TWICE),
+            release.has_older_form(changes.VGPU_SECOND_CONTAINER_FREE),
+            FIXED_NAMES if release.has_older_form(changes.VGPU_FIXED_NAMES) else names,
             mig,
-            release.has_older_form(MIG_MEMORY_FACTOR),
+            release.has_older_form(changes.MIG_MEMORY_FACTOR),
         )
 
 

@@ -27,7 +27,7 @@ ImageStates = Mapping[str, ImageState]
 
 
 def image_states(manifests: Mapping[NodeName, JsonObject]) -> dict[NodeName, dict[str, ImageState]]:
-    """Image states per node of a steady cluster: the size that the first node reported, the final number of nodes."""
+    """Image states per node: the size that the first node reported, and the number of nodes with the image."""
     sizes: dict[str, int] = {}
     holders: dict[str, dict[NodeName, None]] = {}
     for name, manifest in manifests.items():
@@ -55,7 +55,7 @@ class HeldImage(NamedTuple):
     size: int
     num_nodes: int
     counts: int
-    """Its size times the part of the nodes that hold it."""
+    """Size times the part of all nodes that hold the image."""
 
 
 class PodImages(NamedTuple):

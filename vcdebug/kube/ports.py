@@ -25,7 +25,7 @@ class HostPort(NamedTuple):
     port: int
 
     def conflicts_with(self, used: HostPort) -> bool:
-        """Whether it cannot be had beside one that is used."""
+        """Whether the port cannot be used together with a used one."""
         return (self.protocol, self.port) == (used.protocol, used.port) and addresses_overlap(self.ip, used.ip)
 
 

@@ -1,8 +1,7 @@
-"""VolumeBinding: bound volumes must be reachable, unbound ones must be available or can be provisioned.
+"""VolumeBinding: bound volumes must be reachable, unbound ones available or possible to provision.
 
-Upstream: k8s plugin volumebinding, its binder and assume caches.
-Upstream: component-helpers storage volume (FindMatchingVolume, CheckNodeAffinity).
-Upstream: k8s plugin volumebinding (checkVolumeProvisions, hasEnoughCapacity).
+Upstream: k8s plugin volumebinding, its binder and assume caches; component-helpers storage volume
+(FindMatchingVolume, CheckNodeAffinity).
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ NO_VOLUMES = PodVolumes()
 
 
 class ClaimFit(NamedTuple):
-    """One claim of a pod beside a node."""
+    """Whether one claim of a pod fits a node, and why."""
 
     claim: str
     volume: str
@@ -79,7 +78,7 @@ class VolumeState:
 
 
 class VolumeBinding:
-    """The check and its memory of volumes and claims that this session has spoken for."""
+    """The check, with the volumes and claims that earlier placements of this session reserve."""
 
     def __init__(self, listers: Listers) -> None:
         self._listers = listers
@@ -146,7 +145,7 @@ class VolumeBinding:
         ]
 
     def _assumed_volume(self, volume: Manifest) -> Manifest:
-        """The volume as it stands after this session's reservations."""
+        """The volume with the claimRef that this session's reservations give it."""
         claim_key = self._taken.get(name_of(volume))
         if claim_key is None:
             return volume
@@ -155,7 +154,7 @@ class VolumeBinding:
         return {**volume, "spec": {**spec_of(volume), "claimRef": {"namespace": namespace, "name": name, "uid": uid}}}
 
     def filter(self, state: VolumeState, node: NodeName, node_labels: Labels) -> FitStatus | None:
-        """None when the volumes can be had on the node; remembers how."""
+        """A refusal, or None after storing in `state` what the node would bind and provision."""
         reachable_volumes, found = self._bound_reachable(state, node_labels)
         try:
             satisfied, enough, volumes = self._delayed_satisfied(state, node, node_labels)
@@ -191,6 +190,7 @@ class VolumeBinding:
         to_provision: list[Manifest] = []
         to_match: list[Manifest] = []
         for claim in state.delayed:
+            # A claim that waits for a provisioner is pinned to the node for which provisioning began.
             selected = self._selected_node(claim)
             if selected is not None and selected != node:
                 return False, True, PodVolumes()
@@ -203,7 +203,7 @@ class VolumeBinding:
         return satisfied, enough, PodVolumes(tuple(bindings), tuple(key_of(claim) for claim in to_provision))
 
     def claim_fits(self, state: VolumeState, node: NodeName, node_labels: Labels) -> Iterator[ClaimFit]:
-        """Each claim of the pod beside one node."""
+        """Whether each claim of the pod fits one node."""
         for claim in state.bound:
             name = spec_of(claim).get("volumeName") or ""
             volume = self._listers.volumes.get(name)
@@ -239,6 +239,7 @@ class VolumeBinding:
         bindings: list[tuple[str, str]] = []
         unmatched: list[Manifest] = []
         chosen: dict[str, None] = {}
+        # Smallest claims first, as upstream, so that each gets the smallest volume that fits.
         for claim in sorted(claims, key=storage_request):
             volume = find_matching_volume(
                 claim, state.candidates.get(storage_class_name(claim), []), node_labels, chosen
@@ -251,7 +252,7 @@ class VolumeBinding:
         return bindings, unmatched
 
     def _check_provisions(self, claims: list[Manifest], node_labels: Labels) -> tuple[bool, bool]:
-        """(can be provisioned, enough space)."""
+        """(can be provisioned, enough space) for all claims; raises VolumeBindingError."""
         for claim in claims:
             name = storage_class_name(claim)
             if not name:
@@ -282,7 +283,7 @@ class VolumeBinding:
 
 
 def _affinity_text(volume: Manifest) -> str:
-    """What the volume's node affinity wants, in its own words."""
+    """The volume's node affinity as text."""
     terms = ((spec_of(volume).get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or ()
     wanted = [
         f"{one.get('key')} {one.get('operator')} {', '.join(one.get('values') or ())}".rstrip()
@@ -290,9 +291,6 @@ def _affinity_text(volume: Manifest) -> str:
         for one in term.get("matchExpressions") or ()
     ]
     return f"its nodes: {' or '.join(wanted) or 'none'}"
-
-
-# Which persistent volume a claim can have on a node.
 
 
 def storage_request(claim: Manifest) -> int:
@@ -307,7 +305,7 @@ def volume_capacity(volume: Manifest) -> int:
 
 
 def is_reachable(volume: Manifest, node_labels: Labels) -> bool:
-    """Whether the volume's node affinity accepts a node with these labels (its name is not looked at)."""
+    """Whether the volume's node affinity accepts a node with these labels (upstream passes no name)."""
     required = (spec_of(volume).get("nodeAffinity") or {}).get("required")
     if required is None:
         return True
@@ -370,8 +368,6 @@ def _is_selected(claim: Manifest, volume: Manifest) -> bool:
     except SelectorError:
         return False
 
-
-# Whether a volume could be provisioned for a claim on a node.
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 

@@ -176,8 +176,6 @@ class CaptureHistory:
 
     def add_capture(self, snapshot: Snapshot) -> Path:
         """Write one more, and let the oldest go."""
-        # FOLDED
-
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         target = self.folder / self._free_name(capture_file_name(snapshot.name, snapshot.now))
         save_snapshot(snapshot, target, PRIVATE_MODE)

@@ -1,7 +1,6 @@
-"""Devices that resource claims are about: where they are, which of them a claim may have, and which it takes.
+"""Allocation of devices for resource claims: slices and pools, requests, the search, and what each release knows.
 
 Upstream: plugins/predicates, k8s dynamic-resource-allocation structured (NewAllocator).
-Upstream: k8s dynamic-resource-allocation structured.
 """
 
 from __future__ import annotations
@@ -11,12 +10,10 @@ from typing import Final, NamedTuple
 from vcdebug.releases.nodes import DEVICE_FEATURES_1_33
 from vcdebug.snapshot.snapshot import SchedulerFlags
 
-# Which rules the allocation of devices goes by.
-
 NEWEST_LIBRARY: Final = (1, 36)
-"""The Kubernetes library whose allocator of capacity goes by names."""
+"""The Kubernetes library whose allocator with capacity tries pools and slices by name."""
 WHOLE_POOLS_LIBRARY: Final = (1, 35)
-"""The first library that counts all slices of a pool, and passes over pools that are incomplete or invalid."""
+"""The first library that counts all slices of a pool, and skips incomplete and invalid pools."""
 OLDEST_LIBRARY: Final = (1, 32)
 """The oldest library whose allocator is replayed."""
 
@@ -32,28 +29,29 @@ class AllocatorFeatures(NamedTuple):
     capacity: bool
     taint_rules: bool
     by_name: bool
-    """Whether pools and slices are gone through by name; any other allocator goes through them in any order."""
+    """Pools and slices are tried by name; other allocators range over maps."""
     keeps_alternative: bool
-    """Whether an alternative for all devices goes on with itself after its first one, and not with the best one."""
+    """An alternative for all devices continues with itself after its first device, not with the best alternative."""
     knows_capacity: bool
-    """Whether the allocator is the one that reads capacity requests and distinct attributes, on or off."""
+    """The allocator reads capacity requests and distinct attributes, even if their gate is off."""
     pools_by_node: bool
-    """Whether a pool is counted by the slices that the node sees, gives devices while it is incomplete, and ends the
-    search where it is invalid."""
+    """A pool consists of the slices that the node sees; it gives devices while incomplete, and ends the search if
+    invalid."""
     distinct_by_address: bool
-    """Whether no two values of an attribute that has to be distinct are the same."""
+    """Distinct attributes are compared by address, so that no two values are equal."""
     forgetful: bool
-    """Whether the allocator does not note what administrators look at, which they may have twice, does not read
-    counters, and does not give all devices back where it has to look further."""
+    """Admin access is not recorded, so that a request can get one device twice; counters are not read; and a search
+    that backtracks from a request for all devices keeps them."""
     stops_at_all: bool
-    """Whether a request for all devices is content with none and ends the search where one is in use, slices with
-    counters are like others, and an invalid pool is an error only once a device of it could be taken."""
+    """A request for all devices accepts none, and ends the search if one is in use. Slices with counters are like
+    others. An invalid pool is an error only once a device of it could be taken."""
     known: bool
-    """Whether the allocator that has all of this is replayed."""
+    """The allocator with these features is replayed."""
 
 
 def features_of(flags: SchedulerFlags) -> AllocatorFeatures:
-    """The one allocator that can do what the gates ask for."""
+    """The features of the allocator that a scheduler with these flags chooses."""
+    # Upstream has several allocators and takes the oldest one that supports all enabled gates, per library version.
     gate, library = flags.is_gate_on, flags.release.kubernetes_version
     if flags.release.has_older_form(DEVICE_FEATURES_1_33):
         nothing = AllocatorFeatures(gate("DRAAdminAccess"), *[False] * (len(AllocatorFeatures._fields) - 1))
@@ -84,12 +82,9 @@ def features_of(flags: SchedulerFlags) -> AllocatorFeatures:
     )
 
 
-# How an allocation of devices fails.
-
-
 class AllocationError(Exception):
-    """Something is wrong with the claim or the class, whatever devices there are; the text is upstream's."""
+    """The claim or its class is invalid, whatever devices exist; the text is upstream's."""
 
 
 class NoDevicesError(Exception):
-    """The node has not what the claims ask for; the text is upstream's."""
+    """The node lacks devices for the claims; the text is upstream's."""

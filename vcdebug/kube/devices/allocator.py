@@ -23,15 +23,15 @@ CANNOT_ALLOCATE: Final = "cannot allocate all claims"
 
 
 MAX_CACHED_SHAPES: Final = 8
-"""For so many pods that ask alike results are kept: pods of one template follow one another."""
+"""Distinct requests whose results are cached: pods of one template follow one another, so that few suffice."""
 ClaimShape = tuple[str, ...]
-"""What claims ask for, in turns."""
+"""spec.devices of each claim as text."""
 AllocationOutcome = list[allocations.ClaimAllocation] | str
-"""What each claim gets, or why none gets anything."""
+"""One allocation per claim, or upstream's reason why there is none."""
 
 
 class AllocationRequest(NamedTuple):
-    """The claims of a pod that are to be allocated, what they ask for, and what is taken by then."""
+    """The claims of a pod that are to be allocated, their requests, and the devices in use."""
 
     claims: Sequence[JsonObject]
     shape: ClaimShape
@@ -44,33 +44,33 @@ class RequestCandidates(NamedTuple):
     claim: str
     request: str
     wanted: int | None
-    """None where all are asked for."""
+    """None for all devices."""
     devices: Mapping[DeviceId, bool]
-    """Those of the kind, and whether each is free."""
+    """The devices that match, and whether each is free."""
 
     @property
     def matching_count(self) -> int:
-        """How many there are."""
+        """Number of devices that match."""
         return len(self.devices)
 
     @property
     def free_count(self) -> int:
-        """How many of them are free."""
+        """Number of them that are free."""
         return sum(self.devices.values())  # exact: ints
 
     @property
     def busy_devices(self) -> list[DeviceId]:
-        """Those that are not."""
+        """The ones that are in use."""
         return [device for device, free in self.devices.items() if not free]
 
 
 class DeviceAllocators:
-    """All slices and classes, and what the claims of the snapshot have taken."""
+    """All slices, classes and claims of a snapshot, with cached results of searches."""
 
     def __init__(self, listers: Listers, ordering: MapOrder) -> None:
         features = self.features = features_of(listers.flags)
         self.unknown = ""
-        """Why nothing is known about allocations."""
+        """Why allocations cannot be replayed; empty if they can."""
         if not features.known:
             self.unknown = "the allocator of this release is not replayed"
         elif features.taint_rules and listers.device_taint_rules:
@@ -88,7 +88,7 @@ class DeviceAllocators:
     def allocation_request(
         self, claims: Sequence[JsonObject], held: Iterable[allocations.HeldDevice]
     ) -> AllocationRequest:
-        """For a pod; `held` is taken beside what the claims of the snapshot have."""
+        """The request for a pod; `held` are devices taken in this session, besides those of the snapshot."""
         shape = tuple([repr(spec_of(claim).get("devices")) for claim in claims])
         return AllocationRequest(claims, shape, allocations.DevicesInUse(held, self._in_use))
 
@@ -96,6 +96,7 @@ class DeviceAllocators:
         """One result per claim of a pod; raises NoDevicesError, AllocationError and Undecided."""
         pools = self._pools.seen_by(node, labels)
         since = [wish.in_use.since.get(pool.id) for pool in pools]
+        # A search depends on the node's pools alone: it is repeated only after one of them lost or gained devices.
         known = self._cached_outcomes(wish.shape)
         found = known.get(node)
         if found is None or found[0] != since:
@@ -109,7 +110,7 @@ class DeviceAllocators:
     def _cached_outcomes(
         self, shape: ClaimShape
     ) -> dict[NodeName, tuple[list[list[allocations.HeldDevice] | None], AllocationOutcome]]:
-        """What searches for the same came to on each node, and what had come to its pools by then."""
+        """Node → (devices taken in its pools at the time of the search, outcome), for one shape."""
         known = self._known.get(shape)
         if known is None:
             if len(self._known) == MAX_CACHED_SHAPES:
@@ -130,7 +131,7 @@ class DeviceAllocators:
         return [allocations.make_allocation(claim.key, taken, node[0], certain=certain) for (claim, _), taken in named]
 
     def claims_holding(self, devices: Collection[DeviceId]) -> Iterator[JsonObject]:
-        """The claims of the snapshot that have one of the devices, or a part of it."""
+        """The claims of the snapshot that hold one of the devices, or a part of it."""
         for claim in self._claims:
             if any(held.id in devices for held in allocations.held_devices(claim, self.features)):
                 yield claim
@@ -138,7 +139,7 @@ class DeviceAllocators:
     def request_candidates(
         self, wish: AllocationRequest, node: NodeName, labels: Labels
     ) -> Iterator[RequestCandidates]:
-        """What there is for each request and alternative, one by one; raises AllocationError and Undecided."""
+        """Candidates for each request and alternative; raises AllocationError and Undecided."""
         search, asked = self._begin_search(wish, (node, labels), self._pools.seen_by(node, labels))
         for claim, _ in asked:
             for wanted in (one for request in claim.requests for one in request.alternatives):
@@ -173,14 +174,14 @@ class DeviceAllocators:
 
 
 def _has_parts(outcome: AllocationOutcome) -> bool:
-    """Whether a claim gets a part of a device, which bears the claim's name."""
+    """Whether the outcome has parts of devices: their share IDs contain the claim's name, so it cannot be cached."""
     return not isinstance(outcome, str) and any(held.shared for one in outcome for held in one.held)
 
 
 def _count_all(
     wanted: WantedDevices, pools: Sequence[DevicePool], search: DeviceSearch, ledger: allocations.SearchLedger
 ) -> None:
-    """How many all devices are; raises AllocationError where some pool may hide one."""
+    """Set count and devices of a request for all; raises AllocationError where a pool is incomplete or invalid."""
     if not wanted.every:
         return
     for pool in pools:

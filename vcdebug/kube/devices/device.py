@@ -1,8 +1,6 @@
-"""Devices, the slices that list them, and the nodes that they can be used on.
+"""Devices, the slices and pools that list them, the nodes that can use them, and their shared capacity.
 
-Upstream: k8s dynamic-resource-allocation structured (NodeMatches), api resource/v1.
-Upstream: k8s dynamic-resource-allocation structured (consumable_capacity).
-Upstream: k8s dynamic-resource-allocation structured (GatherPools).
+Upstream: k8s dynamic-resource-allocation structured (NodeMatches, consumable_capacity, GatherPools), api resource/v1.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from vcdebug.snapshot.quantity import nano_value
 
 
 class DeviceId(NamedTuple):
-    """What a device is called."""
+    """The name of a device, unique in the cluster."""
 
     driver: str
     pool: str
@@ -35,7 +33,7 @@ class DeviceId(NamedTuple):
 
 
 class PoolId(NamedTuple):
-    """What a pool is called."""
+    """The name of a pool, unique in the cluster."""
 
     driver: str
     name: str
@@ -57,7 +55,7 @@ class NodeScope:
 
     @classmethod
     def from_spec(cls, raw: JsonObject) -> NodeScope:
-        """Of a slice's spec, or of a device."""
+        """Read a slice's spec, or a device."""
         node, everywhere, selector = raw.get("nodeName") or "", bool(raw.get("allNodes")), raw.get("nodeSelector")
         if node or everywhere or selector is None:
             return cls(node, everywhere, selector)
@@ -89,9 +87,9 @@ class Device:
     manifest: JsonObject
     slice: DeviceSlice
     place: NodeScope
-    """Its own where the slice leaves that to its devices, otherwise the slice's."""
+    """The device's own scope if the slice has perDeviceNodeSelection, else the slice's."""
     shareable: bool
-    """Whether several claims may have a part of it."""
+    """Whether several claims may each have a part of the device."""
     capacity: JsonObject
     taints: tuple[Taint, ...]
 
@@ -104,19 +102,19 @@ class DeviceSlice:
     pool: PoolId
     generation: int
     count: int
-    """How many slices its pool has."""
+    """The number of slices of the pool, as the driver states it."""
     place: NodeScope
     per_device: bool | None
-    """Whether each device says itself where it can be used."""
+    """spec.perDeviceNodeSelection: whether each device states its own scope."""
     counters: Mapping[str, Mapping[str, object]]
     """Counter set → counter → amount that the devices of the pool share."""
     twice: tuple[str, ...]
-    """Counter sets that it names more than once."""
+    """Names of counter sets that the slice states more than once."""
     devices: list[Device] = field(default_factory=list)
 
 
 def read_slice(manifest: JsonObject) -> DeviceSlice:
-    """Read one."""
+    """Read one ResourceSlice."""
     spec = spec_of(manifest)
     pool, sets = spec.get("pool") or {}, spec.get("sharedCounters") or ()
     names = [one.get("name") or "" for one in sets]
@@ -147,32 +145,30 @@ def _read_device(raw: JsonObject, of: DeviceSlice) -> Device:
     return Device(name, raw, of, place, shareable, capacity, parse_taints(raw.get("taints")))
 
 
-# Devices that several claims have a part of: what a claim takes of them, and whether that is left.
-
 CapacityAmounts = Mapping[str, int]
 """Capacity → 10^-9 units."""
 NO_AMOUNTS: Final[CapacityAmounts] = {}
 
 
 def parse_amounts(raw: Json) -> CapacityAmounts:
-    """Read them."""
+    """Read a mapping of quantities."""
     return {name: nano_value(text) for name, text in (raw or {}).items()}
 
 
 def quantity_text(nano: int) -> str:
-    """As a manifest says it."""
+    """The amount as a manifest states it."""
     return str(nano // NANO_PER_UNIT) if nano % NANO_PER_UNIT == 0 else f"{nano}n"  # exact: ints
 
 
 def consumed_capacity(wanted: CapacityAmounts, capacity: JsonObject) -> dict[str, int]:
-    """What a request takes of each capacity of a device; all of it where nothing is said."""
+    """The amount that a request takes of each capacity of a device; all of it where neither states an amount."""
     return {name: _round_up(wanted.get(name), raw or {}) for name, raw in capacity.items()}
 
 
 def fits_capacity(
     wanted: CapacityAmounts, capacity: JsonObject, taken: CapacityAmounts, trying: CapacityAmounts
 ) -> bool:
-    """Whether a request can have its part beside what is taken already and what is being tried."""
+    """Whether the device has room for a request next to what is taken and what this search is trying."""
     if any(name not in capacity for name in wanted):
         return False
     for name, amount in consumed_capacity(wanted, capacity).items():
@@ -185,7 +181,7 @@ def fits_capacity(
 
 
 def _round_up(wanted: int | None, raw: JsonObject) -> int:
-    """Up to an amount that the device gives away."""
+    """The least amount that the device's request policy allows for a request."""
     policy = raw.get("requestPolicy") or {}
     if wanted is None:
         default = policy.get("default")
@@ -209,7 +205,7 @@ def _round_to_step(wanted: int, within: JsonObject) -> int:
 
 
 def _is_forbidden(amount: int, policy: JsonObject | None) -> bool:
-    """Whether the device does not give such an amount away."""
+    """Whether the device's request policy excludes the amount."""
     if policy is None or (policy.get("default") is not None and amount == nano_value(policy["default"])):
         return False
     within = policy.get("validRange")
@@ -229,31 +225,28 @@ def _whole_units(nano: int) -> int:
     return -(-nano // NANO_PER_UNIT)  # exact: ints
 
 
-# The pools of devices that a node can use.
-
-
 class DevicePool(NamedTuple):
     """One pool as one node sees it."""
 
     id: PoolId
     devices: tuple[Device, ...] = ()
-    """Of slices that are about the node, in the order in which they are tried."""
+    """Devices of slices for the node, in the order in which they are tried."""
     elsewhere: tuple[Device, ...] = ()
-    """Of the other slices, where the pool has counters."""
+    """Devices of the pool's other slices: they consume the same counters."""
     counters: Mapping[str, Mapping[str, object]] = {}
     incomplete: bool = False
-    """The driver is still writing it."""
+    """Whether the driver is still publishing slices of the pool."""
     invalid: str = ""
-    """Why nothing is taken from it."""
+    """Why no device of the pool may be taken; empty for a valid pool."""
 
     @property
     def binds_late(self) -> bool:
-        """Whether some device is to be prepared before a pod is bound."""
+        """Whether a device must be prepared before the pod is bound."""
         return any(device.manifest.get("bindingConditions") is not None for device in self.devices)
 
 
 class DevicePools:
-    """All slices, and what nodes see of them."""
+    """All slices, and the pools that each node sees."""
 
     def __init__(self, slices: Sequence[DeviceSlice], features: AllocatorFeatures, ordering: MapOrder) -> None:
         names = {one.name: place for place, one in enumerate(slices)}
@@ -279,7 +272,7 @@ class DevicePools:
         return known
 
     def _gather_pools(self, node: NodeName, labels: Labels) -> list[DevicePool]:
-        """Those with devices that are bound late come last."""
+        """The node's pools; those with binding conditions come last, since they delay the pod."""
         found: dict[PoolId, list[DeviceSlice]] = {}
         for one in (*self._of_node.get(node, ()), *self._everywhere):
             if self._is_about(one, node, labels):
@@ -299,12 +292,12 @@ class DevicePools:
         return bool(one.per_device) and any(device.place.includes_node(labels, node) for device in one.devices)
 
     def _leaves_out(self, one: DeviceSlice) -> bool:
-        """Whether a slice with counters is passed over where counters are not known."""
+        """Whether a slice with counters is skipped, since the allocator does not know counters."""
         features = self._features
         return bool(one.counters) and not features.stops_at_all and (features.forgetful or not features.pools_by_node)
 
     def _build_pool(self, pool: PoolId, slices: list[DeviceSlice]) -> Iterator[DevicePool]:
-        """Nothing of a pool that is being replaced."""
+        """The pool of these slices; no pool at all while a newer generation replaces it."""
         first, every = slices[0], slices
         if self._features.pools_by_node:
             yield self._check_pool(pool, slices, [])._replace(incomplete=len(slices) != first.count)
@@ -342,7 +335,7 @@ class DevicePools:
 
 
 def _add_slice(slices: list[DeviceSlice], one: DeviceSlice) -> None:
-    """Only the newest generation counts."""
+    """Add a slice of the newest generation; older slices are outdated and dropped."""
     if slices and one.generation < slices[0].generation:
         return
     if slices and one.generation > slices[0].generation:

@@ -46,6 +46,7 @@ class Requirement:
             return value is not None
         if self.operator == "DoesNotExist":
             return value is None
+        # Gt and Lt are left; a missing label or a text that is no int64 matches neither.
         return self._compares_numbers(value)
 
     def _compares_numbers(self, value: str | None) -> bool:
@@ -110,7 +111,7 @@ def label_selector(raw: JsonObject | None) -> Selector:
 
 
 def equality_selector(raw: Labels) -> Selector:
-    """A plain map such as nodeSelector or a Service's selector: equal pairs, taken as they are."""
+    """A plain map such as nodeSelector or a Service's selector; upstream does not validate it."""
     return Selector(tuple(Requirement(key, "In", (raw[key],)) for key in sorted(raw)))
 
 

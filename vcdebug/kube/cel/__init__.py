@@ -11,23 +11,21 @@ from typing import NamedTuple
 from vcdebug.gomath import MAX_INT64, MIN_INT64
 from vcdebug.snapshot.quantity import QuantityError, nano_value
 
-# Values of expressions that Python has no type for, and what may go wrong with any of them.
-
 NANO_PER_UNIT = 10**9
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?", re.ASCII)
 _LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 
 
 class CelError(Exception):
-    """The expression fails where it runs; the text is upstream's."""
+    """A runtime error of the expression; the text is upstream's."""
 
 
 class DefaultMap(dict[str, object]):
-    """A map in which a key that is not there leads to an empty map."""
+    """A map that gives an empty map for a missing key."""
 
 
 class DeclaredFields(dict[str, object]):
-    """An object whose fields are declared: an expression with any other does not compile."""
+    """An object with declared fields: an expression that names another field does not compile."""
 
 
 class Quantity(NamedTuple):
@@ -54,15 +52,15 @@ class Quantity(NamedTuple):
 
 
 class Semver(NamedTuple):
-    """A version; what is built from it is left out, since it takes no part in comparing."""
+    """A semantic version without its build metadata, which comparisons ignore."""
 
     major: int
     minor: int
     patch: int
     release: bool
-    """False of a pre-release, which comes before the release."""
+    """False for a pre-release: False sorts first, as a pre-release does."""
     parts: tuple[tuple[bool, int, str], ...] = ()
-    """Of a pre-release: numbers come before words."""
+    """Parts of a pre-release as (is a word, number, word): tuples sort numbers before words."""
 
     @classmethod
     def from_text(cls, text: str, *, normalize: bool = False) -> Semver:
@@ -86,8 +84,5 @@ def _normalize_version(text: str) -> str:
     return _LEADING_ZEROS.sub("", numbers) + mark + rest
 
 
-# What a replay does not know.
-
-
 class Undecided(Exception):
-    """A real scheduler would come to something here, and it is not known to what; the text says why."""
+    """The replay cannot tell what the real scheduler would decide; the text says why."""

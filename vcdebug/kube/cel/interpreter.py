@@ -1,7 +1,6 @@
-"""Operators, functions and methods, by the types of their arguments.
+"""The interpreter of CEL: trees, and functions chosen by the types of their arguments.
 
-Upstream: cel-go standard library and ext strings, k8s apiserver cel library (quantity, semver).
-Upstream: cel-go interpreter.
+Upstream: cel-go interpreter, standard library and ext strings, k8s apiserver cel library (quantity, semver).
 """
 
 from __future__ import annotations
@@ -23,16 +22,18 @@ def are_equal(left: object, right: object) -> bool:
         return left.keys() == right.keys() and all(are_equal(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(are_equal, left, right))
+    # CEL's == is false between types; Python's would find True == 1.
     alike = type(left) is type(right) or {type(left), type(right)} == {int, float}
     return alike and left == right
 
 
 def apply_function(function: str, arguments: list[object]) -> object:
-    """What a function gives; raises CelError and Undecided."""
+    """The result of a function or operator; raises CelError, and Undecided for one that is not replayed."""
     if function in ("==", "!="):
         return are_equal(arguments[0], arguments[1]) == (function == "==")
     if function == "in":
         return _contains_value(arguments[1], arguments[0])
+    # Exact types, since Python's bool is an int, and CEL has no conversions between them.
     types = tuple(dict if isinstance(one, dict) else type(one) for one in arguments)
     rule = RULES.get((function, *types))
     if rule is None:
@@ -202,11 +203,7 @@ RULES: Final[Mapping[tuple[object, ...], CelRule]] = {
     **_compare_rules(Quantity),
     **_compare_rules(Semver),
 }
-"""Function and types of its arguments → what it does."""
-
-
-# What an expression comes to.
-
+"""(function, types of its arguments) → implementation."""
 CelVariables = Mapping[str, object]
 
 
@@ -271,7 +268,7 @@ def _has_member(where: object, name: str) -> bool:
 
 
 def _get_element(where: object, key: object) -> object:
-    """An element; what is no map has no keys."""
+    """An element of a list or map; raises CelError for a missing key, Undecided for what does not compile."""
     if isinstance(where, list):
         if type(key) is not int or not 0 <= key < len(where):
             raise Undecided("the list has no such element")
@@ -288,7 +285,7 @@ def _get_element(where: object, key: object) -> object:
 
 
 def _evaluate_logical(node: syntax.Logical, names: CelVariables) -> bool:
-    """One side may decide although the other one fails."""
+    """`&&` or `||`. CEL evaluates both sides: an error counts only if the other side does not decide."""
     failed: CelError | None = None
     for side in (node.left, node.right):
         try:

@@ -178,7 +178,7 @@ class DeviceSearch:
             if self._features.stops_at_all:
                 raise _StoppedError
             return False
-        # Older allocators look the alternative up by the request's index and so continue with the first one.
+        # Older allocators continue with the best alternative, whichever one the first device was taken for.
         following = wanted
         if wanted.parent and not self._features.keeps_alternative:
             following = self._claims[claim][0].requests[place].alternatives[0]

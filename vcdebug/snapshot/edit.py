@@ -1,11 +1,10 @@
-"""Edits of a snapshot as data: one text is one change of an object, the configuration, a flag, a draw or the clock.
+"""Edits of a snapshot: one text is one change of an object, the configuration, a flag, a random choice or the clock.
 
 `Queue/research:spec.weight=4` sets a field to a YAML value, `Pod/team/web-0:spec.nodeSelector-` removes one,
-`Node/n1:-` removes an object, `Node/n9:+=n1` adds one like another. `conf:actions=...`,
-`conf:plugins.gang.enablePreemptable=false`, `flag:minimum_feasible_nodes=50`, `chance:tie_seed=3` and
-`clock:now=2026-11-01T00:05:00Z` change what stands beside the objects, `replay:persistence=on` how it is replayed and
-`replay:bound[team/a-0]=n2` whom somebody else binds meanwhile, and `answer:103.Preemptable.gang=offer a-0`
-forces the answer that a plugin gives at an event.
+`Node/n1:-` removes an object, `Node/n9:+=n1` adds a copy. `conf:plugins.gang.enablePreemptable=false`,
+`flag:minimum_feasible_nodes=50`, `chance:tie_seed=3` and `clock:now=2026-11-01T00:05:00Z` change settings,
+`replay:persistence=on` and `replay:bound[team/a-0]=n2` (a pod that another client binds) change the replay, and
+`answer:103.Preemptable.gang=offer a-0` forces a plugin's answer at an event.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ EDIT_FORMS: Final = (
     "replay:NAME=VALUE or answer:EVENT=VALUE"
 )
 TOP_FIELDS: Final = ("spec", "status", "metadata", "data", "value")
-"""Where a short edit's path may begin; else it is about the specification."""
+"""First fields of a short edit's path; any other path is below `spec`."""
 _KINDS: Final[Mapping[str, str]] = {
     word.lower(): kind.name for kind in KINDS if not kind.settings for word in (kind.name, kind.plural)
 }
@@ -44,13 +43,13 @@ class Edit:
     """One change of a snapshot."""
 
     text: str
-    """As written."""
+    """The edit as the user wrote it."""
     kind: str
     """A kind's name, or conf, flag, chance, clock, replay or answer."""
     name: str
-    """The object, with its namespace where one was given; empty for settings."""
+    """The object, with its namespace if one was given; empty for settings."""
     path: tuple[PathStep, ...]
-    """Empty where the whole object is meant."""
+    """Empty for an edit of the whole object."""
     change: EditChange
     value: str = ""
     value_at: int = 0
@@ -58,11 +57,11 @@ class Edit:
 
     @property
     def subject_text(self) -> str:
-        """What is changed, as messages name it."""
+        """The changed object or setting, for messages."""
         return f"{self.kind} {self.name}" if self.name else self.kind
 
     def make_error(self, message: str, position: int = 0, hint: str = "") -> EditError:
-        """A fault of this edit."""
+        """An error about this edit."""
         return EditError(message, self.text, position, hint)
 
     def read_value(self) -> Any:
@@ -98,7 +97,7 @@ def parse_edit(text: str) -> Edit:
 
 
 def expand_short_edit(text: str) -> str:
-    """`queue research weight=4` as `Queue/research:spec.weight=4`; an edit that is written out stays as it is."""
+    """`queue research weight=4` as `Queue/research:spec.weight=4`; any other text is unchanged."""
     kind, _, rest = text.strip().partition(" ")
     name, _, change = rest.strip().partition(" ")
     change = change.strip()
@@ -126,14 +125,12 @@ def _parse_target(text: str, target: str) -> tuple[str, str]:
     return kind, name
 
 
-# Edits in a file: one per line as `--set` takes them; empty lines and `#` comments are skipped.
-
 FILE_SIGN = "@"
 """`--set @FILE` means the edits of a file."""
 
 
 def write_edits(path: str, edits: Iterable[str], about: str) -> None:
-    """Write the edits; a file that is there is replaced. Raises SnapshotError."""
+    """Write the edits to a file, replacing an existing one; raises SnapshotError."""
     lines = [f"# what-if edits of {about}: --set {FILE_SIGN}{path}", *edits]
     try:
         with replace_file(Path(path)) as file:
@@ -143,7 +140,7 @@ def write_edits(path: str, edits: Iterable[str], about: str) -> None:
 
 
 def read_edits(path: str) -> list[str]:
-    """The edits of a file, each of them readable; raises SnapshotError or EditError, with file and line."""
+    """The edits of a file, one per line without `#` comments; raises SnapshotError or EditError with file and line."""
     try:
         text = read_file(path).decode()
     except UnicodeDecodeError as error:
@@ -174,8 +171,6 @@ def _check_edit(edit: str, where: str) -> None:
         raise
 
 
-# Edits of the scheduler's configuration: its YAML changes node by node, so that the rest stays as it is written.
-
 PLUGINS_KEY: Final = "plugins"
 """As the first step: the plugins of all tiers."""
 TIERS_KEY: Final = "tiers"
@@ -183,7 +178,8 @@ _MAP, _SEQ, _NULL = "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq", "tag:yaml.
 
 
 def edit_conf_text(text: str, edit: Edit) -> str:
-    """The configuration with one change."""
+    """The configuration with one change; raises EditError."""
+    # YAML nodes instead of plain data: types, order and texts of everything else are written back unchanged.
     try:
         refuse_deep(text)
         root = yaml.compose(text, Loader=SAFE_LOADER)
@@ -199,7 +195,7 @@ def edit_conf_text(text: str, edit: Edit) -> str:
 
 
 def _edit_plugins(root: yaml.Node, steps: Sequence[PathStep], edit: Edit) -> None:
-    """Every option of the plugin, in whichever tier."""
+    """Change every entry of the plugin, in all tiers."""
     if not steps:
         raise edit.make_error("which plugin?", edit.path[0].position, "write conf:plugins.NAME...")
     found = 0
@@ -242,7 +238,7 @@ def _name_of_node(node: yaml.Node) -> str:
 
 
 def _change_node(node: yaml.Node, steps: Sequence[PathStep], edit: Edit) -> None:
-    """Go down to the last step and set or remove what it names."""
+    """Follow the path to its last step, and set or remove that field or element."""
     for step, following in pairwise(steps):
         node = _child_node(node, step, following, edit)
     last = steps[-1]

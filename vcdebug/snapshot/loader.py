@@ -34,9 +34,8 @@ def load_snapshot(
 ) -> Snapshot:
     """The snapshot in a folder, archive, file or stream (`-` is stdin); raises SnapshotError if it holds no objects.
 
-    `complete` overrides what meta.json says about completing hand-written manifests, and `release` which scheduler it
-    names. `progress` may stop the loading
-    by answering False, which raises LoadStoppedError; `notice` hears of a file that will take long.
+    `complete` (whether hand-written manifests get defaults) and `release` override meta.json. `progress` may return
+    False to stop, which raises LoadStoppedError; `notice` is called with a warning about a file that loads slowly.
     """
     with collector_paused(look=True):
         return _load_files(source, complete, release, LoadMeter(progress), notice)
@@ -78,7 +77,7 @@ def snapshot_from_objects(
     extender: Manifest | None = None,
     **meta: Any,
 ) -> Snapshot:
-    """A snapshot of manifests at hand, which stay as they are; further arguments are meta.json's keys."""
+    """A snapshot of copies of these manifests; further arguments are keys of meta.json."""
     found = GatheredObjects(ProblemReport())
     for number, manifest in enumerate(_own_copy(list(objects)), start=1):
         found.add_document(manifest, "", f"item {number}")
@@ -91,6 +90,7 @@ def snapshot_from_objects(
 
 
 def _own_copy(objects: list[Manifest]) -> list[Manifest]:
+    # marshal copies plain data several times as fast as deepcopy; it refuses any other type.
     try:
         copied: list[Manifest] = marshal.loads(marshal.dumps(objects, 2))
     except ValueError:
@@ -101,7 +101,7 @@ def _own_copy(objects: list[Manifest]) -> list[Manifest]:
 def _build_snapshot(
     found: GatheredObjects, complete: bool | None, release: str | None = None, *, from_files: bool = False
 ) -> Snapshot:
-    """What was gathered, checked; files that a person wrote are completed, unless somebody says otherwise."""
+    """Check and complete what was gathered; hand-written files get defaults unless `complete` or meta.json says no."""
     report = found.report
     found.note_unknown_kinds()
     meta = settings.read_meta(*found.meta, report)
@@ -139,10 +139,7 @@ def _build_snapshot(
 
 
 def _with_saved_problems(problems: list[Problem], meta: settings.MetaSettings, release: Release) -> list[Problem]:
-    """Saved Problems first, then those found now that were not saved.
-
-    What was said of a release before is not kept beside what is said of the one that is stated.
-    """
+    """Saved Problems first, then new ones; saved ones about the release only if the current release has them too."""
     found, stated = [_problem_key(one) for one in problems], not release.is_assumed
     kept = [
         one
@@ -154,12 +151,12 @@ def _with_saved_problems(problems: list[Problem], meta: settings.MetaSettings, r
 
 
 def _problem_key(problem: Problem) -> tuple[str, str, str]:
-    """The same for one that was saved and one that is found again."""
+    """Identifies a Problem across a save and a load, which change its file."""
     return problem.object, problem.field, problem.what
 
 
 def _release_of(container: Mapping[str, Any]) -> str:
-    """What the name of a scheduler's image says."""
+    """The release in the name of a container's image, or an empty text."""
     from vcdebug.releases.release_names import release_of_image
 
     return release_of_image(str(container.get("image") or ""))
@@ -182,7 +179,7 @@ def _read_flags(found: GatheredObjects, meta: settings.MetaSettings, release: st
 
 
 def _find_device_config(found: GatheredObjects) -> str | None:
-    """A file, else the first ConfigMap that holds one, else None."""
+    """The device configuration of a file, else of the first ConfigMap that has one, else None."""
     held = [(map_.get("data") or {}).get(DEVICE_FILE) for _, map_ in found.settings.get("ConfigMap", ())]
     texts = [text for _, text in found.device_configs] + [text for text in held if isinstance(text, str)]
     return texts[0] if texts else None
@@ -231,22 +228,20 @@ def _nothing_found_error(problems: list[Problem], where: str) -> SnapshotError:
     return SnapshotError(f"no objects left to replay: {first.what}", where=place or where)
 
 
-# How far loading is, how long a large YAML file will take, and stopping on the way.
-
 Progress = Callable[[int, int, str], object]
-"""Called with bytes read so far, bytes in all (0 if unknown), and the file at hand; False stops."""
+"""Called with (bytes read, total bytes or 0 if unknown, current file); returning False stops the load."""
 
 SLOW_YAML_BYTES = 20 << 20
 YAML_BYTES_PER_SECOND = 2_000_000
-"""Measured with libyaml: manifests take some ten times as long as in JSON."""
+"""Measured with libyaml; the same manifests load about ten times as fast as JSON."""
 
 
 class LoadStoppedError(VcdebugError):
-    """Somebody did not want to wait any longer."""
+    """The progress callback stopped the load."""
 
 
 class LoadMeter:
-    """Turns what is read inside a file into what is read in all."""
+    """Converts progress inside a file into progress of the whole load."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
@@ -255,12 +250,12 @@ class LoadMeter:
         self._name = ""
 
     def begin_file(self, done: int, total: int, name: str) -> None:
-        """A file begins, after so many bytes of all files."""
+        """Note that a file begins after `done` of `total` bytes."""
         self._done, self._total, self._name = done, total, name
         self._report_progress(done, total, name)
 
     def reader_callback(self, file: SourceFile) -> ReadSoFar | None:
-        """What a reader of the file calls; a member of an archive counts for itself."""
+        """The callback for the reader of a file; a member of an archive has its own total."""
         if self._progress is None:
             return None
         whole = file.name == self._name and self._done + len(file.data) <= self._total
@@ -273,7 +268,7 @@ class LoadMeter:
 
 
 def yaml_warning(file: SourceFile) -> str:
-    """For a large YAML file: that it takes long, about how long, and what to do; empty for any other file."""
+    """A warning with the estimated time for a large YAML file; empty for any other file."""
     size = len(file.data)
     try:
         if size < SLOW_YAML_BYTES or starts_like_json(file.data):

@@ -1,4 +1,7 @@
-"""What stays as it is in a redacted snapshot: words that the scheduler itself knows, and that tell of no cluster."""
+"""Pseudonyms for the names of a snapshot, and the words that stay: those that the scheduler itself knows.
+
+Pseudonyms sort as the names do, so that everything that compares names decides the same in a redacted snapshot.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +38,11 @@ volume.kubernetes.io/selected-node pv.kubernetes.io/bind-completed pv.kubernetes
 storageclass.kubernetes.io/is-default-class storage.alpha.kubernetes.io/migrated-plugins hami-vnpu-core
 huawei.com/vnpu-mode hami.io/bind-phase
 """)
-"""The annotations that something in the scheduler reads; every other is dropped, but for those about NPUs."""
+"""Annotations that the scheduler reads, besides those of NPU_ANNOTATION; all others are dropped."""
 NPU_ANNOTATION = re.compile(r"hami\.io/(?:node-register-.+|.+-devices-(?:allocated|to-allocate))", re.DOTALL)
 
 _NPUS = _split_words("Ascend310P Ascend910A Ascend910B Ascend910B2 Ascend910B3 Ascend910B4 Ascend910C")
-"""Kinds of NPUs, by which annotations and resources are named."""
+"""Kinds of NPUs, which are parts of names of annotations and resources."""
 _OF_NPUS = (
     *_NPUS,
     *(
@@ -151,7 +154,7 @@ victims nodeScore replace victim inqueue message http time
 
 _KINDS = (*(kind.name for kind in KINDS), *(kind.api_version for kind in KINDS))
 KEPT_TEXTS = frozenset((*ANNOTATIONS, *_OF_NPUS, *_KEYS, *_RESOURCES, *_VALUES, *_CONF, *_GATES, *_ANSWERS, *_KINDS))
-"""Texts that stay as they are, whole or as one word among others."""
+"""Texts that are never replaced, neither as a whole nor as one word of a text."""
 
 PREFIXES = (
     "binpack.resources.",
@@ -171,13 +174,13 @@ PREFIXES = (
     "huawei.com/",
     "nvidia.com/",
 )
-"""What begins like this means something by its beginning alone."""
+"""Beginnings that the scheduler interprets; what follows them is replaced."""
 
 COMPOSED_PREFIXES = ("attachable-volumes-csi-", "deviceclass/")
-"""What the scheduler itself puts before a name."""
+"""Prefixes that the scheduler puts before a name."""
 
 SUFFIXES = (".storageclass.storage.k8s.io/requests.storage", ".storageclass.storage.k8s.io/persistentvolumeclaims")
-"""And what ends like this by its end."""
+"""Ends that the scheduler interprets; what precedes them is replaced."""
 
 SENTENCE_WORDS = _split_words("""
 a i s t about above abstain accept accepts account action actions add address adds admitted affinity after again against
@@ -231,15 +234,12 @@ view virtual visit volcano volume volumebindingmode volumes vote waiting waits w
 whatever when where whether which while who whole whose window with within without works worth would write written
 wrong yaml yes yet you zip zone
 """)
-"""Words of the scheduler's and of vcdebug's own sentences, in lower case."""
-
-
-# Pseudonyms: other words for names, in the same order, so that whatever compares or sorts comes to the same.
+"""Words of the scheduler's and of vcdebug's own messages, in lower case."""
 
 LETTER = r"[0-9A-Za-z_\u0080-\U0010ffff]"
 ADDRESS = re.compile(rf"(?<!{LETTER})[0-9]{{1,3}}([-.])[0-9]{{1,3}}\1[0-9]{{1,3}}\1[0-9]{{1,3}}(?!{LETTER})")
 HEAD = re.compile(rf"(?<!{LETTER})([0-9]{{1,3}}[-.])[0-9]")
-"""Where an address could begin: its first number and what stands behind it."""
+"""The possible beginning of an address: its first number and the separator."""
 WORD = re.compile(rf"([0-9]*)({LETTER}*)")
 PIECES = re.compile(r"[^-0-9A-Za-z_./]+")
 PIECE = re.compile(r"[-0-9A-Za-z_./\u0080-\U0010ffff]+")
@@ -250,24 +250,24 @@ PLAIN_VALUE = re.compile(
     r"|\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)",
     re.ASCII,
 )
-"""Numbers, quantities, durations and times stay as they are."""
+"""Numbers, quantities, durations and times are never replaced: they decide."""
 
 FIRST_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 LETTERS = "0123456789" + FIRST_LETTERS
 SEPARATORS = "-."
-"""What sorts before all letters: only this lies between `1` and `10`."""
+"""Characters that sort before all digits and letters: only they fit between `1` and `10`."""
 DIGITS = "abcdefghijklmnopqrstuvwxyz"
 MIN_WIDTH = 2
 AFTER_NUMBERS = ":"
-"""What sorts right behind all that begins with a digit."""
+"""The character after the digits: an upper bound of all texts that begin with one."""
 HIDDEN_ADDRESS = "0"
-"""An address that only a sentence names."""
+"""Replaces an address that occurs only in messages."""
 
 _SENTENCE = frozenset(SENTENCE_WORDS)
 
 
 class Pseudonyms:
-    """The words of a snapshot and what each of them becomes: collect every text first, then rewrite them."""
+    """The pseudonym of every word of a snapshot: collect all texts first, then choose, then rewrite."""
 
     def __init__(self) -> None:
         self._words: dict[str, None] = {}
@@ -277,12 +277,12 @@ class Pseudonyms:
         self._become: Mapping[str, str] = {}
         self._addresses: dict[str, str] = {}
         self._tails: dict[str, dict[str, None]] = {}
-        """What stands behind the first number of what is no address, by that number."""
+        """First number → rests of texts that begin with it and are no address: pseudonyms must sort between them."""
         self._indexed: dict[str, None] = {}
-        """Addresses whose last number is an index."""
+        """Addresses whose last number is an index and stays."""
 
     def collect_words(self, text: str) -> str:
-        """Take note of a text's words; the text comes back as it is."""
+        """Note a text's words; returns the text, so that it can stand in for rewrite_text."""
         addresses = (
             [] if PLAIN_VALUE.fullmatch(text) is not None else [found.span() for found in ADDRESS.finditer(text)]
         )
@@ -297,12 +297,13 @@ class Pseudonyms:
         return text
 
     def keep_index(self, name: str) -> None:
-        """The number at the end of this name decides an order, even where it ends what looks like an address."""
+        """Keep the number at the end of a name that looks like an address: the order of pods depends on it."""
         ends = [found[0] for found in ADDRESS.finditer(name) if found[1] == "-" and found.end() == len(name)]
         self._indexed.update(dict.fromkeys(ends))
 
     def choose_pseudonyms(self) -> None:
-        """Choose the pseudonyms."""
+        """Choose the pseudonyms of all collected words; no text may be collected afterwards."""
+        # Between two fixed words the free ones are renamed in order, so that the order of all words is kept.
         fixed = sorted(self._fixed)
         free = sorted(word for word in self._words if word not in self._fixed)
         become = {word: word for word in fixed}
@@ -320,7 +321,7 @@ class Pseudonyms:
         return f"-{address.rpartition('-')[2]}" if address in self._indexed else ""
 
     def _hide_addresses(self, head: str, addresses: list[str]) -> Iterator[tuple[str, str]]:
-        """What becomes of sorted addresses behind their first number, between all else that begins with it."""
+        """(address, new rest) of sorted addresses with one first number, in the order among other texts with it."""
         tails = sorted(self._tails.get(head, {}))
         for place, found in groupby(addresses, lambda address: bisect_left(tails, address.removeprefix(head))):
             low = self.rewrite_text(tails[place - 1]) if place else ""
@@ -328,13 +329,13 @@ class Pseudonyms:
             yield from _name_words(list(found), low, min(high, AFTER_NUMBERS), LETTERS, LETTERS + SEPARATORS)
 
     def rewrite_text(self, text: str) -> str:
-        """The text in other words."""
+        """The text with pseudonyms; raises KeyError for a word that was not collected."""
         if PLAIN_VALUE.fullmatch(text) is not None:
             return text
         return self._replace_words(text, self._become.__getitem__)
 
     def _replace_words(self, text: str, become: Callable[[str], str]) -> str:
-        """Address by address, and word by word between them."""
+        """Replace addresses as a whole, and word by word what is between them."""
         found, place = "", 0
         for address in ADDRESS.finditer(text):
             found += _rewrite_words(text[place : address.start()], become) + self._addresses.get(
@@ -344,11 +345,11 @@ class Pseudonyms:
         return found + _rewrite_words(text[place:], become)
 
     def rewrite_sentence(self, text: str) -> str:
-        """A sentence of the scheduler or of ours: its own words stay, names in it are replaced."""
+        """A message with pseudonyms for names; words of SENTENCE_WORDS and KEPT_TEXTS stay."""
         return PIECE.sub(lambda match: self._rewrite_piece(match[0]), text)
 
     def _rewrite_piece(self, piece: str) -> str:
-        """A word, or a name of several; only where all are words of a sentence, and no number is there, it stays."""
+        """A word, or a name of several words, which stays only if all are SENTENCE_WORDS and it has no digit."""
         words = list(_iter_words(piece))
         if (
             piece in KEPT_TEXTS
@@ -364,17 +365,17 @@ def _rewrite_words(text: str, become: Callable[[str], str]) -> str:
 
 
 def _address_head(address: str) -> str:
-    """An address' first number and what stands behind it."""
+    """An address's first number with the separator."""
     return address[: len(address.split("-")[0].split(".")[0]) + 1]
 
 
 def _iter_words(text: str) -> Iterator[str]:
-    """What stands after each word's leading digits."""
+    """The words of a text without their leading digits, which are never replaced."""
     return (match[2] for match in WORD.finditer(text) if match[2])
 
 
 def _known_parts(text: str) -> Iterator[str]:
-    """The parts of a text that the scheduler knows: all of it, words in it, its beginning or its end."""
+    """The parts of a text that stay: the whole, single words, a known prefix or suffix."""
     for piece in dict.fromkeys([text, *PIECES.split(text)]):
         if piece in KEPT_TEXTS:
             yield piece
@@ -384,7 +385,7 @@ def _known_parts(text: str) -> Iterator[str]:
 
 
 def _fixed_bounds(word: str, fixed: list[str]) -> tuple[str, str]:
-    """The fixed words between which a word lies; empty where there is none."""
+    """The neighbouring fixed words of a word; empty where there is none."""
     place = bisect_left(fixed, word)
     return fixed[place - 1] if place else "", fixed[place] if place < len(fixed) else ""
 
@@ -392,7 +393,7 @@ def _fixed_bounds(word: str, fixed: list[str]) -> tuple[str, str]:
 def _name_words(
     words: list[str], low: str, high: str, first: str = FIRST_LETTERS, others: str = LETTERS
 ) -> Iterator[tuple[str, str]]:
-    """Names of one length for sorted words, all between two bounds."""
+    """(word, pseudonym) of sorted words: pseudonyms of one length in the same order, all between two bounds."""
     beginning = _text_between(low, high, first, others)
     width = _letters_needed(len(words))
     for number, word in enumerate(words):
@@ -400,7 +401,7 @@ def _name_words(
 
 
 def _letters_needed(count: int) -> int:
-    """How many letters tell so many words apart."""
+    """The number of letters that gives so many words different pseudonyms."""
     width = MIN_WIDTH
     while len(DIGITS) ** width < count:
         width += 1
@@ -408,9 +409,7 @@ def _letters_needed(count: int) -> int:
 
 
 def _text_between(low: str, high: str, first: str, others: str) -> str:
-    """The shortest text, of some letters at its beginning and others behind it, of which every continuation lies
-    between two bounds.
-    """
+    """The shortest text of which every continuation sorts between two bounds; its first letter is from `first`."""
     stems = dict.fromkeys(stem[:length] for stem in (low, high) for length in range(len(stem) + 1))
     for stem in sorted(stems, key=lambda stem: (len(stem), stem)):
         for letter in others if stem else first:

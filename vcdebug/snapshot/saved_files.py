@@ -1,4 +1,4 @@
-"""Save a snapshot as a folder or one .tar.gz; the same snapshot always gives the same bytes."""
+"""Save a snapshot as a folder or a .tar.gz with reproducible bytes, and keep a history of captures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
 _COMPRESSION_LEVEL = 6
 _FILE_MODE = 0o644
 PRIVATE_MODE = 0o600
-"""For a file that only its owner may read: a cluster's environment variables may be in it."""
+"""Readable by the owner only: a capture can contain a cluster's environment variables."""
 
 
 def save_snapshot(snapshot: Snapshot, path: str | Path, mode: int = _FILE_MODE) -> None:
@@ -47,6 +47,7 @@ def save_snapshot(snapshot: Snapshot, path: str | Path, mode: int = _FILE_MODE) 
 
 def archive_bytes(snapshot: Snapshot) -> bytes:
     """The snapshot as the bytes of a .tar.gz."""
+    # No name, time or owner in the headers, so that equal snapshots give equal bytes.
     packed = io.BytesIO()
     with (
         gzip.GzipFile(filename="", mode="wb", compresslevel=_COMPRESSION_LEVEL, fileobj=packed, mtime=0) as stream,
@@ -149,12 +150,10 @@ def _write_folder(snapshot: Snapshot, folder: Path) -> None:
 
 
 def _replace_file(target: Path, data: bytes, mode: int) -> None:
-    """Write beside the target and move into place, so that a failure leaves no half file."""
+    """Write the file as a whole; a failure leaves the old one."""
     with replace_file(target, mode) as file:
         file.write(data)
 
-
-# A folder of captures of one cluster: one file each, named by the moment, the oldest going when there are too many.
 
 MAX_CAPTURES: Final = 100
 CAPTURE_SUFFIX: Final = ".tar.gz"
@@ -162,20 +161,20 @@ CAPTURE_NAME: Final = re.compile(r"(.+)-(\d{8}-\d{6})(?:-(\d+))?\.tar\.gz")
 
 
 def capture_file_name(context: str, now: datetime) -> str:
-    """What a capture is called where nobody says it."""
+    """The default file name of a capture: context and time."""
     name = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in context) or "cluster"
     return f"{name}-{now:%Y%m%d-%H%M%S}{CAPTURE_SUFFIX}"
 
 
 class CaptureHistory:
-    """Writes captures into a folder, readable for its owner alone."""
+    """A private folder of captures, at most `most`: adding one more deletes the oldest."""
 
     def __init__(self, folder: Path, most: int = MAX_CAPTURES) -> None:
         self.folder = folder
         self._most = most
 
     def add_capture(self, snapshot: Snapshot) -> Path:
-        """Write one more, and let the oldest go."""
+        """Write a capture and delete the oldest ones beyond the limit; returns the new file."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         target = self.folder / self._free_name(capture_file_name(snapshot.name, snapshot.now))
         save_snapshot(snapshot, target, PRIVATE_MODE)
@@ -184,19 +183,19 @@ class CaptureHistory:
         return target
 
     def _free_name(self, name: str) -> str:
-        """The name, with a number where the clock has not moved on since the last capture."""
+        """The name, with a number behind it if a capture of the same second exists."""
         stem = name.removesuffix(CAPTURE_SUFFIX)
         matches = [CAPTURE_NAME.fullmatch(file.name) for file in self.folder.glob(f"{stem}*{CAPTURE_SUFFIX}")]
         twins = [int(match[3] or 1) for match in matches if match is not None]
         return f"{stem}-{max(twins) + 1}{CAPTURE_SUFFIX}" if twins else name
 
     def list_captures(self) -> list[Path]:
-        """From the oldest to the newest."""
+        """The captures, oldest first."""
         return order_captures(sorted(self.folder.glob(f"*{CAPTURE_SUFFIX}")))
 
 
 def order_captures(files: list[Path]) -> list[Path]:
-    """Captures in the order of their moments; none where the files are of several clusters, or no captures."""
+    """Captures ordered by time; empty if any file is no capture, or the files are of several clusters."""
     named = [(match, file) for file in files if (match := CAPTURE_NAME.fullmatch(file.name)) is not None]
     if len(named) != len(files) or len({match[1] for match, _ in named}) > 1:
         return []

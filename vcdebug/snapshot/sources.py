@@ -1,4 +1,4 @@
-"""Where a snapshot's files come from: a folder, an archive, one file, or a stream."""
+"""The files of a snapshot from a folder, archive, file or stream, and the snapshots in a folder of several."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from vcdebug.snapshot.gathered_objects import SETTINGS_FILES
 from vcdebug.snapshot.problems import ProblemReport
 
 FileBegins = Callable[[int, int, str], None]
-"""Called where a file begins: bytes before it, bytes in all (0 if unknown), and its name."""
+"""Called at the start of a file with (bytes before it, total bytes or 0 if unknown, its name)."""
 
 Source = str | Path | BinaryIO
 
 READ_SUFFIXES = ("", ".json", ".yaml", ".yml", ".ndjson", ".jsonl", ".conf")
-"""Suffixes of the files that are read in a folder or archive, also with `.gz`."""
+"""Suffixes of files that are read in a folder or archive, also followed by `.gz`."""
 COMPANION_FILES = ("expected.json", "question.json")
-"""Files that lie beside a snapshot and are no part of it."""
+"""Files in a snapshot's folder that are not part of it."""
 _RECORDING_STARTS = (b'{"ev":', b'{"seq":')
 _TAR_BLOCK = 512
 
@@ -42,7 +42,7 @@ def open_source(
 
 
 def source_name(source: Source) -> str:
-    """How a source is called when the snapshot does not name itself."""
+    """The name of a snapshot that does not state one."""
     if source == "-":
         return "stdin"
     if not isinstance(source, str | Path):
@@ -82,7 +82,7 @@ def _stream_files(
 def _data_files(
     data: bytes, name: str, budget: archive.UnpackBudget, report: ProblemReport
 ) -> Iterator[archive.SourceFile]:
-    """The files in one file's bytes: an archive's members, or the file itself; what it is shows in its first bytes."""
+    """The members of an archive, or the file itself; its first bytes decide, not its name."""
     if not data.strip():
         raise SnapshotError("is empty", where=name)
     for magic, packer in archive.FOREIGN_MAGICS.items():
@@ -132,7 +132,7 @@ def _folder_files(
 
 
 def _folder_paths(folder: Path, budget: archive.UnpackBudget, report: ProblemReport) -> list[Path]:
-    """Regular files below a folder, in name order; links that lead out of it and devices are left out."""
+    """Regular files below a folder in name order, without devices and links that lead out of it."""
     root = folder.resolve()
     found: list[Path] = []
     waiting = [folder]
@@ -173,7 +173,7 @@ def _read_file(
 def _wanted_files(
     files: Iterator[archive.SourceFile], budget: archive.UnpackBudget, report: ProblemReport
 ) -> Iterator[archive.SourceFile]:
-    """The files that may hold objects or settings, unpacked; recordings are passed over."""
+    """The unpacked files that can hold objects or settings, without recordings."""
     for file in files:
         if not is_wanted(file.name):
             continue
@@ -203,19 +203,17 @@ def _is_recording(head: bytes) -> bool:
     return head.startswith(_RECORDING_STARTS)
 
 
-# Folders of snapshots: which of the things in a folder is a cluster of its own. Kinds decide, not names.
-
 MAX_ENTRIES: Final = 1_000_000
 MAX_NAMED: Final = 4
 """Snapshots that an error names."""
 ARCHIVE_SUFFIXES: Final = (".tar", ".tar.gz", ".tgz", ".zip")
 _FIELD: Final = rb"""kind(?<!\wkind)["']?\s*:\s*["']?"""
-"""Begins with plain letters, so that a large file is searched thirty times as fast as with the boundary in front."""
+"""Begins with plain letters: with the boundary in front a search of a large file takes thirty times as long."""
 _KIND = re.compile(_FIELD + rb"[A-Z]")
 _NODE = re.compile(_FIELD + rb"(?:Node|NodeList)\b")
 _WORKLOAD = re.compile(_FIELD + rb"(?:Pod|PodGroup)(?:List)?\b")
 _CAPACITY = b"allocatable"
-"""What a Node has and a reference to one has not."""
+"""A field of a Node that no reference to a Node has."""
 
 
 def find_snapshots(folder: Path) -> list[Path]:
@@ -256,7 +254,7 @@ def _snapshots_below(folder: Path, budget: archive.UnpackBudget) -> list[Path]:
 
 
 def _list_entries(folder: Path, budget: archive.UnpackBudget) -> tuple[list[Path], list[Path], list[Path]]:
-    """(files, archives, folders) directly in a folder; hidden ones and links to folders are passed over."""
+    """(files, archives, folders) directly in a folder, without hidden ones and links to folders."""
     files: list[Path] = []
     archives: list[Path] = []
     folders: list[Path] = []
@@ -276,7 +274,7 @@ def _list_entries(folder: Path, budget: archive.UnpackBudget) -> tuple[list[Path
 
 
 def _manifest_files(folder: Path, budget: archive.UnpackBudget) -> list[Path]:
-    """Everything below a folder that may hold objects."""
+    """All files below a folder that can hold objects."""
     files, _, folders = _list_entries(folder, budget)
     found = [path for path in files if is_wanted(path.name) and path.name not in SETTINGS_FILES]
     for inner in folders:
@@ -297,7 +295,7 @@ def _is_cluster(paths: list[Path]) -> bool:
 
 
 def _read_content(path: Path) -> bytes:
-    """What a file holds, unpacked; nothing where it cannot be read."""
+    """The unpacked bytes of a file; empty if it cannot be read."""
     try:
         data = path.read_bytes()
         return gzip.decompress(data) if data.startswith(archive.GZIP_MAGIC) else data

@@ -34,7 +34,7 @@ NOT_SELECTED = "failed to select ascend devices for pod {}: {}"
 
 
 class NpuChoice(NamedTuple):
-    """The cards of each container, or why there are none."""
+    """The cards of each container, or the error."""
 
     containers: list[list[HeldCard]]
     error: str | None = None
@@ -53,17 +53,17 @@ class HamiAscendLedger:
         self.cards = dict(cards)
         """By name."""
         self.policy = ""
-        """The one that it was last scored by, which allocation follows."""
+        """The policy of the last score, which allocations use."""
         self._settings = settings
         self._keys = npus.AnnotationKeys.for_kind(kind.word)
         self._notes = PodAnnotations() if settings.notes is None else settings.notes
         self._core_mode = core_mode
         self._given: dict[str, list[list[HeldCard]]] = {}
-        """What was last allocated in this session, by pod UID."""
+        """Pod UID → cards per container of its last allocation in this session."""
 
     @classmethod
     def of_node(cls, manifest: JsonObject, settings: NpuSettings) -> Iterator[HamiAscendLedger]:
-        """One for each kind of cards that the node registers.
+        """Yield a ledger for each kind of cards that the node registers.
         Upstream: api/devices/ascend/hami/device_info.NewAscendDevices.
         """
         metadata, status = manifest["metadata"], manifest.get("status") or {}
@@ -82,13 +82,11 @@ class HamiAscendLedger:
 
     @property
     def ignored_devices(self) -> tuple[str, ...]:
-        """Resources that the scheduler drops from then on, wherever it reads amounts.
+        """Resources that the scheduler drops from all amounts after it has read such a node.
         Upstream: api/devices/ascend/hami/device_info.GetIgnoredDevices.
         """
         names = (self.kind.memory_resource, self.kind.core_resource)
         return names if self._settings.rules.cores_known else names[:1]
-
-    # Who is on the node
 
     def _card_annotation(self, pod: Pod) -> str | None:
         key = self._keys.allocated if self._settings.rules.once else self._keys.to_allocate
@@ -123,8 +121,6 @@ class HamiAscendLedger:
             if usage is not None:
                 card.sub_resource_usage(pod.uid, usage.memory, usage.cores)
 
-    # What a pod asks for
-
     def has_device_request(self, pod: Pod) -> bool:
         """Upstream: api/devices/ascend/hami/device_info.HasDeviceRequest."""
         names = (self.kind.resource, self.kind.memory_resource)
@@ -135,7 +131,7 @@ class HamiAscendLedger:
         return self._settings.rules.cores_known and pod.annotations.get(MODE_ANNOTATION) == HAMI_CORE
 
     def resource_reqs(self, pod: Pod, first: npus.Npu) -> list[ContainerRequest]:
-        """What containers ask for: all memory of the first card where they name none, and a template's where they do.
+        """Requests of the containers: the first card's whole memory if they state none, else a template's memory.
         Upstream: api/devices/ascend/hami/device_info.ResourceReqs.
         """
         cores = self.kind.core_resource if self._settings.rules.cores_known else ""
@@ -149,7 +145,7 @@ class HamiAscendLedger:
         return found
 
     def asks_for_parts(self, pod: Pod, request: ContainerRequest) -> bool:
-        """Whether it is for parts of several cards, which nobody is given.
+        """Whether a request is for parts of several cards, which is refused.
         Upstream: api/devices/ascend/hami/device_info.verifyReq.
         """
         if request.number <= 1 or self.is_hami_core_mode(pod):
@@ -157,21 +153,19 @@ class HamiAscendLedger:
         return self.kind.trim_memory(request.memory)[0] != self.kind.allocatable
 
     def misfit_reason(self, card: npus.Npu, request: ContainerRequest, pod: Pod) -> str:
-        """Why a card cannot serve a container; empty where it can."""
+        """The reason why a card cannot serve a container; empty if it can."""
         by_cores = self.is_hami_core_mode(pod)
         if by_cores and not self._core_mode:
             return "the node does not cut its cards by hami-core"
         return npus.misfit_reason(card, request, request.memory, npus.ALL_CORES if by_cores else card.registered.cores)
 
-    # Choosing
-
     def filter_node(self, pod: Pod, policy: str) -> str | None:
-        """The words alone; `verdict` says what kind of refusal it is."""
+        """The reason of filter_status, or None."""
         verdict = self.filter_status(pod, policy)
         return None if verdict is None else verdict.reason
 
     def filter_status(self, pod: Pod, policy: str) -> FitStatus | None:
-        """A lack of cards could be mended by evictions; other refusals are errors.
+        """A refusal or None: too few cards are unschedulable, which evictions can change; others are errors.
         Upstream: api/devices/ascend/hami/device_info.FilterNode.
         """
         error = self._select_devices(pod, policy).error
@@ -182,7 +176,7 @@ class HamiAscendLedger:
         )
 
     def score_node(self, pod: Pod, policy: str) -> float:
-        """The first card of each container, as it is used before.
+        """The sum of the scores of each container's first card before the pod is charged.
         Upstream: api/devices/ascend/hami/device_info.ScoreNode.
         """
         self.policy = policy
@@ -192,6 +186,7 @@ class HamiAscendLedger:
         if not all(choice.containers):
             raise ProcessExit(OUT_OF_RANGE.format(0))
         cards = [self.cards[held[0].uuid] for held in choice.containers]
+        # Added one by one in upstream's order, not by sum(): the last digit decides between nodes.
         score = 0.0
         for card in cards:
             score = score + self._card_score(card, policy)
@@ -204,7 +199,7 @@ class HamiAscendLedger:
         return card.cal_score(policy, spread_idle=self._settings.rules.spread_idle)
 
     def _select_devices(self, pod: Pod, policy: str) -> NpuChoice:
-        """Cards for one container after the other, each card once; nothing is charged meanwhile.
+        """Choose cards container by container, each card at most once, without charging them.
         Upstream: api/devices/ascend/hami/device_info.selectDevices.
         """
         cards = self._get_device_snapshot(pod, policy)
@@ -227,15 +222,13 @@ class HamiAscendLedger:
         return NpuChoice(containers)
 
     def _get_device_snapshot(self, pod: Pod, policy: str) -> list[npus.Npu]:
-        """The best first; equally good ones come in any order, as maps are visited.
+        """The cards, best first; equal ones in the cycle's map order, or as a real scheduler is known to have chosen.
         Upstream: api/devices/ascend/hami/device_info.getDeviceSnapshot.
         """
         names = self._settings.ordering.order_keys(self.cards)
         drawn = [name for name in self._settings.drawn.get(pod.key, "").split(";") if name in self.cards]
         cards = [self.cards[name] for name in dict.fromkeys([*drawn, *names])]
         return sorted(cards, key=lambda card: -self._card_score(card, policy))
-
-    # Placing
 
     def allocate(self, pod: Pod) -> str | None:
         """Choose again, by the policy of the last score. Upstream: api/devices/ascend/hami/device_info.Allocate."""
@@ -289,34 +282,31 @@ class HamiAscendLedger:
         return copy
 
 
-# How a release counts, chooses and gives back Ascend NPUs.
-
-
 class NpuRules(NamedTuple):
-    """What the newest release does, and where older ones differ."""
+    """How a release counts, chooses and frees Ascend NPUs; the defaults are the latest rules."""
 
     lack_is_error: bool = False
-    """A lack of cards is an error, as a request is that no card could ever serve."""
+    """Too few cards are an error, as is a request that no card can ever serve."""
     cores_known: bool = True
-    """Pods ask for cores, and cards may be cut by hami-core."""
+    """Pods can request cores, and cards can be divided by hami-core."""
     spread_idle: bool = True
     """The policy spread favours cards without users; else those with one."""
     leaks: bool = False
-    """A charge is given back only by the pod's annotations."""
+    """A charge is freed only by the pod's annotations."""
     once: bool = True
-    """A pod is charged for a card once, by what it was allocated; else for each entry of what is to be allocated."""
+    """A pod is charged once per card, by its allocated devices; else for each entry of the devices to allocate."""
     allocatable: bool = True
     """Cards count only while some are allocatable."""
     gives_back: bool = True
-    """The end of a placement gives its cards back; where charges leak it erases the pod's annotations too."""
+    """A release frees the cards; with `leaks` it also erases the pod's annotations."""
     shared: bool = False
-    """Copies of a node charge one and the same ledger."""
+    """Copies of a node share one ledger."""
     list_only: bool = False
-    """A device configuration has to list the kinds."""
+    """The NPU section of a device configuration must be a list."""
 
     @classmethod
     def for_release(cls, release: Release) -> NpuRules:
-        """As the release has them."""
+        """The rules of a release."""
         return cls(
             release.has_older_form(changes.HAMI_ASCEND),
             not release.has_older_form(changes.HAMI_ASCEND_CORE_MODE),
@@ -334,11 +324,11 @@ NEWEST_NPU_RULES = NpuRules()
 
 
 class NpuSettings(NamedTuple):
-    """What all nodes of a session have in common."""
+    """Settings that all nodes of a session share."""
 
     config: NpuConfig
     rules: NpuRules = NEWEST_NPU_RULES
     notes: PodAnnotations | None = None
     ordering: MapOrder = ASCENDING
     drawn: Mapping[str, str] = {}
-    """Pod → the cards that it is known to have been given, separated by semicolons."""
+    """Pod → the cards that a real scheduler gave it, separated by semicolons."""

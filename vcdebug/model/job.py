@@ -92,8 +92,6 @@ class JobInfo(TaskSet):
         self.says_ready = True
         """Whether messages may begin with "pod group is ready", which older releases never say."""
 
-    # Tasks
-
     def add_task_info(self, task: TaskInfo) -> None:
         """Enter a task into the job, its sums and its sub job. Upstream: api/job_info.AddTaskInfo."""
         self._separate_sub_job()
@@ -225,8 +223,6 @@ class JobInfo(TaskSet):
         """Sub jobs in the order in which this cycle visits maps."""
         return [self.sub_jobs[uid] for uid in self.ordering.order_keys(self.sub_jobs)]
 
-    # Counters and gates
-
     def valid_task_num(self) -> int:
         """Allocated-class, Succeeded, Pipelined and Pending tasks. Upstream: api/job_info.ValidTaskNum."""
         if self._valid_at != self.changes:
@@ -335,8 +331,6 @@ class JobInfo(TaskSet):
         """Each policy has at least its minimum of pipelined sub jobs. Upstream: api/job_info.CheckSubJobPipelined."""
         return not self.min_sub_jobs or all(policy.is_reached for policy in self.pipelined_sub_jobs())
 
-    # Fit errors
-
     def fit_failed_roles(self, sub_job: SubJobInfo | None) -> dict[str, None]:
         """Roles of the sub job's (else all) tasks that have fit errors, in UID order.
         Upstream: api/job_info.FitFailedRoles.
@@ -381,8 +375,6 @@ class JobInfo(TaskSet):
         counts = self._get_job_allocated_roles(_PLACED_STATUSES, empty_pending=True)
         return all(counts.get(role, 0) >= self.task_min_available.get(role, 0) for role in failed)
 
-    # Resources
-
     def get_min_resources(self) -> Resource:
         """spec.minResources, or nothing; not to be changed. Upstream: api/job_info.GetMinResources."""
         minimum = self.pod_group.min_resources
@@ -419,8 +411,6 @@ class JobInfo(TaskSet):
                 result.set_scalar(name, max(amount - gated.scalars[name], 0.0))
         return result
 
-    # Topology
-
     def contains_network_topology(self) -> bool:
         """Whether the job or one of its sub jobs states a topology. Upstream: api/job_info.ContainsNetworkTopology."""
         return bool(self._stated_topologies())
@@ -434,8 +424,6 @@ class JobInfo(TaskSet):
     def _stated_topologies(self) -> list[NetworkTopology]:
         topologies = (self.network_topology, *[sub_job.network_topology for sub_job in self.sub_jobs.values()])
         return [topology for topology in topologies if topology is not None]
-
-    # Messages
 
     def task_scheduling_reason(self, uid: TaskId) -> tuple[str, str, str]:
         """(reason, message, nominated node) of the task's pod condition; all empty for an unknown task.

@@ -99,8 +99,6 @@ class Resource:
             return known
         return self.clone()
 
-    # Reading
-
     def get(self, name: str) -> float:
         """The amount of one dimension, 0 when missing. Upstream: api/resource_info.Get."""
         if name == CPU:
@@ -147,8 +145,6 @@ class Resource:
 
     def __repr__(self) -> str:
         return f"Resource({self})"
-
-    # Changing in place
 
     def set_scalar(self, name: str, amount: float) -> None:
         """Set one scalar, creating the map when it is nil. Upstream: api/resource_info.SetScalar."""
@@ -286,8 +282,6 @@ class Resource:
             elif default == ZERO:
                 self.scalars[name] = 0.0
         return self
-
-    # Comparing
 
     def _compare_all(self, rr: Resource, default: DefaultValue, compare: Compare) -> bool:
         if not (compare(self.milli_cpu, rr.milli_cpu) and compare(self.memory, rr.memory)):

@@ -61,9 +61,8 @@ class DeviceSearch:
     def allocate_claims(self) -> bool:
         """Whether every claim can be allocated; the devices are in `found`. Raises AllocationError and Undecided."""
         requests = [request for claim, _ in self._claims for request in claim.requests]
-        if (
-            sum(max(one.count for one in request.alternatives) for request in requests) > MAX_SEARCH_DEPTH
-        ):  # exact: ints
+        largest = sum(max(one.count for one in request.alternatives) for request in requests)  # exact: ints
+        if largest > MAX_SEARCH_DEPTH:
             raise Undecided(f"a pod asks for more than {MAX_SEARCH_DEPTH} devices")
         try:
             return self._try_claim(0)

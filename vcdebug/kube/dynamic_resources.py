@@ -143,6 +143,7 @@ class DynamicResources:
         refused = None
         if state.wish is not None and not state.undecided:
             refused = self._allocate_on_node(state, state.wish, labels, node)
+        # A refusal of the search is reported before one of an allocated claim, as upstream returns it first.
         if refused is None and not is_available_on(state, labels, node):
             state.found.pop(node, None)
             return UNAVAILABLE_STATUS

@@ -145,6 +145,7 @@ class NodeView:
             view.pods[row] = [task.pod for task in tasks if task.status is not TaskStatus.PIPELINED]
         view.pod_count[:] = [len(pods) for pods in view.pods]
         view._count_first()
+        # Decided once per session: allocatable amounts never change, and `complete` selects the fast score formulas.
         columns = (view.allocatable.milli_cpu, view.allocatable.memory)
         view.complete = len(view) > 0 and all(int(column.min()) > 0 for column in columns)
         view._immense_nodes = len(view) > 0 and any(int(column.max()) >= IMMENSE_AMOUNT for column in columns)
@@ -179,6 +180,7 @@ class NodeView:
         for row, pod, burden in zip(rows.tolist(), placed, burdens, strict=True):
             if burden.ports:
                 self.ports.add_ports(row, burden.ports)
+            # Most pods have no affinity: only for the others is a whole PodShape parsed here.
             if "affinity" in pod.spec:
                 self._count_terms(row, self.shapes.pod_shape(pod).affinity, 1)
 
@@ -256,6 +258,7 @@ class CycleState:
     def clone(self) -> CycleState:
         """A copy for a simulation: entries are cloned, the skip set is the same one."""
         copy = CycleState()
+        # Shared on purpose: upstream's Clone copies the reference of SkipFilterPlugins too.
         copy.skip = self.skip
         copy.data = {
             name: entry.clone() if isinstance(entry, MutableState) else entry for name, entry in self.data.items()

@@ -136,6 +136,7 @@ class IncomingTermsTable:
             for name, labels in self._namespace_labels.items():
                 if term.namespace_selector.matches_labels(labels):
                     namespaces[name] = None
+        # Matched against no labels, as upstream does later on: NotIn and DoesNotExist then accept every namespace.
         pods = TermPods(term.namespace_selector.matches_labels({}), tuple(namespaces), term.selector)
         return IncomingTerm(term.topology_key, pods, term)
 
@@ -216,6 +217,7 @@ class InterPodAffinity:
         pairs: PairCounts = {}
         for term, owners in self._view.owners.anti_affinity_terms():
             if self._table.term_matches(term, group):
+                # Upstream iterates the list of such nodes from session open: owners that came later do not count.
                 _add_counts(pairs, self._view.labels, term.topology_key, owners * self._anti_rows)
         return {key: counts for key, counts in pairs.items() if np.count_nonzero(counts)}
 
@@ -282,6 +284,7 @@ def _affinity_satisfied(state: AffinityState, labels: NodeLabels, rows: IntArray
         ids = labels.label_column(term.topology_key).ids[rows]
         labelled &= ids >= 0
         populated &= state.affinity[term.topology_key][ids] > 0
+    # The rule for the first pod of a group costs a scan of all counts: only if some node is refused.
     if not populated.all() and _first_of_its_kind(state):
         return labelled
     return labelled & populated
@@ -380,6 +383,7 @@ def normalize_weights(raw: IntArray) -> IntArray:
     """0 to 100 between the smallest and the largest weight; all 0 when they are equal."""
     if not len(raw):
         return raw
+    # In floats and then truncated, as upstream: integer division would differ in the last point.
     lowest, span = raw.min(), raw.max() - raw.min()
     if span <= 0:
         return np.zeros(len(raw), dtype=np.int64)

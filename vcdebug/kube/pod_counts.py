@@ -87,6 +87,7 @@ class PodCounts:
             if answer:
                 rows.extend(self._rows_of[group])
                 numbers.extend(self._rows_of[group].values())
+        # np.add.at, since several groups can have pods on one row.
         np.add.at(count.per_row, np.array(rows, dtype=np.int64), np.array(numbers, dtype=np.int64))
         return count.per_row
 

@@ -107,6 +107,7 @@ def _sum_requests(spec: JsonObject, options: _RequestOptions) -> Amounts:
             _add_amounts(amounts, sidecars)
         _raise_to(highest, amounts)
     _raise_to(total, highest)
+    # Pod-level requests replace sums and maxima; the overhead is added on top of them.
     if options.pod_level:
         total.update(_pod_level(spec))
     _add_amounts(total, list_amounts(spec.get("overhead") or {}))
@@ -183,6 +184,7 @@ def container_amounts(container: JsonObject, resized: ResizedContainers | None, 
 def _largest_amounts(spec: Amounts, status: JsonObject) -> Amounts:
     largest = dict(spec)
     reported = (status.get("resources") or {}).get("requests") or {}
+    # A resize in progress counts with the largest of spec, allocated and actual amounts until it is done.
     for source in (reported, status.get("allocatedResources") or {}):
         for name, reported_amount in list_amounts(source).items():
             largest[name] = max(largest.get(name, reported_amount), reported_amount)

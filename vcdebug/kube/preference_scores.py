@@ -45,6 +45,7 @@ class PreferenceScores:
     def taint_toleration(self, placement: NodeConstraints, rows: IntArray, weight: float) -> FloatArray:
         """100 for the fewest PreferNoSchedule taints that are not tolerated, times the weight."""
         raw, anywhere = self._intolerable_counts(placement)
+        # Without soft taints every node gets the full score: the commonest case needs no array work.
         if not anywhere:
             return constant_array(MAX_SCORE * weight, len(rows))
         highest = int(np.maximum.reduce(raw[rows], initial=0))

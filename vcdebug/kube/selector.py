@@ -99,6 +99,7 @@ def label_selector(raw: JsonObject | None) -> Selector:
     if raw is None:
         return SELECTS_NOTHING
     wanted = raw.get("matchLabels") or {}
+    # Sorted, since Go's map has no order and the first invalid pair decides the error's text.
     requirements = [_checked_requirement(key, "In", (wanted[key],)) for key in sorted(wanted)]
     for expression in raw.get("matchExpressions") or ():
         operator = expression.get("operator", "")

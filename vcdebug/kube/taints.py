@@ -93,6 +93,7 @@ def count_intolerable_preferences(taints: Sequence[Taint], tolerations: Tolerati
 
 def soft_taints(taints: Sequence[Taint], tolerations: Tolerations) -> Iterator[tuple[Taint, bool]]:
     """Each PreferNoSchedule taint, and whether the pod tolerates it."""
+    # Upstream filters the tolerations first: one for NoSchedule never accepts a soft taint.
     relevant = tuple(t for t in tolerations if t.effect in ("", PREFER_NO_SCHEDULE))
     for taint in taints:
         if taint.effect == PREFER_NO_SCHEDULE:

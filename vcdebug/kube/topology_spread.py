@@ -231,6 +231,7 @@ class SpreadScore:
     ) -> SpreadPart:
         column = self._view.labels.label_column(constraint.topology_key)
         per_row = self._view.group_counts.pods_per_row(SpreadQuestion(self._group.namespace, constraint.selector))
+        # Each node is its own domain for host names: no counting by value, and as many domains as candidates.
         if constraint.topology_key == HOSTNAME_KEY:
             counts, size = per_row[rows], int((~ignored).sum())  # exact: ints
             counts = np.zeros_like(counts) if self._hosts_seem_empty else counts

@@ -151,6 +151,7 @@ class VolumeBinding:
             return volume
         namespace, name = claim_key.split("/", 1)
         uid = metadata_of(self._listers.claims[claim_key]).get("uid") or ""
+        # A copy: the snapshot's manifest is shared with other replays.
         return {**volume, "spec": {**spec_of(volume), "claimRef": {"namespace": namespace, "name": name, "uid": uid}}}
 
     def filter(self, state: VolumeState, node: NodeName, node_labels: Labels) -> FitStatus | None:
@@ -333,6 +334,7 @@ def find_matching_volume(
             continue
         if is_bound_to(volume, claim):
             return volume if is_reachable(volume, node_labels) else None
+        # Strictly smaller: of several volumes of one size the first by name stays, as volumes are sorted.
         if _is_available(claim, volume, node_labels) and (
             best is None or volume_capacity(volume) < volume_capacity(best)
         ):

@@ -175,6 +175,7 @@ class VolumeLimits:
             csi = spec_of(volume).get("csi") if volume is not None else None
             if spec_of(attachment).get("nodeName") == node and csi is not None:
                 driver = spec_of(attachment).get("attacher") or ""
+                # An attachment of a volume that a pod uses already must not count twice: same key.
                 everything.setdefault(f"{driver}/{csi.get('volumeHandle') or ''}", driver)
         return everything
 

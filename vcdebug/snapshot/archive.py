@@ -132,6 +132,7 @@ def tar_files(
     """The regular files of a tar stream in order; after a damage the files before it are kept."""
     try:
         with tarfile.open(fileobj=stream, mode="r|", tarinfo=_StrictTarInfo) as archive:
+            # Mode r|: strictly forward, so that a member is never unpacked twice and a stream need not seek.
             for member in archive:
                 budget.take_file(where)
                 if member.isdir() or not _is_plain_member(member, report):
@@ -154,6 +155,7 @@ def _is_plain_member(member: tarfile.TarInfo, report: ProblemReport) -> bool:
 
 
 def _leaves_archive(name: str) -> bool:
+    # Both separators, and drive letters: archives come from any system.
     parts = name.replace("\\", "/").split("/")
     return name.startswith(("/", "\\")) or ".." in parts or parts[0].endswith(":")
 
@@ -199,6 +201,7 @@ def _read_zip_member(
             while chunk := content.read(_CHUNK):
                 count += len(chunk)
                 budget.take_bytes(len(chunk), member.filename)
+                # The header's size is not trusted: the bytes are counted as they are unpacked.
                 if count > RATIO_FREE_BYTES and count > MAX_RATIO * max(1, member.compress_size):
                     raise SnapshotError(f"unpacks to more than {MAX_RATIO} times its size", where=member.filename)
                 chunks.append(chunk)

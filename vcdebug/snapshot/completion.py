@@ -70,6 +70,7 @@ def _complete_queues(objects: dict[str, list[Manifest]], files: dict[str, list[s
     queues = objects.setdefault("Queue", [])
     for queue in queues:
         _complete_queue(queue)
+    # The scheduler creates both at its start, so that a cluster always has them.
     present = [name_of(queue) for queue in queues]
     for name, reclaimable in ((ROOT_QUEUE, False), (flags.default_queue, True)):
         if name not in present:
@@ -106,6 +107,7 @@ def _complete_pod_group(pod_group: Manifest, namespaces: Mapping[str, Mapping[st
     spec["queue"] = spec.get("queue") or DEFAULT_NAMESPACE
     if spec["queue"] == "default":
         wanted = namespaces.get(pod_group["metadata"]["namespace"], {}).get(QUEUE_NAME_ANNOTATION)
+        # The namespace's annotation replaces only the default queue, as in Volcano's webhook.
         spec["queue"] = wanted or spec["queue"]
     status = _get_part(pod_group, "status")
     status["phase"] = status.get("phase") or "Pending"

@@ -22,6 +22,7 @@ _MASK = (1 << 64) - 1
 
 def mix_bits(number: int) -> int:
     """A well-spread 64-bit number from another one (splitmix64's finaliser)."""
+    # The masks cut to 64 bits, as the unsigned arithmetic of the original.
     number = (number + 0x9E3779B97F4A7C15) & _MASK
     number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _MASK

@@ -293,6 +293,7 @@ def _npu_document(text: str) -> JsonObject:
 
 def _read_npu_section(whole: JsonObject, *, list_only: bool) -> NpuConfig:
     """A list of kinds, or a mapping that holds one. Upstream: api/devices/config/vnpu.UnmarshalYAML."""
+    # Releases before the wrapper know only the list.
     section = whole.get(NPU_SECTION)
     if isinstance(section, dict) and not list_only:
         return NpuConfig(_read_kinds(section.get("configs")), _checked_flag(section.get("hamiVnpuCore")))

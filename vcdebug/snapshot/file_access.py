@@ -26,6 +26,7 @@ def read_file(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
         if problem := _find_problem(where, status, max_bytes):
             raise SnapshotError(*problem, where=where)
         with Path(path).open("rb") as stream:
+            # One byte more than allowed shows a file that is larger, also where its size is unknown.
             data = stream.read(max_bytes + 1)
     except FileNotFoundError as error:
         raise SnapshotError("no such file", where=where) from error
@@ -63,6 +64,7 @@ def expand_path(word: str) -> Path:
 def check_replaceable(path: Path) -> None:
     """Raise SnapshotError unless the path is free or a regular file."""
     try:
+        # lstat: a link must be seen as a link, not as the file that it names.
         mode = path.lstat().st_mode
     except FileNotFoundError:
         return

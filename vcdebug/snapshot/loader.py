@@ -107,6 +107,7 @@ def _build_snapshot(
     meta = settings.read_meta(*found.meta, report)
     flags = _read_flags(found, meta, release)
     wanted = meta.complete if complete is None else complete
+    # Completed before duplicates are dropped: the default namespace can turn two objects into duplicates.
     by_itself = from_files and wanted is None and object_checks.is_hand_written(found)
     if by_itself:
         object_checks.note_hand_written(found, completed=True)

@@ -76,6 +76,7 @@ def _check_pods(found: GatheredObjects, flags: SchedulerFlags, dangling: _Dangli
     for index, manifest in enumerate(found.objects.get("Pod", ())):
         metadata, spec = manifest["metadata"], spec_of(manifest)
         node = spec.get("nodeName")
+        # With --node-selector the missing node may simply not be selected.
         if node and node not in nodes and not flags.node_selector:
             dangling.add_name("Pod", index, "spec.nodeName", f"node {node}", _NO_NODE)
         if spec.get("schedulerName") not in flags.scheduler_names:
@@ -127,6 +128,7 @@ def drop_duplicates(found: GatheredObjects) -> None:
     """
     copied, holders = 0, list[str]()
     for kind, manifests in found.objects.items():
+        # Building the dicts only for kinds with duplicates: most snapshots have none.
         if len(set(map(_object_key, manifests))) == len(manifests):
             continue
         last = {_object_key(manifest): index for index, manifest in enumerate(manifests)}

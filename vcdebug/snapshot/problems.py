@@ -57,6 +57,7 @@ class ProblemReport:
         if problem in self._listed:
             self._listed[problem] += 1
             return
+        # Indexes in the field and names of objects are left out of the sort: they make alike faults look different.
         kind, _, name = object.partition(" ")
         files = self._alike.setdefault(_Sort(kind, _INDEX.sub("[]", field), effect, "" if name else what), [])
         files.append(file)

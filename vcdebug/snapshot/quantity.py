@@ -170,6 +170,7 @@ def _short_or_long(parts: _QuantityParts) -> _Int64Amount | _DecimalAmount:
     exponent = _decimal_exponent(parts.suffix)
     digits = int(parts.integer + parts.fraction)
     sign = -1 if parts.negative else 1
+    # Go takes the short form only for few digits, and the two forms round and overflow differently.
     if exponent is None:
         power = _BINARY_SUFFIX[parts.suffix]
         if not parts.fraction and len(parts.integer) <= _BINARY_DIGITS - power * 3 // 10:

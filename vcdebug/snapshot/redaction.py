@@ -144,6 +144,7 @@ def _rewrite_chance(chance: ChanceSettings, rewriter: ManifestRewriter) -> Chanc
             chance.cards,
         )
     )
+    # Searches are ranges of node indexes, which contain no names.
     searches = {value(pod): text for pod, text in chance.searches.items()}
     return replace(
         replace(chance, choices=choices, searches=searches, dry_runs=won, preempts=preempts),
@@ -382,6 +383,7 @@ class ManifestRewriter:
             matches = compile_pattern(text)
         except PatternError:
             return "("
+        # The pattern's own letters may spell names: a list of the matching pseudonyms decides the same.
         named = [name_of(manifest) for kind in ("Node", "HyperNode") for manifest in self._objects.get(kind, ())]
         matching = [self._rewrite(name) for name in named if matches(name)]
         return f"^({'|'.join(re.escape(name) for name in dict.fromkeys(matching))})$" if matching else NEVER_MATCHES

@@ -78,6 +78,7 @@ def saved_files(snapshot: Snapshot) -> Iterator[tuple[str, bytes]]:
 
 def _list_bytes(manifests: list[Manifest], kind: str) -> bytes:
     """A v1 List; items without kind and apiVersion get them."""
+    # The API server leaves kind and apiVersion out of a list's items.
     own = {"apiVersion": KIND_BY_NAME[kind].api_version, "kind": kind}
     items = [manifest if "kind" in manifest else {**own, **manifest} for manifest in manifests]
     return _json_bytes({"apiVersion": "v1", "kind": "List", "items": items})
@@ -138,6 +139,7 @@ def _changed_flags(flags: SchedulerFlags) -> dict[str, Any]:
 
 def _json_bytes(value: object, indent: int | None = None) -> bytes:
     separators = (",", ":") if indent is None else (",", ": ")
+    # ASCII only, so that lone surrogates of a manifest can be written at all.
     return (json.dumps(value, indent=indent, separators=separators) + "\n").encode()
 
 

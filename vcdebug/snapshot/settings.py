@@ -278,6 +278,7 @@ def _hyper_nodes(value: Any) -> dict[str, dict[str, str]] | None:
 def _reserved_cpus(value: Any) -> tuple[CpuReservation, ...] | None:
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
         return None
+    # Exactly these keys: a misspelt one would otherwise be an empty reservation.
     if not all({*row} == {*CpuReservation._fields} for row in value):
         return None
     known = all(isinstance(text, str) for row in value for text in row.values())

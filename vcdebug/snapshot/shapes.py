@@ -94,6 +94,7 @@ class ObjectIntake:
         known = self._parts.get(shape)
         if known is None:
             known = self._parts[shape] = {}
+        # Cleared as a whole: parts come in runs of one template, so that a finer eviction gains nothing.
         if len(known) > MAX_PARTS:
             known.clear()
         return known
@@ -324,6 +325,7 @@ class Struct:
         kept = {}
         for name, element in item.items():
             shape = self.fields.get(name)
+            # null is dropped, since Go's decoder leaves the field at its zero value.
             if shape is None:
                 kept[name] = element
             elif element is not None:

@@ -148,6 +148,7 @@ def _folder_paths(folder: Path, budget: archive.UnpackBudget, report: ProblemRep
                 continue
             if path.is_dir() and not path.is_symlink():
                 waiting.append(path)
+            # Resolved: a link in an unpacked archive could otherwise read any file of the machine.
             elif path.is_file() and path.resolve().is_relative_to(root):
                 found.append(path)
             elif not path.is_dir():
@@ -245,6 +246,7 @@ def _snapshots_below(folder: Path, budget: archive.UnpackBudget) -> list[Path]:
     if manifests:
         clusters = [path for path in manifests if _is_cluster([path])] if len(manifests) > 1 else []
         return sorted([*clusters, *archives]) if len(clusters) > 1 else []
+    # Archives are never opened here: a folder may hold thousands of captures.
     inner = {path: _snapshots_below(path, budget) for path in folders}
     loose = {path: _manifest_files(path, budget) for path in folders if not inner[path]}
     found = [path for paths in inner.values() for path in paths] + archives

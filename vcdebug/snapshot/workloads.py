@@ -230,6 +230,7 @@ def _single_pod(snapshot: Snapshot, pod: Manifest) -> Iterator[Manifest]:
     metadata, spec = metadata_of(pod), dict(spec_of(pod))
     annotations = {**(metadata.get("annotations") or {})}
     name = str(metadata.get("name"))
+    # Pods of other schedulers get no PodGroup.
     if GROUP_NAME not in annotations and spec.get("schedulerName") in snapshot.flags.scheduler_names:
         annotations[GROUP_NAME] = f"podgroup-{name}"
         yield _build_pod_group_from_pod(snapshot, pod, f"podgroup-{name}", spec, annotations, {})

@@ -193,6 +193,7 @@ class SearchLedger:
         if pool is None:
             raise ProcessExit(NIL_POINTER_TEXT)
         left, counted = self._left_counters(pool), self._counted.setdefault(pool.id.name, {})
+        # Charged first and compared then, as upstream; a failure takes the charge back.
         self._charge_device(device, counted, 1)
         if all(amount >= counted.get(name, 0) for name, amount in left.items()):
             return True

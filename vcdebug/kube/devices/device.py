@@ -316,6 +316,7 @@ class DevicePools:
         holding = [one for one in slices if not (self._features.counters and one.counters)]
         if self._features.by_name:
             holding = sorted(holding, key=lambda one: one.name)
+        # Slices with counters define the counters of a pool and hold no devices.
         devices = tuple(device for one in holding for device in one.devices)
         known: dict[str, None] = {}
         for device in devices:

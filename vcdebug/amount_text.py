@@ -15,19 +15,19 @@ from typing import Final, Protocol
 CPU, MEMORY, PODS = "cpu", "memory", "pods"
 _MAX_FLOAT64, _MAX_INT64 = float_info.max, float(2**63 - 1)
 VOLUMES: Final = "attachable-volumes-csi-"
-"""Begins the names of volumes that a node can attach; CSINodes count them in units."""
+"""Prefix of the names of attachable volumes; CSINodes count them in units."""
 UNLIMITED: Final = "unlimited"
 DIGITS: Final = 3
 """Significant digits of an amount that is not compared with one close to it."""
 MAX_DIGITS: Final = 15
 _MAX_DECIMALS: Final = 17
 SHORT_NAMES: Final[Mapping[str, str]] = {MEMORY: "mem", "ephemeral-storage": "ephemeral"}
-"""What dimensions are called where there is little room, and may be called in commands."""
+"""Short names of dimensions, for tables and in commands."""
 _MILLI: Final = 1000.0
 _MIN_AMOUNT: Final = 0.1
-"""Smaller amounts are nothing to the scheduler."""
+"""The scheduler takes smaller amounts for 0."""
 _NOISE: Final = 1e-6
-"""Amounts as small as this are errors of sums."""
+"""Smaller amounts are rounding errors of sums."""
 _MIN_CORES: Final = 0.1
 """Fewer cores are written in milli-cores."""
 _BINARY_UNITS: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
@@ -152,12 +152,12 @@ def join_named_amounts(values: Iterable[tuple[str, float]]) -> str:
 
 
 def format_resource(what: AmountsByName, names: Iterable[str] | None = None) -> str:
-    """`4 cpu, 8Gi memory`: all dimensions that hold something but `pods`, or the named ones; else `nothing`."""
+    """`4 cpu, 8Gi memory`: dimensions with an amount except `pods`, or the named ones; `nothing` without any."""
     return ", ".join(format_named_amount(name, value) for name, value in listed_dimensions(what, names)) or "nothing"
 
 
 def listed_dimensions(what: AmountsByName, names: Iterable[str] | None) -> list[tuple[str, float]]:
-    """The dimensions that a text about a resource tells: those that hold something but `pods`, or the named ones."""
+    """The dimensions for a text about a resource: those with an amount except `pods`, or the named ones."""
     if names is None:
         return [(name, value) for name, value in what.items() if abs(value) >= _MIN_AMOUNT and name != PODS]
     wanted = dict.fromkeys(names)
@@ -180,7 +180,7 @@ def short_resource_text(what: AmountsByName) -> str:
 
 
 def short_text_without_pods(what: AmountsByName) -> str:
-    """The same without the places for pods, of which each task takes one; nothing at all is empty."""
+    """As short_resource_text without `pods`, of which each task requests one; empty for nothing."""
     return short_amounts((name, value) for name, value in what.items() if value and name != PODS)
 
 
@@ -229,7 +229,7 @@ def format_percent(part: float, whole: float) -> str:
 
 
 def format_percent_number(part: float, whole: float) -> str:
-    """The same without the sign, for columns that have it in their head."""
+    """As format_percent without the sign, for columns with the sign in their head."""
     return f"{100 * part / whole:.0f}" if whole else "0"
 
 
@@ -251,7 +251,7 @@ def join_names(names: Iterable[str], most: int = 3) -> str:
 
 
 def join_first_names(names: Iterable[str], total: int, most: int = 3) -> str:
-    """The same of so many names that not all of them are made."""
+    """As join_names for an iterable of `total` names, of which only the first `most` are computed."""
     shown = ", ".join(islice(names, most))
     return shown if total <= most else f"{shown} and {format_count(total - most)} more"
 

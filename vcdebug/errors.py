@@ -6,7 +6,7 @@ from typing import TypeVar
 
 
 class VcdebugError(Exception):
-    """Something a person can act on: what is wrong, where, and what to do about it."""
+    """An error that a user can act on: the fault, its place, and a hint."""
 
     def __init__(self, message: str, hint: str = "", where: str = "") -> None:
         super().__init__(message)
@@ -36,30 +36,30 @@ class CaptureError(VcdebugError):
 
 
 class UnsupportedError(VcdebugError):
-    """Something the real scheduler does and the replay does not."""
+    """A feature of the real scheduler that is not replayed."""
 
 
 class EngineError(VcdebugError):
     """A fault of the replay itself; names the event, the hook and the plugin."""
 
 
-# Panics of the real scheduler, by what still runs after one.
+# Panics of the real scheduler.
 
 NIL_POINTER_TEXT = "runtime error: invalid memory address or nil pointer dereference"
-"""What Go says where a pointer leads nowhere."""
+"""Go's message for a nil pointer."""
 Objects = tuple[tuple[str, str], ...]
-"""(kind, name) of each, as `("Queue", "a")`."""
+"""(kind, name) of objects, as `("Queue", "a")`."""
 
 
 class SchedulerPanic(VcdebugError):
-    """A panic on the goroutine of the cycle: what is deferred still runs, the session's close among it."""
+    """A panic on the goroutine of the cycle: deferred functions still run, among them the session's close."""
 
     objects: Objects = ()
     change: str = ""
 
 
 class ProcessExit(VcdebugError):
-    """A panic beside the goroutine of the cycle, or for want of stack: nothing that is deferred runs any more."""
+    """A panic on another goroutine, or a stack overflow: the process ends without deferred functions of the cycle."""
 
     objects: Objects = ()
     change: str = ""
@@ -70,6 +70,6 @@ PANICS = (SchedulerPanic, ProcessExit)
 
 
 def blame_objects(panic: Panic, objects: Objects, change: str = "") -> Panic:
-    """The panic, with the objects that a person should look at, and what to change about them."""
+    """The panic with the objects that cause it, and the change that avoids it."""
     panic.objects, panic.change = objects, change
     return panic

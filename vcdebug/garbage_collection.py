@@ -1,4 +1,4 @@
-"""Python's search for garbage, held up while much is made that stays."""
+"""Control of Python's garbage collector, which would search long-lived objects again and again."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 MIN_GROWTH_BLOCKS = 4_000_000
-"""Blocks of memory, some 400 MB: more than a snapshot of 5,000 nodes with its cycle."""
+"""Memory blocks, about 400 MB: more than a snapshot of 5,000 nodes with its cycle."""
 MAX_GROWTH_BLOCKS = 4 * MIN_GROWTH_BLOCKS
 
 YOUNG_GC_THRESHOLD = 200_000
-"""New objects before Python looks for garbage among them: more than a start makes; it would look after every 700."""
+"""New objects before a collection of the youngest generation: more than a start allocates (Python's default: 700)."""
 
 
 def raise_gc_threshold() -> None:
-    """A program begins, which first makes what stays: modules, styles, a recording."""
+    """Raise the threshold at the start of a program: startup allocates long-lived objects."""
     gc.set_threshold(YOUNG_GC_THRESHOLD, *gc.get_threshold()[1:])
 
 
 @contextmanager
 def collector_paused(*, look: bool = False) -> Iterator[None]:
-    """Loading and a cycle keep nearly everything that they make: searching it again and again finds nothing.
+    """Pause the collector during a load or a cycle, which keep nearly everything that they allocate.
 
-    `look`: a snapshot or a cycle begins, before which those that were dropped may have to be found.
+    `look`: first collect if memory has grown, since earlier snapshots or cycles may be garbage by now.
     """
     running = gc.isenabled()
     if running and look:
@@ -39,32 +39,30 @@ def collector_paused(*, look: bool = False) -> Iterator[None]:
 
 
 def freeze_heap() -> None:
-    """Let the collector never again look at what there is now."""
+    """Exclude everything allocated so far from collections (gc.freeze)."""
     gc.freeze()
     _HeapState.kept = True
     _HeapState.blocks = sys.getallocatedblocks()
 
 
 def unfreeze_heap() -> None:
-    """Let it look at everything: something large has gone."""
+    """Include everything in collections again, after a large object was dropped."""
     gc.unfreeze()
     _HeapState.kept = False
 
 
 class _HeapState:
-    """What was there when the collector last looked at everything, and by how much it may grow."""
+    """Memory blocks after the last full collection, and the growth that triggers the next one."""
 
     blocks = 0
     most = MIN_GROWTH_BLOCKS
     kept = False
-    """Something shall be left alone for good. Python itself would count all of it to say so."""
+    """Whether freeze_heap is in force. gc.get_freeze_count would count every object."""
 
 
 def _promote_to_old() -> None:
-    """Let what was made count as old, or the collector would search all of it the moment it goes on.
-
-    What was dropped meanwhile it has to find some day. What shall be left alone for good stays so.
-    """
+    """Move everything to the oldest generation; otherwise the next young collection would search all of it."""
+    # Unfreezing would also release what freeze_heap has excluded for good.
     if _HeapState.kept:
         return
     gc.freeze()
@@ -72,10 +70,8 @@ def _promote_to_old() -> None:
 
 
 def _collect_if_grown() -> None:
-    """Look at everything where much has come since the last time, and less often while little of it is found.
-
-    What was let go has gone at once (`trace/passing.py`), and never leads to a search.
-    """
+    """Run a full collection if memory has grown enough; the more rarely, the less the last one freed."""
+    # Recordings are disposed of without cycles and freed at once: the lowest count seen is the base of the growth.
     there = sys.getallocatedblocks()
     _HeapState.blocks = min(_HeapState.blocks, there)
     grown = there - _HeapState.blocks

@@ -55,6 +55,7 @@ def int_power(base: float, exponent: int) -> float:
         return base if exponent > 0 or math.isnan(base) else 0.0
     if base == 0:
         return 0.0 if exponent > 0 else math.inf
+    # The steps of Go's pow: other orders of multiplication round to other last digits.
     result, scale = 1.0, 0
     mantissa, binary = math.frexp(base)
     left = abs(exponent)
@@ -87,8 +88,9 @@ def ordered_sum(values: Iterable[float]) -> float:
 
 
 def div_rows(a: IntArray, b: IntArray | int) -> IntArray:
-    """`div` for every row; where `b` is 0 the answer is 0."""
+    """int_div for every row; 0 where `b` is 0."""
     b = np.asarray(b, dtype=np.int64)
+    # For operands that are not negative numpy's floor division truncates as Go does, and is much faster.
     if a.size and a.min() >= 0 and b.min() > 0:
         return a // b
     safe = np.where(b == 0, 1, b)
@@ -103,7 +105,7 @@ def weighted_rows(values: IntArray, weight: float) -> FloatArray:
 
 
 def trunc_rows(values: FloatArray) -> IntArray:
-    """`trunc` for every row; the values must be finite and small."""
+    """Truncation toward zero for every row; the values must be finite and small."""
     return np.trunc(values).astype(np.int64)
 
 

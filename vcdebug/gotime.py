@@ -1,4 +1,4 @@
-"""Moments and durations as Go computes them: integers in nanoseconds."""
+"""Times and durations as Go computes them: integers in nanoseconds."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def unix_nanoseconds(moment: datetime) -> int:
 
 
 def api_time_text(moment: datetime) -> str:
-    """As the API server writes it, in whole seconds."""
+    """The time as the API server writes it, in whole seconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -1,4 +1,4 @@
-"""Things by what they have in common."""
+"""Grouping by key, without sorting as itertools.groupby needs it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ Thing = TypeVar("Thing")
 
 
 def group_by_key(pairs: Iterable[tuple[Key, Thing]]) -> dict[Key, list[Thing]]:
-    """The things of each key; keys and things in the order in which they come."""
-    found: dict[Key, list[Thing]] = {}
+    """The things of each key; keys and things keep the order of the pairs."""
+    groups: dict[Key, list[Thing]] = {}
     for key, thing in pairs:
-        found.setdefault(key, []).append(thing)
-    return found
+        groups.setdefault(key, []).append(thing)
+    return groups

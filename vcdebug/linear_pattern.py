@@ -14,19 +14,17 @@ _ANY_BYTE: Final = "C"
 """`\\C` matches one byte in RE2; Go refuses it."""
 
 TextTest = Callable[[str], bool]
-"""Whether a text holds what a pattern describes, at any place."""
+"""Whether a text contains a match of a pattern."""
 
 
 class PatternError(ValueError):
-    """A pattern that Go's regexp would refuse; the text says why."""
+    """A pattern that Go's regexp refuses; the text says why."""
 
 
 def compile_pattern(pattern: str, *, cased: bool = True) -> TextTest:
-    """A test that finds the pattern anywhere in a text; raises PatternError where Go refuses it.
-
-    Python's own `re` must not see a pattern from outside: it backtracks, so `^(a+)+$` takes hours on 40 letters.
-    """
-    import re2  # a start without patterns does not load it
+    """A test whether a text contains a match; raises PatternError for a pattern that Go refuses."""
+    # Not Python's `re` for patterns of users: it backtracks, so that `^(a+)+$` takes hours on 40 letters.
+    import re2  # loaded only by snapshots with patterns
 
     options = re2.Options()
     options.log_errors, options.never_capture, options.case_sensitive = False, True, cased
@@ -45,5 +43,5 @@ def _as_bytes(text: str) -> bytes:
 
 
 def _explain_error(error: Exception) -> str:
-    said = error.args[0] if error.args else ""
-    return said.decode("utf-8", errors="replace") if isinstance(said, bytes) else str(said)
+    text = error.args[0] if error.args else ""
+    return text.decode("utf-8", errors="replace") if isinstance(text, bytes) else str(text)

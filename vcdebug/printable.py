@@ -1,4 +1,4 @@
-"""The printable form of text from outside: what a terminal would obey, or would not show, gets a visible substitute."""
+"""The printable form of text from outside: visible substitutes for characters that control a terminal or are hidden."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ _HARMFUL: Final = re.compile(
 """Marks that change the letter before them (category Mn, variation selectors) are not in it: names need them."""
 _BREAKS: Final = str.maketrans({"\t": "␉", "\n": "␊"})
 _PICTURES: Final = 0x2400
-"""Unicode's pictures of the control characters begin here, in the order of the characters."""
+"""The first of Unicode's pictures of control characters, which are in the order of the characters."""
 _DELETE: Final = "\x7f"
 _DELETE_PICTURE: Final = "␡"
 _SUBSTITUTE: Final = "\ufffd"
 
 
 def make_printable(text: str) -> str:
-    """The text with one visible character for each that a terminal would obey or not show; tab and newline stay."""
+    """The text with a visible character for each control or invisible one; tab and newline stay."""
+    # Nearly all texts are plain ASCII: the two tests are much faster than the pattern.
     if text.isascii() and text.isprintable():
         return text
     return _HARMFUL.sub(_substitute, text)
 
 
 def make_line_printable(text: str) -> str:
-    """The same for text that has to stay on its line: tab and newline are visible too."""
+    """As make_printable, for text that must stay on one line: tab and newline become visible too."""
     return make_printable(text).translate(_BREAKS) if not text.isprintable() else make_printable(text)
 
 
 def escape_json(text: str) -> str:
-    """JSON that means the same, with JSON's own escapes for such characters; line ends outside of strings stay."""
+    """Equivalent JSON with escapes for control and invisible characters; line ends between tokens stay."""
     return text if text.isascii() and "\x7f" not in text else _HARMFUL.sub(_escape, text)
 
 

@@ -21,8 +21,8 @@ from vcdebug.debugger.captures import MAX_OPEN_CAPTURES, CaptureSeries, NewCaptu
 from vcdebug.debugger.commands import CommandReply, execute_line
 from vcdebug.debugger.driver import Driver
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.snapshot.capture_history import CaptureHistory
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.saved_files import CaptureHistory
 from vcdebug.snapshot.snapshot import Snapshot
 
 CAPTURES, NODES, JOBS, KEPT = 50, 1000, 40, 30

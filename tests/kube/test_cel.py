@@ -2,8 +2,8 @@
 
 import pytest
 
+from vcdebug.kube.cel import CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
 from vcdebug.kube.cel.interpreter import evaluate_truth
-from vcdebug.kube.cel.values import CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
 
 GPU = 'device.attributes["gpu.example.com"]'
 MEMORY = 'device.capacity["gpu.example.com"].memory'

@@ -7,10 +7,10 @@ import pytest
 
 from tests.builders import cluster
 from vcdebug.errors import ProcessExit
-from vcdebug.kube.cel.values import Undecided
+from vcdebug.kube.cel import Undecided
+from vcdebug.kube.devices import AllocationError, NoDevicesError
 from vcdebug.kube.devices.allocations import HeldDevice
 from vcdebug.kube.devices.allocator import DeviceAllocators
-from vcdebug.kube.devices.features import AllocationError, NoDevicesError
 from vcdebug.kube.listers import Listers
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import NEWEST, release_at_tag

@@ -4,10 +4,9 @@ from typing import Any
 
 from tests.builders import amounts, cluster, node, open_session, pod, pod_group, task
 from vcdebug.kube.affinity_terms import LabelGroup
-from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.images import ImageState, PodImages, image_score, image_states, normalized_image_name
 from vcdebug.kube.node_labels import NodeLabels
-from vcdebug.kube.node_view import NodeView
+from vcdebug.kube.node_view import CycleState, NodeView
 from vcdebug.kube.ports import HostPort, UsedPorts
 from vcdebug.kube.selector import SELECTS_EVERYTHING, Selector
 from vcdebug.model.node import NodeInfo

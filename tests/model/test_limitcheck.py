@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vcdebug.model.limits import check_request, request_fits
+from vcdebug.model.queue import check_request, request_fits
 from vcdebug.model.resource import Resource
 
 AMOUNTS = st.sampled_from([0.0, 0.05, 1.0, 2.0, 3.0])

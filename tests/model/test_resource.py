@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from vcdebug.errors import SchedulerPanic
-from vcdebug.model.limits import exceeded_part, share_of
+from vcdebug.model.queue import exceeded_part, share_of
 from vcdebug.model.resource import (
     INFINITY,
     MAX_FLOAT64,

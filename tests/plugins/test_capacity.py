@@ -17,7 +17,7 @@ from vcdebug.framework.hooks import (
     SIMULATE_REMOVE_TASK,
 )
 from vcdebug.framework.session import Session
-from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.node_view import CycleState
 from vcdebug.model.resource import MAX_FLOAT64
 from vcdebug.snapshot.snapshot import SchedulerFlags
 

@@ -20,7 +20,7 @@ from vcdebug.framework.hooks import (
     SIMULATE_REMOVE_TASK,
 )
 from vcdebug.framework.session import Session
-from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.node_view import CycleState
 from vcdebug.model.resource import MAX_FLOAT64
 from vcdebug.plugins.proportion import Proportion, ProportionQueueAttr
 from vcdebug.snapshot.cycle_inputs import ChanceSettings

@@ -13,7 +13,7 @@ from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.trace_schema import write_jsonl
 from vcdebug.snapshot.loader import load_snapshot
-from vcdebug.snapshot.pseudonyms import Pseudonyms
+from vcdebug.snapshot.redact_words import Pseudonyms
 from vcdebug.snapshot.redaction import make_redaction
 from vcdebug.snapshot.saved_files import archive_bytes
 

@@ -10,7 +10,7 @@ import pytest
 
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.bundled import find_bundled, list_bundled
-from vcdebug.snapshot.snapshot_folders import find_only_snapshot, find_snapshots
+from vcdebug.snapshot.sources import find_only_snapshot, find_snapshots
 
 WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"
 Manifest = dict[str, object]

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
 from vcdebug.snapshot.problems import ProblemReport
-from vcdebug.snapshot.settings import with_flags
+from vcdebug.snapshot.settings import conf_path, flag_values, scheduler_container, with_flags
 from vcdebug.snapshot.snapshot import SchedulerFlags
 
 

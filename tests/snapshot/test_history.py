@@ -6,8 +6,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from tests.builders import cluster, node
-from vcdebug.snapshot.capture_history import CaptureHistory, order_captures
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.saved_files import CaptureHistory, order_captures
 from vcdebug.snapshot.snapshot import Snapshot
 
 

@@ -12,7 +12,7 @@ from msgspec import Raw
 from tests.snapshot.damage import Damaged, damaged, wrong_types
 from tests.snapshot.manifests import as_list, cluster, pod
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot import documents, json_objects
+from vcdebug.snapshot import gathered_objects, json_objects
 from vcdebug.snapshot.json_objects import ObjectReader
 from vcdebug.snapshot.loader import LoadStoppedError, load_snapshot
 from vcdebug.snapshot.shapes import ObjectIntake
@@ -26,7 +26,7 @@ DAMAGES = [case for case in (*damaged(), *wrong_types()) if case.file.endswith((
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From when it is called, every file counts as large."""
-    return lambda: monkeypatch.setattr(documents, "LARGE_JSON_BYTES", 0)
+    return lambda: monkeypatch.setattr(gathered_objects, "LARGE_JSON_BYTES", 0)
 
 
 @pytest.fixture

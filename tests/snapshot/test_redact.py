@@ -21,7 +21,7 @@ from vcdebug.snapshot.cycle_inputs import ChanceSettings, CpuReservation, Schedu
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
-from vcdebug.snapshot.pseudonyms import Pseudonyms
+from vcdebug.snapshot.redact_words import Pseudonyms
 from vcdebug.snapshot.redaction import make_redaction, redact_snapshot
 from vcdebug.snapshot.saved_files import saved_files
 from vcdebug.snapshot.schema import SHAPES

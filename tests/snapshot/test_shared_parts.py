@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.snapshot.manifests import pod
-from vcdebug.snapshot import documents
+from vcdebug.snapshot import gathered_objects
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
@@ -35,7 +35,7 @@ def test_pods_of_one_template_share_its_parts(tmp_path: Path) -> None:
 def test_what_nothing_reads_keeps_no_two_parts_apart(
     large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(documents, "LARGE_JSON_BYTES", large)
+    monkeypatch.setattr(gathered_objects, "LARGE_JSON_BYTES", large)
     manifests = [pod("a", f"p-{number}", "g") for number in range(2)]
     for number, manifest in enumerate(manifests):
         started = {"name": "main", "containerID": f"containerd://{number}", "resources": {"requests": {"cpu": "1"}}}

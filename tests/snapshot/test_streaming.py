@@ -10,7 +10,7 @@ import yaml
 
 from tests.snapshot.manifests import as_list, as_read, cluster, pod
 from vcdebug.snapshot import json_documents, loader
-from vcdebug.snapshot.documents import read_documents
+from vcdebug.snapshot.gathered_objects import read_documents
 from vcdebug.snapshot.json_documents import JsonError, OpenList
 from vcdebug.snapshot.loader import LoadStoppedError, load_snapshot
 from vcdebug.snapshot.snapshot import Manifest

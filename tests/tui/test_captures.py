@@ -8,8 +8,7 @@ from pathlib import Path
 from tests.debugger.test_captures import Cluster, with_nodes
 from tests.tui.driving import Desk
 from vcdebug.debugger.captures import CaptureSeries
-from vcdebug.snapshot.capture_history import CaptureHistory
-from vcdebug.snapshot.saved_files import save_snapshot
+from vcdebug.snapshot.saved_files import CaptureHistory, save_snapshot
 from vcdebug.tui.app import VcdebugApp
 from vcdebug.tui.screens.pages import PageScreen
 from vcdebug.tui.start import Start

@@ -14,7 +14,7 @@ from vcdebug.capture.permission import FORBIDDEN, NOT_FOUND, PROBLEM_FILE
 from vcdebug.errors import CaptureError
 from vcdebug.plugins import DEVICESHARE
 from vcdebug.releases.release_names import release_of_image
-from vcdebug.snapshot import command_line
+from vcdebug.snapshot import settings as command_line
 from vcdebug.snapshot.device_config import (
     DEVICE_CONFIG_FILE,
     DEVICE_CONFIG_NAME,
@@ -23,7 +23,12 @@ from vcdebug.snapshot.device_config import (
     NAMESPACE_ARGUMENT,
 )
 from vcdebug.snapshot.problems import Problem, ProblemReport
-from vcdebug.snapshot.settings import CONF_KEY, RELEASE_FIELDS, with_flags, with_release
+from vcdebug.snapshot.settings import (
+    CONF_KEY,
+    RELEASE_FIELDS,
+    with_flags,
+    with_release,
+)
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from vcdebug.capture.api_client import Api, ApiRefusal, object_in
 from vcdebug.capture.listing import items_of
 from vcdebug.capture.permission import FORBIDDEN, PROBLEM_FILE
 from vcdebug.errors import CaptureError
-from vcdebug.snapshot.command_line import scheduler_container
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import stated_time
+from vcdebug.snapshot.settings import scheduler_container
 from vcdebug.snapshot.snapshot import Manifest
 
 VOLCANO_NAMESPACE = "volcano-system"

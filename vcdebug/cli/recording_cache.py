@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from vcdebug.cli.output import Output
 from vcdebug.errors import ConfigError, SnapshotError
 from vcdebug.snapshot.bundled import resolve_snapshot_path
-from vcdebug.snapshot.snapshot_folders import find_only_snapshot
+from vcdebug.snapshot.sources import find_only_snapshot
 
 if TYPE_CHECKING:
     from vcdebug.files.recording_files import RecordingCache

@@ -14,9 +14,8 @@ from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, SIMULATE_ADD_TAS
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import CHARGING_OPS, RELEASING_OPS, HookEvent, Level, OpEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.limits import ELASTIC, MINIMUM, REQUEST, LimitCheck
 from vcdebug.model.names import QueueName, Seq, TaskKey
-from vcdebug.model.queue import OPEN
+from vcdebug.model.queue import ELASTIC, MINIMUM, OPEN, REQUEST, LimitCheck
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import CAPACITY

@@ -14,7 +14,7 @@ from vcdebug.framework.hooks import PREDICATE, SIMULATE_ADD_TASK, SIMULATE_PREDI
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import Event, HookEvent, PredicateEvent, ScoreEvent
 from vcdebug.framework.session import DryRunState, Session
-from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.node_view import CycleState
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, QueueName, Row, Seq, TaskKey
 from vcdebug.model.node import NodeInfo

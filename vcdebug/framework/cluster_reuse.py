@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.record import StateEvent
-from vcdebug.model.cluster_reuse import ReusableCluster
+from vcdebug.model.cluster import ReusableCluster
 
 if TYPE_CHECKING:
     from vcdebug.framework.session import Session

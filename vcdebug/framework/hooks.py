@@ -27,7 +27,7 @@ from vcdebug.releases.topology import NTA_NODE_SCORE_ONLY, SUBJOBS_ABSENT
 
 if TYPE_CHECKING:
     from vcdebug.framework.evictions import EvictionContext
-    from vcdebug.kube.cycle_state import CycleState
+    from vcdebug.kube.node_view import CycleState
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from vcdebug.framework.quirks import BOOKS_CLAMPED, BOUND_ALREADY, BOUND_ELSEWHERE
 from vcdebug.framework.session import Session
 from vcdebug.model.names import QueueName, TaskKey
-from vcdebug.model.persistence import ANNOTATIONS, EVICTION_ANNOTATION, NODE_ANNOTATION, STATUS_ANNOTATION, TRUE
+from vcdebug.model.pod import ANNOTATIONS, EVICTION_ANNOTATION, NODE_ANNOTATION, STATUS_ANNOTATION, TRUE
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus

@@ -38,8 +38,7 @@ from vcdebug.framework.replay_options import AskExtender
 from vcdebug.framework.reuse import PreviousCycle
 from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, pod_indexes, tie_key
 from vcdebug.framework.trace_form import status_documents
-from vcdebug.kube.cycle_state import CycleState
-from vcdebug.kube.node_view import NodeView
+from vcdebug.kube.node_view import CycleState, NodeView
 from vcdebug.model.cluster import ClusterInfo
 from vcdebug.model.hyper_nodes import HyperNodes
 from vcdebug.model.job import JobInfo

@@ -18,7 +18,7 @@ _NO_LABELS: Labels = {}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelGroup:
-    """Pods that no label selector can tell apart."""
+    """Pods with equal namespace, labels and deletion: every selector gives them the same answer."""
 
     namespace: str
     labels: Labels
@@ -36,7 +36,7 @@ class AffinityTerm:
     weight: int = 0
 
     def matches_group(self, group: LabelGroup, namespace_labels: Labels | None) -> bool:
-        """Whether the term is about such pods; without namespace labels the selector sees none."""
+        """Whether the term selects the group's pods; `namespace_labels` None counts as no labels."""
         named = group.namespace in self.namespaces
         if not named and not self.namespace_selector.matches_labels(namespace_labels or _NO_LABELS):
             return False
@@ -48,7 +48,7 @@ Terms = tuple[AffinityTerm, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodAffinityTerms:
-    """All terms of a pod, and what upstream says about those that do not parse."""
+    """All terms of a pod, and upstream's error for terms that cannot be parsed."""
 
     has_affinity: bool
     """Whether the pod has a podAffinity or podAntiAffinity object, even an empty one."""
@@ -96,6 +96,7 @@ def _parse_terms(raw: Sequence[JsonObject], namespace: str, label: str, errors: 
 
 
 def _parse_term(raw: JsonObject, namespace: str) -> AffinityTerm:
+    # Preferred terms are wrapped with a weight, required ones are not.
     weight = raw.get("weight") or 0
     term = raw.get("podAffinityTerm") or {} if "podAffinityTerm" in raw or "weight" in raw else raw
     listed, over = tuple(term.get("namespaces") or ()), term.get("namespaceSelector")

@@ -1,4 +1,4 @@
-"""DynamicResources: claims that are allocated, and those for which a pod's node must have devices.
+"""DynamicResources: the node must suit allocated claims and have devices for the others.
 
 Upstream: k8s plugin dynamicresources.
 """
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from vcdebug.kube.cel.values import Undecided
-from vcdebug.kube.devices.features import AllocationError, NoDevicesError
+from vcdebug.kube.cel import Undecided
+from vcdebug.kube.devices import AllocationError, AllocatorFeatures, NoDevicesError, features_of
 from vcdebug.kube.listers import Listers, Manifest, is_owned_by
 from vcdebug.kube.node_affinity import NodeTerm, lenient_terms
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from vcdebug.kube.devices.allocations import ClaimAllocation
     from vcdebug.kube.devices.allocator import AllocationRequest, DeviceAllocators, RequestCandidates
     from vcdebug.kube.devices.device import DeviceId
-    from vcdebug.kube.devices.features import AllocatorFeatures
     from vcdebug.model.pod import Pod
 
 NOT_ON_NODE = "resourceclaim not available on the node"
@@ -52,26 +51,26 @@ class ClaimState:
     unallocated: list[Manifest] = field(default_factory=list)
     """Claims that are to be allocated now."""
     claims: list[Manifest] = field(default_factory=list)
-    """All of them."""
+    """All claims of the pod."""
     wish: AllocationRequest | None = None
-    """What these ask for, and what is taken; None where nothing is to be allocated, or it is not known how."""
+    """The requests of `unallocated`, and devices in use; None where nothing can be or need be allocated."""
     undecided: str = ""
-    """Why it is not known which devices the pod gets; every node passes."""
+    """Why the replay does not know which devices the pod gets; then every node passes."""
     found: dict[NodeName, list[ClaimAllocation]] = field(default_factory=dict)
-    """What the claims would get on each node that was looked at."""
+    """The result of the search on each node that was tried."""
 
 
 NO_CLAIMS = ClaimState()
 
 
 class ReservedClaim(NamedTuple):
-    """A claim that is being allocated; what it gets, where that is known."""
+    """A claim that is being allocated, with its devices where they are known."""
 
     allocation: ClaimAllocation | None
     pod: TaskKey
     node: NodeName
     pods: int = 1
-    """How many wait for it to be written down."""
+    """Number of pods that have reserved the claim."""
 
 
 class DynamicResources:
@@ -81,9 +80,9 @@ class DynamicResources:
         self._listers = listers
         self._ordering = ordering
         self._read: DeviceAllocators | None = None
-        """Slices and classes, once something is to be allocated."""
+        """Slices and classes; read for the first claim that is to be allocated."""
         self._in_flight: dict[str, ReservedClaim] = {}
-        """Claims that were allocated for a pod of this session, which nobody has written down yet."""
+        """Claims that were allocated in this session and not yet written to the API server."""
 
     @cached_property
     def _extended_resources(self) -> dict[str, None]:
@@ -94,14 +93,12 @@ class DynamicResources:
 
     @cached_property
     def _allocator_features(self) -> AllocatorFeatures:
-        from vcdebug.kube.devices.features import features_of
-
         return features_of(self._listers.flags)
 
     @property
     def _device_allocators(self) -> DeviceAllocators:
-        """Only a claim that is to be allocated needs them."""
         if self._read is None:
+            # Imported here: most clusters have no claims, and the allocator with its CEL parser is slow to load.
             from vcdebug.kube.devices.allocator import DeviceAllocators
 
             self._read = DeviceAllocators(self._listers, self._ordering)
@@ -130,7 +127,7 @@ class DynamicResources:
         return state
 
     def _prepare_allocation(self, state: ClaimState) -> None:
-        """What is taken now is what the search for every node goes by."""
+        """Fix the devices in use: the searches on all nodes start from the same state."""
         reserved = self._in_flight.values()
         unknown = [key for key, one in self._in_flight.items() if one.allocation is None]
         if unknown:
@@ -142,10 +139,11 @@ class DynamicResources:
             state.wish = self._device_allocators.allocation_request(state.unallocated, held)
 
     def filter(self, state: ClaimState, labels: Mapping[str, str], node: NodeName) -> FitStatus | None:
-        """What speaks against the node. Upstream: k8s plugin dynamicresources.Filter."""
+        """A refusal of the node, or None. Upstream: k8s plugin dynamicresources.Filter."""
         refused = None
         if state.wish is not None and not state.undecided:
             refused = self._allocate_on_node(state, state.wish, labels, node)
+        # A refusal of the search is reported before one of an allocated claim, as upstream returns it first.
         if refused is None and not is_available_on(state, labels, node):
             state.found.pop(node, None)
             return UNAVAILABLE_STATUS
@@ -154,7 +152,7 @@ class DynamicResources:
     def _allocate_on_node(
         self, state: ClaimState, wish: AllocationRequest, labels: Mapping[str, str], node: NodeName
     ) -> FitStatus | None:
-        """A node that was looked at before is looked at anew."""
+        """Search devices for all claims on one node, and replace an earlier result for it."""
         try:
             state.found[node] = self._device_allocators.allocate(wish, node, labels)
         except NoDevicesError as error:
@@ -168,7 +166,7 @@ class DynamicResources:
     def request_candidates(
         self, state: ClaimState, labels: Mapping[str, str], node: NodeName
     ) -> Sequence[RequestCandidates]:
-        """The devices of a node that each request of the pod could have; none where that is not known."""
+        """Candidate devices on a node for each request of the pod; empty where they are not known."""
         if state.wish is None or state.undecided:
             return ()
         try:
@@ -177,7 +175,7 @@ class DynamicResources:
             return ()
 
     def device_holders(self, devices: Collection[DeviceId]) -> list[TaskKey]:
-        """The pods that have one of the devices, as claims say it or because they were given it in this session."""
+        """Keys of the pods that hold one of the devices, by a claim's status or since this session."""
         found: dict[TaskKey, None] = {}
         for claim in self._device_allocators.claims_holding(devices):
             namespace = metadata_of(claim).get("namespace")
@@ -188,7 +186,7 @@ class DynamicResources:
         return sorted(found)
 
     def score(self, state: ClaimState, node: NodeName) -> int:
-        """How good the alternatives are that the node has; raises DynamicResourcesError."""
+        """The score of the alternatives that were found on the node; raises DynamicResourcesError."""
         found = state.found.get(node)
         return 0 if found is None else _score_alternatives(state.claims, found)
 
@@ -205,7 +203,7 @@ class DynamicResources:
             yield claim
 
     def reserve(self, state: ClaimState, node: NodeName) -> str | None:
-        """The pod's claims are being allocated from now on; the error text where the node was never looked at.
+        """Mark the pod's claims as being allocated; the error text where no search was made on the node.
         Upstream: k8s plugin dynamicresources.Reserve.
         """
         if not state.unallocated:
@@ -221,18 +219,18 @@ class DynamicResources:
 
     @property
     def in_flight_claims(self) -> Mapping[str, ReservedClaim]:
-        """What each claim gets that is being allocated."""
+        """Claims that are being allocated, by key."""
         return self._in_flight
 
     def unreserve(self, state: ClaimState) -> None:
-        """They are not any more. Upstream: k8s plugin dynamicresources.Unreserve."""
+        """Undo `reserve` for the pod's claims. Upstream: k8s plugin dynamicresources.Unreserve."""
         for key in map(key_of, state.claims):
             known = self._in_flight.pop(key, None)
             if known is not None and known.pods > 1:
                 self._in_flight[key] = known._replace(pods=known.pods - 1)
 
     def _no_alternatives_text(self, claim: Manifest, request: str) -> str:
-        """What is said of a request with alternatives, which the oldest client does not even read."""
+        """The refusal of a request with alternatives; the oldest client library does not know the field."""
         if self._allocator_features.stops_at_all:
             return UNSUPPORTED_REQUEST.format(request)
         return NO_ALTERNATIVES.format(key_of(claim), request)
@@ -252,7 +250,7 @@ class DynamicResources:
 
 
 def _request_alternatives(request: JsonObject) -> Iterator[tuple[JsonObject, str]]:
-    """What would do, and what upstream calls it."""
+    """(alternative, upstream's name of it)."""
     name = request.get("name") or ""
     if request.get("exactly") is not None:
         yield request["exactly"], name
@@ -262,7 +260,7 @@ def _request_alternatives(request: JsonObject) -> Iterator[tuple[JsonObject, str
 
 
 def users_of(claim: Manifest) -> Sequence[JsonObject]:
-    """Whom a claim is reserved for."""
+    """The entries of status.reservedFor."""
     users: Sequence[JsonObject] = status_of(claim).get("reservedFor") or ()
     return users
 
@@ -305,7 +303,9 @@ def _check_claim(claim: Manifest, pod: Pod, *, templated: bool) -> None:
 
 
 def _score_alternatives(claims: Sequence[Manifest], found: Sequence[ClaimAllocation]) -> int:
-    """Upstream looks up what the first claims got in what those got that were allocated now."""
+    """The sum over all claims of how early the chosen alternative is listed; raises DynamicResourcesError."""
+    # Upstream pairs all claims with the results of the unallocated ones by position, which differ once a pod has an
+    # allocated claim: kept, as it decides scores and errors.
     score = 0
     for place, claim in enumerate(claims):
         if place >= len(found):

@@ -27,11 +27,12 @@ ImageStates = Mapping[str, ImageState]
 
 
 def image_states(manifests: Mapping[NodeName, JsonObject]) -> dict[NodeName, dict[str, ImageState]]:
-    """Image states per node of a steady cluster: the size that the first node reported, the final number of nodes."""
+    """Image states per node: the size that the first node reported, and the number of nodes with the image."""
     sizes: dict[str, int] = {}
     holders: dict[str, dict[NodeName, None]] = {}
     for name, manifest in manifests.items():
         for image, size in _reported_images(manifest):
+            # Nodes may report different sizes of one image; upstream's cache keeps the first.
             sizes.setdefault(image, size)
             holders.setdefault(image, {})[name] = None
     states = {image: ImageState(size, len(holders[image])) for image, size in sizes.items()}
@@ -55,7 +56,7 @@ class HeldImage(NamedTuple):
     size: int
     num_nodes: int
     counts: int
-    """Its size times the part of the nodes that hold it."""
+    """Size times the part of all nodes that hold the image."""
 
 
 class PodImages(NamedTuple):
@@ -93,6 +94,7 @@ def held_images(images: PodImages, states: ImageStates, total_nodes: int) -> Ite
     for name in images.names:
         state = states.get(name)
         if state is not None:
+            # Two conversions and a product of floats, then truncation: size * num // total would round differently.
             spread = float(state.num_nodes) / float(total_nodes)
             yield HeldImage(name, state.size, state.num_nodes, trunc_int64(float(state.size) * spread))
 

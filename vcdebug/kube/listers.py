@@ -1,7 +1,6 @@
 """Objects that the checks look up, indexed once per session.
 
-Upstream: the informer listers that predicates and nodeorder use.
-Upstream: component-helpers storage volume and ephemeral, k8s volumebinding.
+Upstream: the informer listers that predicates and nodeorder use; component-helpers storage volume and ephemeral.
 """
 
 from __future__ import annotations
@@ -57,9 +56,10 @@ class Listers:
         self._services = self._sorted_objects("Service")
         self._controllers = self._index_controllers()
         self.selects_pods = bool(self._services or self._controllers)
-        """Whether there is anything that a pod could be selected by without saying so itself."""
+        """Whether a Service or controller exists, so that default spread constraints can apply to a pod."""
 
     def _sorted_objects(self, kind: str) -> list[JsonDict]:
+        # Upstream's listers range over maps: sorted, so that the first match is the same in every run.
         return sorted(self._snapshot.objects_of(kind), key=key_of)
 
     def _index_controllers(self) -> dict[tuple[str, str], Manifest]:
@@ -68,7 +68,7 @@ class Listers:
         return {(kind, key_of(m)): m for kind in _CONTROLLERS for m in self._snapshot.objects_of(kind)}
 
     def default_selector(self, namespace: str, pod_labels: Labels, owners: Sequence[Manifest]) -> Selector:
-        """What Services and the owning controller select the pod by."""
+        """The selectors of the pod's Services and of its controller, combined."""
         pairs: dict[str, str] = {}
         for service in self._services:
             wanted = spec_of(service).get("selector")
@@ -96,8 +96,6 @@ def _merge_selectors(pairs: dict[str, str], kind: str, selector: Json) -> Select
     except SelectorError:
         return equality_selector(pairs)
 
-
-# Persistent volume claims of a pod: which they are, whose they are, what state they are in.
 
 STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"

@@ -1,7 +1,6 @@
 """Node selectors and node affinity, required and preferred.
 
-Upstream: k8s component-helpers nodeaffinity, plugin nodeaffinity.
-Upstream: k8s plugins nodeaffinity, tainttoleration, nodeunschedulable.
+Upstream: k8s component-helpers nodeaffinity, plugins nodeaffinity, tainttoleration, nodeunschedulable.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class FieldRequirement:
 
 @dataclass(frozen=True, slots=True)
 class NodeTerm:
-    """A parsed node selector term; one that is empty or does not parse never matches."""
+    """A parsed node selector term; an empty or invalid one never matches."""
 
     labels: Selector = SELECTS_EVERYTHING
     fields: tuple[FieldRequirement, ...] = ()
@@ -64,6 +63,7 @@ NEVER_MATCHES = NodeTerm(never=True)
 def node_term(raw: JsonObject) -> NodeTerm:
     """Parse a term; raises SelectorError."""
     expressions, fields = raw.get("matchExpressions") or (), raw.get("matchFields") or ()
+    # Unlike an empty label selector, an empty term matches no node.
     if not expressions and not fields:
         return NEVER_MATCHES
     return NodeTerm(node_requirements(expressions), tuple(_field_requirement(field) for field in fields))
@@ -80,7 +80,7 @@ def _field_requirement(raw: JsonObject) -> FieldRequirement:
 
 
 def lenient_terms(raw: Sequence[JsonObject]) -> tuple[NodeTerm, ...]:
-    """Terms of a required selector: one that does not parse just never matches."""
+    """Terms of a required selector; one that cannot be parsed never matches, as the others may still match."""
     terms = []
     for term in raw:
         try:
@@ -99,7 +99,7 @@ class RequiredNodeAffinity:
 
     @property
     def accepts_everything(self) -> bool:
-        """Whether nothing is asked of a node."""
+        """Whether the pod states no requirement for nodes."""
         return self.selector.is_empty and self.terms is None
 
     def matches_group(self, labels: Labels, node_name: str) -> bool:
@@ -175,12 +175,9 @@ def preferred_node_terms(spec: JsonObject) -> tuple[PreferredNodeTerm, ...] | No
     return tuple(terms)
 
 
-# What a pod asks of the node itself: node selector, node affinity, tolerations.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeConstraints:
-    """Parsed wishes about nodes; compared by identity, because equal texts share one object."""
+    """Node selector, node affinity and tolerations; compared by identity, since equal texts share one object."""
 
     required: RequiredNodeAffinity
     asks_nothing: bool

@@ -1,4 +1,4 @@
-"""Labels of all nodes as columns: each condition is decided once per distinct value, then spread over the rows."""
+"""Labels of all nodes as columns: a condition is decided once per distinct value and then looked up for each row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LabelColumn:
     values: tuple[str, ...]
     id_of: dict[str, int]
     slots: IntArray
-    """As ids, with the number after the last value where the node lacks the label."""
+    """As `ids`, with len(values) where the node lacks the label: np.bincount takes no negative numbers."""
 
     @property
     def rows_present(self) -> BoolArray:
@@ -38,7 +38,7 @@ class LabelColumn:
         return totals
 
     def zero_counts(self) -> IntArray:
-        """As counts, of nothing."""
+        """The result of count_by_value for zeros."""
         return np.zeros(len(self.values) + 1, dtype=np.int64)
 
     def spread_over_rows(self, per_value: IntArray, absent: int = 0) -> IntArray:
@@ -47,7 +47,7 @@ class LabelColumn:
 
 
 class NodeLabels:
-    """The labels and names of the nodes of a session; they do not change while it lasts."""
+    """The labels and names of a session's nodes, which never change during it."""
 
     def __init__(self, names: Sequence[NodeName], labels: Sequence[Labels]) -> None:
         self.names = names
@@ -90,6 +90,7 @@ class NodeLabels:
     def _rows_meeting(self, requirement: Requirement) -> BoolArray:
         column, key = self.label_column(requirement.key), requirement.key
         verdicts = [requirement.matches_labels({key: value}) for value in column.values]
+        # The last verdict is that of a missing label: ABSENT_ID is -1, which indexes it.
         verdicts.append(requirement.matches_labels({}))
         answer: BoolArray = np.array(verdicts, dtype=np.bool_)[column.ids]
         return answer

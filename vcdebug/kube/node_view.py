@@ -1,16 +1,16 @@
-"""NodeView: the nodes and their pods as the Kubernetes checks see them (upstream's NodeMap), in columns.
+"""NodeView: nodes and pods as the Kubernetes checks see them (upstream's NodeMap), in columns; and CycleState.
 
 The predicates plugin keeps it in step with the session: placed pods are added, evicted pods disappear at once,
 pods that were already terminating at session open still count.
 
-Upstream: framework session (NodeMap), k8s framework NodeInfo.
+Upstream: framework session (NodeMap), k8s framework NodeInfo and CycleState, kept per task UID by the session.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -41,25 +41,27 @@ class ResourceColumns:
 
     def __init__(self, size: int) -> None:
         self.both: IntArray = np.zeros((2, size), dtype=np.int64)
-        """Milli cpu above memory."""
+        """Shape (2, nodes): milli cpu, then memory; the next two are views of it."""
         self.milli_cpu: IntArray = self.both[0]
         self.memory: IntArray = self.both[1]
         self.gpu: IntArray = np.zeros(size, dtype=np.int64)
 
     def add_amounts(self, row: Row, amounts: ScoredAmounts, sign: int) -> None:
         """Add (sign 1) or subtract (sign -1) a pod's amounts."""
+        # .item gives a Python int, whose sum cannot overflow silently as numpy's does; then it wraps as Go's.
         self.milli_cpu[row] = wrap_int64(self.milli_cpu.item(row) + sign * amounts.milli_cpu)
         self.memory[row] = wrap_int64(self.memory.item(row) + sign * amounts.memory)
         if amounts.gpu:
             self.gpu[row] = wrap_int64(self.gpu.item(row) + sign * amounts.gpu)
 
     def fill_rows(self, amounts: Sequence[ScoredAmounts]) -> None:
-        """Every node's amounts."""
+        """Set every node's amounts."""
         if amounts:
             self.milli_cpu[:], self.memory[:], self.gpu[:] = zip(*amounts, strict=True)
 
     def add_many(self, rows: IntArray, which: Sequence[int], amounts: Sequence[ScoredAmounts]) -> None:
-        """Add many at once, which of the amounts to which row; sums that are too large wrap around."""
+        """Add amounts[which[i]] to rows[i]; sums that are too large wrap around."""
+        # np.add.at and not `+=`: a row that occurs twice must be added to twice.
         for column, values in zip((self.milli_cpu, self.memory, self.gpu), zip(*amounts, strict=True), strict=False):
             np.add.at(column, rows, np.array(values, dtype=np.int64)[which])
 
@@ -71,7 +73,7 @@ def _parse_scored(amounts: Mapping[str, object]) -> ScoredAmounts:
 
 
 def _allocatable_amounts(manifests: Sequence[JsonObject]) -> list[ScoredAmounts]:
-    """Of each node; those of one kind state the very same list."""
+    """The allocatable amounts of each node; nodes of one kind share the list, which is parsed once."""
     lists = [status_of(manifest).get("allocatable") or {} for manifest in manifests]
     distinct = {id(amounts): amounts for amounts in lists}
     scored = {key: _parse_scored(amounts) for key, amounts in distinct.items()}
@@ -94,7 +96,7 @@ class NodeView:
         release: Release = NEWEST,
         shapes: PodShapes | None = None,
     ) -> None:
-        """`shapes` are those of another view with the same gates, where pods of this one are parsed already."""
+        """`shapes`: the parsed pods of an earlier view with the same gates and release."""
         size = len(names)
         self.names = list(names)
         self.row_of: dict[NodeName, Row] = {name: row for row, name in enumerate(self.names)}
@@ -117,7 +119,7 @@ class NodeView:
         """Whether every node has both cpu and memory."""
         self._immense_nodes = False
         self.changes: list[Row] = []
-        """Rows to which a pod came or from which one went, one entry each, ever growing."""
+        """The row of every pod that was added or removed, in order; never shortened."""
 
     @classmethod
     def build_at_open(
@@ -143,6 +145,7 @@ class NodeView:
             view.pods[row] = [task.pod for task in tasks if task.status is not TaskStatus.PIPELINED]
         view.pod_count[:] = [len(pods) for pods in view.pods]
         view._count_first()
+        # Decided once per session: allocatable amounts never change, and `complete` selects the fast score formulas.
         columns = (view.allocatable.milli_cpu, view.allocatable.memory)
         view.complete = len(view) > 0 and all(int(column.min()) > 0 for column in columns)
         view._immense_nodes = len(view) > 0 and any(int(column.max()) >= IMMENSE_AMOUNT for column in columns)
@@ -150,12 +153,12 @@ class NodeView:
 
     @property
     def has_immense_amounts(self) -> bool:
-        """Whether sums and products of its amounts may not fit in 64 bits."""
+        """Whether sums and products of its amounts can exceed 64 bits, so that columns must not be used."""
         return self._immense_nodes or self.shapes.immense
 
     @property
     def group_counts(self) -> PodCounts:
-        """The pods by their labels, counted once somebody asks and kept up to date from then on."""
+        """The pods by their labels: counted at the first use, kept up to date from then on."""
         if self._counts is None:
             group = self.shapes.label_group
             self._counts = PodCounts(
@@ -164,7 +167,8 @@ class NodeView:
         return self._counts
 
     def _count_first(self) -> None:
-        """What add_pod counts, for all pods at once where nothing was counted yet."""
+        """Count all pods of a new view at once: the same as add_pod for each."""
+        # Pods of one template share their burden: amounts are converted once per distinct one.
         rows: IntArray = np.repeat(np.arange(len(self), dtype=np.int64), self.pod_count)
         placed = list(chain.from_iterable(self.pods))
         burdens = list(map(self.shapes.pod_burden, placed))
@@ -176,6 +180,7 @@ class NodeView:
         for row, pod, burden in zip(rows.tolist(), placed, burdens, strict=True):
             if burden.ports:
                 self.ports.add_ports(row, burden.ports)
+            # Most pods have no affinity: only for the others is a whole PodShape parsed here.
             if "affinity" in pod.spec:
                 self._count_terms(row, self.shapes.pod_shape(pod).affinity, 1)
 
@@ -191,6 +196,7 @@ class NodeView:
         pods = self.pods[row]
         for position, pod in enumerate(pods):
             if uid and pod.uid == uid:
+                # Upstream moves the last pod into the gap, which changes the order of later visits.
                 pods[position] = pods[-1]
                 pods.pop()
                 shape = self.shapes.pod_shape(pod)
@@ -226,3 +232,35 @@ class NodeView:
 
     def __len__(self) -> int:
         return len(self.names)
+
+
+@runtime_checkable
+class MutableState(Protocol):
+    """An entry that a simulation changes, so a cloned CycleState needs its own copy."""
+
+    def clone(self) -> MutableState:
+        """An independent copy."""
+        ...
+
+
+class CycleState:
+    """What the Kubernetes checks remember about one task: PreFilter's states, and the filters that it skips.
+
+    A filter that was skipped once stays skipped: names are only ever added, and copies share the set.
+    """
+
+    __slots__ = ("data", "skip")
+
+    def __init__(self) -> None:
+        self.skip: dict[str, None] = {}
+        self.data: dict[str, object] = {}
+
+    def clone(self) -> CycleState:
+        """A copy for a simulation: entries are cloned, the skip set is the same one."""
+        copy = CycleState()
+        # Shared on purpose: upstream's Clone copies the reference of SkipFilterPlugins too.
+        copy.skip = self.skip
+        copy.data = {
+            name: entry.clone() if isinstance(entry, MutableState) else entry for name, entry in self.data.items()
+        }
+        return copy

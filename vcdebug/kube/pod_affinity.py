@@ -1,16 +1,17 @@
-"""Pod affinity and anti-affinity as a filter.
+"""Pod affinity and anti-affinity as a filter and as a score.
 
-Upstream: k8s plugin interpodaffinity (filtering).
+Upstream: k8s plugin interpodaffinity (filtering, scoring).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from vcdebug.gomath import FloatArray, trunc_rows
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, PodAffinityTerms, Terms
 from vcdebug.kube.node_labels import NodeLabels
 from vcdebug.kube.node_view import NodeView
@@ -29,14 +30,14 @@ PairCounts = dict[str, IntArray]
 
 
 class TermPods(NamedTuple):
-    """Pods that a term is about, whatever else it says of them: terms that agree in this are counted once."""
+    """The pods that a term selects; terms with other topology keys or weights share one count of them."""
 
     everywhere: bool
     namespaces: tuple[str, ...]
     selector: Selector
 
     def matches_group(self, group: LabelGroup) -> bool:
-        """Whether the group's pods are among them."""
+        """Whether the term selects the group's pods."""
         return (self.everywhere or group.namespace in self.namespaces) and self.selector.matches_labels(group.labels)
 
 
@@ -53,7 +54,7 @@ class IncomingTerm:
     term: AffinityTerm
 
     def matches_group(self, group: LabelGroup) -> bool:
-        """Whether the term is about pods of the group."""
+        """Whether the term selects the group's pods."""
         return self.pods.matches_group(group)
 
 
@@ -73,7 +74,7 @@ class AllTerms:
 
     @property
     def counted_pods(self) -> PodQuestion:
-        """What is counted: for one term the pods that it is about."""
+        """The pods to count: a single term's own, so that its count is shared with other terms."""
         return self.terms[0].pods if len(self.terms) == 1 else self
 
     def matches_group(self, group: LabelGroup) -> bool:
@@ -92,15 +93,23 @@ class IncomingPodTerms:
 
 
 class IncomingTermsTable:
-    """Expands terms of pods to be placed, each distinct list once."""
+    """Expands terms of pods to be placed, each distinct list once, and matches terms of placed pods with groups."""
 
     def __init__(self, namespace_labels: Mapping[str, Labels]) -> None:
         self._namespace_labels = namespace_labels
         self._known: dict[PodAffinityTerms, IncomingPodTerms] = {}
+        self._matches: dict[tuple[AffinityTerm, LabelGroup], bool] = {}
 
     def namespace_labels(self, namespace: str) -> Labels | None:
-        """Labels of the Namespace object, None without one."""
+        """Labels of the Namespace object; None without one."""
         return self._namespace_labels.get(namespace)
+
+    def term_matches(self, term: AffinityTerm, group: LabelGroup) -> bool:
+        """Whether a term of a placed pod selects the group's pods; decided once per pair."""
+        known = self._matches.get((term, group))
+        if known is None:
+            known = self._matches[term, group] = term.matches_group(group, self.namespace_labels(group.namespace))
+        return known
 
     def incoming_terms(self, terms: PodAffinityTerms) -> IncomingPodTerms:
         """The expanded terms."""
@@ -127,6 +136,7 @@ class IncomingTermsTable:
             for name, labels in self._namespace_labels.items():
                 if term.namespace_selector.matches_labels(labels):
                     namespaces[name] = None
+        # Matched against no labels, as upstream does later on: NotIn and DoesNotExist then accept every namespace.
         pods = TermPods(term.namespace_selector.matches_labels({}), tuple(namespaces), term.selector)
         return IncomingTerm(term.topology_key, pods, term)
 
@@ -156,7 +166,7 @@ class AffinityState:
 
 
 _NO_EXISTING_TERMS: tuple[int, PairCounts, IntArray | None] = (0, {}, None)
-"""While no pod with required anti-affinity was ever placed."""
+"""The answer for every group before the first pod with required anti-affinity is placed."""
 
 
 class InterPodAffinity:
@@ -170,18 +180,18 @@ class InterPodAffinity:
         self._table = table
         self._rows: IntArray = np.arange(len(view), dtype=np.int64)
         self._anti_rows: BoolArray = view.rows_with_required_anti_affinity()
-        self._about: dict[tuple[AffinityTerm, LabelGroup], bool] = {}
         self._refused_by: dict[LabelGroup, tuple[int, PairCounts, IntArray | None]] = {}
-        """What existing anti-affinity means for a group: as of how many changes, the counts, and the verdicts."""
+        """Group → (number of changes at the time, counts of existing anti-affinity, verdicts)."""
 
     def pre_filter(self, shape: PodShape) -> AffinityState | None:
         """Count what matters for the pod; None when nothing does (Skip)."""
         incoming = self._table.incoming_terms(shape.affinity)
         labels = self._table.namespace_labels(shape.group.namespace)
-        changes, existing, verdicts = self._existing_counts(shape.group, labels)
+        changes, existing, verdicts = self._existing_counts(shape.group)
         if not shape.affinity.has_required:
             if not existing:
                 return None
+            # Without terms of its own the answer depends on the group alone: pods of one template share it.
             state = AffinityState(incoming, shape.group, labels, dict(existing), {}, {}, verdicts)
             if verdicts is None:
                 state.verdicts = self.filter(state, self._rows)
@@ -193,28 +203,23 @@ class InterPodAffinity:
         state.verdicts = self.filter(state, self._rows)
         return state
 
-    def _existing_counts(self, group: LabelGroup, labels: Labels | None) -> tuple[int, PairCounts, IntArray | None]:
-        """As of now; the verdicts only where somebody computed them."""
+    def _existing_counts(self, group: LabelGroup) -> tuple[int, PairCounts, IntArray | None]:
+        """The current entry of `_refused_by`; its verdicts are None until a filter has computed them."""
         changes = self._view.owners.anti_changes
         if not changes:
             return _NO_EXISTING_TERMS
         known = self._refused_by.get(group)
         if known is None or known[0] != changes:
-            known = self._refused_by[group] = (changes, self._existing_anti(group, labels), None)
+            known = self._refused_by[group] = (changes, self._existing_anti(group), None)
         return known
 
-    def _existing_anti(self, group: LabelGroup, namespace_labels: Labels | None) -> PairCounts:
+    def _existing_anti(self, group: LabelGroup) -> PairCounts:
         pairs: PairCounts = {}
         for term, owners in self._view.owners.anti_affinity_terms():
-            if self._is_about(term, group, namespace_labels):
+            if self._table.term_matches(term, group):
+                # Upstream iterates the list of such nodes from session open: owners that came later do not count.
                 _add_counts(pairs, self._view.labels, term.topology_key, owners * self._anti_rows)
         return {key: counts for key, counts in pairs.items() if np.count_nonzero(counts)}
-
-    def _is_about(self, term: AffinityTerm, group: LabelGroup, namespace_labels: Labels | None) -> bool:
-        known = self._about.get((term, group))
-        if known is None:
-            known = self._about[term, group] = term.matches_group(group, namespace_labels)
-        return known
 
     def _affinity_counts(self, incoming: IncomingPodTerms) -> PairCounts:
         pairs: PairCounts = {}
@@ -248,7 +253,7 @@ class InterPodAffinity:
         """Simulate another pod coming to a node (sign 1) or leaving it (sign -1)."""
         labels = self._view.labels
         for existing in other.affinity.required_anti_affinity:
-            if self._is_about(existing, state.group, state.namespace_labels):
+            if self._table.term_matches(existing, state.group):
                 _change_count(state.existing_anti, labels, existing.topology_key, row, sign)
         if state.incoming.required_affinity.matches_group(other.group):
             for term in state.incoming.required_affinity.terms:
@@ -279,6 +284,7 @@ def _affinity_satisfied(state: AffinityState, labels: NodeLabels, rows: IntArray
         ids = labels.label_column(term.topology_key).ids[rows]
         labelled &= ids >= 0
         populated &= state.affinity[term.topology_key][ids] > 0
+    # The rule for the first pod of a group costs a scan of all counts: only if some node is refused.
     if not populated.all() and _first_of_its_kind(state):
         return labelled
     return labelled & populated
@@ -296,3 +302,90 @@ def _any_matches(pairs: PairCounts, labels: NodeLabels, rows: IntArray) -> BoolA
     for key, counts in pairs.items():
         found |= counts[labels.label_column(key).ids[rows]] > 0
     return found
+
+
+class WeightedTerm(NamedTuple):
+    """A preferred term with its weight: of the pod itself, or of pods that are placed."""
+
+    term: AffinityTerm
+    per_row: IntArray
+    """Per node: the pods that the own term selects, or the owners of a placed pod's term."""
+    weight: int
+    own: bool
+
+
+class ScoreContribution(NamedTuple):
+    """One term's part of one node's raw score."""
+
+    term: AffinityTerm
+    own: bool
+    domain: str | None
+    """The node's value of the topology key; None without one."""
+    pods: int
+    weight: int
+
+    @property
+    def added_score(self) -> int:
+        """Pods in the domain times the weight."""
+        return self.pods * self.weight
+
+
+class PreferredPodAffinity:
+    """The scorer over one session's view.
+
+    A pod without preferences of its own sees only nodes that held pods with affinity at session open.
+    """
+
+    def __init__(self, view: NodeView, table: IncomingTermsTable) -> None:
+        self._view = view
+        self._table = table
+        self._affinity_rows: BoolArray = view.rows_with_affinity()
+
+    def raw_scores(self, shape: PodShape, rows: IntArray) -> IntArray | None:
+        """Summed weights per row; None when no term selects any pod (Skip)."""
+        weights: PairCounts = {}
+        for weighted in self._weighted_terms(shape):
+            self._add_weight(weights, weighted.term.topology_key, weighted.per_row, weighted.weight)
+        if not weights:
+            return None
+        total: IntArray = np.zeros(len(rows), dtype=np.int64)
+        for key, per_value in weights.items():
+            total += per_value[self._view.labels.label_column(key).ids[rows]]
+        return total
+
+    def score_contributions(self, shape: PodShape, row: Row) -> Iterator[ScoreContribution]:
+        """Each term's part of one node's raw score; their sum is the raw score."""
+        for term, per_row, weight, own in self._weighted_terms(shape):
+            column = self._view.labels.label_column(term.topology_key)
+            value = int(column.ids[row])
+            pods = int(column.count_by_value(per_row)[value])
+            domain = column.values[value] if value >= 0 else None
+            yield ScoreContribution(term, own, domain, pods, weight)
+
+    def _weighted_terms(self, shape: PodShape) -> Iterator[WeightedTerm]:
+        incoming = self._table.incoming_terms(shape.affinity)
+        for own, weight in incoming.preferred:
+            yield WeightedTerm(own.term, self._view.group_counts.pods_per_row(own.pods), weight, True)
+        for term, owners, sign in self._view.owners.preferred_terms():
+            if self._table.term_matches(term, shape.group):
+                per_row = owners if incoming.preferred else owners * self._affinity_rows
+                yield WeightedTerm(term, per_row, sign * term.weight, False)
+
+    def _add_weight(self, weights: PairCounts, key: str, per_row: IntArray, weight: int) -> None:
+        """Add weight × pods per label value; a key appears as soon as one pod counts, even if the sums cancel."""
+        counts = self._view.labels.label_column(key).count_by_value(per_row)
+        if np.count_nonzero(counts):
+            weighted = counts * weight
+            weights[key] = weights[key] + weighted if key in weights else weighted
+
+
+def normalize_weights(raw: IntArray) -> IntArray:
+    """0 to 100 between the smallest and the largest weight; all 0 when they are equal."""
+    if not len(raw):
+        return raw
+    # In floats and then truncated, as upstream: integer division would differ in the last point.
+    lowest, span = raw.min(), raw.max() - raw.min()
+    if span <= 0:
+        return np.zeros(len(raw), dtype=np.int64)
+    share: FloatArray = (raw - lowest).astype(np.float64) / np.float64(span)
+    return trunc_rows(100.0 * share)

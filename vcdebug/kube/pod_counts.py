@@ -1,6 +1,6 @@
-"""How many pods of some kind each node holds, kept up to date so that a question costs a few array operations.
+"""Numbers of pods per node: of those that match a question, and of owners of affinity terms.
 
-A count is computed once per question from the groups of equally labelled pods, then follows a log of changes.
+A count is computed once per question from groups of equally labelled pods, then follows a log of changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class PodQuestion(Protocol):
 
     @property
     def selector(self) -> Selector:
-        """What pods that count are selected by, if not by more."""
+        """A selector that all counted pods match: it narrows the groups to examine."""
         ...
 
     def matches_group(self, group: LabelGroup) -> bool:
@@ -41,11 +41,11 @@ class PodCounts:
     """Pods by label group, per node."""
 
     def __init__(self, size: int, pods: Iterable[tuple[Row, LabelGroup]]) -> None:
-        """`pods` are those that are there already."""
+        """`pods`: (row, group) of the pods that are already placed."""
         self._size = size
         self._rows_of: dict[LabelGroup, dict[Row, int]] = {}
         self._by_label: dict[str, dict[str | None, list[LabelGroup]]] = {}
-        """label → value → groups, for labels that some question asked about."""
+        """Label → value → groups, an index for the labels of earlier questions."""
         self._log: list[tuple[LabelGroup, Row, int]] = []
         self._counts: dict[PodQuestion, _QuestionCount] = {}
         for row, group in pods:
@@ -59,6 +59,7 @@ class PodCounts:
             for key, index in self._by_label.items():
                 index.setdefault(group.labels.get(key), []).append(group)
         rows[row] = rows.get(row, 0) + sign
+        # Before the first question nothing follows the log, so that it need not grow.
         if self._counts:
             self._log.append((group, row, sign))
 
@@ -86,11 +87,12 @@ class PodCounts:
             if answer:
                 rows.extend(self._rows_of[group])
                 numbers.extend(self._rows_of[group].values())
+        # np.add.at, since several groups can have pods on one row.
         np.add.at(count.per_row, np.array(rows, dtype=np.int64), np.array(numbers, dtype=np.int64))
         return count.per_row
 
     def _selected_groups(self, selector: Selector) -> Iterable[LabelGroup]:
-        """Groups that the selector may match: those that carry one of the values that it wants of some label."""
+        """Groups that the selector can match: those with one of the values of its first `In` requirement."""
         if selector.nothing:
             return ()
         wanted = next((one for one in selector.requirements if one.operator == "In"), None)
@@ -104,17 +106,14 @@ class PodCounts:
         return [group for value in dict.fromkeys(wanted.values) for group in index.get(value, ())]
 
 
-# Which nodes hold pods with terms of affinity that others have to heed, kept up to date as pods come and go.
-
-
 class TermOwners:
-    """Owners of affinity terms per node: anti-affinity that is required, and preferences of both kinds."""
+    """Pods per node that have affinity terms which other pods must heed: required anti-affinity and preferences."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._anti: dict[AffinityTerm, IntArray] = {}
         self.anti_changes = 0
-        """How often a pod with required anti-affinity came or went."""
+        """Number of pods with required anti-affinity that were added or removed so far."""
         self._preferred: dict[AffinityTerm, IntArray] = {}
         self._preferred_anti: dict[AffinityTerm, IntArray] = {}
 

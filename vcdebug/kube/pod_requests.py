@@ -1,8 +1,7 @@
-"""What a pod requests, as the Kubernetes scorers count it: integers, with and without defaults for missing ones.
+"""Requests of a pod as the Kubernetes scorers count them: integers, with and without defaults; and its QoS class.
 
-Upstream: k8s component-helpers resource (PodRequests), scheduler util non_zero.
-Upstream: k8s component-helpers resource (PodRequests, determineContainerReqs).
-Upstream: k8s apis/core/v1/helper/qos.
+Upstream: k8s component-helpers resource (PodRequests, determineContainerReqs), scheduler util non_zero,
+apis/core/v1/helper/qos.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class PodRequests(NamedTuple):
 
     @property
     def is_immense(self) -> bool:
-        """Whether some amount is so large, or has wrapped around."""
+        """Whether an amount is at least IMMENSE_AMOUNT or has wrapped around to below 0."""
         return not all(0 <= amount < IMMENSE_AMOUNT for amounts in self for amount in amounts)
 
 
@@ -79,7 +78,7 @@ def pod_requests(
 
 
 def _default_amounts(spec: JsonObject, requested: Amounts, pod_level: bool) -> Mapping[str, int]:
-    """With pod-level requests only what nothing in the pod names is defaulted."""
+    """Defaults per container; with pod-level requests only for resources that nothing in the pod requests."""
     if not (pod_level and _pod_level(spec)):
         return DEFAULT_AMOUNTS
     return {name: amount for name, amount in DEFAULT_AMOUNTS.items() if name not in requested}
@@ -99,6 +98,7 @@ def _sum_requests(spec: JsonObject, options: _RequestOptions) -> Amounts:
     for container in spec.get("initContainers") or ():
         sidecar = container.get("restartPolicy") == "Always"
         amounts = container_amounts(container, options.resized if sidecar else None, options.defaults)
+        # An init container runs beside the sidecars that were started before it, so that both count at once.
         if sidecar:
             _add_amounts(total, amounts)
             _add_amounts(sidecars, amounts)
@@ -107,6 +107,7 @@ def _sum_requests(spec: JsonObject, options: _RequestOptions) -> Amounts:
             _add_amounts(amounts, sidecars)
         _raise_to(highest, amounts)
     _raise_to(total, highest)
+    # Pod-level requests replace sums and maxima; the overhead is added on top of them.
     if options.pod_level:
         total.update(_pod_level(spec))
     _add_amounts(total, list_amounts(spec.get("overhead") or {}))
@@ -140,8 +141,6 @@ def _round_to_units(thousandths: int) -> int:
     return wrap_int64(int_div(thousandths + (999 if thousandths >= 0 else -999), 1000))
 
 
-# One container's requests in thousandths, an in-place resize considered.
-
 Amounts = dict[str, int]
 _LARGE_AMOUNT = 2**43
 
@@ -154,7 +153,7 @@ class ResizedContainers(NamedTuple):
 
 
 def parse_thousandths(quantity: object) -> int:
-    """A quantity in thousandths; very large ones count as whole numbers."""
+    """A quantity in thousandths; from 2^43 on rounded to whole units, where Go's MilliValue overflows."""
     whole = whole_value(quantity)
     return whole * 1000 if abs(whole) >= _LARGE_AMOUNT else milli_value(quantity)
 
@@ -185,13 +184,12 @@ def container_amounts(container: JsonObject, resized: ResizedContainers | None, 
 def _largest_amounts(spec: Amounts, status: JsonObject) -> Amounts:
     largest = dict(spec)
     reported = (status.get("resources") or {}).get("requests") or {}
+    # A resize in progress counts with the largest of spec, allocated and actual amounts until it is done.
     for source in (reported, status.get("allocatedResources") or {}):
         for name, reported_amount in list_amounts(source).items():
             largest[name] = max(largest.get(name, reported_amount), reported_amount)
     return largest
 
-
-# A pod's quality-of-service class.
 
 GUARANTEED = "Guaranteed"
 BURSTABLE = "Burstable"
@@ -200,7 +198,7 @@ COMPUTE_RESOURCES = ("cpu", "memory")
 
 
 def pod_qos(pod: Pod, flags: SchedulerFlags) -> str:
-    """The class that the status states, else what requests and limits of cpu and memory make of it."""
+    """The class of the status, else the one that requests and limits of cpu and memory imply."""
     stated: str = pod.status.get("qosClass") or ""
     if stated:
         return stated
@@ -215,8 +213,8 @@ def pod_qos(pod: Pod, flags: SchedulerFlags) -> str:
     for container in (*(pod.spec.get("containers") or ()), *(pod.spec.get("initContainers") or ())):
         resources = container.get("resources") or {}
         own = _positive_amounts(resources.get("limits") or {})
-        _sum_amounts(requests, _positive_amounts(resources.get("requests") or {}))
-        _sum_amounts(limits, own)
+        _add_amounts(requests, _positive_amounts(resources.get("requests") or {}))
+        _add_amounts(limits, own)
         complete = complete and len(own) == len(COMPUTE_RESOURCES)
     return _qos_class(requests, limits, complete=complete)
 
@@ -230,8 +228,3 @@ def _qos_class(requests: Mapping[str, int], limits: Mapping[str, int], *, comple
 def _positive_amounts(resources: JsonObject) -> dict[str, int]:
     amounts = {name: nano_value(resources[name]) for name in COMPUTE_RESOURCES if name in resources}
     return {name: amount for name, amount in amounts.items() if amount > 0}
-
-
-def _sum_amounts(total: dict[str, int], amounts: Mapping[str, int]) -> None:
-    for name, amount in amounts.items():
-        total[name] = total.get(name, 0) + amount

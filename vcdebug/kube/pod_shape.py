@@ -1,7 +1,4 @@
-"""PodShape: a pod's spec parsed into the terms that the checks work with.
-
-Pods made from one template share the parsed parts; a part is known by the text it was parsed from.
-"""
+"""PodShape: a pod's spec parsed for the checks. Pods of one template share the parsed parts."""
 
 from __future__ import annotations
 
@@ -25,14 +22,14 @@ LabelItems = tuple[tuple[str, str], ...]
 
 
 class PodBurden(NamedTuple):
-    """What a pod's containers take of a node."""
+    """Ports and requests of a pod's containers."""
 
     ports: HostPorts
     requests: PodRequests
 
 
 class PodShape:
-    """The parsed parts of a pod, and of all that state the same."""
+    """The parsed parts of a pod, shared by all pods that state the same."""
 
     __slots__ = ("affinity", "group", "mark", "ports", "requests")
 
@@ -40,7 +37,7 @@ class PodShape:
         self, mark: object, group: LabelGroup, affinity: PodAffinityTerms, ports: HostPorts, requests: PodRequests
     ) -> None:
         self.mark = mark
-        """Of the PodShapes that made it."""
+        """Identifies the PodShapes that made it: another one may have other gates."""
         self.group = group
         self.affinity = affinity
         self.ports = ports
@@ -55,13 +52,13 @@ class PodShapes:
         self._gate = gate
         self._release = release
         self._incoming_pod_level = not release.has_older_form(NODEORDER_POD_LEVEL_REQUESTS)
-        """Whether requests of a pod as a whole count for its own balanced score."""
+        """Whether pod-level requests count for the pod's own balanced score."""
         self._known: dict[tuple[str, bool, int, int, int], tuple[object, PodShape]] = {}
-        """By namespace, deletion, and the identities of labels, affinity and burden, kept beside."""
+        """By namespace, deletion, and the ids of labels, affinity and burden, which the value keeps alive."""
         self._burdens: dict[int, tuple[object, PodBurden]] = {}
-        """By the identity of the tuple of what it is read from, kept beside."""
+        """By the id of the tuple of request sources, which the value keeps alive."""
         self._of_parts: dict[tuple[int, ...], PodBurden] = {}
-        """The same by the identities of its elements: pods from elsewhere have a tuple of their own."""
+        """By the ids of the tuple's elements: pods of another reader have equal elements in another tuple."""
         self._groups: dict[tuple[str, LabelItems, bool], LabelGroup] = {}
         self._affinities: dict[tuple[str, str], PodAffinityTerms] = {}
         self._ports: dict[str, HostPorts] = {}
@@ -69,10 +66,10 @@ class PodShapes:
         self._placements: dict[str, NodeConstraints] = {}
         self._placement_of: dict[int, tuple[Pod, NodeConstraints]] = {}
         self.immense = False
-        """Whether some pod asked for so much that sums may wrap around."""
+        """Whether any pod requests so much that sums may wrap around."""
 
     def pod_shape(self, pod: Pod) -> PodShape:
-        """All parsed parts of a pod that is looked at by itself; the pod keeps them."""
+        """All parsed parts of a pod, stored on the pod for the next call."""
         known = pod.shape
         if type(known) is PodShape and known.mark is self._mark:
             return known
@@ -103,7 +100,7 @@ class PodShapes:
         return known[1]
 
     def node_constraints(self, pod: Pod) -> NodeConstraints:
-        """What the pod's spec asks of a node itself."""
+        """Node selector, node affinity and tolerations of the pod."""
         known = self._placement_of.get(id(pod.manifest))
         if known is not None:
             return known[1]

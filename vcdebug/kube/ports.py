@@ -25,7 +25,7 @@ class HostPort(NamedTuple):
     port: int
 
     def conflicts_with(self, used: HostPort) -> bool:
-        """Whether it cannot be had beside one that is used."""
+        """Whether the port cannot be used together with a used one."""
         return (self.protocol, self.port) == (used.protocol, used.port) and addresses_overlap(self.ip, used.ip)
 
 
@@ -54,7 +54,7 @@ def _list_ports(spec: JsonObject, *, with_sidecars: bool) -> Iterator[HostPort]:
 class UsedPorts:
     """Host ports in use, by port and address.
 
-    A removal is not reference counted: it frees the port even when a second pod uses it too.
+    A removal is not reference counted, as upstream's.
     """
 
     def __init__(self) -> None:
@@ -68,6 +68,7 @@ class UsedPorts:
     def remove_ports(self, row: Row, ports: HostPorts) -> None:
         """Free the ports on a node."""
         for ip, protocol, port in ports:
+            # Upstream's HostPortInfo is a set: removing one of two pods with the port frees it for both.
             self._rows.get((protocol, port), {}).get(ip, {}).pop(row, None)
 
     def conflicting_rows(self, wanted: HostPorts) -> dict[Row, None]:

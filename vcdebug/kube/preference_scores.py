@@ -1,4 +1,4 @@
-"""Scores of a pod's wishes about nodes: preferred node affinity and tolerated soft taints.
+"""Scores of a pod's preferences about nodes: preferred node affinity and tolerated soft taints.
 
 Upstream: k8s plugins nodeaffinity and tainttoleration, helper DefaultNormalizeScore.
 """
@@ -17,7 +17,7 @@ MAX_SCORE = 100
 
 
 class PreferenceScores:
-    """Raw scores per distinct wish over all nodes, kept for the session."""
+    """Raw scores over all nodes, cached per distinct set of constraints for the session."""
 
     def __init__(self, view: NodeView) -> None:
         self._view = view
@@ -30,7 +30,7 @@ class PreferenceScores:
         return None if placement.preferred is None else normalize_score(self.node_affinity_weights(placement, rows))
 
     def node_affinity_weights(self, placement: NodeConstraints, rows: IntArray) -> IntArray:
-        """Weight of the matching preferences as it stands."""
+        """Summed weight of the matching preferences, not normalised."""
         raw = self._affinity.get(placement)
         if raw is None:
             raw = self._affinity[placement] = self._affinity_weights(placement)
@@ -45,12 +45,14 @@ class PreferenceScores:
     def taint_toleration(self, placement: NodeConstraints, rows: IntArray, weight: float) -> FloatArray:
         """100 for the fewest PreferNoSchedule taints that are not tolerated, times the weight."""
         raw, anywhere = self._intolerable_counts(placement)
+        # Without soft taints every node gets the full score: the commonest case needs no array work.
         if not anywhere:
             return constant_array(MAX_SCORE * weight, len(rows))
         highest = int(np.maximum.reduce(raw[rows], initial=0))
         key = (placement, highest, weight)
         known = self._tolerations.get(key)
-        if known is None:  # of all nodes, of which only those with at most so many are ever looked at
+        if known is None:
+            # Computed for all nodes and cached by the highest count: rows above it are capped and never read.
             known = weighted_rows(normalize_reversed(np.minimum(raw, highest)), weight)
             self._tolerations[key] = known
         return known[rows]

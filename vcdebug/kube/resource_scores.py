@@ -24,7 +24,7 @@ _NO_AMOUNTS = ScoredAmounts(0, 0, 0)
 LEAST_ROW, BALANCED_ROW = 0, 1
 """Rows of plain_scores."""
 ResourceFigures = tuple[str, int, int, int]
-"""A resource of one node: its name, what can be had, what pods request, what the pod to be placed adds."""
+"""(name, allocatable, requested by pods, added by the incoming pod) of one resource on one node."""
 
 
 class AveragePart(NamedTuple):
@@ -41,7 +41,7 @@ class AverageScore(NamedTuple):
     """Least or most allocated on one node."""
 
     portions: tuple[AveragePart, ...]
-    """Of the resources that the node has."""
+    """One part for each resource that the node has."""
     score: int
 
 
@@ -54,7 +54,7 @@ class BalancePart(NamedTuple):
     added: int
     before: float
     after: float
-    """Parts of what can be had, 1 at most."""
+    """Requested parts of the allocatable amount, at most 1."""
 
 
 class BalancedScore(NamedTuple):
@@ -70,7 +70,7 @@ class BalancedScore(NamedTuple):
 
 
 class ScoreWeights(NamedTuple):
-    """What each score counts."""
+    """The weights of the three scores."""
 
     least: float = 1.0
     most: float = 1.0
@@ -78,12 +78,13 @@ class ScoreWeights(NamedTuple):
 
     @property
     def score_dtype(self) -> type[np.float32 | np.float64]:
-        """Numbers that say every weighed score exactly: integers below 2^24 need half of the bytes."""
+        """The smallest float type that holds every weighed score exactly."""
+        # float32 represents all integers below 2^24, and a recording keeps one array per task.
         return np.float32 if MAX_SCORE * max(map(abs, self)) < 1 << 24 else np.float64
 
 
 class ResourceScores:
-    """The scores over one session's view: after a placement only its row is scored again."""
+    """The scores over one session's view; after a placement only the changed row is scored again."""
 
     def __init__(
         self,
@@ -93,8 +94,8 @@ class ResourceScores:
         absolute: bool = False,
         best_effort: bool = False,
     ) -> None:
-        """`absolute`: the balanced score is the balance that the node ends with; `best_effort`: a pod has one that
-        requests nothing.
+        """`absolute`: the balanced score is the node's final balance, not the improvement. `best_effort`: pods that
+        request nothing get a balanced score too.
         """
         self._view = view
         self._weights = weights
@@ -104,7 +105,7 @@ class ResourceScores:
         self._known: RowCache[np.float64] = RowCache(len(view), view.changes)
         self._both: RowCache[np.float64 | np.float32] = RowCache(len(view), view.changes)
         self.beyond = False
-        """Whether some score was below 0 or above 100: amounts that wrap around do that."""
+        """Whether a score was below 0 or above 100, as wrapped amounts make it."""
 
     def least_allocated(self, pod: PodRequests, rows: IntArray) -> KeptScores:
         """As the function, for these rows, times the weight."""
@@ -152,7 +153,7 @@ class ResourceScores:
         )[rows]
 
     def _one_by_one(self, score: Callable[[Row], int], rows: IntArray, weight: float) -> FloatArray:
-        """Scores of amounts with which whole columns cannot be trusted: those that nearly fill 64 bits."""
+        """Scores row by row, for amounts so large that numpy's columns would overflow elsewhere than Go does."""
         scores = [score(row) for row in rows.tolist()]
         self.beyond = self.beyond or not all(0 <= one <= MAX_SCORE for one in scores)
         return weighted_rows(np.array(scores, dtype=np.int64), weight)
@@ -176,6 +177,7 @@ class ResourceScores:
         cpu, memory = view.allocatable.both[:, row].tolist()
         used_cpu, used_memory = view.non_zero_requested.both[:, row].tolist()
         free_cpu, free_memory = cpu - used_cpu - added.milli_cpu, memory - used_memory - added.memory
+        # Plain // is right here: both operands are positive, where Go truncates in the same direction.
         least = free_cpu * MAX_SCORE // cpu if free_cpu > 0 else 0  # exact: ints
         least += free_memory * MAX_SCORE // memory if free_memory > 0 else 0  # exact: ints
         used_cpu, used_memory = view.requested.both[:, row].tolist()
@@ -206,7 +208,7 @@ class ResourceScores:
         return BalancedScore(filled, before, after, self._absolute, score)
 
     def _balanced_scores(self, pod: ScoredAmounts, rows: IntArray) -> IntArray:
-        """What the nodes are without the pod is the same for all pods, except that only some look at GPUs."""
+        """Balanced scores of rows; the balance without the pod is shared by all pods that agree about GPUs."""
         gpu = pod.gpu != 0
         if self._absolute:
             return _balance_of_rows(self._view, pod, rows, gpu=gpu)
@@ -222,7 +224,8 @@ class ResourceScores:
 def plain_scores(
     view: NodeView, pod: PodRequests, rows: IntArray, weights: ScoreWeights, *, absolute: bool
 ) -> KeptScores:
-    """Least allocated and balanced allocation of complete nodes for a pod without GPUs."""
+    """Least allocated and balanced allocation of complete nodes for a pod without GPUs, shape (2, rows)."""
+    # In place and without np.where: this is the hottest array code of nodeorder.
     has = view.allocatable.both.take(rows, axis=1)
     free = has - view.non_zero_requested.both.take(rows, axis=1)
     free -= _column_of(pod.incoming_non_zero)
@@ -253,6 +256,7 @@ def _column_of(pod: ScoredAmounts) -> IntArray:
 
 def _balance_of_two(cpu: float, memory: float) -> int:
     """The balance of two shares, in hundredths."""
+    # The standard deviation of two values is half their distance; upstream has the same special case.
     distance = (cpu if cpu < 1.0 else 1.0) - (memory if memory < 1.0 else 1.0)
     return int((1.0 - abs(distance / 2.0)) * float(MAX_SCORE))
 
@@ -278,7 +282,7 @@ def _least_scores(allocatable: IntArray, wanted: IntArray) -> IntArray:
 
 
 def _least_of_complete(allocatable: IntArray, wanted: IntArray) -> IntArray:
-    """As _least, where every node has the resource."""
+    """As _least_scores, for nodes that all have the resource: no division by 0 to guard."""
     score: IntArray = np.maximum(allocatable - wanted, 0) * MAX_SCORE // allocatable  # exact: ints
     return score
 
@@ -288,7 +292,7 @@ def _most_scores(allocatable: IntArray, wanted: IntArray) -> IntArray:
 
 
 def _average_scores(view: NodeView, pod: ScoredAmounts, rows: IntArray, score: _ScoreColumns) -> IntArray:
-    """Both resources weigh the same; one that the node does not have is left out."""
+    """The average over cpu and memory; a resource that the node does not have is left out."""
     allocatable, requested = view.allocatable, view.non_zero_requested
     if view.complete:
         score = _least_of_complete if score is _least_scores else score
@@ -308,7 +312,7 @@ def _average_scores(view: NodeView, pod: ScoredAmounts, rows: IntArray, score: _
 
 
 def average_of_one(view: NodeView, pod: ScoredAmounts, row: Row, score: Callable[[int, int], int]) -> int:
-    """As _average, for one node."""
+    """As _average_scores, for one node."""
     total = number = 0
     for _, available, used, wanted in _defaulted_figures(view, pod, row):
         if available:
@@ -331,7 +335,7 @@ def average_parts(view: NodeView, pod: ScoredAmounts, row: Row, *, least: bool) 
 
 
 def _defaulted_figures(view: NodeView, pod: ScoredAmounts, row: Row) -> tuple[ResourceFigures, ResourceFigures]:
-    """Cpu and memory, where a container without a request counts as asking for a little."""
+    """Cpu and memory with the default request of containers that state none."""
     allocatable, requested = view.allocatable, view.non_zero_requested
     return (
         (CPU, int(allocatable.milli_cpu[row]), int(requested.milli_cpu[row]), pod.milli_cpu),
@@ -360,7 +364,7 @@ def _most_of_one(allocatable: int, wanted: int) -> int:
 
 
 def balance_of_one(view: NodeView, added: ScoredAmounts, row: Row, *, gpu: bool) -> int:
-    """As _balance, for one node."""
+    """As _balance_of_rows, for one node."""
     looked = _requested_figures(view, added, row, gpu=gpu)
     shares = [_filled_share(has, used + wanted) for _, has, used, wanted in looked if has]
     return int((1.0 - _deviation_of_one(shares)) * float(MAX_SCORE))
@@ -375,6 +379,7 @@ def _deviation_of_one(shares: list[float]) -> float:
         return 0.0
     if len(shares) == 2:
         return abs((shares[0] - shares[1]) / 2.0)
+    # ordered_sum adds from left to right as Go does; sum() of Python 3.12 and later compensates rounding errors.
     mean = ordered_sum(shares) / float(len(shares))
     squares = ordered_sum((share - mean) * (share - mean) for share in shares)
     return math.sqrt(squares / float(len(shares)))
@@ -409,6 +414,7 @@ def _deviation_of_rows(shares: list[FloatArray], present: list[BoolArray]) -> Fl
     """Standard deviation of the present shares per row: for two half their distance, for fewer 0."""
     if len(shares) == 2 and all(np.count_nonzero(has) == len(has) for has in present):
         return np.abs((shares[0] - shares[1]) / 2.0)
+    # Column after column in upstream's order of resources: np.mean and np.std add pairwise and round differently.
     size = len(shares[0])
     number, total = np.zeros(size, dtype=np.int64), np.zeros(size)
     for share, has in zip(shares, present, strict=True):

@@ -46,6 +46,7 @@ class Requirement:
             return value is not None
         if self.operator == "DoesNotExist":
             return value is None
+        # Gt and Lt are left; a missing label or a text that is no int64 matches neither.
         return self._compares_numbers(value)
 
     def _compares_numbers(self, value: str | None) -> bool:
@@ -98,6 +99,7 @@ def label_selector(raw: JsonObject | None) -> Selector:
     if raw is None:
         return SELECTS_NOTHING
     wanted = raw.get("matchLabels") or {}
+    # Sorted, since Go's map has no order and the first invalid pair decides the error's text.
     requirements = [_checked_requirement(key, "In", (wanted[key],)) for key in sorted(wanted)]
     for expression in raw.get("matchExpressions") or ():
         operator = expression.get("operator", "")
@@ -110,7 +112,7 @@ def label_selector(raw: JsonObject | None) -> Selector:
 
 
 def equality_selector(raw: Labels) -> Selector:
-    """A plain map such as nodeSelector or a Service's selector: equal pairs, taken as they are."""
+    """A plain map such as nodeSelector or a Service's selector; upstream does not validate it."""
     return Selector(tuple(Requirement(key, "In", (raw[key],)) for key in sorted(raw)))
 
 

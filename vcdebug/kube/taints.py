@@ -41,6 +41,7 @@ class Toleration(NamedTuple):
             return False
         if self.key and self.key != taint.key:
             return False
+        # An empty key with Equal compares values only, as upstream does; validation excludes it.
         if self.operator in ("", "Equal"):
             return self.value == taint.value
         return self.operator == "Exists"
@@ -92,16 +93,17 @@ def count_intolerable_preferences(taints: Sequence[Taint], tolerations: Tolerati
 
 def soft_taints(taints: Sequence[Taint], tolerations: Tolerations) -> Iterator[tuple[Taint, bool]]:
     """Each PreferNoSchedule taint, and whether the pod tolerates it."""
+    # Upstream filters the tolerations first: one for NoSchedule never accepts a soft taint.
     relevant = tuple(t for t in tolerations if t.effect in ("", PREFER_NO_SCHEDULE))
     for taint in taints:
         if taint.effect == PREFER_NO_SCHEDULE:
             yield taint, is_tolerated(taint, relevant)
 
 
-# Fitness: what a node's own marks say about it, so that nobody talks a pod onto a node that is out of order.
+# Advice for people: no fix may move a pod to a node that is cordoned or reports trouble.
 
 CONTROL_PLANE_PREFIXES: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
-"""Taints that the control plane sets and takes away by itself begin like this."""
+"""Prefixes of taints that the control plane sets and removes itself."""
 
 
 def is_unfit(node: JsonObject) -> bool:
@@ -116,21 +118,18 @@ def _is_trouble(condition: JsonObject) -> bool:
 
 
 def may_be_lifted(taint: Taint, node: JsonObject) -> bool:
-    """Whether somebody set the taint by hand on a node that is in order otherwise, so that it may be taken away."""
+    """Whether removing the taint is sound advice: set by hand, on a node that reports no trouble."""
     by_hand = bool(taint.key) and not taint.key.startswith(CONTROL_PLANE_PREFIXES)
     return by_hand and taint.effect != PREFER_NO_SCHEDULE and not is_unfit(node)
 
 
 def may_be_tolerated(taint: Taint, node: JsonObject) -> bool:
-    """Whether a pod may be told to tolerate it: not what drives even running pods away."""
+    """Whether a toleration is sound advice: as may_be_lifted, but never for NoExecute taints."""
     return may_be_lifted(taint, node) and taint.effect != NO_EXECUTE
 
 
-# Taints and cordons of all nodes; nodes with equal taints are decided once.
-
-
 class NodeTaints:
-    """Every node's taints as an id of a distinct list of taints."""
+    """Taints and cordons of all nodes; nodes with equal taints share an id and are decided once."""
 
     def __init__(self, specs: Sequence[JsonObject]) -> None:
         self.cordoned: BoolArray = np.array([bool(spec.get("unschedulable")) for spec in specs], dtype=np.bool_)

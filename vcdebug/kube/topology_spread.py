@@ -1,7 +1,6 @@
-"""Topology spread constraints as a filter (DoNotSchedule).
+"""Topology spread constraints as a filter (DoNotSchedule) and as a score (ScheduleAnyway and defaults).
 
-Upstream: k8s plugin podtopologyspread (common, filtering).
-Upstream: k8s plugin podtopologyspread (scoring).
+Upstream: k8s plugin podtopologyspread (common, filtering, scoring).
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ Constraints = tuple[SpreadConstraint, ...]
 
 @dataclass(frozen=True, slots=True)
 class SpreadQuestion:
-    """Pods that a constraint counts: same namespace, not terminating, selected; an empty selector counts none."""
+    """The pods that a constraint counts: same namespace, not terminating, selected; none for an empty selector."""
 
     namespace: str
     selector: Selector
@@ -88,7 +87,7 @@ def _with_label_keys(selector: Selector, keys: list[str] | tuple[str, ...], labe
 
 
 def including_rows(view: NodeView, constraint: SpreadConstraint, placement: NodeConstraints) -> BoolArray:
-    """Nodes that the constraint's inclusion policies let count."""
+    """The nodes that count under the constraint's inclusion policies."""
     rows = view.labels.all_rows()
     if constraint.honor_affinity:
         rows &= view.labels.matching_required(placement.required)
@@ -106,7 +105,7 @@ def rows_with_all_keys(view: NodeView, constraints: Constraints) -> BoolArray:
 
 
 class SpreadDomains(NamedTuple):
-    """What one constraint counts."""
+    """One constraint's domains with their pods."""
 
     column: LabelColumn
     per_value: IntArray
@@ -116,7 +115,7 @@ class SpreadDomains(NamedTuple):
     lowest: int
     """The smallest count, 0 where there are fewer domains than the constraint wants."""
     itself: int
-    """1 where the pod would count too."""
+    """1 if the constraint selects the incoming pod itself, else 0."""
 
 
 def spread_verdicts(
@@ -158,8 +157,6 @@ def count_domains(column: LabelColumn, participating: BoolArray, counts: IntArra
     return per_value, np.bincount(ids, minlength=size) > 0
 
 
-# Topology spread constraints as a score (ScheduleAnyway, or the system's defaults).
-
 HOSTNAME_KEY = "kubernetes.io/hostname"
 ZONE_KEY = "topology.kubernetes.io/zone"
 MAX_SCORE = 100
@@ -186,7 +183,7 @@ class SpreadPart(NamedTuple):
 
 
 class SpreadResult(NamedTuple):
-    """The score of every candidate, and what it was made of."""
+    """The score of every candidate with its parts."""
 
     parts: tuple[SpreadPart, ...]
     ignored: BoolArray
@@ -206,7 +203,7 @@ class SpreadScore:
         placement: NodeConstraints,
         hosts_seem_empty: bool = False,
     ) -> None:
-        """`hosts_seem_empty`: no pod is seen where a constraint is about host names."""
+        """`hosts_seem_empty`: constraints on host names count no pods, which some releases do."""
         self._hosts_seem_empty = hosts_seem_empty
         self._view = view
         self._constraints = constraints
@@ -234,6 +231,7 @@ class SpreadScore:
     ) -> SpreadPart:
         column = self._view.labels.label_column(constraint.topology_key)
         per_row = self._view.group_counts.pods_per_row(SpreadQuestion(self._group.namespace, constraint.selector))
+        # Each node is its own domain for host names: no counting by value, and as many domains as candidates.
         if constraint.topology_key == HOSTNAME_KEY:
             counts, size = per_row[rows], int((~ignored).sum())  # exact: ints
             counts = np.zeros_like(counts) if self._hosts_seem_empty else counts
@@ -258,6 +256,7 @@ class SpreadScore:
         A missing label counts as the empty value.
         """
         size = len(column.values)
+        # Upstream reads a missing label from Go's map as "", which is one domain like any other value.
         ids = np.where(column.ids == ABSENT_ID, column.id_of.get("", size), column.ids)
         domains = np.zeros(size + 1, dtype=np.bool_)
         domains[ids[kept]] = True
@@ -268,6 +267,7 @@ class SpreadScore:
 
 def normalize_spread(raw: IntArray, ignored: BoolArray) -> IntArray:
     """0 to 100 where the fewest pods are; 0 for rows that are ignored."""
+    # Ignored rows take no part in minimum and maximum: upstream marks them before it normalises.
     kept = raw[~ignored]
     highest = max(0, int(kept.max())) if len(kept) else 0
     if highest == 0:

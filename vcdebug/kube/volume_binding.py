@@ -1,11 +1,12 @@
-"""VolumeBinding: bound volumes must be reachable, unbound ones must be available or can be provisioned.
+"""VolumeBinding: bound volumes must be reachable, unbound ones available or possible to provision.
 
-Upstream: k8s plugin volumebinding, its binder and assume caches.
+Upstream: k8s plugin volumebinding, its binder and assume caches; component-helpers storage volume
+(FindMatchingVolume, CheckNodeAffinity).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,15 +23,17 @@ from vcdebug.kube.listers import (
     not_owner_text,
     storage_class_name,
 )
-from vcdebug.kube.selector import Labels
-from vcdebug.kube.volume_candidates import VolumeProvisioning, find_matching_volume, is_reachable, storage_request
+from vcdebug.kube.node_affinity import lenient_terms
+from vcdebug.kube.selector import Labels, SelectorError, label_selector
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import NodeName
 from vcdebug.releases.nodes import VOLUME_AFFINITY_TEXT
-from vcdebug.snapshot.manifest import annotations_of, key_of, metadata_of, name_of, spec_of, status_of
+from vcdebug.snapshot.manifest import annotations_of, key_of, labels_of, metadata_of, name_of, spec_of, status_of
+from vcdebug.snapshot.quantity import whole_value
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
+
 
 NODE_AFFINITY_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 NODE_CONFLICT_1_32 = "node(s) had volume node affinity conflict"
@@ -55,7 +58,7 @@ NO_VOLUMES = PodVolumes()
 
 
 class ClaimFit(NamedTuple):
-    """One claim of a pod beside a node."""
+    """Whether one claim of a pod fits a node, and why."""
 
     claim: str
     volume: str
@@ -75,7 +78,7 @@ class VolumeState:
 
 
 class VolumeBinding:
-    """The check and its memory of volumes and claims that this session has spoken for."""
+    """The check, with the volumes and claims that earlier placements of this session reserve."""
 
     def __init__(self, listers: Listers) -> None:
         self._listers = listers
@@ -142,16 +145,17 @@ class VolumeBinding:
         ]
 
     def _assumed_volume(self, volume: Manifest) -> Manifest:
-        """The volume as it stands after this session's reservations."""
+        """The volume with the claimRef that this session's reservations give it."""
         claim_key = self._taken.get(name_of(volume))
         if claim_key is None:
             return volume
         namespace, name = claim_key.split("/", 1)
         uid = metadata_of(self._listers.claims[claim_key]).get("uid") or ""
+        # A copy: the snapshot's manifest is shared with other replays.
         return {**volume, "spec": {**spec_of(volume), "claimRef": {"namespace": namespace, "name": name, "uid": uid}}}
 
     def filter(self, state: VolumeState, node: NodeName, node_labels: Labels) -> FitStatus | None:
-        """None when the volumes can be had on the node; remembers how."""
+        """A refusal, or None after storing in `state` what the node would bind and provision."""
         reachable_volumes, found = self._bound_reachable(state, node_labels)
         try:
             satisfied, enough, volumes = self._delayed_satisfied(state, node, node_labels)
@@ -187,6 +191,7 @@ class VolumeBinding:
         to_provision: list[Manifest] = []
         to_match: list[Manifest] = []
         for claim in state.delayed:
+            # A claim that waits for a provisioner is pinned to the node for which provisioning began.
             selected = self._selected_node(claim)
             if selected is not None and selected != node:
                 return False, True, PodVolumes()
@@ -199,7 +204,7 @@ class VolumeBinding:
         return satisfied, enough, PodVolumes(tuple(bindings), tuple(key_of(claim) for claim in to_provision))
 
     def claim_fits(self, state: VolumeState, node: NodeName, node_labels: Labels) -> Iterator[ClaimFit]:
-        """Each claim of the pod beside one node."""
+        """Whether each claim of the pod fits one node."""
         for claim in state.bound:
             name = spec_of(claim).get("volumeName") or ""
             volume = self._listers.volumes.get(name)
@@ -235,6 +240,7 @@ class VolumeBinding:
         bindings: list[tuple[str, str]] = []
         unmatched: list[Manifest] = []
         chosen: dict[str, None] = {}
+        # Smallest claims first, as upstream, so that each gets the smallest volume that fits.
         for claim in sorted(claims, key=storage_request):
             volume = find_matching_volume(
                 claim, state.candidates.get(storage_class_name(claim), []), node_labels, chosen
@@ -247,7 +253,7 @@ class VolumeBinding:
         return bindings, unmatched
 
     def _check_provisions(self, claims: list[Manifest], node_labels: Labels) -> tuple[bool, bool]:
-        """(can be provisioned, enough space)."""
+        """(can be provisioned, enough space) for all claims; raises VolumeBindingError."""
         for claim in claims:
             name = storage_class_name(claim)
             if not name:
@@ -278,7 +284,7 @@ class VolumeBinding:
 
 
 def _affinity_text(volume: Manifest) -> str:
-    """What the volume's node affinity wants, in its own words."""
+    """The volume's node affinity as text."""
     terms = ((spec_of(volume).get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or ()
     wanted = [
         f"{one.get('key')} {one.get('operator')} {', '.join(one.get('values') or ())}".rstrip()
@@ -286,3 +292,134 @@ def _affinity_text(volume: Manifest) -> str:
         for one in term.get("matchExpressions") or ()
     ]
     return f"its nodes: {' or '.join(wanted) or 'none'}"
+
+
+def storage_request(claim: Manifest) -> int:
+    """Bytes that the claim asks for."""
+    requests = (spec_of(claim).get("resources") or {}).get("requests") or {}
+    return whole_value(requests.get("storage", 0))
+
+
+def volume_capacity(volume: Manifest) -> int:
+    """Bytes that the volume offers."""
+    return whole_value((spec_of(volume).get("capacity") or {}).get("storage", 0))
+
+
+def is_reachable(volume: Manifest, node_labels: Labels) -> bool:
+    """Whether the volume's node affinity accepts a node with these labels (upstream passes no name)."""
+    required = (spec_of(volume).get("nodeAffinity") or {}).get("required")
+    if required is None:
+        return True
+    return any(term.matches_node(node_labels, "") for term in lenient_terms(required.get("nodeSelectorTerms") or ()))
+
+
+def is_bound_to(volume: Manifest, claim: Manifest) -> bool:
+    """Whether the volume is bound, or reserved by name, to the claim."""
+    reference = spec_of(volume).get("claimRef")
+    if reference is None:
+        return False
+    meta = metadata_of(claim)
+    if (reference.get("name"), reference.get("namespace")) != (meta.get("name"), meta.get("namespace")):
+        return False
+    return not reference.get("uid") or reference["uid"] == meta.get("uid")
+
+
+def find_matching_volume(
+    claim: Manifest, volumes: Sequence[Manifest], node_labels: Labels, chosen: Container[str]
+) -> Manifest | None:
+    """The volume reserved for the claim, else the smallest available one that suits it."""
+    best: Manifest | None = None
+    for volume in volumes:
+        if name_of(volume) in chosen or not _is_comparable(claim, volume):
+            continue
+        if is_bound_to(volume, claim):
+            return volume if is_reachable(volume, node_labels) else None
+        # Strictly smaller: of several volumes of one size the first by name stays, as volumes are sorted.
+        if _is_available(claim, volume, node_labels) and (
+            best is None or volume_capacity(volume) < volume_capacity(best)
+        ):
+            best = volume
+    return best
+
+
+def _is_comparable(claim: Manifest, volume: Manifest) -> bool:
+    if spec_of(volume).get("claimRef") is not None and not is_bound_to(volume, claim):
+        return False
+    if volume_capacity(volume) < storage_request(claim) or metadata_of(volume).get("deletionTimestamp"):
+        return False
+    modes = [spec_of(m).get("volumeMode") or "Filesystem" for m in (claim, volume)]
+    attributes = [spec_of(m).get("volumeAttributesClassName") or "" for m in (claim, volume)]
+    return modes[0] == modes[1] and attributes[0] == attributes[1]
+
+
+def _is_available(claim: Manifest, volume: Manifest, node_labels: Labels) -> bool:
+    if status_of(volume).get("phase") != "Available" or not _is_selected(claim, volume):
+        return False
+    if storage_class_name(volume) != storage_class_name(claim) or not is_reachable(volume, node_labels):
+        return False
+    offered = spec_of(volume).get("accessModes") or ()
+    return all(mode in offered for mode in spec_of(claim).get("accessModes") or ())
+
+
+def _is_selected(claim: Manifest, volume: Manifest) -> bool:
+    raw = spec_of(claim).get("selector")
+    if raw is None:
+        return True
+    try:
+        return label_selector(raw).matches_labels(labels_of(volume))
+    except SelectorError:
+        return False
+
+
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+class VolumeProvisioning:
+    """Storage classes, allowed topologies and published capacities."""
+
+    def __init__(self, listers: Listers) -> None:
+        self._listers = listers
+
+    def is_allowed(self, class_name: str, node_labels: Labels) -> bool:
+        """Whether the class provisions at all, and for nodes with these labels."""
+        storage_class = self._listers.storage_classes[class_name]
+        if (storage_class.get("provisioner") or "") in ("", NO_PROVISIONER):
+            return False
+        return _topology_matches(storage_class.get("allowedTopologies") or (), node_labels)
+
+    def has_enough_capacity(self, class_name: str, claim: Manifest, node_labels: Labels) -> bool:
+        """Whether the driver publishes capacity for the node, where it publishes any."""
+        provisioner = self._listers.storage_classes[class_name].get("provisioner") or ""
+        driver = self._listers.csi_drivers.get(provisioner)
+        if driver is None or not spec_of(driver).get("storageCapacity"):
+            return True
+        return any(
+            entry.get("storageClassName") == class_name
+            and _largest_volume_size(entry) >= storage_request(claim)
+            and _is_published_for(entry, node_labels)
+            for entry in self._listers.csi_capacities
+        )
+
+
+def _topology_matches(terms: Sequence[Manifest], node_labels: Labels) -> bool:
+    if not terms:
+        return True
+    for term in terms:
+        expressions = term.get("matchLabelExpressions") or ()
+        if expressions and all(node_labels.get(e.get("key")) in (e.get("values") or ()) for e in expressions):
+            return True
+    return False
+
+
+def _largest_volume_size(entry: Manifest) -> int:
+    size = entry.get("maximumVolumeSize")
+    if size is None:
+        size = entry.get("capacity")
+    return -1 if size is None else whole_value(size)
+
+
+def _is_published_for(entry: Manifest, node_labels: Labels) -> bool:
+    try:
+        return label_selector(entry.get("nodeTopology")).matches_labels(node_labels)
+    except SelectorError:
+        return False

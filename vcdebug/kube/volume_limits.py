@@ -82,7 +82,7 @@ class VolumeLimits:
         self._portworx_on = flags.is_gate_on("CSIMigrationPortworx")
 
     def check_limits(self, pod: Pod, node: str, placed: Iterable[Pod]) -> FitStatus | None:
-        """None when the node can attach the pod's new volumes beside those of its present pods."""
+        """A refusal, or None if the node can attach the pod's new volumes in addition to those of its pods."""
         try:
             counted = self.count_volumes(pod, node, placed)
         except _LookupFailed as failure:
@@ -92,7 +92,7 @@ class VolumeLimits:
     def driver_counts(
         self, pod: Pod, node: str, placed: Iterable[Pod]
     ) -> tuple[tuple[DriverCount, ...], FitStatus | None]:
-        """What is counted for each driver on a node, and what the check says."""
+        """The counts of each driver on a node, and the verdict of the check."""
         try:
             counted = self.count_volumes(pod, node, placed)
         except _LookupFailed as failure:
@@ -100,13 +100,14 @@ class VolumeLimits:
         return counted, EXCEEDED_STATUS if any(one.exceeds_limit for one in counted) else None
 
     def count_volumes(self, pod: Pod, node: str, placed: Iterable[Pod]) -> tuple[DriverCount, ...]:
-        """The new volumes of each limited driver beside those attached."""
+        """New and attached volumes of each driver with a limit; volumes that are attached already are not new."""
         csi_node = self._listers.csi_nodes.get(node)
         new = self._pod_volumes(pod, csi_node, strict=True)
         limits = _read_limits(csi_node)
         if not new or not limits:
             return ()
         attached: VolumeDrivers = {}
+        # Errors of placed pods are ignored: only the incoming pod's volumes must be found.
         for other in placed:
             attached.update(self._pod_volumes(other, csi_node, strict=False))
         return _make_counts(new, self._with_attachments(attached, node), attached, limits)
@@ -144,6 +145,7 @@ class VolumeLimits:
         if volume is None:
             storage_class = self._listers.storage_classes.get(storage_class_name(claim)) or {}
             provisioner = storage_class.get("provisioner") or ""
+            # An unbound claim will become one volume of its class's driver; upstream counts it by a made-up handle.
             return (provisioner, f"unbound {namespace}/{name}") if provisioner else None
         csi = spec_of(volume).get("csi")
         if csi is not None:
@@ -173,6 +175,7 @@ class VolumeLimits:
             csi = spec_of(volume).get("csi") if volume is not None else None
             if spec_of(attachment).get("nodeName") == node and csi is not None:
                 driver = spec_of(attachment).get("attacher") or ""
+                # An attachment of a volume that a pod uses already must not count twice: same key.
                 everything.setdefault(f"{driver}/{csi.get('volumeHandle') or ''}", driver)
         return everything
 

@@ -90,6 +90,7 @@ def _limits_of(volume: Manifest) -> Iterator[ZoneLimit]:
 
 def rows_outside_zone(limits: tuple[ZoneLimit, ...], node_labels: NodeLabels, rows: IntArray) -> BoolArray:
     """Rows in no zone of some volume; a node without any zone or region label passes."""
+    # A node without any of the labels passes: upstream finds no zone constraint on it.
     constrained: BoolArray = np.zeros(len(rows), dtype=np.bool_)
     for key in _GA_NAME:
         constrained |= node_labels.label_column(key).rows_present[rows]
@@ -100,7 +101,7 @@ def rows_outside_zone(limits: tuple[ZoneLimit, ...], node_labels: NodeLabels, ro
 
 
 def zone_of(labels: Mapping[str, str], limit: ZoneLimit) -> str | None:
-    """A node's own zone or region beside a limit; None where it has neither label."""
+    """A node's zone or region for a limit, under its beta or its current label; None without either."""
     return labels.get(limit.key, labels.get(_GA_NAME[limit.key]))
 
 

@@ -44,7 +44,7 @@ def wrap_insufficient_resource_reason(name: str) -> tuple[FitStatus, ...]:
 
 
 class ReasonTable:
-    """Interns lists of statuses as small codes: one table per session, 0 means that the task fits."""
+    """Interns lists of statuses as codes, so that verdicts over nodes are arrays; 0 means that the task fits."""
 
     __slots__ = ("_codes", "_masks", "_shortages", "_statuses", "blocks_allocate", "blocks_preempt", "unresolvable")
 
@@ -72,7 +72,7 @@ class ReasonTable:
         return number
 
     def blocking_masks(self) -> tuple[BoolArray, BoolArray]:
-        """Per code whether it keeps a task off a node in allocate, and in preempt."""
+        """Two arrays: per code whether it keeps a task off a node in allocate, and in preempt."""
         masks = self._masks
         if masks is None:
             allocate, preempt = np.array(self.blocks_allocate), np.array(self.blocks_preempt)
@@ -92,7 +92,7 @@ class ReasonTable:
         return self.code_of((FitStatus(ERROR, text),))
 
     def adopt_codes(self, other: ReasonTable, code: int) -> bool:
-        """Give the next codes up to this one as another table has them; False where the two differ already."""
+        """Intern another table's codes up to this one, so that its arrays can be reused; False where codes differ."""
         checked = len(self._statuses)
         if self._statuses != other._statuses[:checked]:
             return False
@@ -114,9 +114,7 @@ def fit_error_text(task_key: str, node: NodeName, statuses: Sequence[FitStatus])
 
 
 class FitErrors:
-    """A task's errors per node: rows of the node table and a code for each.
-
-    The text is built when somebody asks, and its opening once only, as upstream memoises it.
+    """A task's errors per node: rows of the node table and a code for each. Text is made on demand.
     Upstream: api/unschedule_info.NewFitErrors.
     """
 
@@ -155,6 +153,7 @@ class FitErrors:
 
     def _count_nodes_by_code(self) -> list[int]:
         """How many nodes have each code."""
+        # Later records overwrite earlier ones of the same row, as in upstream's map; then each row counts once.
         last = np.full(max((int(rows.max()) for rows in self._rows), default=-1) + 1, -1, dtype=np.int64)
         for rows, codes in zip(self._rows, self._codes, strict=True):
             last[rows] = codes
@@ -175,6 +174,7 @@ class FitErrors:
         Upstream: api/unschedule_info.Error.
         """
         nodes = self._count_nodes_by_code()
+        # Upstream memoises the opening: its number of nodes stays even if more are recorded later.
         if not self.err:
             self.err = f"0/{sum(nodes)} nodes are unavailable"  # exact: ints
         if not nodes:

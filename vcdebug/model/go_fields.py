@@ -1,6 +1,6 @@
-"""Resource, TaskInfo, NodeInfo and JobInfo under the names that upstream's structs give their fields, as JSON has them.
+"""Resource, TaskInfo, NodeInfo and JobInfo as JSON objects with the field names of upstream's structs.
 
-Only fields whose values the model knows; who writes a whole struct adds the others.
+Only fields that the model knows; a caller that writes a whole struct adds the others.
 Upstream: api.
 """
 
@@ -18,7 +18,7 @@ from vcdebug.model.task import TaskInfo
 
 GoFields = dict[str, object]
 FormatTask = Callable[[TaskInfo], GoFields]
-"""How a task is written where it stands inside another struct."""
+"""Formats a task inside another struct."""
 
 
 def resource_fields(amount: Resource) -> GoFields:
@@ -33,7 +33,7 @@ def resource_fields(amount: Resource) -> GoFields:
 
 
 def _go_number(amount: float) -> float | int:
-    """Go writes whole floats without a point."""
+    """A float that Go's encoder would write without a point becomes an int; from 1e21 on Go writes an exponent."""
     return int(amount) if amount.is_integer() and abs(amount) < 1e21 else amount
 
 
@@ -85,7 +85,7 @@ def node_fields(node: NodeInfo, show_task: FormatTask = task_fields) -> GoFields
 
 
 def job_fields(job: JobInfo, show_task: FormatTask = task_fields, show_indexed: FormatTask = task_fields) -> GoFields:
-    """A JobInfo with its sub jobs, without its PodGroup; in indexes by status tasks are written another way."""
+    """A JobInfo with its sub jobs, without its PodGroup; `show_indexed` formats the tasks of status indexes."""
     return {
         "UID": job.uid,
         "PgUID": job.pod_group.uid,

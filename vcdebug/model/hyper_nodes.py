@@ -29,7 +29,7 @@ class HyperNodeInfo:
         self.children: dict[str, None] = {}
 
     def has_members(self) -> bool:
-        """Whether it states any, be there such nodes or not."""
+        """Whether the manifest states members, whether or not such nodes exist."""
         members = spec_of(self.manifest).get("members") or ()
         return any(
             one.get("type") == "Node" or ((one.get("selector") or {}).get("exactMatch") or {}).get("name")
@@ -75,9 +75,10 @@ class HyperNodes:
             self.tier_names[info.tier_name] = info.tier
 
     def _build_hyper_node_cache(self, top: str) -> None:
-        """The real nodes of a HyperNode and of all below it; without recursion, since a chain can be of any length.
+        """Collect the real nodes of a HyperNode and of all its descendants.
         Upstream: api/hyper_node_info.BuildHyperNodeCache.
         """
+        # A stack instead of recursion: a chain of HyperNodes may be longer than Python's recursion limit.
         chain = {top: self._begin(top)}
         while chain:
             name, (members, real) = next(reversed(chain.items()))
@@ -124,7 +125,8 @@ class HyperNodes:
         self.problem = self.problem or problem
 
     def _matching_nodes(self, selector: JsonObject) -> Iterable[NodeName]:
-        """Nothing for a pattern that Go refuses, not even the exact name beside it."""
+        """Names of the nodes that a member's selectors match; none at all where Go refuses the pattern."""
+        # Upstream compiles the pattern first and returns on an error, before it reads exactMatch.
         pattern = (selector.get("regexMatch") or {}).get("pattern")
         try:
             found = self._match_pattern(pattern) if pattern else []
@@ -175,18 +177,18 @@ class HyperNodes:
         return next((name for name in self.get_ancestors(right) if name in candidates), "")
 
     def stated_tiers(self) -> list[int]:
-        """Tiers of the HyperNodes that are stated, ascending."""
+        """Tiers of HyperNode objects, ascending; without the virtual root's."""
         return [tier for tier in sorted(self.tiers) if self.tiers[tier] != [TOP_HYPER_NODE]]
 
     def stated_lca(self, left: str, right: str) -> str:
-        """The lowest common ancestor that is stated; empty where there is none, and for a side that is empty.
+        """The lowest common ancestor that is a HyperNode object; empty without one, or where a side is empty.
         Upstream: api/hyper_node_info.GetLCAHyperNode.
         """
         common = self.get_lca_hyper_node(left, right) if left and right else ""
         return "" if common == TOP_HYPER_NODE else common
 
     def stated_for_node(self, node: NodeName) -> str:
-        """As `lowest_for_node`, where nothing stands above what is stated."""
+        """As find_hyper_node_for_node; empty where there is no HyperNode object."""
         return self.find_hyper_node_for_node(node) if self.stated_tiers() else ""
 
     def find_hyper_node_for_node(self, node: NodeName) -> str:

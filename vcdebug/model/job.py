@@ -10,11 +10,11 @@ from functools import lru_cache
 from operator import attrgetter
 
 from vcdebug.model.fit_errors import ALL_NODES_UNAVAILABLE, FitErrors
-from vcdebug.model.limits import exceeded_part
 from vcdebug.model.names import SubJobId, TaskId
 from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
-from vcdebug.model.pod_group import PENDING, PodGroup
+from vcdebug.model.pod_group import PENDING, NetworkTopology, PodGroup
 from vcdebug.model.pod_resources import RequestSums
+from vcdebug.model.queue import exceeded_part
 from vcdebug.model.resource import Resource
 from vcdebug.model.sub_job import MinimumCount, SubJobInfo, TaskSet, index_by_status, match_sub_group
 from vcdebug.model.task import (
@@ -22,7 +22,6 @@ from vcdebug.model.task import (
     ALLOCATED_MASK,
     TaskInfo,
     TaskStatus,
-    TransactionContext,
     is_allocated_status,
 )
 from vcdebug.snapshot.cycle_inputs import ASCENDING, MapOrder
@@ -67,10 +66,10 @@ class JobInfo(TaskSet):
         super().__init__(pod_group.min_member, ordering)
         self._valid = self._valid_at = 0
         self._undivided: SubJobInfo | None = None
-        """The only sub job, while it has the very tasks and index of the job, as nothing has changed yet."""
+        """The only sub job while it shares the job's dicts of tasks; None from the first change on."""
         self.uid = f"{pod_group.namespace}/{pod_group.name}"
         self.subject = (("job", self.uid),)
-        """How a record names it, the same object each time."""
+        """How a record names the job; one tuple for all records."""
         self.name = pod_group.name
         self.namespace = pod_group.namespace
         self.queue = pod_group.queue or default_queue
@@ -91,9 +90,7 @@ class JobInfo(TaskSet):
         self.job_fit_errors = ""
         self.allocated_hyper_node = ""
         self.says_ready = True
-        """Whether a message may begin by saying so."""
-
-    # Tasks
+        """Whether messages may begin with "pod group is ready", which older releases never say."""
 
     def add_task_info(self, task: TaskInfo) -> None:
         """Enter a task into the job, its sums and its sub job. Upstream: api/job_info.AddTaskInfo."""
@@ -106,7 +103,9 @@ class JobInfo(TaskSet):
         self._get_or_create_sub_job(task).add_task(task)
 
     def add_initial_tasks(self, tasks: Sequence[TaskInfo], sums: RequestSums) -> None:
-        """add_task_info of each, where there are none yet."""
+        """The same as add_task_info for each task, for a job that has none yet."""
+        # One dict per job instead of three insertions per task: most jobs have one sub job and few statuses. Two
+        # tasks of one UID replace each other and need the slow way, as do policies that group tasks.
         by_uid = {task.uid: task for task in tasks}
         if len(by_uid) < len(tasks) or self.pod_group.sub_group_policies:
             for task in tasks:
@@ -120,10 +119,11 @@ class JobInfo(TaskSet):
             self.allocated = self.total_request.clone()
         elif placed:
             self.allocated = sums.sum_of([task.resreq for task in tasks if task.status & ALLOCATED_MASK])
+        # A sub job's priority starts at 0 and only grows, so that negative priorities never show.
         sub_job.priority = max(0, *[task.priority for task in tasks])
 
     def begin_undivided(self, tasks: dict[TaskId, TaskInfo]) -> SubJobInfo:
-        """Enter tasks into the job and its only sub job at once, where there are none and no policy groups them."""
+        """Add the first tasks to the job and to its only sub job at once; for jobs without sub group policies."""
         index = index_by_status(tasks.values())
         index = dict.fromkeys(index, tasks) if len(index) == 1 else index
         sub_job = self._undivided = self.only_sub_job()
@@ -132,13 +132,14 @@ class JobInfo(TaskSet):
         return sub_job
 
     def _separate_sub_job(self) -> None:
-        """Before the first change: from here on the sub job's tasks and both indexes are their own."""
+        """Copy the dicts that job and sub job share; to be called before every change."""
         sub_job = self._undivided
         if sub_job is not None:
             self._undivided = None
             sub_job.tasks = self.tasks.copy()
-            for one in (self, sub_job):
-                one.task_status_index = {status: known.copy() for status, known in one.task_status_index.items()}
+            # The job's own index is copied too: its entries may be the dict of all tasks (begin_undivided).
+            for tasks in (self, sub_job):
+                tasks.task_status_index = {status: known.copy() for status, known in tasks.task_status_index.items()}
 
     def delete_task_info(self, task: TaskInfo) -> None:
         """Remove the stored task of this UID; its sub job removes by the status of the object passed in.
@@ -168,9 +169,10 @@ class JobInfo(TaskSet):
         self.add_task_info(task)
 
     def _exchange_task(self, stored: TaskInfo, task: TaskInfo, status: TaskStatus) -> None:
-        """delete_task_info and add_task_info in one, where the task stays in the sub job that it is in."""
+        """delete_task_info and add_task_info in one, for a task that stays in its sub job."""
         self._separate_sub_job()
         uid, request = task.uid, stored.resreq
+        # Subtracting and adding again is no no-op: it rounds, and it panics where the sum is too small.
         if request is task.resreq:
             self.total_request.sub_then_add(request)
         else:
@@ -179,6 +181,7 @@ class JobInfo(TaskSet):
             self.allocated.sub(request)
         before, had = stored.status, task.status
         task.status = status
+        # Deleted first, so that the task moves to the end of the dict as in upstream's two steps.
         del self.tasks[uid]
         self.tasks[uid] = task
         self.reindex_task(task, before)
@@ -217,10 +220,8 @@ class JobInfo(TaskSet):
         return self.sub_jobs.get(self.uid)
 
     def sub_jobs_in_order(self) -> list[SubJobInfo]:
-        """Sub jobs by id, in the cycle's order."""
+        """Sub jobs in the order in which this cycle visits maps."""
         return [self.sub_jobs[uid] for uid in self.ordering.order_keys(self.sub_jobs)]
-
-    # Counters and gates
 
     def valid_task_num(self) -> int:
         """Allocated-class, Succeeded, Pipelined and Pending tasks. Upstream: api/job_info.ValidTaskNum."""
@@ -254,6 +255,7 @@ class JobInfo(TaskSet):
         for status in statuses:
             for task in self.task_status_index.get(status, {}).values():
                 counts[task.task_role] = counts.get(task.task_role, 0) + 1
+        # Upstream counts a pending task that requests nothing as ready: it needs no room.
         if empty_pending:
             for task in self.task_status_index.get(TaskStatus.PENDING, {}).values():
                 if task.init_resreq.is_empty():
@@ -287,7 +289,7 @@ class JobInfo(TaskSet):
         return not self.task_min_available or all(role.is_reached for role in self.valid_roles())
 
     def usable_by_role(self) -> dict[str, int]:
-        """Tasks of each role that are placed or may still be."""
+        """The number of tasks per role that are placed or can still be placed."""
         return self._get_job_allocated_roles(_USABLE_STATUSES, empty_pending=False)
 
     def check_task_ready(self) -> bool:
@@ -306,7 +308,7 @@ class JobInfo(TaskSet):
         ]
 
     def valid_sub_jobs(self) -> list[MinimumCount]:
-        """Sub jobs of each policy."""
+        """Number and minimum of sub jobs per policy."""
         return self._sub_job_minimums(lambda _: True)
 
     def ready_sub_jobs(self) -> list[MinimumCount]:
@@ -329,12 +331,11 @@ class JobInfo(TaskSet):
         """Each policy has at least its minimum of pipelined sub jobs. Upstream: api/job_info.CheckSubJobPipelined."""
         return not self.min_sub_jobs or all(policy.is_reached for policy in self.pipelined_sub_jobs())
 
-    # Fit errors
-
     def fit_failed_roles(self, sub_job: SubJobInfo | None) -> dict[str, None]:
         """Roles of the sub job's (else all) tasks that have fit errors, in UID order.
         Upstream: api/job_info.FitFailedRoles.
         """
+        # Sorted, since upstream's map has no order and the roles' order shows in messages.
         failed = [self.tasks[uid] for uid in sorted(self.nodes_fit_errors) if uid in self.tasks]
         if sub_job is not None:
             failed = [task for task in failed if self.task_to_sub_job.get(task.uid) == sub_job.uid]
@@ -374,8 +375,6 @@ class JobInfo(TaskSet):
         counts = self._get_job_allocated_roles(_PLACED_STATUSES, empty_pending=True)
         return all(counts.get(role, 0) >= self.task_min_available.get(role, 0) for role in failed)
 
-    # Resources
-
     def get_min_resources(self) -> Resource:
         """spec.minResources, or nothing; not to be changed. Upstream: api/job_info.GetMinResources."""
         minimum = self.pod_group.min_resources
@@ -412,33 +411,29 @@ class JobInfo(TaskSet):
                 result.set_scalar(name, max(amount - gated.scalars[name], 0.0))
         return result
 
-    # Topology
-
     def contains_network_topology(self) -> bool:
         """Whether the job or one of its sub jobs states a topology. Upstream: api/job_info.ContainsNetworkTopology."""
-        topologies = [self.network_topology, *[sub_job.network_topology for sub_job in self.sub_jobs.values()]]
-        return topologies.count(None) < len(topologies)
+        return bool(self._stated_topologies())
 
     def contains_hard_topology(self) -> bool:
         """Whether the job or one of its sub jobs has a hard topology with a tier.
         Upstream: api/job_info.ContainsHardTopology.
         """
-        topologies = [self.network_topology, *[sub_job.network_topology for sub_job in self.sub_jobs.values()]]
-        return bool([one for one in topologies if one is not None and one.hard_tier() is not None])
+        return any(topology.hard_tier() is not None for topology in self._stated_topologies())
 
-    # Messages
-
-    def _transaction_context(self, task: TaskInfo) -> TransactionContext:
-        return task.last_transaction or task.transaction_context()
+    def _stated_topologies(self) -> list[NetworkTopology]:
+        topologies = (self.network_topology, *[sub_job.network_topology for sub_job in self.sub_jobs.values()])
+        return [topology for topology in topologies if topology is not None]
 
     def task_scheduling_reason(self, uid: TaskId) -> tuple[str, str, str]:
-        """(reason, message, nominated node) that the task's pod condition would say.
+        """(reason, message, nominated node) of the task's pod condition; all empty for an unknown task.
         Upstream: api/job_info.TaskSchedulingReason.
         """
         task = self.tasks.get(uid)
         if task is None:
             return "", "", ""
-        node, evicted, _, status = self._transaction_context(task)
+        # A discarded statement has reset the task: what it had planned explains the task better.
+        node, evicted, _, status = task.last_transaction or task.transaction_context()
         pod = f"Pod {task.namespace}/{task.name} can possibly be assigned to {node}, once"
         if status is TaskStatus.ALLOCATED:
             return "Schedulable", f"{pod} minAvailable is satisfied", ""
@@ -451,7 +446,9 @@ class JobInfo(TaskSet):
         return status.upstream_name, self.job_fit_errors, ""
 
     def fit_error(self) -> str:
-        """The job's whole story in upstream's one line. Upstream: api/job_info.FitError."""
+        """Upstream's message for the PodGroup: counts per status, reasons of pending tasks and their origin.
+        Upstream: api/job_info.FitError.
+        """
         parts = {status.upstream_name: len(tasks) for status, tasks in self.task_status_index.items()}
         parts["minAvailable"] = self.min_available
         ready = "pod group is ready" if self.says_ready and self.is_ready() else "pod group is not ready"
@@ -481,7 +478,7 @@ class JobInfo(TaskSet):
 
 @lru_cache(maxsize=1024)
 def _sort_reasons_histogram(*counts: tuple[str, int]) -> str:
-    """The same numbers come again from job to job. Upstream: api/job_info.sortReasonsHistogram."""
+    """Cached, since many jobs have the same counts. Upstream: api/job_info.sortReasonsHistogram."""
     return ", ".join(sorted([f"{count} {name}" for name, count in counts]))
 
 

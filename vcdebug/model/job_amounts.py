@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from typing import NamedTuple
 
+from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
 from vcdebug.model.pod_group import INQUEUE, RUNNING
@@ -22,6 +23,7 @@ _REQUESTED_STATUSES = frozenset((*ALLOCATED_CLASS, TaskStatus.PENDING, TaskStatu
 
 def get_allocated_resource(job: JobInfo) -> Resource:
     """Requests of the Allocated-class tasks, added by status, then UID. Upstream: plugins/util.GetAllocatedResource."""
+    # The job's own sum was made in another order, which gives the same number only where no addition rounds.
     if job.changes == len(job.tasks) and job.allocated.sums_exactly():
         return job.allocated.clone()
     return Resource().add_all(_requests_by_status(job, ALLOCATED_CLASS))
@@ -33,7 +35,7 @@ def add_allocated(total: Resource, jobs: Collection[JobInfo]) -> Resource:
 
 
 def add_requested(total: Resource, jobs: Collection[JobInfo]) -> Resource:
-    """As add_allocated, with the tasks that wait: Pending, and pipelined by an earlier cycle."""
+    """As add_allocated, with Pending tasks and those pipelined by an earlier cycle."""
     return add_jobs(total, jobs, _all_requested, lambda job: _requests_by_status(job, _REQUESTED_STATUSES))
 
 
@@ -42,7 +44,7 @@ def _all_requested(job: JobInfo) -> Resource | None:
 
 
 def _requests_by_status(job: JobInfo, statuses: Container[TaskStatus]) -> list[Resource]:
-    """By status, then UID."""
+    """Requests of the tasks with these statuses, by status, then UID."""
     index = job.task_status_index
     return [task.resreq for status in sorted(index) if status in statuses for task in job.tasks_with_status(status)]
 
@@ -53,9 +55,11 @@ def add_jobs(
     known: Callable[[JobInfo], Resource | None],
     requests: Callable[[JobInfo], list[Resource]],
 ) -> Resource:
-    """Add the requests of every job to `total`, one by one: a job's own sum of them at once where that is the same,
-    as none of its tasks has changed since it was added up, and nothing is rounded.
+    """Add the requests of every job's tasks to `total` and return it.
+
+    `known` gives a job's own sum of them, which is used while its tasks are unchanged; `requests` gives them singly.
     """
+    # Sums of sums equal upstream's one-by-one addition only while no number is rounded: checked on the result.
     parts: list[Resource] = []
     for job in jobs:
         own = known(job) if job.changes == len(job.tasks) else None
@@ -68,16 +72,16 @@ def add_jobs(
 
 
 class ReservationForm(NamedTuple):
-    """How a job's minimum is reserved."""
+    """How a release reserves a job's minimum."""
 
     whole_minimum: bool = False
-    """An Inqueue job reserves also what its tasks hold already."""
+    """An Inqueue job reserves its whole minimum, including what its tasks hold already."""
     whole_units: bool = False
-    """Accelerators are counted in units, and compared with thousandths."""
+    """Scalars are counted in units but compared with thousandths: a bug of old releases."""
 
     @classmethod
     def for_release(cls, release: Release) -> ReservationForm:
-        """As the release does it."""
+        """The form of a release."""
         return cls(release.has_older_form(INQUEUE_FULL_MINRESOURCES), release.has_older_form(INQUEUE_SCALAR_UNITS))
 
 
@@ -85,9 +89,9 @@ NEWEST_FORM = ReservationForm()
 
 
 def get_inqueue_resource(job: JobInfo, allocated: Resource, form: ReservationForm = NEWEST_FORM) -> Resource:
-    """What of minResources is not yet allocated.
+    """The part of minResources that is not yet allocated.
 
-    `ephemeral-storage` is never reserved, and a scalar of which nothing is allocated is kept even at 0.
+    `ephemeral-storage` is never reserved. A scalar stays even at 0 if none of it is allocated.
     Upstream: plugins/util.GetInqueueResource.
     """
     inqueue = Resource()
@@ -125,12 +129,12 @@ def is_inqueue(job: JobInfo) -> bool:
 
 
 def minimum_without_gated(job: JobInfo) -> Resource:
-    """What an admitted job reserves: its minimum, scheduling-gated tasks deducted."""
+    """An admitted job's minimum minus the requests of scheduling-gated tasks."""
     return job.deduct_sch_gated_resources(job.get_min_resources())
 
 
 def reserved_resource(job: JobInfo, form: ReservationForm = NEWEST_FORM) -> Resource | None:
-    """What an Inqueue or Running job still reserves of its minimum, scheduling-gated tasks deducted."""
+    """The reservation of an Inqueue or Running job without scheduling-gated tasks; None for any other job."""
     if not (is_inqueue(job) or is_running_gang(job)):
         return None
     if form.whole_minimum and is_inqueue(job):
@@ -139,17 +143,14 @@ def reserved_resource(job: JobInfo, form: ReservationForm = NEWEST_FORM) -> Reso
 
 
 def reserved_resources(jobs: Iterable[JobInfo], form: ReservationForm = NEWEST_FORM) -> list[Resource]:
-    """Of each job that still reserves something."""
+    """The reservations of all jobs that have one."""
     reserved = [reserved_resource(job, form) for job in jobs]
     return [amounts for amounts in reserved if amounts is not None]
 
 
 def jobs_by_queue(jobs: Iterable[JobInfo]) -> dict[QueueName, list[JobInfo]]:
     """The jobs of each queue, in their order."""
-    found: dict[QueueName, list[JobInfo]] = {}
-    for job in jobs:
-        found.setdefault(job.queue, []).append(job)
-    return found
+    return group_by_key((job.queue, job) for job in jobs)
 
 
 def format_resource_names(prefix: str, verb: str, names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from vcdebug.model.devices.ledger import DeviceLedger
+from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.names import Row, TaskKey
 from vcdebug.model.node_table import NodeAmounts, NodeTable
 from vcdebug.model.pod import parse_bool
@@ -29,7 +29,9 @@ _USED_STATUSES = (TaskStatus.RUNNING, TaskStatus.RELEASING)
 
 
 class NodeInfo:
-    """A node. `tasks` holds clones keyed `namespace/name`; amounts change only through add, remove and update."""
+    """A node. `tasks` holds clones by `namespace/name`; amounts change only through add_task, remove_task and
+    update_task, which report the change to the table of nodes.
+    """
 
     __slots__ = (
         "_in_order",
@@ -60,19 +62,19 @@ class NodeInfo:
     def __init__(
         self, manifest: JsonObject, ordering: MapOrder = ASCENDING, stated: StatedAmounts | None = None
     ) -> None:
-        """`stated` reads the amounts of all nodes together."""
+        """`stated`: a cache of amounts that all nodes share."""
         metadata, status, stated = metadata_of(manifest), status_of(manifest), stated or StatedAmounts()
         self.manifest = manifest
         self.spec: JsonObject = spec_of(manifest)
         self.name: str = metadata.get("name", "")
         self.subject = (("node", self.name),)
-        """How a record names it, the same object each time."""
+        """How a record names the node; one tuple for all records."""
         self.labels: Mapping[str, str] = metadata.get("labels") or {}
         self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
         self.oversubscription_node = parse_bool(self.labels.get(OVERSUBSCRIPTION_LABEL, "")) is True
         self.offline_job_evicting = parse_bool(self.annotations.get(OFFLINE_EVICTING_KEY, "")) is True
         self.allocatable = stated.amounts_of(status.get("allocatable"))
-        """Nodes of one kind may share it, and what they are capable of: replaced, never changed."""
+        """Shared with other nodes that state the same, as is the capability: replace it, never change it."""
         self.capability = stated.amounts_of(status.get("capacity"))
         if self.annotations:
             self._add_oversubscription(oversubscribed_amounts(self.annotations))
@@ -85,12 +87,12 @@ class NodeInfo:
         """Ledgers of shared devices by device name."""
         self.holds_none: tuple[TaskStatus, ...] = STATUSES_WITHOUT_DEVICES
         self.last_amounts: NodeAmounts | None = None
-        """What was last shown of this node."""
+        """The amounts that were last copied for a record; unchanged ones are shared with the next copy."""
         self.ordering = ordering
         self._order: list[TaskKey] | None = None
-        """Keys of `tasks` in the cycle's order, while nobody came or went."""
+        """Keys of `tasks` in the cycle's order; None after a task was added or removed."""
         self._in_order: list[TaskInfo] | None = None
-        """The tasks in that order, while none of them changed."""
+        """The tasks in that order; None after any change."""
         self.row: Row = -1
         self.table: NodeTable | None = None
 
@@ -101,7 +103,7 @@ class NodeInfo:
 
     @property
     def taints(self) -> list[JsonObject]:
-        """spec.taints as they stand in the manifest."""
+        """spec.taints of the manifest, unparsed."""
         return self.spec.get("taints") or []
 
     @property
@@ -127,7 +129,7 @@ class NodeInfo:
         return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)
 
     def fits_future_idle(self, request: Resource, gone: Iterable[TaskInfo] = ()) -> bool:
-        """Whether FutureIdle holds a request once these tasks are gone: only what is asked for is added up."""
+        """Whether FutureIdle holds a request after these tasks were removed; adds only the requested dimensions."""
         idle, releasing, pipelined = self.idle, self.releasing, self.pipelined
         milli_cpu = idle.milli_cpu + releasing.milli_cpu - pipelined.milli_cpu
         memory = idle.memory + releasing.memory - pipelined.memory
@@ -139,7 +141,7 @@ class NodeInfo:
         return not request.scalars or self._fits_future_scalars(request.scalars, gone)
 
     def _fits_future_scalars(self, wanted: Mapping[str, float], gone: Iterable[TaskInfo]) -> bool:
-        """As with Resources, nothing is subtracted from a nil map."""
+        """The scalar part of fits_future_idle; like Resource.sub_without_assert it subtracts nothing from a nil map."""
         idle, releasing = self.idle.scalars or _NO_SCALARS, self.releasing.scalars or _NO_SCALARS
         mapped = self.idle.scalars is not None or bool(releasing)
         pipelined = (self.pipelined.scalars or _NO_SCALARS) if mapped else _NO_SCALARS
@@ -184,9 +186,9 @@ class NodeInfo:
         return None
 
     def add_initial_tasks(self, tasks: Sequence[TaskInfo], *, shared: bool = False) -> None:
-        """add_task of each, where none is there yet: tasks that name this node, and that no cycle is binding.
+        """The same as add_task for each, for a node without tasks. The tasks name this node and none is Binding.
 
-        `shared`: nobody will change these very tasks, so that the node holds them instead of copies.
+        `shared`: actions change only copies of these tasks, so that the node holds the objects themselves.
         """
         for task in tasks:
             if task.key not in self.tasks:
@@ -195,6 +197,8 @@ class NodeInfo:
         leaving = [task.resreq for task in self.tasks.values() if task.status is TaskStatus.RELEASING]
         placed = [task.resreq for task in self.tasks.values() if task.status is not TaskStatus.PIPELINED]
         self.used.add_all(placed)
+        # One subtraction of the sum equals one per task only while every number is a whole one that floats hold
+        # exactly; otherwise each subtraction rounds on its own, and decisions hang on the last digit.
         whole = self.idle.milli_cpu.is_integer() and self.idle.memory.is_integer()
         for taken in (self.used,) if whole and self.idle.sums_exactly() and self.used.sums_exactly() else placed:
             self.idle.sub_without_assert(taken)
@@ -216,7 +220,7 @@ class NodeInfo:
             self.releasing.add(request)
 
     def remove_task(self, task: TaskInfo) -> None:
-        """Take a task off by the status of the stored copy; an unknown task changes nothing.
+        """Remove a task by the status of the stored copy, not of the object passed in; ignores an unknown task.
         Upstream: api/node_info.RemoveTask.
         """
         stored = self.tasks.pop(task.key, None)
@@ -237,7 +241,7 @@ class NodeInfo:
         self._report_change()
 
     def update_task(self, task: TaskInfo) -> str | None:
-        """Remove and add again, so that the amounts follow the task's present status.
+        """Remove the stored copy and add the task, so that the amounts follow its current status.
         Upstream: api/node_info.UpdateTask.
         """
         stored, order = self.tasks.get(task.key), self._order
@@ -253,20 +257,22 @@ class NodeInfo:
             error = self.add_task(task)
             if error is not None:
                 return error
+        # The set of keys is the same as before: their order need not be made again.
         self._order = None if stored is None else order
         return None
 
     def _counts_as_used(self, task: TaskInfo) -> bool:
-        """Whether it counts as used here, perhaps as releasing, and as nothing else."""
+        """Whether the task counts as used on this node, and for no ledger of devices."""
         return task.status in _USED_STATUSES and task.node_name == self.name and not self.devices
 
     def _replace_task(self, stored: TaskInfo, task: TaskInfo) -> None:
-        """Remove and add in one, where only the status may change; every amount is rounded as in these."""
+        """remove_task and add_task in one, for tasks that differ in their status alone."""
         del self.tasks[task.key]
         self._order = self._in_order = None
         request = stored.resreq
         if stored.status is TaskStatus.RELEASING:
             self.releasing.sub(request)
+        # idle + request - request need not be idle again: both operations round, as upstream's do.
         self.idle.add(request)
         self.used.sub_then_add(request)
         self.idle.sub_without_assert(request)
@@ -280,7 +286,7 @@ class NodeInfo:
             self.table.mark_changed(self.row)
 
     def clone(self) -> NodeInfo:
-        """An independent copy with the tasks replayed, outside any table. Upstream: api/node_info.Clone."""
+        """An independent copy that belongs to no table. Upstream: api/node_info.Clone."""
         copy = NodeInfo.__new__(NodeInfo)
         copy.ordering = self.ordering
         for slot in ("manifest", "spec", "name", "subject", "labels", "annotations", "oversubscription_node"):
@@ -292,6 +298,7 @@ class NodeInfo:
         copy.tasks, copy.row, copy.table = {}, self.row, None
         copy.devices, copy.holds_none = {}, self.holds_none
         copy.last_amounts = copy._order = copy._in_order = None
+        # Upstream adds the tasks again one by one, so that amounts may round differently from the original's.
         for task in self.tasks_in_order():
             copy.add_task(task)
         copy.devices = {name: ledger.clone() for name, ledger in self.devices.items()}
@@ -302,7 +309,7 @@ class NodeInfo:
 
 
 def binding_error(node: str, task: TaskInfo, names: list[str], idle: Resource) -> str:
-    """The cache's refusal to bind a task that its idle amounts do not hold."""
+    """Upstream's error for a Binding task that the node's idle amounts do not hold."""
     return (
         f"node {node} resources [{' '.join(names)}] are not enough to put task <{task.namespace}/{task.name}>, "
         f"idle: {idle}, req: {task.resreq}"

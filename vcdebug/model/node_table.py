@@ -1,6 +1,6 @@
-"""The nodes' amounts as columns, so that a check over all nodes is a few array operations.
+"""The nodes' amounts as columns, so that a check over all nodes takes a few array operations.
 
-A NodeInfo's Resources are what is true; a changed node's row is copied into the columns when they are next read.
+A NodeInfo's Resources are the truth. A changed node's row is copied into the columns when they are next read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NodeField = Literal["idle", "used", "releasing", "pipelined", "future", "allocatable", "capability"]
 LIVE_FIELDS: tuple[NodeField, ...] = ("idle", "used", "releasing", "pipelined", "future")
 COMING_OR_GOING: tuple[NodeField, ...] = ("releasing", "pipelined")
-"""Zero everywhere until some node has a task that leaves or is awaited."""
+"""0 on every node until the first task is Releasing or Pipelined."""
 FIXED_FIELDS: tuple[NodeField, ...] = ("allocatable", "capability")
 WantedAmounts = tuple[tuple[str, float], ...]
 """The dimensions of a request with their amounts, in order."""
@@ -62,9 +62,9 @@ class NodeTable:
         self.changes: list[Row] = []
         """Rows whose amounts changed, one entry per change, ever growing."""
         self.coming_and_going = False
-        """Whether some node had a task that leaves or is awaited, ever: else future amounts are the idle ones."""
+        """Whether any node ever had a Releasing or Pipelined task; until then future amounts equal the idle ones."""
         self._seen: dict[NodeField, int] = {}
-        """As of how many changes each field is up to date."""
+        """The length of `changes` up to which each field is refreshed."""
         self._amounts: list[NodeAmounts] = []
         self._changes_read = 0
         self._wanted: dict[WantedAmounts, tuple[IntArray, FloatArray]] = {}
@@ -91,14 +91,15 @@ class NodeTable:
             self.dims.setdefault(name, len(self.dims))
 
     def break_cycles(self) -> None:
-        """Nobody looks at it any more: what speaks of it here goes."""
+        """Drop the references between table, nodes and rows, so that refcounting frees a finished session."""
         self.nodes.clear()
         self._alone.clear()
         del self.no_rows
 
     def _fill_table(self) -> None:
         self._wanted = {}
-        shape = (len(self.dims) + 1, len(self.nodes))  # the last one stays 0, for dimensions that nobody has
+        # One more column than dimensions stays 0: index -1 is what `dims.get(name, -1)` reads for unknown names.
+        shape = (len(self.dims) + 1, len(self.nodes))
         self._columns = {field: np.zeros(shape) for field in (*LIVE_FIELDS, *FIXED_FIELDS)}
         for field, columns in self._columns.items():
             if self.coming_and_going or field not in (*COMING_OR_GOING, "future"):
@@ -131,13 +132,13 @@ class NodeTable:
         return node.future_idle() if self.coming_and_going else node.idle
 
     def mark_changed(self, row: Row) -> None:
-        """A node's amounts changed."""
+        """Note that a node's amounts changed."""
         self.changes.append(row)
         if not self.coming_and_going:
             self.coming_and_going = _comes_or_goes(self.nodes[row])
 
     def node_amounts(self) -> tuple[NodeAmounts, ...]:
-        """Every node's amounts now: only nodes that changed since the last time are looked at."""
+        """The current amounts of every node; copies only nodes that changed since the last call."""
         if not self._amounts:
             self._amounts = [NodeAmounts.of_node(node) for node in self.nodes]
         for row in dict.fromkeys(self.changes[self._changes_read :]):
@@ -152,6 +153,7 @@ class NodeTable:
         for row in dirty:
             node = self.nodes[row]
             for resource in (node.idle, node.pipelined, node.used):
+                # A pod can request a resource that no node has: then the columns need one more dimension.
                 if resource.scalars and not resource.scalars.keys() <= dims:
                     self._add_dimensions()
                     return
@@ -176,8 +178,8 @@ class NodeTable:
         return self._columns[field]
 
     def lacking_dimensions(self, request: Resource, field: NodeField) -> Codes:
-        """For every node the position (from 1) of the first of the request's dimensions that the field's amounts do
-        not hold, with upstream's tolerance; 0 where all fit. Do not write to it, nor ever to the request.
+        """Per node the position (from 1) of the first requested dimension that the field's amounts do not hold, with
+        upstream's tolerance; 0 where all fit. Read only, and cached by the request, which must never change.
         """
         wanted = self.wanted_amounts(request)
         if field == "future":
@@ -189,18 +191,18 @@ class NodeTable:
         )
 
     def room_field(self) -> NodeField:
-        """Where future amounts are read: they are the idle ones until some task leaves or is awaited."""
+        """The field with future amounts: the idle ones until the first task is Releasing or Pipelined."""
         return "future" if self.coming_and_going else "idle"
 
     def wanted_amounts(self, request: Resource) -> WantedAmounts:
-        """What a task requests; tasks of one template share the object, which never changes."""
+        """The dimensions and amounts of a request; cached by identity, since tasks of one template share the object."""
         known = self._asked_for.get(id(request))
         if known is None:
             known = self._asked_for[id(request)] = (request, tuple(request.items()))
         return known[1]
 
     def lacking_of_one(self, wanted: WantedAmounts, field: NodeField, row: Row) -> int:
-        """As `lacking`, for one node."""
+        """As lacking_dimensions, for one node: faster than arrays of one element."""
         amounts = self._amount_of(self.nodes[row], field)
         for position, (name, amount) in enumerate(wanted, 1):
             if not amounts.get(name) - amount > -MIN_RESOURCE:
@@ -208,9 +210,10 @@ class NodeTable:
         return 0
 
     def first_lacking(self, wanted: WantedAmounts, field: NodeField, rows: IntArray) -> Codes:
-        """As `lacking`, for some nodes."""
+        """As lacking_dimensions, for some nodes."""
         columns = self._refreshed_columns(field)
         dims, amounts = self._as_columns(wanted)
+        # Whole columns need no gathering of each row by its index.
         held = columns[dims[:, 0]] if len(rows) == len(self.nodes) else columns[dims, rows]
         fits = fits_amount(amounts, held)
         first: Codes = np.zeros(len(rows), dtype=np.uint16)
@@ -220,7 +223,7 @@ class NodeTable:
         return first
 
     def _as_columns(self, wanted: WantedAmounts) -> tuple[IntArray, FloatArray]:
-        """Numbers of the dimensions, and the amounts, one below the other."""
+        """Column numbers of the dimensions and their amounts, as arrays of shape (dimensions, 1)."""
         known = self._wanted.get(wanted)
         if known is None:
             dims = np.array([[self.dims.get(name, -1)] for name, _ in wanted])
@@ -245,6 +248,7 @@ class NodeTable:
     def rows_named(self, names: Sequence[NodeName]) -> NodeRows:
         """The nodes of these names, in the order given."""
         rows = np.array([self.row_of[name] for name in names], dtype=np.int64)
+        # The shared array of all rows lets later checks skip the gathering.
         return NodeRows(self, self.every if np.array_equal(rows, self.every) else rows)
 
     def __len__(self) -> int:
@@ -252,7 +256,7 @@ class NodeTable:
 
 
 class NodeRows:
-    """Some nodes of a table in visiting order: what a vectorised hook answers for, one value per row."""
+    """Some nodes of a table in visiting order; a vectorised hook answers with one value per row."""
 
     __slots__ = ("rows", "table")
 
@@ -280,7 +284,7 @@ class NodeRows:
         return self.table.dimension_column(field, dim)[self.rows]
 
     def zero_scores(self) -> FloatArray:
-        """A score of 0.0 per row: the same array for as many rows, read only."""
+        """0.0 per row; one read-only array for each number of rows."""
         return zero_array(len(self.rows))
 
     def select_where(self, mask: BoolArray) -> NodeRows:
@@ -295,38 +299,37 @@ class NodeRows:
 
 @lru_cache(maxsize=256)
 def zero_array(size: int) -> FloatArray:
-    """0.0 so many times, kept once; read only."""
-    nothing: FloatArray = np.zeros(size)
-    nothing.flags.writeable = False
-    return nothing
+    """A read-only array of zeros, cached by size."""
+    zeros: FloatArray = np.zeros(size)
+    zeros.flags.writeable = False
+    return zeros
 
 
 @lru_cache(maxsize=256)
 def constant_array(value: float, size: int) -> FloatArray:
-    """The same positive number so many times, kept once; read only."""
+    """A read-only array of one positive number, cached; 0.0 and -0.0 would share a cache entry."""
     return np.broadcast_to(np.array([value]), size)
 
 
 def _comes_or_goes(node: NodeInfo) -> bool:
-    """Whether something was ever added to what leaves the node or is awaited there."""
+    """Whether the node's releasing or pipelined amounts were ever added to."""
     leaving, awaited = node.releasing, node.pipelined
     leaves = leaving.milli_cpu or leaving.memory or leaving.scalars
     return bool(leaves or awaited.milli_cpu or awaited.memory or awaited.scalars)
 
 
 def fits_amount(amount: float | FloatArray, available: FloatArray) -> BoolArray:
-    """amount < available, or closer than the tolerance: with floats the same as one comparison of the difference."""
+    """Where amount <= available, with the tolerance; broadcasts."""
+    # Upstream writes `l < r || |l - r| < min`, which for floats is the same as one comparison of the difference.
     result: BoolArray = available - amount > -MIN_RESOURCE
     return result
 
-
-# What a node has at one moment; amounts that did not change since the last look are shared, not copied.
 
 _NO_RESOURCE = Resource()
 
 
 class NodeAmounts(NamedTuple):
-    """A node's changing amounts at one moment; never changed."""
+    """An immutable copy of a node's changing amounts; equal amounts are shared with the copy before it."""
 
     idle: Resource
     used: Resource
@@ -357,22 +360,20 @@ class NodeAmounts(NamedTuple):
         return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)
 
     def future_without(self, gone: Iterable[TaskInfo]) -> Resource:
-        """The same once these tasks are gone."""
+        """future_idle plus the requests of these tasks."""
         future = self.future_idle()
         for task in gone:
             future.add(task.resreq)
         return future
 
 
-# Answers per node that only the node's own amounts decide: kept for all rows, redone for the rows that changed.
-
 T = TypeVar("T", bound=np.generic)
 ComputeRows = Callable[[IntArray], "np.ndarray[tuple[int, ...], np.dtype[T]]"]
-"""Rows → one value per row; several answers to one question lie one below the other."""
+"""Rows → one value per row; a question with several answers has one row of the result for each."""
 ComputeRow = Callable[[Row], "float | tuple[float, ...]"]
-"""Row → its value, or values: the same numbers as from an array, without the array's operations."""
+"""Row → its value or values: the same numbers as from ComputeRows, without arrays."""
 MAX_SINGLE_ROWS = 6
-"""So many changed rows are redone one by one."""
+"""Up to this many changed rows are computed one by one, which is faster than an array operation."""
 
 
 class _CachedRows(Generic[T]):
@@ -385,7 +386,10 @@ class _CachedRows(Generic[T]):
 
 
 class RowCache(Generic[T]):
-    """One value per question and row; `changes` is the owner's growing log of rows whose amounts changed."""
+    """A cache of values per question and row, for answers that depend on nothing but the row's own node.
+
+    `changes` is the owner's growing log of changed rows: a later question computes only these again.
+    """
 
     __slots__ = ("_all", "_answers", "_changes")
 
@@ -397,7 +401,7 @@ class RowCache(Generic[T]):
     def cached_values(
         self, question: Hashable, compute: ComputeRows[T], one: ComputeRow
     ) -> np.ndarray[tuple[int, ...], np.dtype[T]]:
-        """Values for all rows; do not write to them, and copy what must not follow later changes."""
+        """Values for all rows. Read only, and updated in place by later calls: copy what must not change."""
         now = len(self._changes)
         answer = self._answers.get(question)
         if answer is None:

@@ -1,6 +1,6 @@
-"""A node's CPUs and how they lie on sockets, cores and NUMA nodes, from its Numatopology object.
+"""A node's CPUs with their sockets, cores and NUMA nodes, from its Numatopology object.
 
-A set of CPUs (or of NUMA nodes) is an integer with one bit per number, so that every walk over it is ascending.
+A set of CPUs (or of NUMA nodes) is an integer with one bit per number, so that every iteration is ascending.
 
 Upstream: api/numa_info, cache/event_handlers (getNumaInfo).
 """
@@ -20,7 +20,7 @@ BitSet = int
 
 CPU = "cpu"
 MAX_CPU = 65535
-"""A list that names a higher CPU is no list of CPUs."""
+"""A list with a higher CPU number cannot be parsed."""
 RESERVABLE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
@@ -36,6 +36,7 @@ class CpuPlace(NamedTuple):
 def set_members(bits: BitSet) -> Iterator[int]:
     """The numbers in a set, ascending."""
     while bits:
+        # bits & -bits is the lowest bit that is set.
         low = bits & -bits
         yield low.bit_length() - 1
         bits ^= low
@@ -114,7 +115,7 @@ class CpuTopology:
 
 
 class NumaInfo:
-    """What the scheduler knows of one node's NUMA layout."""
+    """One node's NUMA layout, policies and free CPUs."""
 
     __slots__ = (
         "cpu_manager_policy",
@@ -150,7 +151,7 @@ def _read_free_cpus(resources: JsonObject) -> BitSet | None:
 
 
 def _read_reserved(resources: Mapping[str, str]) -> int:
-    """CPUs set aside, rounded up; one bad entry voids them all."""
+    """Number of reserved CPUs, rounded up; 0 where any entry is invalid."""
     amounts: dict[str, int] = {}
     for name, text in resources.items():
         try:

@@ -9,7 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from vcdebug.snapshot.manifest import JsonObject
+from vcdebug.model.names import NodeName
+from vcdebug.snapshot.manifest import JsonObject, annotations_of
+from vcdebug.snapshot.problems import Problem
+from vcdebug.snapshot.snapshot import Snapshot
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 TASK_SPEC_KEY = "volcano.sh/task-spec"
@@ -18,7 +21,7 @@ PREEMPTABLE_KEY = "volcano.sh/preemptable"
 REVOCABLE_ZONE_KEY = "volcano.sh/revocable-zone"
 VOLCANO_GATE = "scheduling.volcano.sh/queue-allocation-gate"
 ENDED_PHASES = ("Succeeded", "Failed")
-"""Phases of pods that run no more."""
+"""Phases of pods that have terminated."""
 
 _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
@@ -65,7 +68,7 @@ class Pod:
         namespace: str = metadata.get("namespace", "")
         self.manifest, self.spec, self.status = manifest, spec, status
         self.volcano_gate_known = volcano_gate_known
-        """False where Volcano's own scheduling gate is one like any other."""
+        """False for releases that do not know Volcano's own scheduling gate."""
         self.name, self.namespace = name, namespace
         self.key = f"{namespace}/{name}" if namespace else name
         """`namespace/name`, or the bare name without a namespace."""
@@ -80,7 +83,7 @@ class Pod:
         self._requesting: tuple[object, ...] | None = None
         self._subject: TaskSubject | None = None
         self.shape: object | None = None
-        """What a Kubernetes view has made of it (kube/pod_shape), which goes with it."""
+        """The PodShape of the view that parsed the pod (kube/pod_shape); typed as object to keep kube above model."""
         self.nominated_node_name: str = status.get("nominatedNodeName") or ""
 
     def clone_initial(self) -> Pod:
@@ -97,7 +100,7 @@ class Pod:
 
     @property
     def subject(self) -> TaskSubject:
-        """How a record names its task, the same object each time."""
+        """How a record names its task; one tuple for all records, made on first use."""
         known = self._subject
         if known is None:
             known = self._subject = (("task", self.key),)
@@ -105,7 +108,10 @@ class Pod:
 
     @property
     def request_sources(self) -> tuple[object, ...]:
-        """What the request is read from: the same objects in all pods that a job makes of one template."""
+        """The objects that the request is read from.
+
+        Loaders share equal parts of manifests, so that all pods of one template have the same objects here.
+        """
         known = self._requesting
         if known is None:
             asked, status = self.spec.get, self.status
@@ -120,18 +126,18 @@ class Pod:
         return known
 
     def share_request_sources(self, requesting: tuple[object, ...]) -> None:
-        """Take another pod's tuple of the same objects for its own, so that one identity tells pods that ask alike."""
+        """Replace the pod's tuple by another pod's equal one: pods with equal requests then share one identity."""
         self._requesting = requesting
 
     @property
     def has_resized_container(self) -> bool:
-        """Whether some container has got something, as its status says, which need not be what it asks for."""
+        """Whether the status states resources of a container, which may differ from its spec after a resize."""
         status = self.status
         return _has_resources(status.get("containerStatuses")) or _has_resources(status.get("initContainerStatuses"))
 
     @property
     def resources_text(self) -> str:
-        """Everything that the spec says of resources, as one text: pods of one template have the same."""
+        """All resources of the spec as one text, equal for pods of one template."""
         spec = self.spec
         containers = [container.get("resources") for container in spec.get("containers") or ()]
         before: list[JsonObject] = spec.get("initContainers") or []
@@ -140,7 +146,7 @@ class Pod:
 
     @property
     def resized_text(self) -> str:
-        """Everything that the status says of resources, as one text; empty where it says nothing."""
+        """All resources of the status as one text; empty where it states none."""
         if not self.has_resized_container:
             return ""
         spec, status = self.spec, self.status
@@ -230,7 +236,7 @@ class Pod:
 
 
 def is_resize_infeasible(status: JsonObject) -> bool:
-    """Whether a pod's status says that it is to be resized and that its node cannot do it."""
+    """Whether a pod's status says that its node cannot carry out the pending resize."""
     for condition in status.get("conditions") or ():
         if condition.get("type") == "PodResizePending":
             return bool(condition.get("reason") == "Infeasible")
@@ -245,7 +251,7 @@ def _has_resources(statuses: list[JsonObject] | None) -> bool:
 
 
 class PodAttributes(NamedTuple):
-    """What annotations and labels make of a pod: the same for all pods that a job makes of one template."""
+    """What is read from annotations and labels: equal for all pods of one template."""
 
     job: str
     task_role: str
@@ -262,7 +268,7 @@ class PodAttributes(NamedTuple):
 
 
 class PodIdentity(NamedTuple):
-    """What a manifest says of where its pod belongs: enough to find some pods among all."""
+    """Key, job, node and scheduler of a manifest, read without making a Pod: enough to filter thousands."""
 
     key: str
     job: str
@@ -288,3 +294,79 @@ def revocable_zone(annotations: Mapping[str, str]) -> str:
         return "*" if zone == "*" else ""
     preemptable = annotations.get(PREEMPTABLE_KEY)
     return "*" if preemptable and parse_bool(preemptable) else ""
+
+
+# Annotations by which a cycle tells the next one of its pipelined tasks ("task state persistence across sessions").
+
+STATUS_ANNOTATION = "volcano.sh/pipelined-status"
+NODE_ANNOTATION = "volcano.sh/pipelined-node"
+EVICTION_ANNOTATION = "volcano.sh/eviction-occurred"
+ANNOTATIONS = (STATUS_ANNOTATION, NODE_ANNOTATION, EVICTION_ANNOTATION)
+TRUE = "true"
+_PENDING_EFFECT = "the task counts as Pending"
+
+
+class PersistedPlacement(NamedTuple):
+    """Where a task was pipelined, and whether victims had been evicted for it."""
+
+    node: NodeName
+    eviction: bool
+
+
+def _count_carriers(snapshot: Snapshot) -> int:
+    """How many pods carry one of the annotations."""
+    # Pods of one template share their annotations: each distinct object is examined once.
+    stated = [annotations_of(manifest) for manifest in snapshot.objects_of("Pod")]
+    distinct = {id(notes): notes for notes in stated}
+    carries = {number: any(name in notes for name in ANNOTATIONS) for number, notes in distinct.items()}
+    return sum(carries[id(notes)] for notes in stated) if any(carries.values()) else 0  # exact: ints
+
+
+class TaskStatePersistence:
+    """Whether pipelined tasks are restored, why, and the problems of their annotations."""
+
+    __slots__ = ("nodes", "on", "problems", "why")
+
+    def __init__(self, snapshot: Snapshot, nodes: Mapping[NodeName, object]) -> None:
+        self.nodes = nodes
+        self.problems: list[Problem] = []
+        carriers = _count_carriers(snapshot)
+        self.on = snapshot.persistence == "on" or (snapshot.persistence == "auto" and carriers > 0)
+        pods = "1 pod carries" if carriers == 1 else f"{carriers or 'no'} pods carry"
+        said = "set in meta.json" if not snapshot.process.sessions else "as in the cycles before"
+        self.why = f"{pods} its annotations" if snapshot.persistence == "auto" else said
+
+    @property
+    def setting_text(self) -> str:
+        """The setting in words."""
+        return f"task state persistence: {'on' if self.on else 'off'} ({self.why})"
+
+    def find_placement(self, pod: Pod) -> PersistedPlacement | None:
+        """The placement of an unbound pod that has not terminated; None means that its phase decides."""
+        notes = pod.annotations
+        if (
+            not self.on
+            or pod.node_name
+            or pod.deleting
+            or pod.phase in ENDED_PHASES
+            or not (STATUS_ANNOTATION in notes or NODE_ANNOTATION in notes)
+        ):
+            return None
+        if notes.get(STATUS_ANNOTATION) != TRUE:
+            self._add_problem(
+                pod,
+                STATUS_ANNOTATION,
+                f"is {notes[STATUS_ANNOTATION]!r}, not 'true'" if STATUS_ANNOTATION in notes else "is missing",
+            )
+            return None
+        node = notes.get(NODE_ANNOTATION, "")
+        if node not in self.nodes:
+            self._add_problem(
+                pod, NODE_ANNOTATION, f"names {node}, which is no node of the snapshot" if node else "is missing"
+            )
+            return None
+        return PersistedPlacement(node, notes.get(EVICTION_ANNOTATION) == TRUE)
+
+    def _add_problem(self, pod: Pod, annotation: str, what: str) -> None:
+        field = f"metadata.annotations[{annotation}]"
+        self.problems.append(Problem("", f"Pod {pod.key}", field, what, _PENDING_EFFECT))

@@ -1,7 +1,6 @@
-"""Devices that pods ask for through resource claims: how many of each class, and of what they share out.
+"""What pods request through claims: devices per class (ResourceClaims) and CSI volumes (PersistentVolumeClaims).
 
-Upstream: cache (buildTaskDRAInfo, addDRAResource), api (DRAResource).
-Upstream: cache/event_handlers (CSI volume counting).
+Upstream: cache (buildTaskDRAInfo, addDRAResource), api (DRAResource), cache/event_handlers (CSI volume counting).
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ ClaimKey = str
 
 
 class DeviceAmount:
-    """A number of devices, and amounts (in 10^-9 units) of what they share out."""
+    """A number of devices, and amounts of their shared capacity in 10^-9 units."""
 
     __slots__ = ("capacity", "count", "wraps")
 
     def __init__(self, count: int = 0, capacity: Mapping[str, int] | None = None, *, wraps: bool = False) -> None:
         self.count = count
         self.wraps = wraps
-        """Whether sums with this count wrap around at the ends of int64, rather than stop there."""
+        """Whether sums wrap around at the ends of int64 (old releases) or saturate there."""
         self.capacity: dict[str, int] = dict(capacity or {})
 
     def add(self, other: DeviceAmount) -> None:
@@ -54,7 +53,7 @@ class DeviceAmount:
                 self.capacity[name] = max(self.capacity[name] - amount, 0)
 
     def multiplied_by(self, factor: int) -> DeviceAmount:
-        """The same for `factor` tasks."""
+        """The amounts of `factor` such tasks."""
         capacity = {name: amount * factor for name, amount in self.capacity.items()}
         return DeviceAmount(self._limit_count(self.count * factor), capacity, wraps=self.wraps)
 
@@ -78,7 +77,7 @@ def merge_task_dra(total: DeviceDemand, more: Mapping[DeviceClass, DeviceAmount]
 
 
 class TaskDemand:
-    """What one task asks for: in all, and per claim, since tasks may share a claim."""
+    """Devices of one task: in total, and per claim, since tasks may share a claim that counts once."""
 
     __slots__ = ("by_claim", "total")
 
@@ -90,7 +89,7 @@ class TaskDemand:
 
 
 class ClaimPendingError(Exception):
-    """A claim is to be made of the pod's template, and is not there yet."""
+    """The claim of the pod's template does not exist yet."""
 
 
 class ClaimMissingError(Exception):
@@ -98,7 +97,7 @@ class ClaimMissingError(Exception):
 
 
 class DeviceClaims:
-    """Reads what a pod asks for from its claims."""
+    """Reads a pod's device requests from its claims."""
 
     def __init__(self, claims: Mapping[ClaimKey, JsonObject], flags: SchedulerFlags) -> None:
         self._claims = claims
@@ -108,7 +107,9 @@ class DeviceClaims:
         self._holds_at_least_one = flags.release.has_older_form(DRA_CAPACITY_MUL)
 
     def build_task_dra_info(self, pod: Pod) -> TaskDemand | None:
-        """None for a pod without a device request. Upstream: cache.buildTaskDRAInfo."""
+        """The pod's demand, or None without one; raises ClaimPendingError, ClaimMissingError and SchedulerPanic.
+        Upstream: cache.buildTaskDRAInfo.
+        """
         if not self._enabled or not pod.spec.get("resourceClaims"):
             return None
         by_claim: dict[ClaimKey, DeviceDemand] = {}
@@ -137,6 +138,8 @@ class DeviceClaims:
         for name, exactly in _exact_requests(claim):
             count = exactly.get("count") or 1
             wanted = (exactly.get("capacity") or {}).get("requests") or {} if self._consumable else {}
+            # The maps of a class are made by its first request: one without capacity leaves a nil map, and Go panics
+            # at a write to it. Reading order therefore decides whether the process survives.
             for seen in (here, with_capacity):
                 if not seen.setdefault(name, bool(wanted)) and wanted:
                     raise SchedulerPanic(NIL_MAP_PANIC)
@@ -148,7 +151,7 @@ class DeviceClaims:
 
 
 def _exact_requests(claim: JsonObject) -> Iterator[tuple[DeviceClass, JsonObject]]:
-    """Requests of a stated number of one class; alternatives and `All` are not tracked."""
+    """(class, request) of every request for a stated number of devices; upstream does not track other kinds."""
     for request in (spec_of(claim).get("devices") or {}).get("requests") or ():
         exactly = request.get("exactly")
         if exactly is None or request.get("firstAvailable") is not None:
@@ -158,7 +161,7 @@ def _exact_requests(claim: JsonObject) -> Iterator[tuple[DeviceClass, JsonObject
 
 
 def _claim_keys(pod: Pod) -> Iterator[tuple[ClaimKey, bool]]:
-    """The pod's claims, and whether a template makes them; no key for one that has no name yet.
+    """(key of the claim, whether a template makes it); the key is empty while the claim has no name.
     Upstream: cache.resolvePodClaimName.
     """
     statuses = {entry.get("name"): entry for entry in pod.status.get("resourceClaimStatuses") or ()}
@@ -167,8 +170,6 @@ def _claim_keys(pod: Pod) -> Iterator[tuple[ClaimKey, bool]]:
         yield f"{pod.namespace}/{name}" if name else "", entry.get("resourceClaimTemplateName") is not None
 
 
-# CSI volumes of a pod as scalar requests.
-
 LIMIT_PREFIX = "attachable-volumes-csi-"
 MAX_NAME_LENGTH = 63
 STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
@@ -176,7 +177,7 @@ DRIVER_PARAMETER = "csi.storage.k8s.io/csi-driver-name"
 
 
 def limit_key_function(release: Release) -> Callable[[str], str]:
-    """What the limit of a driver is called."""
+    """The function from a CSI driver's name to the name of its limit, for a release."""
     return _hashed_limit_key if release.has_older_form(CSI_LIMIT_KEY) else _limit_key
 
 
@@ -210,7 +211,10 @@ class CsiVolumes:
         self._ignored = snapshot.flags.ignored_provisioners
 
     def add_volume_counts(self, task: TaskInfo) -> bool:
-        """Add the counts to the task's request; a missing claim adds none at all, and is said."""
+        """Add the counts to the task's request; False where a claim is missing, and then nothing is added.
+
+        Raises VolumeLookupError where upstream drops the pod.
+        """
         counts: dict[str, float] = {}
         for claim in self._claims_of(task):
             if claim is None and self._needs_claims:

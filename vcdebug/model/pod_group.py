@@ -54,7 +54,7 @@ class NetworkTopology:
         return self.highest_tier_allowed if self.mode == "hard" else None
 
     def convert_to_hard(self, tier: int) -> None:
-        """Soft becomes hard with this tier; any other mode stays as it is."""
+        """Turn a soft topology into a hard one with this tier; any other mode is unchanged."""
         if self.mode != "soft":
             return
         self.mode = "hard"
@@ -135,7 +135,7 @@ class PodGroup:
     )
 
     def __init__(self, manifest: JsonObject, stated: StatedAmounts | None = None) -> None:
-        """`stated` reads the minimums of all PodGroups together."""
+        """`stated`: a cache of amounts that all PodGroups share."""
         metadata, spec, stated = metadata_of(manifest), spec_of(manifest), stated or StatedAmounts()
         status = GroupStatus.from_manifest(manifest)
         self.manifest = manifest
@@ -159,13 +159,13 @@ class PodGroup:
         self.running, self.failed, self.succeeded = status.running, status.failed, status.succeeded
 
     def drop_sub_groups(self) -> None:
-        """As a scheduler reads it that knows neither sub groups nor names of tiers."""
+        """Drop the fields that releases without sub jobs do not read."""
         self.sub_group_policies = ()
         if self.network_topology is not None:
             self.network_topology.highest_tier_name = ""
 
     def set_condition(self, condition: Condition) -> None:
-        """Replace the condition of the same type in place, otherwise append."""
+        """Replace the condition of the same type, or append."""
         for index, present in enumerate(self.conditions):
             if present.type == condition.type:
                 self.conditions[index] = condition

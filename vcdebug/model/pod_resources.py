@@ -1,7 +1,6 @@
-"""What a pod requests: init containers, sidecars, in-place resizes, pod-level resources and overhead.
+"""Requests and limits of a pod: init containers, sidecars, in-place resizes, pod-level resources and overhead.
 
-Upstream: api/pod_info (GetPodResourceRequest).
-Upstream: api/pod_info (GetPodResourceLimit).
+Upstream: api/pod_info (GetPodResourceRequest, GetPodResourceLimit).
 """
 
 from __future__ import annotations
@@ -21,17 +20,18 @@ StatedResources = Mapping[str, object]
 
 
 class PodRequestCache:
-    """Requests by what the pod's spec says of resources: pods of one template share one Resource, never changed."""
+    """Requests by the resources of the pod's spec: pods of one template share one Resource, which never changes."""
 
     def __init__(self, flags: SchedulerFlags, ignored: tuple[str, ...] = ()) -> None:
         self._flags = flags
         self._ignored = ignored
         self._known: dict[tuple[str, str], Resource] = {}
         self._of_parts: dict[tuple[int, ...], tuple[tuple[object, ...], Resource]] = {}
-        """By the identities of what a request is read from, which is kept beside."""
+        """By the identities of the request's sources. The value holds the sources, so that no id is used twice."""
 
     def find_request(self, pod: Pod) -> Resource:
-        """As pod_request."""
+        """As get_pod_resource_request."""
+        # Two levels: ids of shared parts cost the least; pods whose parts are separate objects meet by their text.
         parts = pod.request_sources
         key = tuple(map(id, parts))
         known = self._of_parts.get(key)
@@ -49,14 +49,14 @@ class PodRequestCache:
 
 
 class RequestSums:
-    """Sums of requests, each kept by what it is the sum of: jobs that are made alike come to the same."""
+    """A cache of sums of requests, for the many jobs whose pods have the same requests."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, ...], tuple[Sequence[Resource], Resource]] = {}
-        """By the identities of the requests, which are kept beside."""
+        """By the identities of the requests, which the value holds."""
 
     def sum_of(self, requests: Sequence[Resource]) -> Resource:
-        """All of them, added up in their order; the caller's own."""
+        """The sum of all requests in their order; a copy that belongs to the caller."""
         key = tuple(map(id, requests))
         known = self._known.get(key)
         if known is None:
@@ -67,10 +67,10 @@ class RequestSums:
 
 
 def add_grouped(total: Resource, requests: Sequence[Resource]) -> None:
-    """`add` of each; each different one once, times how often it comes, where no sum of them is rounded."""
-    often, summed = Counter(map(id, requests)), total.clone()
-    for request in {id(one): one for one in requests}.values():
-        summed.add(request.clone().multi(float(often[id(request)])))
+    """The same as `add` for each request: a multiplication per distinct one, unless a sum would be rounded."""
+    counts, summed = Counter(map(id, requests)), total.clone()
+    for request in {id(request): request for request in requests}.values():
+        summed.add(request.clone().multi(float(counts[id(request)])))
     if summed.sums_exactly():
         total.milli_cpu, total.memory, total.scalars = summed.milli_cpu, summed.memory, summed.scalars
     else:
@@ -78,7 +78,7 @@ def add_grouped(total: Resource, requests: Sequence[Resource]) -> None:
 
 
 def get_pod_resource_request(pod: Pod, flags: SchedulerFlags, ignored: tuple[str, ...] = ()) -> Resource:
-    """The request that a task is scheduled by: init containers included, `pods` = 1, names that are ignored dropped.
+    """The request that a task is scheduled by: with init containers and `pods` = 1, without ignored names.
     Upstream: api/pod_info.GetPodResourceRequest.
     """
     resized = statuses_by_container(pod, "containerStatuses") if _reads_resizes(flags) else {}
@@ -88,6 +88,7 @@ def get_pod_resource_request(pod: Pod, flags: SchedulerFlags, ignored: tuple[str
         regular.add(Resource.from_list(_determine_container_reqs(container, resized, infeasible=infeasible)))
     init, sidecars = _init_requests(pod, flags, infeasible=infeasible)
     overhead = Resource.from_list(pod.spec.get("overhead") or {})
+    # Older releases added the overhead before the maximum with init containers, newer ones after everything.
     late = not flags.release.has_older_form(OVERHEAD_BEFORE_INIT)
     if not late:
         regular.add(overhead)
@@ -101,7 +102,7 @@ def get_pod_resource_request(pod: Pod, flags: SchedulerFlags, ignored: tuple[str
 
 
 def request_parts(pod: Pod, flags: SchedulerFlags) -> Iterator[tuple[str, str, Resource]]:
-    """(kind, name, amount) of everything that `pod_request` makes the request of, in the order of the manifest."""
+    """(kind, name, amount) of every part of get_pod_resource_request, in the order of the manifest."""
     heeded = _reads_resizes(flags)
     resized = statuses_by_container(pod, "containerStatuses") if heeded else {}
     infeasible = bool(resized) and is_resize_infeasible(pod.status)
@@ -141,7 +142,7 @@ def _init_requests(pod: Pod, flags: SchedulerFlags, *, infeasible: bool) -> tupl
 
 
 def pod_level_requests(pod: Pod, flags: SchedulerFlags) -> StatedResources:
-    """What the pod itself states, as far as that counts."""
+    """The pod-level requests that count: none where the gate is off or the release ignores them."""
     if flags.release.has_older_form(POD_LEVEL_REQUESTS_IGNORED) or not flags.is_gate_on("PodLevelResources"):
         return {}
     stated: StatedResources = (pod.spec.get("resources") or {}).get("requests") or {}
@@ -149,7 +150,7 @@ def pod_level_requests(pod: Pod, flags: SchedulerFlags) -> StatedResources:
 
 
 def amend_pod_level(amounts: Resource, pod_level: StatedResources) -> None:
-    """What the pod itself states replaces the sum over its containers, of requests as of limits.
+    """Replace the sum over the containers by the pod-level amounts, for requests as for limits.
     Upstream: api/pod_info.amendResourceAccordingToPodFeatures.
     """
     replacement = Resource.from_list(pod_level)
@@ -196,8 +197,6 @@ def statuses_by_container(pod: Pod, field: str) -> dict[str, JsonObject]:
     return {status.get("name", ""): status for status in pod.status.get(field) or ()}
 
 
-# What a pod is limited to: the twin of its request.
-
 Resized = Mapping[str, JsonObject]
 
 
@@ -242,7 +241,7 @@ def _container_limit(container: JsonObject, resized: Resized) -> Resource:
 
 
 def _add_overhead(limit: Resource, name: str, amount: float) -> None:
-    """The pod's overhead counts only where there is a limit."""
+    """Add the pod's overhead to dimensions that have a limit: the others stay unlimited."""
     if limit.get(name) == 0:
         return
     if name == "cpu":
@@ -253,20 +252,17 @@ def _add_overhead(limit: Resource, name: str, amount: float) -> None:
         limit.add_scalar(name, amount)
 
 
-# Amounts that manifests state: objects of one kind or template state the very same list, which is read once.
-
-
 class StatedAmounts:
-    """Resources by the identity of the list that states them; shared, so never to be changed."""
+    """A cache of Resources by the identity of the list that states them; shared, so never to be changed."""
 
     def __init__(self, ignored: tuple[str, ...] = ()) -> None:
         self.ignored = ignored
         """Names that the release drops."""
         self._known: dict[int, tuple[object, Resource]] = {}
-        """The lists are kept beside."""
+        """The value holds the list, so that no other list gets its id."""
 
     def amounts_of(self, stated: ResourceList | None) -> Resource:
-        """What a list comes to; nothing where there is none."""
+        """The amounts of a list; an empty Resource for None."""
         known = self._known.get(id(stated))
         if known is None:
             known = self._known[id(stated)] = (stated, Resource.from_list(drop_ignored(stated, self.ignored)))

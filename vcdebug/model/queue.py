@@ -1,13 +1,16 @@
-"""QueueInfo: a queue as the session sees it.
+"""QueueInfo, and the arithmetic of queue limits and shares that the quota plugins have in common.
 
-Upstream: api/queue_info.
+Upstream: api/queue_info, api/resource_info (LessEqualWithDimensionAndResourcesName), plugins/proportion,
+plugins/capacity, plugins/drf (calculateShare), api/helpers (Share).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from vcdebug.model.names import QueueName
+from vcdebug.model.resource import CPU, INFINITY, MAX_FLOAT64, MEMORY, MIN_RESOURCE, PODS, Resource, judged_dimensions
 from vcdebug.model.resource_list import ResourceList, drop_ignored
 from vcdebug.snapshot.manifest import JsonObject, metadata_of, spec_of, status_of
 
@@ -47,7 +50,7 @@ class QueueInfo:
         self.name: str = metadata.get("name", "")
         self.uid: str = self.name
         self.subject = (("queue", self.name),)
-        """How a record names it, the same object each time."""
+        """How a record names the queue; one tuple for all records, so that they take no memory of their own."""
         self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
         self.creation_timestamp: str = metadata.get("creationTimestamp") or ""
         self.weight: int = spec.get("weight") or 0
@@ -64,7 +67,237 @@ class QueueInfo:
 
 
 def circle_text(circle: Sequence[QueueName]) -> str:
-    """Which queues are each other's parents."""
+    """A sentence that names queues whose parents form a circle."""
     if len(circle) == 1:
         return f"queue {circle[0]} is its own parent"
     return f"queues {', '.join(circle[:-1])} and {circle[-1]} are each other's parents"
+
+
+ALLOCATED, INQUEUE, ELASTIC, RESERVED = "allocated", "inqueue", "elastic", "reserved"
+REQUEST, MINIMUM = "request", "min resources"
+
+
+class LimitCheck(NamedTuple):
+    """A sum of amounts compared with a limit, dimension by dimension; a plugin answers with the verdict."""
+
+    parts: tuple[tuple[str, Resource], ...]
+    """The summands of the total with their names, the request among them; ELASTIC is subtracted."""
+    total: Resource
+    limit: Resource
+    request: Resource
+    asked: Resource
+    """The dimensions with an amount above 0 here are compared with the limit."""
+
+    @property
+    def is_within_limit(self) -> bool:
+        """Whether the total is at most the limit in every judged dimension."""
+        return _limit_holds(self.limit, self.total, self.asked)
+
+    @property
+    def exceeded_dimensions(self) -> list[str]:
+        """The judged dimensions in which the total is above the limit."""
+        return self.total.less_equal_with_dimension_and_resources_name(self.limit, self.asked)[1]
+
+    @property
+    def judged_dimensions(self) -> list[str]:
+        """The dimensions that count."""
+        return judged_dimensions(self.asked)
+
+    def is_empty_dimension(self, name: str) -> bool:
+        """Whether neither total nor limit has an amount of this dimension."""
+        return self.total.get(name) < MIN_RESOURCE and self.limit.get(name) < MIN_RESOURCE
+
+    def excess_of(self, name: str) -> float:
+        """By how much the total is more than the limit."""
+        return self.total.get(name) - self.limit.get(name)
+
+    @property
+    def counted_already(self) -> Resource:
+        """The sum of all parts except the request."""
+        total = Resource()
+        for name, amount in self.parts:
+            if name == ELASTIC:
+                total.sub_without_assert(amount)
+            elif name not in (REQUEST, MINIMUM):
+                total.add(amount)
+        return total
+
+    def figures_of(self, name: str) -> tuple[float, ...]:
+        """Every part, the total and the limit in one dimension."""
+        parts = (amount.get(name) for _, amount in self.parts)
+        return (*parts, self.total.get(name), self.limit.get(name))
+
+
+def _limit_holds(limit: Resource, total: Resource, asked: Resource) -> bool:
+    """The verdict of less_equal_with_dimension_and_resources_name alone, without its list of names."""
+    # Built without lists, since nearly every answer is a plain yes: the names are only needed for a refusal.
+    if asked.milli_cpu > 0 and total.milli_cpu > limit.milli_cpu:
+        return False
+    if asked.memory > 0 and total.memory > limit.memory:
+        return False
+    mine, other = total.scalars, limit.scalars or {}
+    for name, amount in (asked.scalars or {}).items() if mine else ():
+        if amount > 0 and name != PODS and mine is not None and mine.get(name, 0.0) > other.get(name, 0.0):
+            return False
+    return True
+
+
+def check_request(
+    allocated: Resource,
+    request: Resource,
+    limit: Resource,
+    asked: Resource | None = None,
+    reserved: Resource | None = None,
+) -> LimitCheck:
+    """Check allocated + reserved + request against the limit, in the dimensions of `asked` (default: the request)."""
+    total = allocated.clone()
+    kept: tuple[tuple[str, Resource], ...] = ()
+    if reserved is not None:
+        total.add(reserved)
+        kept = ((RESERVED, reserved),)
+    total.add(request)
+    parts = ((ALLOCATED, allocated), *kept, (REQUEST, request))
+    return LimitCheck(parts, total, limit, request, request if asked is None else asked)
+
+
+def request_fits(allocated: Resource, request: Resource, limit: Resource) -> bool:
+    """The verdict of `check_request` alone, for hot loops: adds only the requested dimensions and copies nothing."""
+    if request.milli_cpu > 0 and allocated.milli_cpu + request.milli_cpu > limit.milli_cpu:
+        return False
+    if request.memory > 0 and allocated.memory + request.memory > limit.memory:
+        return False
+    if not request.scalars:
+        return True
+    held, most = allocated.scalars or {}, limit.scalars or {}
+    for name, amount in request.scalars.items():
+        if amount > 0 and name != PODS and held.get(name, 0.0) + amount > most.get(name, 0.0):
+            return False
+    return True
+
+
+def check_admission(
+    minimum: Resource, allocated: Resource, inqueue: Resource, elastic: Resource, limit: Resource, asked: Resource
+) -> LimitCheck:
+    """Check minimum + allocated + inqueue - elastic; raises SchedulerPanic where elastic is above the sum."""
+    total = minimum.clone().add(allocated).add(inqueue).sub(elastic)
+    parts = ((MINIMUM, minimum), (ALLOCATED, allocated), (INQUEUE, inqueue), (ELASTIC, elastic))
+    return LimitCheck(parts, total, limit, minimum, asked)
+
+
+class QueueLimit(NamedTuple):
+    """A queue's real capability: whole - guaranteed + own guarantee, at most the stated capability."""
+
+    whole: Resource
+    guaranteed: Resource
+    """The sum of the guarantees of all queues that share the whole."""
+    own: Resource
+    left: Resource
+    capability: Resource | None
+    """None where the queue states none."""
+    limit: Resource
+    parent: QueueName = ""
+    """The queue whose limit is the whole; empty where the whole is the cluster."""
+
+
+def queue_limit(
+    whole: Resource, guaranteed: Resource, own: Resource, capability: Resource | None, parent: QueueName = ""
+) -> QueueLimit:
+    """The limit of one queue among those that share the whole."""
+    left = exceeded_part(whole, guaranteed).add(own)
+    limit = left.clone()
+    if capability is not None:
+        limit.min_dimension_resource(capability, INFINITY)
+    return QueueLimit(whole, guaranteed, own, left, capability, limit, parent)
+
+
+def flat_limit(queue: QueueInfo, whole: Resource, guaranteed: Resource) -> QueueLimit:
+    """The limit of a queue that has no parent; a capability of 0 cpu or memory is no limit."""
+    capability = Resource.from_list(queue.capability)
+    # Upstream cannot tell an absent cpu from 0 in a parsed Resource, and takes both for unlimited.
+    if queue.capability:
+        capability.milli_cpu = capability.milli_cpu if capability.milli_cpu > 0 else MAX_FLOAT64
+        capability.memory = capability.memory if capability.memory > 0 else MAX_FLOAT64
+    stated = capability if queue.capability else None
+    return queue_limit(whole, guaranteed, Resource.from_list(queue.guarantee), stated)
+
+
+_EMPTY_SCALARS: Final[Mapping[str, float]] = {}
+
+
+def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
+    """What `left` has beyond `right`; scalars that do not exceed disappear from the result.
+    Upstream: api/resource_info.ExceededPart.
+    """
+    if left is None:
+        return Resource()
+    if right is None:
+        return left
+    # -1 stands for infinity in upstream's scalars, also where it is a real amount.
+    result = Resource(max(left.milli_cpu - right.milli_cpu, 0.0), max(left.memory - right.memory, 0.0), {})
+    mine, other = left.scalars or _EMPTY_SCALARS, right.scalars or _EMPTY_SCALARS
+    for name in sorted({**mine, **other}):
+        amount, least = mine.get(name, 0.0), other.get(name, 0.0)
+        if amount == -1:
+            result.set_scalar(name, -1)
+        elif amount > least != -1:
+            result.set_scalar(name, amount - least)
+    return result
+
+
+class ShareTotals:
+    """Denominators of shares: the amounts of the cluster, or those that a queue deserves."""
+
+    __slots__ = ("_cpu", "_memory", "_scalars", "dimensions", "resource")
+
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+        self.dimensions = [(name, amount) for name, amount in resource.items() if amount >= MIN_RESOURCE]
+        """Dimensions that hold something: cpu, memory, then scalars ascending; `pods` is one of them."""
+        self._cpu = resource.milli_cpu if resource.milli_cpu >= MIN_RESOURCE else 0.0
+        self._memory = resource.memory if resource.memory >= MIN_RESOURCE else 0.0
+        self._scalars = [(name, amount) for name, amount in self.dimensions if name not in (CPU, MEMORY)]
+
+    def calculate_share(self, allocated: Resource) -> tuple[str, float]:
+        """(dimension, share) of the largest share; the earlier dimension where two are equal.
+        Upstream: plugins/drf.calculateShare.
+        """
+        name, value = "", 0.0
+        if self._cpu and (share := allocated.milli_cpu / self._cpu) > value:
+            name, value = CPU, share
+        if self._memory and (share := allocated.memory / self._memory) > value:
+            name, value = MEMORY, share
+        scalars = allocated.scalars or _EMPTY_SCALARS
+        for dimension, total in self._scalars:
+            if (share := scalars.get(dimension, 0.0) / total) > value:
+                name, value = dimension, share
+        return name, value
+
+    def share_with(self, allocated: Resource, request: Resource) -> float:
+        """The largest share of allocated + request, without adding them. Upstream: plugins/drf.calculateShare."""
+        largest = 0.0
+        held, wanted = allocated.scalars or _EMPTY_SCALARS, request.scalars or _EMPTY_SCALARS
+        for dimension, total in self.dimensions:
+            if dimension == CPU:
+                share = (allocated.milli_cpu + request.milli_cpu) / total
+            elif dimension == MEMORY:
+                share = (allocated.memory + request.memory) / total
+            else:
+                share = (held.get(dimension, 0.0) + wanted.get(dimension, 0.0)) / total
+            if share > largest:
+                largest = share
+        return largest
+
+    def share_by_dimension(self, allocated: Resource) -> list[tuple[str, float]]:
+        """(dimension, share) of every dimension that has a total."""
+        return [(name, allocated.get(name) / total) for name, total in self.dimensions]
+
+    def largest_share(self, allocated: Resource) -> float:
+        """The largest share alone."""
+        return self.calculate_share(allocated)[1]
+
+
+def share_of(left: float, right: float) -> float:
+    """left / right; anything of nothing is 1, nothing of nothing is 0. Upstream: api/helpers.Share."""
+    if right == 0:
+        return 0.0 if left == 0 else 1.0
+    return left / right

@@ -1,4 +1,4 @@
-"""Resource arithmetic with upstream's tolerances and its distinction of a nil from an empty scalar map.
+"""Resource: amounts with upstream's arithmetic, its tolerances, and its distinction of a nil from an empty scalar map.
 
 Upstream: api/resource_info.
 """
@@ -17,9 +17,9 @@ from vcdebug.model.resource_list import is_scalar_resource_name as is_scalar_res
 from vcdebug.model.resource_list import parse_amounts
 
 MIN_RESOURCE = 0.1
-"""Amounts closer than this are equal; smaller ones are nothing."""
+"""Upstream's tolerance: amounts closer than this count as equal, smaller ones as 0."""
 SMALLEST_AMOUNT = 5e-324
-"""The least amount that is not 0."""
+"""The least float above 0."""
 _MINUS_MIN = -MIN_RESOURCE
 _MAX_EXACT_INT = 2.0**52
 MAX_FLOAT64 = 1.7976931348623157e308
@@ -33,13 +33,13 @@ INFINITY: DefaultValue = "infinity"
 
 
 def at_most(left: float, right: float) -> bool:
-    """`≤` with the tolerance."""
+    """Whether left <= right, with the tolerance."""
     return right - left > -MIN_RESOURCE
 
 
 Compare = Callable[[float, float], bool]
 _new = object.__new__
-_NOTHING: Mapping[str, float] = {}
+_NO_SCALARS: Mapping[str, float] = {}
 
 
 class Resource:
@@ -88,7 +88,8 @@ class Resource:
         return copy
 
     def copy_unless(self, known: Resource) -> Resource:
-        """`known` itself where it holds exactly this, nil or empty scalar map included, else a copy."""
+        """`known` if it is exactly equal, else a copy: equal amounts of nodes and records share one object."""
+        # Not deep_equal: a nil and an empty scalar map behave differently later on.
         if (
             self.milli_cpu == known.milli_cpu
             and self.memory == known.memory
@@ -97,8 +98,6 @@ class Resource:
         ):
             return known
         return self.clone()
-
-    # Reading
 
     def get(self, name: str) -> float:
         """The amount of one dimension, 0 when missing. Upstream: api/resource_info.Get."""
@@ -113,7 +112,7 @@ class Resource:
         return name in (CPU, MEMORY) or (self.scalars is not None and name in self.scalars)
 
     def states_dimension(self, name: str) -> bool:
-        """Whether the dimension is stated: cpu and memory by an amount, a scalar by its key."""
+        """Whether the dimension is stated: cpu and memory by an amount above the tolerance, a scalar by its key."""
         return self.get(name) >= MIN_RESOURCE if name in (CPU, MEMORY) else self.has_dimension(name)
 
     def items(self) -> Iterator[tuple[str, float]]:
@@ -130,7 +129,7 @@ class Resource:
         return all(amount < MIN_RESOURCE for name, amount in (self.scalars or {}).items() if name != PODS)
 
     def sums_exactly(self) -> bool:
-        """Whether sums of such requests, which are whole numbers, come out the same in any order."""
+        """Whether whole numbers that add up to this give the same float in any order: all below 2^52."""
         small = abs(self.milli_cpu) < _MAX_EXACT_INT and abs(self.memory) < _MAX_EXACT_INT
         return small and (not self.scalars or max(map(abs, self.scalars.values())) < _MAX_EXACT_INT)
 
@@ -146,8 +145,6 @@ class Resource:
 
     def __repr__(self) -> str:
         return f"Resource({self})"
-
-    # Changing in place
 
     def set_scalar(self, name: str, amount: float) -> None:
         """Set one scalar, creating the map when it is nil. Upstream: api/resource_info.SetScalar."""
@@ -168,9 +165,11 @@ class Resource:
         if rr.scalars:
             scalars = self.scalars
             if scalars is None:
+                # 0.0 + amount, as Go adds to a missing map entry: it turns -0.0 into 0.0.
                 self.scalars = {name: 0.0 + amount for name, amount in rr.scalars.items()}
                 return self
             for name, amount in rr.scalars.items():
+                # try costs nothing where the key is present, which is nearly always; get() would cost every time.
                 try:
                     scalars[name] += amount
                 except KeyError:
@@ -178,7 +177,7 @@ class Resource:
         return self
 
     def add_all(self, amounts: Iterable[Resource]) -> Resource:
-        """`add` of each, in their order."""
+        """The same as `add` for each in order, with cpu and memory in local variables: a hot loop."""
         milli_cpu, memory, scalars = self.milli_cpu, self.memory, self.scalars
         for rr in amounts:
             milli_cpu += rr.milli_cpu
@@ -195,7 +194,8 @@ class Resource:
         return self
 
     def sub_then_add(self, rr: Resource) -> None:
-        """`sub` and then `add` of the same, in one pass."""
+        """The same as `sub` and then `add` of one resource, in one pass."""
+        # Not a no-op: both steps round, `sub` can panic, and it creates missing scalars.
         milli_cpu, memory, scalars = self.milli_cpu - rr.milli_cpu, self.memory - rr.memory, self.scalars
         if scalars is None or not (milli_cpu > _MINUS_MIN and memory > _MINUS_MIN):
             self.sub(rr).add(rr)
@@ -215,9 +215,10 @@ class Resource:
         Upstream: api/resource_info.Sub.
         """
         milli_cpu, memory, scalars = self.milli_cpu - rr.milli_cpu, self.memory - rr.memory, self.scalars
-        held, left = scalars or _NOTHING, {}
+        # Judged before anything is changed: upstream asserts first, and its panic must leave the amounts alone.
+        held, left = scalars or _NO_SCALARS, {}
         enough = milli_cpu > _MINUS_MIN and memory > _MINUS_MIN
-        for name, amount in (rr.scalars or _NOTHING).items():
+        for name, amount in (rr.scalars or _NO_SCALARS).items():
             difference = left[name] = held.get(name, 0.0) - amount
             if not difference > _MINUS_MIN:
                 enough = False
@@ -282,8 +283,6 @@ class Resource:
                 self.scalars[name] = 0.0
         return self
 
-    # Comparing
-
     def _compare_all(self, rr: Resource, default: DefaultValue, compare: Compare) -> bool:
         if not (compare(self.milli_cpu, rr.milli_cpu) and compare(self.memory, rr.memory)):
             return False
@@ -305,18 +304,19 @@ class Resource:
         """At most `rr` (plus the tolerance) on every dimension. Upstream: api/resource_info.LessEqual."""
         if default == INFINITY:
             return self._compare_all(rr, default, at_most)
+        # at_most written out: this is the commonest comparison, and a call per dimension costs more than the test.
         if not (rr.milli_cpu - self.milli_cpu > _MINUS_MIN and rr.memory - self.memory > _MINUS_MIN):
             return False
         if not self.scalars:
             return True
-        other = rr.scalars or _NOTHING
+        other = rr.scalars or _NO_SCALARS
         for name, amount in self.scalars.items():  # noqa: SIM110  # a generator costs twice as much here
             if not other.get(name, 0.0) - amount > _MINUS_MIN:
                 return False
         return True
 
     def less_equal_with_resources_name(self, rr: Resource, default: DefaultValue = ZERO) -> tuple[bool, list[str]]:
-        """As less_equal, with the failing names; does not look at dimensions that only `rr` has.
+        """As less_equal, with the failing names; ignores dimensions that only `rr` has.
         Upstream: api/resource_info.LessEqualWithResourcesName.
         """
         failing: list[str] = []
@@ -340,6 +340,7 @@ class Resource:
             return False, self.resource_names()
         if req is None:
             return self.less_equal_with_resources_name(rr, ZERO)
+        # Upstream leaves scalars out altogether where this side's map is nil, even where it would be above.
         nil = self.scalars is None
         failing = [
             name
@@ -469,12 +470,12 @@ def _format_amount(amount: float) -> str:
 
 
 def judged_dimensions(req: Resource) -> list[str]:
-    """The dimensions that a comparison for a request looks at: those with req > 0, `pods` left out."""
+    """The dimensions that a comparison for a request examines: those with req > 0 except `pods`."""
     return [name for name, amount in req.items() if amount > 0 and name != PODS]
 
 
 def resource_max(left: Resource, right: Resource, *, keeps_zeros: bool = True) -> Resource:
-    """Per-dimension maximum; negative scalars of either side are dropped, and once so was 0.
+    """Per-dimension maximum; drops negative scalars of either side, and 0 unless `keeps_zeros`.
     Upstream: api/helpers.Max.
     """
     result = Resource(max(left.milli_cpu, right.milli_cpu), max(left.memory, right.memory))

@@ -21,14 +21,14 @@ _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 
 VGPU_SHARES = ("volcano.sh/vgpu-memory", "volcano.sh/vgpu-memory-percentage", "volcano.sh/vgpu-cores")
-"""What a virtual GPU has of its card; how many there are is another resource."""
+"""Resources that describe the part of a card that a virtual GPU has; the number of GPUs is another resource."""
 
 ResourceList = Mapping[str, object]
 ListItems = tuple[tuple[str, object], ...]
 
 
 class ListAmounts(NamedTuple):
-    """What a list states: milli-cores, bytes, scalars (None without any), and the largest number of pods."""
+    """Amounts of a list: milli-cores, bytes, scalars (None without any), and the largest number of pods."""
 
     milli_cpu: float
     memory: float
@@ -37,12 +37,12 @@ class ListAmounts(NamedTuple):
 
 
 def ignored_names(release: Release) -> tuple[str, ...]:
-    """Resources that are dropped wherever a list is read, once there is a node. Upstream: api/shared_device_pool."""
+    """Names that a release drops from every list after it has read a node. Upstream: api/shared_device_pool."""
     return VGPU_SHARES if release.has_older_form(VGPU_SCALARS_IGNORED) else ()
 
 
 def drop_ignored(resource_list: ResourceList | None, ignored: tuple[str, ...]) -> ResourceList | None:
-    """The list without the names that a release drops; the list itself where it drops none."""
+    """The list without the ignored names; the same object where nothing is dropped, so that it can be cached by id."""
     if not ignored or not resource_list:
         return resource_list
     return {name: amount for name, amount in resource_list.items() if name not in ignored}
@@ -65,7 +65,7 @@ def _is_qualified_name(name: str) -> bool:
 
 
 def parse_amounts(resource_list: Mapping[str, object]) -> ListAmounts:
-    """The amounts of a list, which are not to be changed; names that are no resource to Volcano are dropped.
+    """The amounts of a list without names that are no resource to Volcano; cached, so never change the result.
     Upstream: api/resource_info.NewResource.
     """
     items = (*resource_list.items(),)

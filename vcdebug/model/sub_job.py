@@ -1,7 +1,6 @@
-"""Counts over a status index, shared by jobs and sub jobs.
+"""Tasks by status with a gang minimum (TaskSet), and sub jobs: the groups that subGroupPolicy makes of a job's pods.
 
 Upstream: api/job_info, api/sub_job_info.
-Upstream: api/sub_job_info.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from vcdebug.snapshot.manifest import label_selector_matches
 
 
 class MinimumCount(NamedTuple):
-    """How many there are of something that a gang needs a minimum of."""
+    """A count with the minimum that a gang needs of it: pods of a role, or sub jobs of a policy."""
 
     name: str
     have: int
@@ -42,17 +41,11 @@ def index_by_status(tasks: Iterable[TaskInfo]) -> StatusIndex:
     return index
 
 
-READY_STATUSES = (
-    TaskStatus.BOUND,
-    TaskStatus.BINDING,
-    TaskStatus.RUNNING,
-    TaskStatus.ALLOCATED,
-    TaskStatus.SUCCEEDED,
-)
+READY_STATUSES = (*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
 
 
 class TaskSet:
-    """Tasks by status with a gang minimum; JobInfo and SubJobInfo add what is theirs."""
+    """Tasks by status with a gang minimum: the common part of JobInfo and SubJobInfo."""
 
     __slots__ = (
         "_idle_pending",
@@ -71,15 +64,15 @@ class TaskSet:
         self.tasks: dict[TaskId, TaskInfo] = {}
         self.task_status_index: StatusIndex = {}
         self.changes = 0
-        """How often a task came, went or changed its status."""
+        """Number of changes so far: tasks added, removed, or with a new status."""
         self._ready = 0
         self._ready_at = 0
-        """The number of ready tasks, and as of how many changes."""
+        """The number of changes at which `_ready` was counted."""
         self._idle_pending = 0
-        """Entries under Pending that request nothing."""
+        """Pending tasks that request nothing; kept up to date, since every order comparison asks for it."""
 
     def set_initial_tasks(self, tasks: dict[TaskId, TaskInfo], index: StatusIndex) -> None:
-        """Enter many tasks at once where there are none: the same as index_task for each."""
+        """Set the first tasks with their index: the same as index_task for each."""
         self.tasks = tasks
         self.task_status_index = index
         self.changes = len(tasks)
@@ -88,7 +81,7 @@ class TaskSet:
             self._idle_pending = len([1 for task in pending.values() if task.best_effort])
 
     def share_tasks_of(self, other: TaskSet) -> None:
-        """Have the very tasks and index of another one, where there are none yet."""
+        """Share the dicts of another set; for a set without tasks."""
         self.tasks, self.task_status_index = other.tasks, other.task_status_index
         self.changes, self._idle_pending = other.changes, other._idle_pending
 
@@ -178,12 +171,12 @@ class TaskSet:
         return self._idle_pending
 
     def settled_task_num(self) -> int:
-        """Ready ones, and pending ones that need no room."""
+        """Number of ready tasks and of pending ones that request nothing."""
         ready = self._ready if self._ready_at == self.changes else self.ready_task_num()
         return ready + self._idle_pending
 
     def placed_task_num(self) -> int:
-        """Ready and waiting ones."""
+        """Number of ready and of pipelined tasks."""
         return self.ready_task_num() + self.waiting_task_num()
 
     def is_ready(self) -> bool:
@@ -204,15 +197,16 @@ class TaskSet:
         return self.placed_task_num() < self.min_available
 
 
-# Sub jobs: the groups that a PodGroup's subGroupPolicy makes of its pods; without a policy there is one.
-
 _MAX_ID_BYTES = 128
 _SAFE_ENCODE_CHARS = "bcdfghjklmnpqrstvwxz2456789"
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 class SubJobInfo(TaskSet):
-    """One group of tasks with its own minimum and topology; its status index keeps upstream's ghosts."""
+    """One group of a job's tasks with its own minimum and topology; a job without policies has one.
+
+    As upstream's, its status index can keep stale entries: `delete_task` removes by the status passed in.
+    """
 
     __slots__ = (
         "allocated_hyper_node",
@@ -306,6 +300,7 @@ def _join_match_values(values: list[str]) -> str:
     text = "-".join(values)
     if len(text.encode()) <= _MAX_ID_BYTES:
         return text
+    # FNV-1a of 32 bits, then Kubernetes' SafeEncodeString: both as upstream shortens ids that are too long.
     number = 0x811C9DC5
     for byte in text.encode():
         number = ((number ^ byte) * 0x01000193) & 0xFFFFFFFF

@@ -1,7 +1,6 @@
-"""TaskInfo: a pod in the scheduler's eyes.
+"""TaskInfo, the scheduling state of a pod, and the statuses of tasks.
 
-Upstream: api/job_info (TaskInfo).
-Upstream: api/types, api/helpers.
+Upstream: api/job_info (TaskInfo), api/types, api/helpers.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from vcdebug.snapshot.snapshot import SchedulerFlags
 
 
 class TransactionContext(NamedTuple):
-    """What a discarded statement had planned for a task; explains it at session close."""
+    """What a statement planned for a task; kept after a discard for the pod's condition at session close."""
 
     node_name: NodeName
     eviction_occurred: bool
@@ -60,7 +59,7 @@ class TaskInfo:
     last_transaction: TransactionContext | None
 
     def __init__(self, pod: Pod, request: Resource, words: PodAttributes | None = None) -> None:
-        """`words` are the pod's where somebody has read them."""
+        """`words`: the pod's attributes if they are read already."""
         words = words or PodAttributes.of_pod(pod)
         spec = pod.spec
         self.pod = pod
@@ -108,7 +107,7 @@ class TaskInfo:
         return copy
 
     def clone_initial(self) -> TaskInfo:
-        """The task as another cycle begins with it, with a Pod of its own: what the manifest says is not read again."""
+        """The task as another cycle begins with it, with its own Pod; nothing is parsed again."""
         copy = self.clone()
         pod = copy.pod = self.pod.clone_initial()
         copy.node_name, copy.status, copy.last_transaction = pod.node_name, get_task_status(pod), None
@@ -116,6 +115,7 @@ class TaskInfo:
 
     def transaction_context(self) -> TransactionContext:
         """The task's current transaction context."""
+        # tuple.__new__ skips the NamedTuple's Python-level constructor: one context per task and statement.
         now = (self.node_name, self.eviction_occurred, self.job_allocated_hyper_node, self.status)
         return tuple.__new__(TransactionContext, now)
 
@@ -131,7 +131,7 @@ def get_task_status(pod: Pod) -> TaskStatus:
 
 
 def status_on_node(pod: Pod, node: str) -> TaskStatus:
-    """The same for a pod that names this node."""
+    """The status of a pod if its node were `node`. Upstream: api/helpers.getTaskStatus."""
     phase = pod.status.get("phase")
     if phase == "Running":
         return TaskStatus.RELEASING if pod.deleting else TaskStatus.RUNNING
@@ -142,9 +142,6 @@ def status_on_node(pod: Pod, node: str) -> TaskStatus:
     if phase == "Succeeded":
         return TaskStatus.SUCCEEDED
     return TaskStatus.FAILED if phase == "Failed" else TaskStatus.UNKNOWN
-
-
-# Task status and its classes.
 
 
 class TaskStatus(IntEnum):

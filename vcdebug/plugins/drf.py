@@ -21,9 +21,8 @@ from vcdebug.framework.record import fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import get_allocated_resource
-from vcdebug.model.limits import ShareTotals
 from vcdebug.model.names import JobId, QueueName
-from vcdebug.model.queue import QueueInfo
+from vcdebug.model.queue import QueueInfo, ShareTotals
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 

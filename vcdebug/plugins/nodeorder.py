@@ -16,9 +16,8 @@ from vcdebug.gomath import weighted_rows
 from vcdebug.kube.images import PodImages, image_score, pod_images
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_view import NodeView
-from vcdebug.kube.pod_affinity import IncomingTermsTable
-from vcdebug.kube.pod_affinity_score import PreferredPodAffinity
-from vcdebug.kube.pod_affinity_score import normalize_weights as normalized_affinity
+from vcdebug.kube.pod_affinity import IncomingTermsTable, PreferredPodAffinity
+from vcdebug.kube.pod_affinity import normalize_weights as normalized_affinity
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.preference_scores import PreferenceScores
 from vcdebug.kube.resource_scores import MAX_SCORE, ResourceScores

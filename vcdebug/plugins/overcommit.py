@@ -11,7 +11,7 @@ from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.model import job_amounts
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limits import INQUEUE, MINIMUM, LimitCheck
+from vcdebug.model.queue import INQUEUE, MINIMUM, LimitCheck
 from vcdebug.model.resource import Resource
 
 FACTOR_KEY = "overcommit-factor"

@@ -14,12 +14,16 @@ from vcdebug.framework.persistence import clamp_request, counted_request
 from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, VictimAnswer
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
 from vcdebug.framework.session import Session
-from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model import job_amounts, limits
+from vcdebug.kube.node_view import CycleState
+from vcdebug.model import job_amounts
+from vcdebug.model import queue as queue_limits
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.queue import OPEN, QueueInfo
+from vcdebug.model.queue import (
+    OPEN,
+    QueueInfo,
+)
 from vcdebug.model.resource import (
     CPU,
     INFINITY,
@@ -56,11 +60,11 @@ class ProportionQueueAttr:
     request: Resource = field(default_factory=Resource)
     elastic: Resource = field(default_factory=Resource)
     inqueue: Resource = field(default_factory=Resource)
-    bound: limits.QueueLimit | None = None
+    bound: queue_limits.QueueLimit | None = None
     """How the real capability was computed."""
     keeps_zeros: bool = True
     """Whether a queue deserves 0 of an accelerator where it deserves none."""
-    _totals: limits.ShareTotals | None = None
+    _totals: queue_limits.ShareTotals | None = None
     """Cached totals of `deserved`, which is replaced and never changed."""
 
     def update_share(self) -> None:
@@ -72,10 +76,10 @@ class ProportionQueueAttr:
         return self.deserved_totals.share_by_dimension(self.allocated)
 
     @property
-    def deserved_totals(self) -> limits.ShareTotals:
+    def deserved_totals(self) -> queue_limits.ShareTotals:
         """The dimensions in which something is deserved."""
         if self._totals is None or self._totals.resource is not self.deserved:
-            self._totals = limits.ShareTotals(self.deserved)
+            self._totals = queue_limits.ShareTotals(self.deserved)
         return self._totals
 
     def job_sums(self) -> tuple[Resource, ...]:
@@ -150,7 +154,7 @@ class Proportion(Plugin):
 
     def new_attr(self, queue: QueueInfo) -> ProportionQueueAttr:
         """The queue's limits: the cluster less the guarantees of other queues, and its own capability."""
-        bound = limits.flat_limit(queue, self.total, self.guaranteed)
+        bound = queue_limits.flat_limit(queue, self.total, self.guaranteed)
         capability = Resource() if bound.capability is None else bound.capability
         keeps_zeros = not self.ssn.release.has_older_form(ZERO_DESERVED_DROPPED)
         return ProportionQueueAttr(
@@ -185,7 +189,7 @@ class Proportion(Plugin):
     def fits_deserved(self, queue: QueueInfo, request: Resource) -> bool:
         """Whether an open queue stays within what it deserves, in the dimensions asked for."""
         attr = self.queues[queue.name]
-        return queue.state == OPEN and limits.request_fits(attr.allocated, request, attr.deserved)
+        return queue.state == OPEN and queue_limits.request_fits(attr.allocated, request, attr.deserved)
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates, first come first served, of queues that hold more than they deserve somewhere."""
@@ -218,11 +222,13 @@ class Proportion(Plugin):
         log("proportion.minimum", name, minimum, job.queue, limit, allocated, inqueue, elastic)
         log("proportion.inqueue", name, fits)
 
-    def check_admission(self, attr: ProportionQueueAttr, job: JobInfo) -> limits.LimitCheck:
+    def check_admission(self, attr: ProportionQueueAttr, job: JobInfo) -> queue_limits.LimitCheck:
         """The job's minimum against the queue's limit."""
         minimum = job.get_min_resources()
         asked = counted_request(self.ssn, job.queue, minimum)
-        return limits.check_admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked)
+        return queue_limits.check_admission(
+            minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked
+        )
 
     def job_enqueued(self, job: JobInfo) -> None:
         attr = self.queues.get(job.queue)
@@ -250,7 +256,7 @@ class Proportion(Plugin):
         held = state.data.get(STATE_KEY)
         if not isinstance(held, AllocatedState) or queue.name not in held:
             return False
-        return limits.request_fits(held[queue.name], task.resreq, self.queues[queue.name].deserved)
+        return queue_limits.request_fits(held[queue.name], task.resreq, self.queues[queue.name].deserved)
 
     def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
         held, queue, error = self.simulated_state(state, other)
@@ -380,7 +386,7 @@ def deal_rounds(total: Resource, attrs: list[ProportionQueueAttr]) -> Iterator[D
         had = [attr.deserved for attr in hungry]
         satisfied = [deal_to_queue(attr, remaining, weight, given, returned) for attr in hungry]
         now = [attr.deserved for attr in hungry]
-        remaining = limits.exceeded_part(remaining.add(returned), given)
+        remaining = queue_limits.exceeded_part(remaining.add(returned), given)
         last = remaining.is_empty() or deep_equal(remaining, before)
         yield DealRound(weight, before, tuple(map(DealtShare, hungry, had, now, satisfied)), remaining.clone(), last)
         if last:

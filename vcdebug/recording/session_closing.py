@@ -12,7 +12,7 @@ from typing import Final
 from vcdebug.amount_text import count_noun
 from vcdebug.framework.record import CloseEvent, PanicEvent
 from vcdebug.framework.session_close import UNSCHEDULABLE_CONDITION, counted_for_phase
-from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.node_view import CycleState
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import TaskKey
 from vcdebug.model.pod_group import COMPLETED, INQUEUE, RUNNING, UNKNOWN, Condition, PodGroup

@@ -1,4 +1,4 @@
-"""Change: one rule that upstream once had in another form."""
+"""Change: a rule of upstream that older releases have in another form."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Literal, NamedTuple
 
 Weight = Literal["H", "M", "L", "T"]
-"""H: ordinary clusters see it; M: clusters with that feature; L: corners; T: texts only."""
+"""Impact of the older form. H: on ordinary clusters; M: on clusters with the feature; L: in rare cases; T: on texts."""
 
 _TAG = re.compile(r"v(\d+)\.(\d+)(?:\.(\d+))?")
 
@@ -20,12 +20,12 @@ class Tag(NamedTuple):
 
     @property
     def release_line(self) -> tuple[int, int]:
-        """The branch that it is cut from."""
+        """(major, minor) of its release branch."""
         return self.major, self.minor
 
     @classmethod
     def from_text(cls, text: str) -> Tag:
-        """`v1.14.4`, and `v1.16` for the first one of a branch."""
+        """Parse `v1.14.4`, or `v1.16` for the first release of a branch."""
         match = _TAG.fullmatch(text)
         assert match is not None, text
         return cls(int(match[1]), int(match[2]), int(match[3] or 0))
@@ -35,29 +35,30 @@ class Tag(NamedTuple):
 
 
 class Change(NamedTuple):
-    """The older form of a rule, and the first releases that no longer have it."""
+    """The older form of a rule, and the first releases without it."""
 
     id: str
     what: str
-    """What the older form does, in one sentence."""
+    """The behavior of the older form, in one sentence."""
     decides: str
-    """Which decision it can change."""
+    """The decisions that it can change."""
     fixed_in: tuple[str, ...]
-    """The first tags with the new form, one per branch: a mended rule is carried back to older branches."""
+    """The first tags with the new form, one per branch, since upstream backports fixes."""
     pull: str
     """Upstream's pull request or commit."""
     weight: Weight
     since: str = ""
-    """The first tag with the older form, where still older ones had none of it."""
+    """The first tag with the older form; empty if all older releases have it."""
     replayed: bool = True
-    """Whether the replay knows the older form."""
+    """Whether the replay supports the older form."""
     unshown: str = ""
-    """Why no recording shows what the older form does; every change that is not replayed says it."""
+    """Why no recording shows the older form; required for a change that is not replayed."""
 
     def is_in_force(self, tag: Tag) -> bool:
-        """Whether a release has the older form."""
+        """Whether the release of this tag has the older form."""
         if self.since and tag < Tag.from_text(self.since):
             return False
         fixes = [Tag.from_text(text) for text in self.fixed_in]
+        # A fix of the release's own branch decides; v1.14.5 may have a backport that v1.15.0 does not.
         own = [fix for fix in fixes if fix.release_line == tag.release_line]
         return tag < own[0] if own else tag.release_line < max(fix.release_line for fix in fixes)

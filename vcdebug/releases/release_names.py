@@ -1,4 +1,4 @@
-"""What somebody calls a release: tags, image names, forks and switched changes, read as one that is replayed."""
+"""Names of releases: tags, image names, forks and switched changes, resolved to the nearest supported release."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ _PRE_RELEASE = re.compile(r"-(?:alpha|beta|rc)\b.*", re.DOTALL)
 _SWITCH = re.compile(r"([+-])([a-z0-9][a-z0-9.-]*)")
 _NEWEST_LINE = (1, 16)
 _OLDEST_LINE = (1, 12)
-"""What changed before is not in the table."""
+"""Earlier changes are not in the table."""
 MAX_NAMED_CHANGES = 4
-"""Differences that a text names one by one."""
+"""Differences that a text names at most."""
 
 
 class NamedRelease(NamedTuple):
-    """A release as it is replayed, and what is to be said about the name."""
+    """The release that a name resolves to, and the Problem with the name if there is one."""
 
     release: Release
     what: str = ""
-    """What is wrong with the name; empty where it is one that is replayed."""
+    """The fault of the name; empty for a supported release."""
     effect: str = ""
     readable: bool = True
-    """Whether the name is a version at all."""
+    """False for a name that is no version."""
 
 
 def resolve_release(text: str) -> NamedRelease:
-    """`v1.15.1`, `1.15.1`, `master`, `v1.14.4,-csi-limit-key`; for anything else the nearest one that is replayed."""
+    """Resolve `v1.15.1`, `1.15.1`, `master` or `v1.14.4,-csi-limit-key`; any other version to the nearest release."""
     base, *switches = (part.strip() for part in text.strip().split(","))
     found = _resolve_base(base)
     for switch in switches:
@@ -86,7 +86,7 @@ def _shorten_name(text: str) -> str:
 
 
 def _list_replayed() -> str:
-    """Line by line, so that what follows is still read."""
+    """The supported releases as one span per line, to keep the message short."""
     lines = {
         tag.release_line: [one for one in SUPPORTED_TAGS if one.release_line == tag.release_line]
         for tag in SUPPORTED_TAGS
@@ -100,19 +100,21 @@ def _replayed_as(release: Release) -> str:
 
 
 def _nearest_release(tag: Tag) -> Release:
-    """The release that differs from the tag in the fewest changes; the newer one of several."""
+    """The release that differs from the tag in the fewest changes; of several the newest."""
     wanted = frozenset(change.id for change in CHANGES.values() if change.is_in_force(tag))
     candidates = (NEWEST, *map(release_at_tag, SUPPORTED_TAGS))
+    # min returns the first of equal candidates, and they are ordered from the newest on.
     return min(candidates, key=lambda release: len(wanted ^ release.older))
 
 
 def _format_differences(tag: Tag, release: Release) -> str:
-    """The heaviest changes between the tag and what is replayed for it."""
+    """The differences between a tag and the release that is replayed for it, those with the most impact first."""
     if tag.release_line < _OLDEST_LINE:
         return ", which differs in what changed before v1.12"
     nearest = None if release.name == MASTER else Tag.from_text(release.name)
     had = {change.id: nearest is not None and change.is_in_force(nearest) for change in CHANGES.values()}
     apart = [change for change in CHANGES.values() if change.is_in_force(tag) is not had[change.id]]
+    # From high impact to texts; sorted is stable, so that equal weights keep the table's order.
     heavy = sorted(apart, key=lambda change: "HMLT".index(change.weight))
     if not heavy:
         return ""
@@ -125,7 +127,7 @@ def _apply_switch(found: NamedRelease, switch: str) -> NamedRelease:
     match = _SWITCH.fullmatch(switch)
     change: Change | None = CHANGES.get(match[2]) if match else None
     if match is None or change is None:
-        from difflib import get_close_matches
+        from difflib import get_close_matches  # slow to import, and needed only for a misspelt change
 
         close = get_close_matches(switch.lstrip("+-"), CHANGES, 1)
         meant = f": did you mean {close[0]}?" if close else ""
@@ -138,10 +140,8 @@ def _apply_switch(found: NamedRelease, switch: str) -> NamedRelease:
 
 
 def release_of_image(image: str) -> str:
-    """The tag of an image that tells a release; empty for a digest, `latest` and the like.
-
-    A registry's port and path stand before the last `/`, a digest behind `@`.
-    """
+    """The tag of an image if it is a version; empty for a digest, `latest` and the like."""
+    # A registry's port is in front of the last `/`, and a digest behind `@`: neither is a tag.
     name = image.partition("@")[0].rpartition("/")[2]
     tag = name.partition(":")[2].strip()
     return tag if _VERSION.fullmatch(tag) else ""

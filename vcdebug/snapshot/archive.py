@@ -1,4 +1,4 @@
-"""Archives read member by member in memory: nothing is written to disk, and sizes are capped while unpacking."""
+"""Archives, read member by member in memory: nothing is written to disk, and unpacked sizes are limited."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_FILES = 20_000
 MAX_RATIO = 250
 """Unpacked to packed bytes; manifests of large clusters reach about 30."""
 RATIO_FREE_BYTES = 64 << 20
-"""Below this many unpacked bytes the ratio is not looked at."""
+"""The ratio is checked only from this many unpacked bytes on."""
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
@@ -37,7 +37,7 @@ ARCHIVE_ERRORS = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, struct.error),
     *(EOFError, OSError, RuntimeError, ValueError, LookupError, OverflowError),
 )
-"""What the standard library raises on a damaged, encrypted or exotic archive."""
+"""Errors of the standard library on a damaged, encrypted or exotic archive."""
 
 _LEFT_OUT = "the member is left out"
 _CHUNK = 1 << 20
@@ -51,7 +51,7 @@ class SourceFile(NamedTuple):
 
 
 class UnpackBudget:
-    """What one snapshot may still unpack."""
+    """Limits of unpacked bytes and files for one snapshot."""
 
     def __init__(self, max_bytes: int = MAX_BYTES, max_files: int = MAX_FILES) -> None:
         self.max_bytes = max_bytes
@@ -60,20 +60,20 @@ class UnpackBudget:
         self._files = 0
 
     def take_bytes(self, count: int, where: str) -> None:
-        """Account for unpacked bytes; raises SnapshotError beyond the cap."""
+        """Count unpacked bytes; raises SnapshotError above the limit."""
         self._bytes += count
         if self._bytes > self.max_bytes:
             raise SnapshotError(f"holds more than {self.max_bytes >> 20} MiB when unpacked", where=where)
 
     def take_file(self, where: str) -> None:
-        """Account for one file; raises SnapshotError beyond the cap."""
+        """Count one file; raises SnapshotError above the limit."""
         self._files += 1
         if self._files > self.max_files:
             raise SnapshotError(f"holds more than {self.max_files} files", where=where)
 
 
 class CountedGzip(io.RawIOBase):
-    """The bytes of a gzip stream, counted against the budget and the compression ratio while they are read."""
+    """A gzip stream that checks budget and compression ratio while it is read, against gzip bombs."""
 
     def __init__(self, packed: IO[bytes], budget: UnpackBudget, where: str) -> None:
         self._packed = packed
@@ -104,7 +104,7 @@ class CountedGzip(io.RawIOBase):
 
 
 def gunzip_bytes(data: bytes, budget: UnpackBudget, where: str) -> bytes:
-    """A gzip file's content; raises what `BROKEN` lists."""
+    """The content of a gzip file; raises ARCHIVE_ERRORS and SnapshotError."""
     return CountedGzip(io.BytesIO(data), budget, where).read()
 
 
@@ -114,7 +114,7 @@ def is_tar(head: bytes) -> bool:
 
 
 class _StrictTarInfo(tarfile.TarInfo):
-    """A header that is not one is a damage, where the standard library takes it for the end of the archive."""
+    """Raises ReadError for an invalid header, which the standard library takes for the end of the archive."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
@@ -129,9 +129,10 @@ class _StrictTarInfo(tarfile.TarInfo):
 def tar_files(
     stream: IO[bytes] | CountedGzip, where: str, budget: UnpackBudget, report: ProblemReport
 ) -> Iterator[SourceFile]:
-    """The regular files of a tar stream, in archive order; what was read before a damage is kept."""
+    """The regular files of a tar stream in order; after a damage the files before it are kept."""
     try:
         with tarfile.open(fileobj=stream, mode="r|", tarinfo=_StrictTarInfo) as archive:
+            # Mode r|: strictly forward, so that a member is never unpacked twice and a stream need not seek.
             for member in archive:
                 budget.take_file(where)
                 if member.isdir() or not _is_plain_member(member, report):
@@ -154,6 +155,7 @@ def _is_plain_member(member: tarfile.TarInfo, report: ProblemReport) -> bool:
 
 
 def _leaves_archive(name: str) -> bool:
+    # Both separators, and drive letters: archives come from any system.
     parts = name.replace("\\", "/").split("/")
     return name.startswith(("/", "\\")) or ".." in parts or parts[0].endswith(":")
 
@@ -199,6 +201,7 @@ def _read_zip_member(
             while chunk := content.read(_CHUNK):
                 count += len(chunk)
                 budget.take_bytes(len(chunk), member.filename)
+                # The header's size is not trusted: the bytes are counted as they are unpacked.
                 if count > RATIO_FREE_BYTES and count > MAX_RATIO * max(1, member.compress_size):
                     raise SnapshotError(f"unpacks to more than {MAX_RATIO} times its size", where=member.filename)
                 chunks.append(chunk)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vcdebug.errors import SnapshotError
 
-# In a wheel the snapshots lie in the package; in a checkout beside it.
+# In a wheel the snapshots are inside the package, in a checkout next to it.
 _FOLDERS = (Path(__file__).parents[1] / "fixtures", Path(__file__).parents[2] / "fixtures")
 
 
@@ -18,7 +18,7 @@ class BundledSnapshot(NamedTuple):
     name: str
     path: Path
     description: str
-    """One sentence: what it shows."""
+    """One sentence about what it demonstrates."""
 
 
 def find_bundled(name: str) -> Path | None:
@@ -48,7 +48,7 @@ def list_bundled() -> list[BundledSnapshot]:
 
 
 def _bundled_folders() -> list[Path]:
-    """Where they are, by name; nothing is read."""
+    """The folders of bundled snapshots, sorted by name."""
     folder = next((folder for folder in _FOLDERS if folder.is_dir()), None)
     return [] if folder is None else [path.parent for path in sorted(folder.glob("*/meta.json"))]
 

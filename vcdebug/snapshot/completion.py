@@ -1,4 +1,4 @@
-"""Complete hand-written manifests as the API server and Volcano's webhooks would; what a cluster returns is complete.
+"""Fill in hand-written manifests the defaults that the API server and Volcano's webhooks set.
 
 Upstream: webhooks, and the API server's defaulting.
 """
@@ -21,10 +21,8 @@ ADDED_FILE = "(completed)"
 
 
 def complete_objects(objects: dict[str, list[Manifest]], files: dict[str, list[str]], flags: SchedulerFlags) -> None:
-    """Fill in place what a server would have filled; `objects` must be our own copy.
-
-    Lists and mappings that several objects share get only what depends on nothing but themselves.
-    """
+    """Fill in the defaults in place; `objects` must be our own copy."""
+    # Loaded objects share equal parts: a shared list or mapping may only get defaults that follow from itself.
     _complete_namespaces(objects)
     _complete_queues(objects, files, flags)
     annotations = {name_of(m): annotations_of(m) for m in objects.get("Namespace", ())}
@@ -40,7 +38,7 @@ def complete_objects(objects: dict[str, list[Manifest]], files: dict[str, list[s
 
 
 class _PriorityAdmission:
-    """What the priority admission plugin would write into a pod."""
+    """The API server's priority admission plugin."""
 
     def __init__(self, classes: list[Manifest]) -> None:
         self._classes = {name_of(manifest): manifest for manifest in classes}
@@ -50,7 +48,8 @@ class _PriorityAdmission:
         name = spec.get("priorityClassName")
         chosen = self._classes.get(name) if name else self._default
         if name and chosen is None:
-            return  # a server refuses such a pod, so it has no priority; a Problem says so
+            # A server refuses such a pod, so that no priority is right; object_checks adds a Problem.
+            return
         if spec.get("priority") is None:
             spec["priority"] = (chosen or {}).get("value") or 0
         if chosen is not None:
@@ -71,6 +70,7 @@ def _complete_queues(objects: dict[str, list[Manifest]], files: dict[str, list[s
     queues = objects.setdefault("Queue", [])
     for queue in queues:
         _complete_queue(queue)
+    # The scheduler creates both at its start, so that a cluster always has them.
     present = [name_of(queue) for queue in queues]
     for name, reclaimable in ((ROOT_QUEUE, False), (flags.default_queue, True)):
         if name not in present:
@@ -107,6 +107,7 @@ def _complete_pod_group(pod_group: Manifest, namespaces: Mapping[str, Mapping[st
     spec["queue"] = spec.get("queue") or DEFAULT_NAMESPACE
     if spec["queue"] == "default":
         wanted = namespaces.get(pod_group["metadata"]["namespace"], {}).get(QUEUE_NAME_ANNOTATION)
+        # The namespace's annotation replaces only the default queue, as in Volcano's webhook.
         spec["queue"] = wanted or spec["queue"]
     status = _get_part(pod_group, "status")
     status["phase"] = status.get("phase") or "Pending"
@@ -126,6 +127,7 @@ def _complete_topology(part: Manifest) -> None:
 def _complete_pod(pod: Manifest, priorities: _PriorityAdmission) -> None:
     metadata, spec, status = pod["metadata"], _get_part(pod, "spec"), _get_part(pod, "status")
     metadata["uid"] = metadata.get("uid") or f"{metadata['namespace']}-{metadata['name']}"
+    # A new mapping: pods of one template share their status.
     pod["status"] = {**status, "phase": status.get("phase") or "Pending"}
     spec["schedulerName"] = spec.get("schedulerName") or "default-scheduler"
     priorities.fill_priority(spec)
@@ -135,7 +137,7 @@ def _complete_pod(pod: Manifest, priorities: _PriorityAdmission) -> None:
 
 
 def _complete_requests(resources: Manifest) -> None:
-    """A limit without a request is the request."""
+    """Set the request to the limit for resources that state only a limit."""
     limits = resources.get("limits")
     if limits:
         resources["requests"] = {**limits, **(resources.get("requests") or {})}

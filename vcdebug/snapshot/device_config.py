@@ -1,5 +1,4 @@
-"""The ConfigMap that tells a scheduler how virtual GPUs are named and how cards may be cut in MIG mode: which one it
-is, and what of it decides.
+"""The device configuration of a scheduler: names of virtual GPUs, MIG geometries, and kinds of Ascend NPUs.
 
 Upstream: api/devices/config.
 """
@@ -22,13 +21,13 @@ VGPU_SECTION: Final = "nvidia"
 
 
 class VgpuNames(NamedTuple):
-    """The resources by which pods ask for virtual GPUs; one that is empty nobody can ask for."""
+    """Names of the resources by which pods request virtual GPUs; an empty name cannot be requested."""
 
     number: str = "volcano.sh/vgpu-number"
     memory: str = "volcano.sh/vgpu-memory"
     cores: str = "volcano.sh/vgpu-cores"
     percentage: str = ""
-    """Memory in percent of a card."""
+    """The resource for memory in percent of a card."""
 
 
 class MigTemplate(NamedTuple):
@@ -50,7 +49,7 @@ Geometries = tuple[Geometry, ...]
 
 
 class KnownCards(NamedTuple):
-    """How cards may be cut whose kind holds one of these words.
+    """Geometries of cards whose kind contains one of these words.
     Upstream: api/devices/config/vgpu (AllowedMigGeometries).
     """
 
@@ -59,15 +58,15 @@ class KnownCards(NamedTuple):
 
 
 class MigSettings(NamedTuple):
-    """What decides about cards in MIG mode; without a configuration no kind of card is known."""
+    """Settings of cards in MIG mode; without a configuration no kind of card is known."""
 
     factor: int = 0
-    """Of how much memory one unit of a request stands, where more than 1."""
+    """Memory units that one unit of a request stands for, if above 1."""
     known: tuple[KnownCards, ...] = ()
 
 
 NAME_FIELDS: Final = ("resourceCountName", "resourceMemoryName", "resourceCoreName", "resourceMemoryPercentageName")
-"""As the configuration has them, in the order of VgpuNames."""
+"""Fields of the configuration in the order of VgpuNames."""
 KNOWN_FIELD: Final = "knownMigGeometries"
 ALLOWED_FIELD: Final = "allowedGeometries"
 INSTANCES_FIELD: Final = "geometries"
@@ -75,11 +74,11 @@ FACTOR_FIELD: Final = "gpuMemoryFactor"
 BUILT_IN_NAMES: Final = VgpuNames()
 BUILT_IN_MIG: Final = MigSettings()
 FIXED_NAMES: Final = VgpuNames(percentage="volcano.sh/vgpu-memory-percentage")
-"""Those of schedulers that take no others."""
+"""The names of releases that do not read a configuration."""
 
 
 def read_vgpu_names(text: str | None) -> VgpuNames:
-    """What a configuration calls them, nothing being filled in; without one the built-in names.
+    """The names in a configuration, where a missing one is empty; without a configuration the built-in names.
     Upstream: api/devices/config.InitDevicesConfig.
     """
     section = _vgpu_section(text)
@@ -87,7 +86,7 @@ def read_vgpu_names(text: str | None) -> VgpuNames:
 
 
 def read_mig_settings(text: str | None) -> MigSettings:
-    """How cards in MIG mode are cut. Upstream: api/devices/config.InitDevicesConfig."""
+    """The MIG settings of a configuration. Upstream: api/devices/config.InitDevicesConfig."""
     section = _vgpu_section(text) or {}
     known = tuple(
         KnownCards(
@@ -120,18 +119,18 @@ def _int_or_zero(number: object) -> int:
 
 
 def is_readable(text: str) -> bool:
-    """Whether a scheduler can make something of it."""
+    """Whether a scheduler can read the configuration."""
     return _vgpu_section(text) is not None
 
 
 class UnreadableError(ValueError):
-    """The text is no YAML."""
+    """The text is not YAML."""
 
 
 @lru_cache(maxsize=4)
 def parse_device_config(text: str) -> Json:
-    """What a configuration says, read once for all who ask; not to be changed."""
-    import yaml
+    """The parsed configuration, cached, so never to be changed; raises UnreadableError."""
+    import yaml  # slow to load, and most snapshots have no device configuration
 
     try:
         return yaml.safe_load(text)
@@ -153,7 +152,7 @@ def _vgpu_section(text: str | None) -> JsonObject | None:
 
 
 def dump_vgpu_config(names: VgpuNames, settings: MigSettings) -> str:
-    """A configuration that says this and nothing else."""
+    """The text of a configuration with these names and settings."""
     import yaml
 
     section: dict[str, object] = {field: name for field, name in zip(NAME_FIELDS, names, strict=True) if name}
@@ -176,8 +175,6 @@ def _dump_geometries(geometries: Iterable[Geometry]) -> list[JsonObject]:
     ]
 
 
-# What a device configuration says of Ascend NPUs: their names, how large they are, and in which parts they are cut.
-
 NPU_SECTION: Final = "vnpus"
 _INT_BITS: Final = 64
 
@@ -190,26 +187,26 @@ class NpuTemplate(NamedTuple):
 
 
 class NpuKind(NamedTuple):
-    """One kind of cards."""
+    """One kind of Ascend NPUs."""
 
     word: str
-    """By which annotations name it."""
+    """Its name in annotations."""
     resource: str
     memory_resource: str
     allocatable: int
-    """Memory of a whole card that a pod can have."""
+    """Memory of a whole card that a pod can get."""
     capacity: int
     templates: tuple[NpuTemplate, ...]
     """By memory, the smallest first."""
 
     @property
     def core_resource(self) -> str:
-        """The resource by which pods ask for cores."""
+        """The resource by which pods request cores."""
         return f"{self.resource}-core"
 
     def trim_memory(self, memory: int) -> tuple[int, str]:
-        """(memory, name) of the smallest part that has so much, without a name where it is all of the card; what no
-        card has becomes nothing at all. Upstream: api/devices/ascend/hami/device_info.trimMemory.
+        """(memory, name) of the smallest template that has this memory; no name for a whole card, 0 above its capacity.
+        Upstream: api/devices/ascend/hami/device_info.trimMemory.
         """
         for template in self.templates:
             if memory <= template.memory:
@@ -218,11 +215,11 @@ class NpuKind(NamedTuple):
 
 
 class NpuConfig(NamedTuple):
-    """Kinds of cards in the order in which nodes are asked for them."""
+    """Kinds of NPUs in the order in which nodes are searched for them."""
 
     kinds: tuple[NpuKind, ...]
     core_mode: bool = False
-    """Whether nodes that do not say it cut their cards by hami-core."""
+    """Whether nodes without the annotation use hami-core."""
 
 
 BUILT_IN_NPUS: Final = NpuConfig(
@@ -240,11 +237,11 @@ BUILT_IN_NPUS: Final = NpuConfig(
 
 
 class ConfigurationVoidError(ValueError):
-    """A value of another type: the scheduler takes its built-in configuration."""
+    """A value has a wrong type, so that the scheduler uses its built-in configuration."""
 
 
 def read_npu_config(text: str | None, *, list_only: bool = False) -> NpuConfig:
-    """What a configuration says, nothing being filled in; the built-in one without any, or where it is void.
+    """The NPUs of a configuration; the built-in ones without a configuration, or if it is void.
     Upstream: api/devices/config.InitDevicesConfig.
     """
     try:
@@ -254,7 +251,7 @@ def read_npu_config(text: str | None, *, list_only: bool = False) -> NpuConfig:
 
 
 def is_void(text: str, *, list_only: bool = False) -> bool:
-    """Whether what it says of NPUs voids a configuration as a whole."""
+    """Whether the NPU section voids the whole configuration."""
     try:
         _read_npu_section(_npu_document(text), list_only=list_only)
     except ConfigurationVoidError:
@@ -263,7 +260,7 @@ def is_void(text: str, *, list_only: bool = False) -> bool:
 
 
 def dump_renamed_npus(text: str, rename: Callable[[str], str]) -> str:
-    """The section of a configuration that says the same under other names; empty where there is none."""
+    """The NPU section with renamed texts, as text; empty without a section."""
     import yaml
 
     if is_void(text):
@@ -296,6 +293,7 @@ def _npu_document(text: str) -> JsonObject:
 
 def _read_npu_section(whole: JsonObject, *, list_only: bool) -> NpuConfig:
     """A list of kinds, or a mapping that holds one. Upstream: api/devices/config/vnpu.UnmarshalYAML."""
+    # Releases before the wrapper know only the list.
     section = whole.get(NPU_SECTION)
     if isinstance(section, dict) and not list_only:
         return NpuConfig(_read_kinds(section.get("configs")), _checked_flag(section.get("hamiVnpuCore")))
@@ -328,7 +326,7 @@ def _read_templates(entries: Json) -> Iterable[NpuTemplate]:
 
 
 def _check_cores(entry: JsonObject) -> None:
-    """Nobody asks what they say, yet they can void the configuration."""
+    """Raise ConfigurationVoidError for wrong types of fields that only Go's decoder reads."""
     for name in ("aiCore", "aiCPU"):
         _checked_integer(entry.get(name), _INT_BITS // 2)  # exact: ints
 
@@ -352,14 +350,14 @@ def _check_type(value: Json, kind: type) -> Json:
 
 
 def _checked_text(value: Json) -> str:
-    """Any scalar is a text."""
+    """A text from any scalar, as Go's YAML decoder converts it."""
     if isinstance(value, dict | list):
         raise ConfigurationVoidError
     return "" if value is None else str(value)
 
 
 def _checked_integer(value: Json, bits: int) -> int:
-    """A whole number that fits; a fraction is cut off."""
+    """An integer of so many bits; a fraction is truncated."""
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -1,26 +1,29 @@
-"""Edits of a snapshot as data: one text is one change of an object, the configuration, a flag, a draw or the clock.
+"""Edits of a snapshot: one text is one change of an object, the configuration, a flag, a random choice or the clock.
 
 `Queue/research:spec.weight=4` sets a field to a YAML value, `Pod/team/web-0:spec.nodeSelector-` removes one,
-`Node/n1:-` removes an object, `Node/n9:+=n1` adds one like another. `conf:actions=...`,
-`conf:plugins.gang.enablePreemptable=false`, `flag:minimum_feasible_nodes=50`, `chance:tie_seed=3` and
-`clock:now=2026-11-01T00:05:00Z` change what stands beside the objects, `replay:persistence=on` how it is replayed and
-`replay:bound[team/a-0]=n2` whom somebody else binds meanwhile, and `answer:103.Preemptable.gang=offer a-0`
-forces the answer that a plugin gives at an event.
+`Node/n1:-` removes an object, `Node/n9:+=n1` adds a copy. `conf:plugins.gang.enablePreemptable=false`,
+`flag:minimum_feasible_nodes=50`, `chance:tie_seed=3` and `clock:now=2026-11-01T00:05:00Z` change settings,
+`replay:persistence=on` and `replay:bound[team/a-0]=n2` (a pod that another client binds) change the replay, and
+`answer:103.Preemptable.gang=offer a-0` forces a plugin's answer at an event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+import yaml
+
+from vcdebug.amount_text import count_noun
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.edit_path import EditChange, EditError, PathReader, PathStep, find_path_end
+from vcdebug.snapshot.edit_path import APPEND_SIGN, EditChange, EditError, PathReader, PathStep, find_path_end
 from vcdebug.snapshot.file_access import read_file, replace_file
 from vcdebug.snapshot.kinds import KINDS
-from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
+from vcdebug.snapshot.yaml_documents import SAFE_DUMPER, SAFE_LOADER, DocumentError, refuse_deep, yaml_documents
 
 CONF, FLAG, CHANCE, CLOCK, REPLAY, ANSWER = "conf", "flag", "chance", "clock", "replay", "answer"
 SETTING_KINDS: Final = (CONF, FLAG, CHANCE, CLOCK, REPLAY, ANSWER)
@@ -29,7 +32,7 @@ EDIT_FORMS: Final = (
     "replay:NAME=VALUE or answer:EVENT=VALUE"
 )
 TOP_FIELDS: Final = ("spec", "status", "metadata", "data", "value")
-"""Where a short edit's path may begin; else it is about the specification."""
+"""First fields of a short edit's path; any other path is below `spec`."""
 _KINDS: Final[Mapping[str, str]] = {
     word.lower(): kind.name for kind in KINDS if not kind.settings for word in (kind.name, kind.plural)
 }
@@ -40,13 +43,13 @@ class Edit:
     """One change of a snapshot."""
 
     text: str
-    """As written."""
+    """The edit as the user wrote it."""
     kind: str
     """A kind's name, or conf, flag, chance, clock, replay or answer."""
     name: str
-    """The object, with its namespace where one was given; empty for settings."""
+    """The object, with its namespace if one was given; empty for settings."""
     path: tuple[PathStep, ...]
-    """Empty where the whole object is meant."""
+    """Empty for an edit of the whole object."""
     change: EditChange
     value: str = ""
     value_at: int = 0
@@ -54,11 +57,11 @@ class Edit:
 
     @property
     def subject_text(self) -> str:
-        """What is changed, as messages name it."""
+        """The changed object or setting, for messages."""
         return f"{self.kind} {self.name}" if self.name else self.kind
 
     def make_error(self, message: str, position: int = 0, hint: str = "") -> EditError:
-        """A fault of this edit."""
+        """An error about this edit."""
         return EditError(message, self.text, position, hint)
 
     def read_value(self) -> Any:
@@ -94,7 +97,7 @@ def parse_edit(text: str) -> Edit:
 
 
 def expand_short_edit(text: str) -> str:
-    """`queue research weight=4` as `Queue/research:spec.weight=4`; an edit that is written out stays as it is."""
+    """`queue research weight=4` as `Queue/research:spec.weight=4`; any other text is unchanged."""
     kind, _, rest = text.strip().partition(" ")
     name, _, change = rest.strip().partition(" ")
     change = change.strip()
@@ -122,14 +125,12 @@ def _parse_target(text: str, target: str) -> tuple[str, str]:
     return kind, name
 
 
-# Edits in a file: one per line as `--set` takes them; empty lines and `#` comments are skipped.
-
 FILE_SIGN = "@"
 """`--set @FILE` means the edits of a file."""
 
 
 def write_edits(path: str, edits: Iterable[str], about: str) -> None:
-    """Write the edits; a file that is there is replaced. Raises SnapshotError."""
+    """Write the edits to a file, replacing an existing one; raises SnapshotError."""
     lines = [f"# what-if edits of {about}: --set {FILE_SIGN}{path}", *edits]
     try:
         with replace_file(Path(path)) as file:
@@ -139,7 +140,7 @@ def write_edits(path: str, edits: Iterable[str], about: str) -> None:
 
 
 def read_edits(path: str) -> list[str]:
-    """The edits of a file, each of them readable; raises SnapshotError or EditError, with file and line."""
+    """The edits of a file, one per line without `#` comments; raises SnapshotError or EditError with file and line."""
     try:
         text = read_file(path).decode()
     except UnicodeDecodeError as error:
@@ -168,3 +169,157 @@ def _check_edit(edit: str, where: str) -> None:
     except EditError as error:
         error.where = where
         raise
+
+
+PLUGINS_KEY: Final = "plugins"
+"""As the first step: the plugins of all tiers."""
+TIERS_KEY: Final = "tiers"
+_MAP, _SEQ, _NULL = "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:null"
+
+
+def edit_conf_text(text: str, edit: Edit) -> str:
+    """The configuration with one change; raises EditError."""
+    # YAML nodes instead of plain data: types, order and texts of everything else are written back unchanged.
+    try:
+        refuse_deep(text)
+        root = yaml.compose(text, Loader=SAFE_LOADER)
+    except (yaml.YAMLError, ValueError) as error:
+        raise edit.make_error("the configuration is not YAML") from error
+    root = yaml.MappingNode(_MAP, []) if root is None else root
+    steps = list(edit.path)
+    if steps[0].text == PLUGINS_KEY and not steps[0].bracketed:
+        _edit_plugins(root, steps[1:], edit)
+    else:
+        _change_node(root, steps, edit)
+    return str(yaml.serialize(root, Dumper=SAFE_DUMPER))
+
+
+def _edit_plugins(root: yaml.Node, steps: Sequence[PathStep], edit: Edit) -> None:
+    """Change every entry of the plugin, in all tiers."""
+    if not steps:
+        raise edit.make_error("which plugin?", edit.path[0].position, "write conf:plugins.NAME...")
+    found = 0
+    named: list[str] = []
+    for plugins in _plugin_lists(root):
+        for option in list(plugins.value):
+            name = _name_of_node(option)
+            named.append(name)
+            if name != steps[0].text:
+                continue
+            found += 1
+            if len(steps) > 1:
+                _change_node(option, steps[1:], edit)
+            elif edit.change == "delete":
+                plugins.value.remove(option)
+            else:
+                raise edit.make_error("which setting of the plugin?", steps[0].position)
+    if not found:
+        hint = f"there are {', '.join(named)}; conf:tiers[0].plugins[+]={{name: {steps[0].text}}} adds it"
+        raise edit.make_error(f"no plugin {steps[0].text}", steps[0].position, hint)
+
+
+def _plugin_lists(root: yaml.Node) -> Iterator[yaml.SequenceNode]:
+    tiers = _find_entry(root, TIERS_KEY)
+    for tier in tiers.value if isinstance(tiers, yaml.SequenceNode) else ():
+        plugins = _find_entry(tier, PLUGINS_KEY)
+        if isinstance(plugins, yaml.SequenceNode):
+            yield plugins
+
+
+def _find_entry(node: yaml.Node, key: str) -> yaml.Node | None:
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    return next((value for name, value in node.value if name.value == key), None)
+
+
+def _name_of_node(node: yaml.Node) -> str:
+    name = _find_entry(node, "name")
+    return str(name.value) if isinstance(name, yaml.ScalarNode) else ""
+
+
+def _change_node(node: yaml.Node, steps: Sequence[PathStep], edit: Edit) -> None:
+    """Follow the path to its last step, and set or remove that field or element."""
+    for step, following in pairwise(steps):
+        node = _child_node(node, step, following, edit)
+    last = steps[-1]
+    if isinstance(node, yaml.MappingNode):
+        _change_entry(node, last, edit)
+    elif isinstance(node, yaml.SequenceNode):
+        _change_element(node, last, edit)
+    else:
+        raise _no_fields_error(node, last, edit)
+
+
+def _child_node(node: yaml.Node, step: PathStep, following: PathStep, edit: Edit) -> yaml.Node:
+    if isinstance(node, yaml.SequenceNode):
+        return _find_element(node, step, edit)
+    if not isinstance(node, yaml.MappingNode):
+        raise _no_fields_error(node, step, edit)
+    child = _find_entry(node, step.text)
+    if child is None and edit.change == "delete":
+        raise edit.make_error(f"there is no {step.text}", step.position, _keys_hint(node))
+    if child is not None and (edit.change == "delete" or child.tag != _NULL):
+        return child
+    # The scheduler reads `arguments:` without a value as no arguments, so setting one of them gives it a value.
+    child = yaml.SequenceNode(_SEQ, []) if following.is_index else yaml.MappingNode(_MAP, [])
+    place = next((at for at, (key, _) in enumerate(node.value) if key.value == step.text), len(node.value))
+    node.value[place : place + 1] = [(_scalar_node(step.text), child)]
+    return child
+
+
+def _change_entry(node: yaml.MappingNode, step: PathStep, edit: Edit) -> None:
+    present = [place for place, (key, _) in enumerate(node.value) if key.value == step.text]
+    if edit.change == "set" and present:
+        node.value[present[-1]] = (node.value[present[-1]][0], _value_node(edit))
+    elif edit.change == "set":
+        node.value.append((_scalar_node(step.text), _value_node(edit)))
+    elif present:
+        node.value = [entry for place, entry in enumerate(node.value) if place not in present]
+    else:
+        raise edit.make_error(f"there is no {step.text}", step.position, _keys_hint(node))
+
+
+def _change_element(node: yaml.SequenceNode, step: PathStep, edit: Edit) -> None:
+    if step.bracketed and step.text == APPEND_SIGN and edit.change == "set":
+        node.value.append(_value_node(edit))
+        return
+    place = node.value.index(_find_element(node, step, edit))
+    if edit.change == "set":
+        node.value[place] = _value_node(edit)
+    else:
+        del node.value[place]
+
+
+def _find_element(node: yaml.SequenceNode, step: PathStep, edit: Edit) -> yaml.Node:
+    if step.text.isdecimal():
+        if int(step.text) < len(node.value):
+            found: yaml.Node = node.value[int(step.text)]
+            return found
+        raise edit.make_error(
+            f"the list has {count_noun(len(node.value), 'element')}", step.position, "they count from 0, [+] adds one"
+        )
+    named: yaml.Node | None = next((element for element in node.value if _name_of_node(element) == step.text), None)
+    if named is None:
+        raise edit.make_error(f"no element is called {step.text}", step.position)
+    return named
+
+
+def _value_node(edit: Edit) -> yaml.Node:
+    try:
+        refuse_deep(edit.value)
+        node = yaml.compose(edit.value, Loader=SAFE_LOADER)
+    except (yaml.YAMLError, ValueError) as error:
+        raise edit.make_error("the value is not YAML", edit.value_at) from error
+    return _scalar_node("") if node is None else node
+
+
+def _scalar_node(text: str) -> yaml.ScalarNode:
+    return yaml.ScalarNode("tag:yaml.org,2002:str", text)
+
+
+def _keys_hint(node: yaml.MappingNode) -> str:
+    return f"there are {', '.join(str(key.value) for key, _ in node.value)}" if node.value else ""
+
+
+def _no_fields_error(node: yaml.Node, step: PathStep, edit: Edit) -> EditError:
+    return edit.make_error(f"{step} is sought in {node.value!r}, which has no fields", step.position)

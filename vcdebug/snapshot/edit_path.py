@@ -16,7 +16,7 @@ EditChange = Literal["set", "delete", "add"]
 
 
 class EditError(VcdebugError):
-    """An edit that cannot be read or made; `position` is the character where it went wrong."""
+    """An edit that cannot be parsed or applied; `position` is the character of its text at fault."""
 
     def __init__(self, message: str, text: str, position: int, hint: str = "") -> None:
         super().__init__(message, hint=f"{hint + '; ' if hint else ''}at character {position + 1} of: {text}")
@@ -29,12 +29,12 @@ class PathStep(NamedTuple):
 
     text: str
     position: int
-    """The character of the edit at which it stands."""
+    """The index of its first character in the edit."""
     bracketed: bool = False
 
     @property
     def is_index(self) -> bool:
-        """Whether it can only mean an element of a list."""
+        """Whether the step can only mean an element of a list."""
         return self.bracketed and (self.text == APPEND_SIGN or self.text.isdecimal())
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ def find_path_end(text: str, start: int) -> int:
 
 
 class EditWalk:
-    """Applies one change to plain data; what it touches is copied, the rest is shared."""
+    """Applies one change to plain data: copies mappings and lists along the path, and shares the rest."""
 
     def __init__(self, text: str, change: EditChange, value: Any) -> None:
         self._text = text

@@ -1,4 +1,4 @@
-"""Making edits: a new snapshot that shares with the old one whatever is not touched."""
+"""Apply edits: a new snapshot that shares every unchanged object with the old one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any, Final
 from vcdebug.releases.release import NEWEST, release_names
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.cycle_inputs import NAMED_FIELDS, ChanceSettings, parse_answer
-from vcdebug.snapshot.edit import ANSWER, CHANCE, CLOCK, CONF, FLAG, REPLAY, Edit
-from vcdebug.snapshot.edit_conf import edit_conf_text
+from vcdebug.snapshot.edit import ANSWER, CHANCE, CLOCK, CONF, FLAG, REPLAY, Edit, edit_conf_text
 from vcdebug.snapshot.edit_path import EditWalk
 from vcdebug.snapshot.gathered_objects import object_name
 from vcdebug.snapshot.kinds import KIND_BY_NAME
@@ -39,9 +38,6 @@ def apply_edits(snapshot: Snapshot, edits: Iterable[Edit], conf: str) -> Snapsho
     return snapshot
 
 
-# Objects
-
-
 def _with_object(snapshot: Snapshot, edit: Edit) -> Snapshot:
     manifests = snapshot.objects_of(edit.kind)
     if edit.change == "add":
@@ -50,11 +46,12 @@ def _with_object(snapshot: Snapshot, edit: Edit) -> Snapshot:
         place = _find_place(manifests, edit)
         kept = [] if not edit.path else [_edit_manifest(manifests[place], edit)]
         changed = [*manifests[:place], *kept, *manifests[place + 1 :]]
+    # Copied only along the path: replays recognise reusable parts by the identity of lists and manifests.
     return replace(snapshot, objects={**snapshot.objects, edit.kind: changed})
 
 
 def _find_place(manifests: list[Manifest], edit: Edit) -> int:
-    """Where the object stands; a name without namespace must be unique."""
+    """The index of the edit's object; a name without a namespace must be unique."""
     found = next((place for place, manifest in enumerate(manifests) if object_name(manifest) == edit.name), None)
     if found is not None:
         return found
@@ -81,6 +78,7 @@ def _edit_manifest(manifest: Manifest, edit: Edit) -> Manifest:
         return _check_edited(edit, manifest, EditWalk(edit.text, "delete", None).apply_to(manifest, edit.path))
     value = edit.read_value()
     changed: Manifest = EditWalk(edit.text, "set", value).apply_to(manifest, edit.path)
+    # YAML reads 4 and true as no text: where the field is a text, the value is meant as one.
     known = _type_faults(edit.kind, manifest)
     if not isinstance(value, dict | list | str) and _type_faults(edit.kind, changed) != known:
         as_text: Manifest = EditWalk(edit.text, "set", edit.value).apply_to(manifest, edit.path)
@@ -96,7 +94,7 @@ def _type_faults(kind: str, manifest: Manifest) -> list[str]:
 
 
 def _check_edited(edit: Edit, before: Manifest, after: Manifest) -> Manifest:
-    """The edited object, if the engine can read it and the change means something to it."""
+    """The edited object; raises EditError for a wrong type, a new name, or a field that nothing reads."""
     known = _type_faults(edit.kind, before)
     new = [fault for fault in _type_faults(edit.kind, after) if fault not in known]
     if new:
@@ -112,13 +110,13 @@ def _check_edited(edit: Edit, before: Manifest, after: Manifest) -> Manifest:
 
 
 def _dotted_hint(edit: Edit) -> str:
-    """Resource and label names with dots are easily written without brackets."""
+    """A hint for resource and label names that are written without brackets."""
     unbracketed = any("/" in step.text and not step.bracketed for step in edit.path)
     return "names with dots stand in brackets, as [nvidia.com/gpu]" if unbracketed else ""
 
 
 def _new_object(manifests: list[Manifest], edit: Edit) -> Manifest:
-    """From a manifest, or like an object that is there."""
+    """A new object, from a manifest or as a copy of an existing object under another name."""
     names = [object_name(manifest) for manifest in manifests]
     if edit.name in names:
         raise edit.make_error(f"there is already a {edit.subject_text}")
@@ -145,9 +143,6 @@ def _new_object(manifests: list[Manifest], edit: Edit) -> Manifest:
     return created
 
 
-# Settings
-
-
 def _with_flag(snapshot: Snapshot, edit: Edit) -> Snapshot:
     name = _setting_name(edit, [row.name for row in fields(SchedulerFlags)], deep=_FEATURE_GATES)
     if name == _RELEASE:
@@ -164,7 +159,7 @@ def _with_flag(snapshot: Snapshot, edit: Edit) -> Snapshot:
 
 
 def _with_release(snapshot: Snapshot, edit: Edit) -> Snapshot:
-    """Another release; one that is not replayed is a Problem, and what is no release at all an error."""
+    """The snapshot at another release; raises EditError for a text that is no release."""
     if edit.change == "delete":
         return replace(snapshot, flags=replace(snapshot.flags, release=NEWEST))
     stated = edit.value.strip("\"'")
@@ -178,6 +173,7 @@ def snapshot_at_release(snapshot: Snapshot, stated: str) -> Snapshot:
     """The snapshot as a scheduler of this release would see it."""
     report = ProblemReport()
     flags = with_release(snapshot.flags, stated, report, field=RELEASE_FIELDS[0])
+    # Problems of the release before are void now; those of the new one take their place.
     others = [problem for problem in snapshot.problems if problem.field not in RELEASE_FIELDS]
     return replace(snapshot, flags=flags, problems=[*others, *report.all_problems()])
 
@@ -205,7 +201,7 @@ def _with_clock(snapshot: Snapshot, edit: Edit) -> Snapshot:
 
 
 def _with_replay(snapshot: Snapshot, edit: Edit) -> Snapshot:
-    """Whether task state persists, and pods that somebody else binds meanwhile."""
+    """Set `persistence`, or `bound`: pods that another client binds during the cycle."""
     name = _setting_name(edit, [_PERSISTENCE, _BOUND], deep=_BOUND)
     if edit.change == "delete" and len(edit.path) == 1:
         return replace(snapshot, **{name: getattr(Snapshot(""), name)})
@@ -218,7 +214,7 @@ def _with_replay(snapshot: Snapshot, edit: Edit) -> Snapshot:
 
 
 def _with_answer(snapshot: Snapshot, edit: Edit) -> Snapshot:
-    """One answer per event: a later one takes the place of an earlier one."""
+    """Add a forced answer, which replaces an earlier one for the same event, or remove it."""
     if len(edit.path) > len(("event", "hook", "plugin")):
         raise edit.make_error("an answer has no parts", edit.path[3].position, "write answer:EVENT.HOOK.PLUGIN=VALUE")
     seq, hook, plugin = (*(step.text for step in edit.path), "", "")[:3]
@@ -232,7 +228,7 @@ def _with_answer(snapshot: Snapshot, edit: Edit) -> Snapshot:
 
 
 def _setting_name(edit: Edit, names: list[str], deep: Container[str] = ()) -> str:
-    """The first step, if it is one of the names; only one of `deep` may have a further step."""
+    """The name of the setting; raises EditError for an unknown one, or for a path below a setting not in `deep`."""
     step = edit.path[0]
     name = step.text.replace("-", "_")
     if name not in names:

@@ -1,4 +1,4 @@
-"""Files that a person names: none is read without an end, and no device, pipe or link is ever replaced."""
+"""Files that a user names: reads are bounded, and no device, pipe or link is ever replaced."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from typing import BinaryIO, Final
 from vcdebug.errors import SnapshotError
 
 MAX_FILE_BYTES: Final = 64 << 20
-"""Bytes of a file that a person or a tool wrote by itself: a configuration, edits, commands, expectations."""
+"""The largest configuration, list of edits or commands that is read."""
 OPEN_PIPES: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-"""Pipes with a writer already, as `<(command)` makes them; opening any other pipe may wait for ever."""
+"""Pipes that have a writer, as `<(command)` makes them; opening any other pipe can block for ever."""
 
 
 def read_file(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
-    """The bytes of a regular file, or of a pipe that is open already; raises SnapshotError for anything else."""
+    """The bytes of a regular file or of an open pipe; raises SnapshotError for anything else."""
     where = str(path)
     try:
         status = Path(path).stat()
         if problem := _find_problem(where, status, max_bytes):
             raise SnapshotError(*problem, where=where)
         with Path(path).open("rb") as stream:
+            # One byte more than allowed shows a file that is larger, also where its size is unknown.
             data = stream.read(max_bytes + 1)
     except FileNotFoundError as error:
         raise SnapshotError("no such file", where=where) from error
@@ -35,7 +36,7 @@ def read_file(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
 
 
 def read_stdin(max_bytes: int = MAX_FILE_BYTES) -> bytes:
-    """The bytes of standard input; raises SnapshotError for more than that."""
+    """The bytes of standard input; raises SnapshotError for more than `max_bytes`."""
     try:
         data = sys.stdin.buffer.read(max_bytes + 1)
     except (OSError, ValueError) as error:
@@ -44,7 +45,7 @@ def read_stdin(max_bytes: int = MAX_FILE_BYTES) -> bytes:
 
 
 def describe_read_error(error: OSError | ValueError) -> str:
-    """Why a file cannot be read, in words."""
+    """The text of a read error for a user."""
     if isinstance(error, FileNotFoundError):
         return "no such file or folder"
     if isinstance(error, PermissionError):
@@ -61,8 +62,9 @@ def expand_path(word: str) -> Path:
 
 
 def check_replaceable(path: Path) -> None:
-    """Raise SnapshotError for a path that a file must not take the place of: only a regular file is replaced."""
+    """Raise SnapshotError unless the path is free or a regular file."""
     try:
+        # lstat: a link must be seen as a link, not as the file that it names.
         mode = path.lstat().st_mode
     except FileNotFoundError:
         return
@@ -78,15 +80,15 @@ def check_replaceable(path: Path) -> None:
 
 @contextmanager
 def replace_file(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
-    """A new file that takes the place of `path` once it is whole; `mode` are its permissions, else those of the umask.
+    """Open a new file that replaces `path` when it is complete; `mode` None takes the umask's permissions.
 
-    Raises SnapshotError as `check_replaceable` does, and OSError where the file cannot be written.
+    Raises SnapshotError as check_replaceable does, and OSError if the file cannot be written.
     """
     check_replaceable(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     part.unlink(missing_ok=True)
     try:
-        # O_EXCL: a link that somebody else put there would lead the bytes elsewhere
+        # O_EXCL: a link that another user made under this name would redirect the bytes.
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
         with open(descriptor, "wb") as file:  # noqa: PTH123  # a descriptor, not a path
             if mode is not None:
@@ -98,7 +100,7 @@ def replace_file(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
 
 
 def _find_problem(where: str, status: os.stat_result, max_bytes: int) -> tuple[str, str] | None:
-    """What keeps a file from being read, and what to do about it."""
+    """(fault, hint) of a file that must not be read, else None."""
     if stat.S_ISDIR(status.st_mode):
         return "is a folder", "name a file"
     if stat.S_ISFIFO(status.st_mode):

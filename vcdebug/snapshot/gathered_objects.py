@@ -1,8 +1,10 @@
-"""Documents to objects by kind: Lists are opened, settings set aside, and what is no object is noted."""
+"""From the bytes of files to objects by kind: documents, Lists, settings, and Problems for everything else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import codecs
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -11,15 +13,14 @@ from vcdebug.amount_text import count_noun
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.archive import SourceFile
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
-from vcdebug.snapshot.documents import decode_text, encoding_of, has_bad_bytes, read_documents
 from vcdebug.snapshot.file_access import read_file
-from vcdebug.snapshot.json_documents import ObjectText, OpenList, ReadSoFar
+from vcdebug.snapshot.json_documents import JsonError, ObjectText, OpenList, ReadSoFar, json_documents
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
 from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.schema import check_types, slim_manifest
 from vcdebug.snapshot.shapes import ObjectIntake, describe_value
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.snapshot.yaml_documents import DocumentError
+from vcdebug.snapshot.yaml_documents import MAX_DEPTH, DocumentError, TellRepeated, yaml_documents
 
 if TYPE_CHECKING:
     from vcdebug.snapshot.json_objects import ObjectReader
@@ -49,13 +50,13 @@ class GatheredObjects:
     """Everything found in a snapshot's files, before it is checked as a whole."""
 
     def __init__(self, report: ProblemReport, *, slim: bool = False) -> None:
-        """`slim`: objects keep the fields that something reads, and equal texts are one."""
+        """`slim`: keep only fields that the replay reads, and share equal texts, to hold large clusters in memory."""
         self.report = report
         self._intake = ObjectIntake() if slim else None
         self._reader: ObjectReader | None = None
         self.objects: dict[str, list[Manifest]] = {}
         self.files: dict[str, list[str]] = {}
-        """For each object of `objects`, in the same order, the file it came from."""
+        """The file of each object, in the order of `objects`."""
         self.confs: list[tuple[str, str]] = []
         """Texts of scheduler configuration files: (file, text)."""
         self.settings: dict[str, list[tuple[str, Manifest]]] = {}
@@ -68,7 +69,7 @@ class GatheredObjects:
         self._unknown: dict[str, tuple[str, str, int]] = {}
 
     def add_file(self, file: SourceFile, read_so_far: ReadSoFar | None = None) -> None:
-        """Read one file; what was read before a damage is kept."""
+        """Read one file; after an error the objects before it are kept."""
         name, data = file
         try:
             encoding_of(data)
@@ -117,7 +118,7 @@ class GatheredObjects:
         )
 
     def _add_open_list(self, document: OpenList, file: str, number: int) -> None:
-        """What is too large to be held at once: an array, or a List."""
+        """Add the items of an array or List that is too large to be held at once."""
         if document.kind:
             self._add_each(document.items, document.kind.removesuffix("List"), document.api_version, file)
             return
@@ -125,7 +126,7 @@ class GatheredObjects:
             self.add_document(item, file, f"document {number} element {place}")
 
     def add_document(self, document: Any, file: str, place: str) -> None:
-        """Keep what one document holds: an object, a list of objects, or a Kubernetes List."""
+        """Add an object, a list of objects, or a Kubernetes List."""
         if isinstance(document, list):
             for number, item in enumerate(document, start=1):
                 self.add_document(item, file, f"{place} element {number}")
@@ -147,7 +148,7 @@ class GatheredObjects:
             self.add_object(document, file, place)
 
     def _add_items(self, document: Manifest, kind: str, file: str) -> None:
-        """A List's items; an item of a typed list takes kind and apiVersion from the list."""
+        """Add a List's items; an item of a typed list such as PodList gets kind and apiVersion from the list."""
         items = document.get("items")
         if items is None:
             return
@@ -167,7 +168,7 @@ class GatheredObjects:
             self.add_document(item, file, f"item {number}")
 
     def _read_object_text(self, item: Any, defaults: Manifest, file: str) -> Any:
-        """What is still to be added of an item: nothing of a text that says plainly which object it is."""
+        """Add the object of an ObjectText and return None; return any other item, and a text in doubt parsed."""
         if not isinstance(item, ObjectText):
             return item
         if self._reader is None:
@@ -179,7 +180,7 @@ class GatheredObjects:
         return None
 
     def add_object(self, manifest: Manifest, file: str, place: str) -> None:
-        """Keep one object, type-checked; without a name, or of a kind that nothing reads, it is left out."""
+        """Add one object, type-checked; an object without a name or of an unknown kind becomes a Problem."""
         kind = manifest["kind"]
         api_version = manifest.get("apiVersion")
         row = find_kind(kind, api_version if isinstance(api_version, str) else "")
@@ -213,7 +214,7 @@ class GatheredObjects:
         self._unknown[shown] = (kind, first, count + 1)
 
     def note_unknown_kinds(self) -> None:
-        """One Problem for each kind that nothing reads."""
+        """Add one Problem for each kind that the replay does not read."""
         for shown, (kind, file, count) in self._unknown.items():
             effect = _UNREAD_EFFECTS.get(kind, _UNREAD_EFFECT)
             self.report.add_problem(f"{count_noun(count, 'object')} {UNREAD_KIND}", effect, file=file, object=shown)
@@ -226,7 +227,7 @@ def _make_reader(intake: ObjectIntake) -> ObjectReader:
 
 
 def object_name(manifest: Manifest) -> str:
-    """`namespace/name`, or the name of a cluster-wide object; empty without a proper name."""
+    """`namespace/name`, or the name of a cluster-wide object; empty for an invalid name."""
     metadata = manifest.get("metadata")
     if not isinstance(metadata, dict):
         return ""
@@ -241,17 +242,15 @@ def _raw_name(manifest: Manifest) -> Any:
     return metadata.get("name") if isinstance(metadata, dict) else None
 
 
-# Objects that arrive between cycles: a file that maps numbers of cycles to manifests.
-
 Arrivals = Mapping[int, Mapping[str, Sequence[Manifest]]]
-"""Number of a cycle → manifests by kind that arrive before it."""
+"""Number of a cycle → manifests by kind that are added before it."""
 
 FIRST_CYCLE = 2
 _FORM = '{"2": [manifest, ...], "3": [...]}: the number of a cycle from 2 on, and what arrives before it'
 
 
 def read_arrivals(path: Path) -> Arrivals:
-    """The file's manifests; raises SnapshotError where anything of it could not take part."""
+    """The manifests of a file that maps cycles to objects; raises SnapshotError for any Problem in it."""
     try:
         documents = list(read_documents(read_file(path)))
     except DocumentError as error:
@@ -280,7 +279,101 @@ def _read_arriving(value: Any, path: Path) -> Mapping[str, Sequence[Manifest]]:
 
 
 def with_arrivals(present: Sequence[Manifest], arriving: Sequence[Manifest]) -> list[Manifest]:
-    """The objects of a kind, those that arrive at the end; one of a known name takes its place."""
+    """The objects of a kind after an arrival: a known name is replaced in place, new ones are appended."""
     newest = {object_name(manifest): manifest for manifest in arriving}
     kept = [newest.pop(object_name(manifest), manifest) for manifest in present]
     return [*kept, *newest.values()]
+
+
+LARGE_JSON_BYTES = 1 << 20
+"""From this size on a JSON file is read object by object."""
+YAML_RETRY_BYTES = 5 << 20
+"""A larger file that begins like JSON and is invalid is not tried as YAML, which could take minutes."""
+
+_UTF_8 = "utf-8"
+_BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_LEADING_SPACE = re.compile(r"(?:\s|---(?=\s)|,)*")
+_FIRST_BYTES = 4096
+_CHUNK = 1 << 20
+_REPLACED = "\ufffd"
+
+
+def encoding_of(data: bytes) -> str:
+    """UTF-8, or UTF-16 with a byte order mark; raises DocumentError for binary data."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return encoding
+    if b"\0" in data[:_FIRST_BYTES]:
+        raise DocumentError("is binary, not text")
+    return _UTF_8
+
+
+def decode_text(data: bytes) -> str:
+    """The text of a file; invalid bytes become U+FFFD, as in the API server."""
+    return data.decode(encoding_of(data), errors="replace")
+
+
+def has_bad_bytes(data: bytes) -> bool:
+    """Whether a file has bytes that are invalid in its encoding."""
+    # A file that contains U+FFFD itself is not reported: the character cannot be told from a replacement.
+    if data.isascii() or _REPLACED.encode() in data:
+        return False
+    decoder = codecs.getincrementaldecoder(encoding_of(data))(errors="replace")
+    chunks = (data[start : start + _CHUNK] for start in range(0, len(data), _CHUNK))
+    return any(_REPLACED in decoder.decode(chunk) for chunk in chunks) or _REPLACED in decoder.decode(b"", final=True)
+
+
+def read_documents(
+    data: bytes,
+    read_so_far: ReadSoFar | None = None,
+    *,
+    unread: bool = False,
+    tell_repeated: TellRepeated | None = None,
+) -> Iterator[Any]:
+    """Yield the documents of a file, a large list as OpenList; raises DocumentError at the first error.
+
+    `unread`: a large file may yield an ObjectText per object. `tell_repeated` is called for repeated keys of YAML.
+    """
+    if not starts_like_json(data):
+        yield from yaml_documents(decode_text(data), read_so_far, tell_repeated)
+        return
+    # Two readers: msgspec for large valid files, and the patient one below, which can say where a file is damaged.
+    texts = _object_texts(data, read_so_far) if unread and len(data) >= LARGE_JSON_BYTES else None
+    if texts is not None:
+        yield from texts
+        return
+    count = 0
+    try:
+        for document in json_documents(data, encoding_of(data), read_so_far):
+            count += 1
+            yield document
+    except JsonError:
+        # A document was read: then it is damaged JSON, and not YAML that looks like JSON.
+        if count or len(data) >= YAML_RETRY_BYTES or not _looks_like_yaml_flow(data):
+            raise
+        yield from yaml_documents(decode_text(data), tell_repeated=tell_repeated)
+    except RecursionError as error:
+        raise DocumentError(f"nests deeper than {MAX_DEPTH} levels") from error
+
+
+def _object_texts(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[Any] | None:
+    from vcdebug.snapshot.json_objects import object_texts  # a start without a large file does not need its parser
+
+    return None if _REPLACED.encode() in data or has_bad_bytes(data) else object_texts(data, read_so_far)
+
+
+def starts_like_json(data: bytes) -> bool:
+    """Whether the first significant character is a bracket."""
+    start = 0
+    while True:
+        text = decode_text(data[: start + _FIRST_BYTES])
+        match = _LEADING_SPACE.match(text)
+        end = match.end() if match else 0
+        if end < len(text) or start + _FIRST_BYTES >= len(data):
+            return text[end : end + 1] in ("{", "[")
+        start += max(start, _FIRST_BYTES)
+
+
+def _looks_like_yaml_flow(data: bytes) -> bool:
+    """Whether a text that begins with a bracket may be YAML in flow style, such as `{a: b}`."""
+    return re.search(r"[{,]\s*[A-Za-z_][\w.-]*\s*:", decode_text(data[:_FIRST_BYTES])) is not None

@@ -1,4 +1,4 @@
-"""JSON texts read piece by piece: documents one after the other, and the items of a large list one by one."""
+"""JSON texts read in windows: documents one after the other, and the items of a large list one by one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from msgspec import Raw
 
 WINDOW = 4 << 20
-"""Bytes that are looked at together; what is smaller is read as a whole."""
+"""Bytes of one window; a smaller document is decoded as a whole."""
 TAIL = 4096
-"""Bytes at the end of a file in which a list's kind is looked for, where it does not come before the items."""
+"""Bytes at the end of a file in which a list's kind is searched if it does not come before the items."""
 
 _BETWEEN = re.compile(r"(?:\s|---(?=\s)|,)*")
 _SPACE = re.compile(r"\s*")
@@ -25,29 +25,29 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _LIST_AT_END = re.compile(rb'"kind"\s*:\s*"([A-Za-z0-9]*List)"')
 _KEY = re.compile(r'[\s,]*"([A-Za-z]*)"\s*:\s*')
 _MAYBE_CUT = 16
-"""Characters before the end of a window within which a fault may only mean that the window ends there."""
+"""An error this close to the end of a window may only mean that the text is cut there."""
 
 ReadSoFar = Callable[[int], None]
 """Called with the bytes of a file read so far; may raise to stop."""
 
 
 class JsonError(DocumentError):
-    """A text that stops being JSON."""
+    """Invalid JSON; the text names line and column."""
 
 
 class ObjectText(NamedTuple):
-    """A document, or an item of a List, of which nothing has been read but where it ends."""
+    """The unparsed text of a document or of an item of a List."""
 
     text: Raw
     """UTF-8."""
 
     def parse_object(self) -> Any:
-        """The whole of it."""
+        """The text as plain data."""
         return next(json_documents(bytes(self.text), "utf-8"), None)
 
 
 class OpenList(NamedTuple):
-    """A Kubernetes List too large to be held as a whole: its items are read while one goes over them."""
+    """A Kubernetes List that is too large to be held at once: `items` reads the file as it is iterated."""
 
     kind: str
     api_version: Any
@@ -55,7 +55,7 @@ class OpenList(NamedTuple):
 
 
 class TextWindow:
-    """The part of a file's text that is being read; it moves on and never back."""
+    """The part of a file's text that is being read; it only moves forward."""
 
     def __init__(self, data: bytes, encoding: str, read_so_far: ReadSoFar | None) -> None:
         self.text = ""
@@ -72,10 +72,11 @@ class TextWindow:
         self.read_more()
 
     def read_more(self) -> bool:
-        """Move on: forget what is read, and take further bytes, as many as are waiting already. False at the end."""
+        """Drop what is read and decode further bytes; False at the end of the file."""
         if self._offset >= len(self._bytes):
             return False
         self._drop_read_text()
+        # At least as much again as is undecided: a value larger than the window costs O(n log n), not O(n^2).
         end = min(self._offset + max(WINDOW, len(self.text)), len(self._bytes))
         self.text += self._characters.decode(self._bytes[self._offset : end], final=end == len(self._bytes))
         self._offset = end
@@ -91,7 +92,7 @@ class TextWindow:
         self.text, self.position = self.text[self.position :], 0
 
     def skip_pattern(self, pattern: re.Pattern[str]) -> str:
-        """Pass what matches, and give the character that follows; empty at the end."""
+        """Skip what matches and return the next character; empty at the end."""
         while True:
             match = pattern.match(self.text, self.position)
             self.position = match.end() if match else self.position
@@ -99,7 +100,7 @@ class TextWindow:
                 return self.text[self.position : self.position + 1]
 
     def read_value(self, *, opens_lists: bool = False) -> Any:
-        """The value that begins here, or a list that has no end within the window; raises JsonError where none is."""
+        """The value at the position, or an OpenList for a list that exceeds the window; raises JsonError."""
         while True:
             try:
                 value, end = self._decode_raw(self.position)
@@ -121,6 +122,7 @@ class TextWindow:
         except json.JSONDecodeError:
             raise
         except ValueError:
+            # Python's int() refuses more than 4300 digits: parse again with a decoder that bounds them.
             self._decoder = json.JSONDecoder(parse_int=_bounded_int)
             return self._decoder.raw_decode(self.text, start)
 
@@ -136,13 +138,11 @@ class TextWindow:
         return error.pos + _MAYBE_CUT >= len(self.text) or error.msg.startswith("Unterminated")
 
     def make_error(self, message: str, position: int | None = None) -> JsonError:
-        """What is wrong at a position of the window, by default where it stands."""
+        """An error with line and column of a position of the window, by default the current one."""
         position = self.position if position is None else position
         breaks = self.text.count("\n", 0, position)
         column = position - self.text.rfind("\n", 0, position) if breaks else self._column + position + 1
         return JsonError(f"line {self._line + breaks + 1} column {column}: is not JSON: {message}")
-
-    # Large lists
 
     def _open_list(self) -> OpenList | None:
         if self.text[self.position] == "[":
@@ -151,7 +151,7 @@ class TextWindow:
         return self._open_items() if self.text[self.position] == "{" else None
 
     def _open_items(self) -> OpenList | None:
-        """Members up to `items`; the kind is among them or at the end of the file."""
+        """Read members up to `items`; kubectl sorts keys, so that the kind may come only behind the items."""
         members: dict[str, Any] = {}
         position = self.position + 1
         while (key := _KEY.match(self.text, position)) is not None:
@@ -173,7 +173,7 @@ class TextWindow:
         return OpenList(kind, members.get("apiVersion"), self._iter_items())
 
     def _iter_elements(self) -> Iterator[Any]:
-        """Elements up to the end of the array."""
+        """Yield the elements up to the end of the array."""
         following = self.skip_pattern(_SPACE)
         while following != "]":
             yield self._read_element()
@@ -186,7 +186,7 @@ class TextWindow:
         self.position += 1
 
     def _read_element(self) -> Any:
-        """As value; most end well within the window."""
+        """The same as read_value, faster for the usual element that ends well within the window."""
         try:
             value, end = self._decoder.raw_decode(self.text, self.position)
         except ValueError:
@@ -194,7 +194,7 @@ class TextWindow:
         return self._take_value(value, end) if end + _MAYBE_CUT < len(self.text) else self.read_value()
 
     def _next_character(self) -> str:
-        """As skip over spaces; most are one or none."""
+        """The same as skip_pattern over spaces, faster for one or none."""
         text, position = self.text, self.position
         if position + _MAYBE_CUT >= len(text):
             return self.skip_pattern(_SPACE)
@@ -203,7 +203,7 @@ class TextWindow:
         return self.skip_pattern(_SPACE) if text[position].isspace() else text[position]
 
     def _iter_items(self) -> Iterator[Any]:
-        """Elements, then the members after them."""
+        """Yield the elements, then skip the members behind `items`."""
         yield from self._iter_elements()
         while (following := self.skip_pattern(_SPACE)) == ",":
             self.position += 1
@@ -220,19 +220,20 @@ class TextWindow:
 
 
 def json_documents(data: bytes, encoding: str, read_so_far: ReadSoFar | None = None) -> Iterator[Any]:
-    """The documents of a file one by one, a large list as an OpenList; raises JsonError where it stops making sense."""
+    """Yield the documents of a file, a large list as an OpenList; raises JsonError at the first error."""
     window = TextWindow(data, encoding, read_so_far)
     while window.skip_pattern(_BETWEEN):
         yield window.read_value(opens_lists=True)
 
 
 def _maybe_deep(text: str, start: int, end: int) -> bool:
-    """Whether there are brackets enough; far quicker than following them."""
+    """Whether the text has enough brackets to nest too deep: a count is much faster than following them."""
     return text.count("{", start, end) + text.count("[", start, end) > MAX_DEPTH
 
 
 def refuse_deep(document: Any) -> None:
     """Raise DocumentError if a document nests beyond `MAX_DEPTH`."""
+    # Level by level: recursion would fail on the very documents that are refused here.
     level = [document]
     for _ in range(MAX_DEPTH + 1):
         below: list[Any] = []
@@ -248,7 +249,7 @@ def refuse_deep(document: Any) -> None:
 
 
 def _bounded_int(digits: str) -> int | float:
-    """A number too long for an int is infinite: the type checks remove it."""
+    """An int, or infinity for a number that no field can hold: the type checks remove it."""
     return int(digits) if len(digits) < 1000 else float("inf")
 
 

@@ -1,8 +1,7 @@
-"""Objects read straight from the text of a large JSON file: what nothing reads is passed over, and a part that many
-objects state alike is read once.
+"""A fast reader of objects in large JSON files: it skips unread fields, and parses equal parts of objects once.
 
-Whatever is not plain here (an odd text, a value without the type of its field) is left to `json_documents`, which
-knows what to say of it; where both read, they read the same.
+A text in doubt (a wrong type, an odd escape) is left to `json_documents`, which reports Problems; on all other texts
+both readers give the same objects.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from vcdebug.snapshot.shapes import MAX_PARTS, TEXT, ListOf, MisfitError, Object
 from vcdebug.snapshot.snapshot import Manifest
 
 _PROGRESS_BYTES: Final = 1 << 20
-"""Bytes between two looks at whether to go on."""
+"""Bytes between two calls of `read_so_far`."""
 _REFUSED: Final = (msgspec.DecodeError, RecursionError)
 _IN_DOUBT: Final = (MisfitError, ValueError, RecursionError)
-"""What shapes and both parsers say of a text that they do not read."""
+"""Errors of shapes and of both parsers on a text that the fast reader does not take."""
 _typed_dict: Any = TypedDict
 
 
@@ -46,10 +45,9 @@ _PART: Final = json.JSONDecoder()
 
 
 def object_texts(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[OpenList | ObjectText] | None:
-    """A Kubernetes List whose items are texts, or the texts of several documents; None where a file is neither.
+    """A List with unparsed items, or the unparsed documents of a file; None for anything else and for invalid JSON.
 
-    All of the bytes must be text: what is passed over is not looked at. Nothing of a file with a fault is given: where
-    it is, and what stands before it, is not known here.
+    `data` must be valid UTF-8, since skipped parts are never decoded.
     """
     try:
         listed = _LIST.decode(data)
@@ -72,31 +70,28 @@ def _document_texts(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[Obje
 
 
 def _iter_texts(texts: list[Raw], data: bytes, read_so_far: ReadSoFar | None) -> Iterator[ObjectText]:
-    done = told = 0
+    done = reported = 0
     for text in texts:
         yield ObjectText(text)
         done += memoryview(text).nbytes
-        if read_so_far is not None and done - told >= _PROGRESS_BYTES:
-            told = done
+        if read_so_far is not None and done - reported >= _PROGRESS_BYTES:
+            reported = done
             read_so_far(done)
     if read_so_far is not None:
         read_so_far(len(data))
 
 
 class ObjectReader:
-    """Reads texts of objects of any kind that has a shape; most follow one of their own kind."""
+    """Reads unparsed objects of any kind that has a shape; fastest where consecutive objects have one kind."""
 
     def __init__(self, intake: ObjectIntake) -> None:
         self._intake = intake
         self._last = ("", "")
-        """Kind and apiVersion of the object that was read last."""
+        """Kind and apiVersion of the previous object."""
         self._ways: dict[str, tuple[Decoder[Any], _FieldFinisher]] = {}
 
     def read_object(self, text: Raw, defaults: Mapping[str, Any]) -> Manifest | None:
-        """As `take_over` makes of the whole object; None where that is in doubt.
-
-        `defaults` are kind and apiVersion of an object that states no kind.
-        """
+        """The object as Shape.slim_value makes it, or None in doubt. `defaults`: kind and apiVersion of the List."""
         try:
             fields = self._decode_fields(text, defaults)
             if "kind" not in fields:
@@ -112,7 +107,8 @@ class ObjectReader:
             return None
 
     def _decode_fields(self, text: Raw, defaults: Mapping[str, Any]) -> Manifest:
-        """The object's fields, parts of them still as texts; it or `defaults` state its kind."""
+        """The object's fields, some of them still unparsed."""
+        # Tried with the decoder of the previous kind first: a second pass only to find the kind is rarely needed.
         last = self._last[0]
         if last:
             try:
@@ -136,12 +132,12 @@ class ObjectReader:
 
 
 def _is_open(shape: Shape) -> TypeGuard[Struct]:
-    """Whether its fields are read one by one: everything else but texts is a part that many objects state alike."""
+    """Whether a value is decoded field by field; other values than texts are parts that objects share."""
     return isinstance(shape, Struct) and bool(shape.fields) and not shape.alike
 
 
 def _type_of(shape: Shape) -> Any:
-    """What the decoder makes of a value."""
+    """The msgspec type of a value."""
     if _is_open(shape):
         return _type_of_fields(shape)
     return str if shape is TEXT else Raw
@@ -152,7 +148,7 @@ def _type_of_fields(shape: Struct) -> Any:
 
 
 class _PartCache(dict[bytes, Any]):
-    """Values of one shape by their text, read when they are first asked for."""
+    """Values of one shape by their unparsed text; a missing one is parsed."""
 
     def __init__(self, shape: Shape, intake: ObjectIntake) -> None:
         self._shape = shape
@@ -169,7 +165,7 @@ class _PartCache(dict[bytes, Any]):
 
 
 def _reader_of(shape: Shape, intake: ObjectIntake) -> Callable[[bytes], Any]:
-    """Reads a part: a struct field by field, a list of structs one by one, everything else by Python's parser."""
+    """A function that parses a part: structs field by field, lists of structs one by one, the rest by Python's json."""
     if isinstance(shape, Struct) and shape.fields:
         decoder, fields = Decoder(_type_of_fields(shape)), _FieldFinisher(shape, intake)
         return lambda text: fields.finish_fields(decoder.decode(text))
@@ -180,7 +176,7 @@ def _reader_of(shape: Shape, intake: ObjectIntake) -> Callable[[bytes], Any]:
 
 
 class _FieldFinisher:
-    """Finishes the fields of one shape: parts that are still texts become what they say."""
+    """Parses the fields of one shape that the decoder has left as text."""
 
     __slots__ = ("_inner", "_once", "_parts")
 

@@ -15,15 +15,15 @@ class ResourceKind:
     plural: str
     namespaced: bool
     falsifies: str
-    """What a replay gets wrong without objects of this kind."""
+    """What a replay can get wrong without objects of this kind."""
     required: bool = False
-    """Without it there is nothing to replay; every other kind may be missing."""
+    """Whether a replay is impossible without it."""
     settings: bool = False
-    """Read for the scheduler's own settings, and not kept among the objects."""
+    """Whether it only states the scheduler's settings and is not kept among the objects."""
     awaited: bool = False
-    """The scheduler begins no cycle before the server has this kind."""
+    """Whether the scheduler begins no cycle before the server knows this kind."""
     gated: bool = False
-    """Only a feature gate that is off by default makes a scheduler read it: a server without it lacks nothing."""
+    """Whether the scheduler reads it only with a feature gate that is off by default."""
 
     @property
     def api_version(self) -> str:
@@ -32,7 +32,7 @@ class ResourceKind:
 
     @property
     def file_name(self) -> str:
-        """The file name when saved in a folder or archive."""
+        """Its file in a saved snapshot."""
         return f"{self.plural}.json"
 
     @property

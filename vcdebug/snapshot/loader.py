@@ -11,36 +11,13 @@ from typing import Any
 from vcdebug.errors import SnapshotError, VcdebugError
 from vcdebug.garbage_collection import collector_paused
 from vcdebug.releases.release import Release
+from vcdebug.snapshot import object_checks, settings
 from vcdebug.snapshot.archive import SourceFile
-from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
 from vcdebug.snapshot.completion import complete_objects
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
-from vcdebug.snapshot.documents import starts_like_json
-from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects
+from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects, starts_like_json
 from vcdebug.snapshot.json_documents import ReadSoFar
-from vcdebug.snapshot.object_checks import (
-    drop_duplicates,
-    is_hand_written,
-    note_dangling,
-    note_hand_written,
-    note_missing_fields,
-    note_missing_namespaces,
-    note_pod_uids,
-)
 from vcdebug.snapshot.problems import Problem, ProblemReport
-from vcdebug.snapshot.settings import (
-    CONF_KEY,
-    RELEASE_FIELDS,
-    MetaSettings,
-    conf_of,
-    read_answers,
-    read_chance,
-    read_meta,
-    read_process,
-    read_usage,
-    with_flags,
-    with_release,
-)
 from vcdebug.snapshot.shapes import describe_value
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 from vcdebug.snapshot.sources import Source, open_source, source_name
@@ -57,9 +34,8 @@ def load_snapshot(
 ) -> Snapshot:
     """The snapshot in a folder, archive, file or stream (`-` is stdin); raises SnapshotError if it holds no objects.
 
-    `complete` overrides what meta.json says about completing hand-written manifests, and `release` which scheduler it
-    names. `progress` may stop the loading
-    by answering False, which raises LoadStoppedError; `notice` hears of a file that will take long.
+    `complete` (whether hand-written manifests get defaults) and `release` override meta.json. `progress` may return
+    False to stop, which raises LoadStoppedError; `notice` is called with a warning about a file that loads slowly.
     """
     with collector_paused(look=True):
         return _load_files(source, complete, release, LoadMeter(progress), notice)
@@ -101,7 +77,7 @@ def snapshot_from_objects(
     extender: Manifest | None = None,
     **meta: Any,
 ) -> Snapshot:
-    """A snapshot of manifests at hand, which stay as they are; further arguments are meta.json's keys."""
+    """A snapshot of copies of these manifests; further arguments are keys of meta.json."""
     found = GatheredObjects(ProblemReport())
     for number, manifest in enumerate(_own_copy(list(objects)), start=1):
         found.add_document(manifest, "", f"item {number}")
@@ -114,6 +90,7 @@ def snapshot_from_objects(
 
 
 def _own_copy(objects: list[Manifest]) -> list[Manifest]:
+    # marshal copies plain data several times as fast as deepcopy; it refuses any other type.
     try:
         copied: list[Manifest] = marshal.loads(marshal.dumps(objects, 2))
     except ValueError:
@@ -124,35 +101,36 @@ def _own_copy(objects: list[Manifest]) -> list[Manifest]:
 def _build_snapshot(
     found: GatheredObjects, complete: bool | None, release: str | None = None, *, from_files: bool = False
 ) -> Snapshot:
-    """What was gathered, checked; files that a person wrote are completed, unless somebody says otherwise."""
+    """Check and complete what was gathered; hand-written files get defaults unless `complete` or meta.json says no."""
     report = found.report
     found.note_unknown_kinds()
-    meta = read_meta(*found.meta, report)
+    meta = settings.read_meta(*found.meta, report)
     flags = _read_flags(found, meta, release)
     wanted = meta.complete if complete is None else complete
-    by_itself = from_files and wanted is None and is_hand_written(found)
+    # Completed before duplicates are dropped: the default namespace can turn two objects into duplicates.
+    by_itself = from_files and wanted is None and object_checks.is_hand_written(found)
     if by_itself:
-        note_hand_written(found, completed=True)
+        object_checks.note_hand_written(found, completed=True)
     if wanted or by_itself:
         complete_objects(found.objects, found.files, flags)
-    drop_duplicates(found)
+    object_checks.drop_duplicates(found)
     if not by_itself:
-        note_hand_written(found, completed=False)
-    note_missing_namespaces(found)
-    note_pod_uids(found)
-    note_missing_fields(found)
-    note_dangling(found, flags)
+        object_checks.note_hand_written(found, completed=False)
+    object_checks.note_missing_namespaces(found)
+    object_checks.note_pod_uids(found)
+    object_checks.note_missing_fields(found)
+    object_checks.note_dangling(found, flags)
     return Snapshot(
         name=meta.name,
         objects=found.objects,
         scheduler_conf=_find_conf(found),
         now=meta.now,
         flags=flags,
-        chance=read_chance(meta.chance, found.meta[0], report),
-        usage=read_usage(*found.usage, report),
-        extender=read_answers(*found.extender, report),
+        chance=settings.read_chance(meta.chance, found.meta[0], report),
+        usage=settings.read_usage(*found.usage, report),
+        extender=settings.read_answers(*found.extender, report),
         device_config=_find_device_config(found),
-        process=read_process(meta.scheduler, found.meta[0], report),
+        process=settings.read_process(meta.scheduler, found.meta[0], report),
         persistence=meta.persistence,
         bound=meta.bound,
         problems=_with_saved_problems(report.all_problems(), meta, flags.release),
@@ -161,47 +139,48 @@ def _build_snapshot(
     )
 
 
-def _with_saved_problems(problems: list[Problem], meta: MetaSettings, release: Release) -> list[Problem]:
-    """Saved Problems first, then those found now that were not saved.
-
-    What was said of a release before is not kept beside what is said of the one that is stated.
-    """
+def _with_saved_problems(problems: list[Problem], meta: settings.MetaSettings, release: Release) -> list[Problem]:
+    """Saved Problems first, then new ones; saved ones about the release only if the current release has them too."""
     found, stated = [_problem_key(one) for one in problems], not release.is_assumed
-    kept = [one for one in meta.problems if not (stated and one.field in RELEASE_FIELDS) or _problem_key(one) in found]
+    kept = [
+        one
+        for one in meta.problems
+        if not (stated and one.field in settings.RELEASE_FIELDS) or _problem_key(one) in found
+    ]
     saved = dict.fromkeys(map(_problem_key, kept))
     return [*kept, *(one for one in problems if _problem_key(one) not in saved)]
 
 
 def _problem_key(problem: Problem) -> tuple[str, str, str]:
-    """The same for one that was saved and one that is found again."""
+    """Identifies a Problem across a save and a load, which change its file."""
     return problem.object, problem.field, problem.what
 
 
 def _release_of(container: Mapping[str, Any]) -> str:
-    """What the name of a scheduler's image says."""
+    """The release in the name of a container's image, or an empty text."""
     from vcdebug.releases.release_names import release_of_image
 
     return release_of_image(str(container.get("image") or ""))
 
 
-def _read_flags(found: GatheredObjects, meta: MetaSettings, release: str | None) -> SchedulerFlags:
+def _read_flags(found: GatheredObjects, meta: settings.MetaSettings, release: str | None) -> SchedulerFlags:
     """Upstream's defaults, then the scheduler Deployment's command line, then meta.json."""
     flags = SchedulerFlags()
     image = ""
     for file, deployment in found.settings.get("Deployment", ()):
-        container = scheduler_container(deployment)
-        flags = with_flags(flags, flag_values(container), file, found.report, "scheduler flag ")
+        container = settings.scheduler_container(deployment)
+        flags = settings.with_flags(flags, settings.flag_values(container), file, found.report, "scheduler flag ")
         image = _release_of(container) or image
-    flags = with_flags(flags, meta.flags, found.meta[0], found.report)
+    flags = settings.with_flags(flags, meta.flags, found.meta[0], found.report)
     said = ("", release), (found.meta[0], meta.scheduler.get("release")), ("", image)
-    for field, (file, stated) in zip(RELEASE_FIELDS, said, strict=True):
+    for field, (file, stated) in zip(settings.RELEASE_FIELDS, said, strict=True):
         if stated:
-            return with_release(flags, stated, found.report, file=file, field=field)
+            return settings.with_release(flags, stated, found.report, file=file, field=field)
     return flags
 
 
 def _find_device_config(found: GatheredObjects) -> str | None:
-    """A file, else the first ConfigMap that holds one, else None."""
+    """The device configuration of a file, else of the first ConfigMap that has one, else None."""
     held = [(map_.get("data") or {}).get(DEVICE_FILE) for _, map_ in found.settings.get("ConfigMap", ())]
     texts = [text for _, text in found.device_configs] + [text for text in held if isinstance(text, str)]
     return texts[0] if texts else None
@@ -210,15 +189,17 @@ def _find_device_config(found: GatheredObjects) -> str | None:
 def _find_conf(found: GatheredObjects) -> str | None:
     """The configuration: a file, else the scheduler's ConfigMap, else None."""
     deployments = [deployment for _, deployment in found.settings.get("Deployment", ())]
-    keys = [PurePosixPath(conf_path(scheduler_container(deployment))).name for deployment in deployments]
+    keys = [
+        PurePosixPath(settings.conf_path(settings.scheduler_container(deployment))).name for deployment in deployments
+    ]
     texts = list(found.confs)
     for file, config_map in found.settings.get("ConfigMap", ()):
-        text = next((text for key in (*keys, CONF_KEY) if (text := conf_of(config_map, key))), None)
+        text = next((text for key in (*keys, settings.CONF_KEY) if (text := settings.conf_of(config_map, key))), None)
         if isinstance(text, str):
             texts.append((file, text))
         elif text is not None:
             found.report.add_problem(
-                f"is {describe_value(text)}, not text", "it is left out", file=file, field=f"data.{CONF_KEY}"
+                f"is {describe_value(text)}, not text", "it is left out", file=file, field=f"data.{settings.CONF_KEY}"
             )
     if not texts:
         return None
@@ -248,22 +229,20 @@ def _nothing_found_error(problems: list[Problem], where: str) -> SnapshotError:
     return SnapshotError(f"no objects left to replay: {first.what}", where=place or where)
 
 
-# How far loading is, how long a large YAML file will take, and stopping on the way.
-
 Progress = Callable[[int, int, str], object]
-"""Called with bytes read so far, bytes in all (0 if unknown), and the file at hand; False stops."""
+"""Called with (bytes read, total bytes or 0 if unknown, current file); returning False stops the load."""
 
 SLOW_YAML_BYTES = 20 << 20
 YAML_BYTES_PER_SECOND = 2_000_000
-"""Measured with libyaml: manifests take some ten times as long as in JSON."""
+"""Measured with libyaml; the same manifests load about ten times as fast as JSON."""
 
 
 class LoadStoppedError(VcdebugError):
-    """Somebody did not want to wait any longer."""
+    """The progress callback stopped the load."""
 
 
 class LoadMeter:
-    """Turns what is read inside a file into what is read in all."""
+    """Converts progress inside a file into progress of the whole load."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
@@ -272,12 +251,12 @@ class LoadMeter:
         self._name = ""
 
     def begin_file(self, done: int, total: int, name: str) -> None:
-        """A file begins, after so many bytes of all files."""
+        """Note that a file begins after `done` of `total` bytes."""
         self._done, self._total, self._name = done, total, name
         self._report_progress(done, total, name)
 
     def reader_callback(self, file: SourceFile) -> ReadSoFar | None:
-        """What a reader of the file calls; a member of an archive counts for itself."""
+        """The callback for the reader of a file; a member of an archive has its own total."""
         if self._progress is None:
             return None
         whole = file.name == self._name and self._done + len(file.data) <= self._total
@@ -290,7 +269,7 @@ class LoadMeter:
 
 
 def yaml_warning(file: SourceFile) -> str:
-    """For a large YAML file: that it takes long, about how long, and what to do; empty for any other file."""
+    """A warning with the estimated time for a large YAML file; empty for any other file."""
     size = len(file.data)
     try:
         if size < SLOW_YAML_BYTES or starts_like_json(file.data):

@@ -1,4 +1,4 @@
-"""What any Kubernetes object states: its metadata by parts, its spec and its status; what is missing is empty."""
+"""Accessors of a manifest's metadata, spec and status; a missing part is empty."""
 
 from __future__ import annotations
 
@@ -51,11 +51,8 @@ def status_of(manifest: JsonObject) -> JsonObject:
     return found
 
 
-# Label selectors as Kubernetes evaluates them (matchLabels and matchExpressions).
-
-
 def label_selector_matches(selector: JsonObject | None, labels: Mapping[str, str]) -> bool:
-    """Whether the labels match; a nil or invalid selector matches nothing, an empty one everything."""
+    """Whether the labels match a LabelSelector; a nil or invalid one matches nothing, an empty one everything."""
     if selector is None:
         return False
     if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
@@ -74,11 +71,11 @@ def _requirement_matches(raw: JsonObject, labels: Mapping[str, str]) -> bool:
     return operator == "DoesNotExist" and not values and key not in labels
 
 
-# What parsed documents are made of: their types are open, since anybody may have written them.
+# Types of parsed documents: Any, since users write them and nothing is checked yet.
 
 Json = Any
-"""Anything that a document may hold."""
+"""Any value of a document."""
 JsonObject = Mapping[str, Any]
-"""An object of a document, to be read."""
+"""An object of a document, read only."""
 JsonDict = dict[str, Any]
-"""An object of a document, to be written."""
+"""An object of a document that may be changed."""

@@ -1,4 +1,4 @@
-"""Names that point at objects the snapshot does not hold, and what that means for the replay."""
+"""Checks across objects: dangling names, duplicates, UIDs, and fields that every server sets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_CLAIM = "its volumes are not counted, and the volume checks refuse every nod
 
 
 class _DanglingNames:
-    """Collects dangling names: one Problem for each target, with a count."""
+    """Collects names of missing objects: one Problem per target, with a count."""
 
     def __init__(self, found: GatheredObjects) -> None:
         self._found = found
@@ -76,6 +76,7 @@ def _check_pods(found: GatheredObjects, flags: SchedulerFlags, dangling: _Dangli
     for index, manifest in enumerate(found.objects.get("Pod", ())):
         metadata, spec = manifest["metadata"], spec_of(manifest)
         node = spec.get("nodeName")
+        # With --node-selector the missing node may simply not be selected.
         if node and node not in nodes and not flags.node_selector:
             dangling.add_name("Pod", index, "spec.nodeName", f"node {node}", _NO_NODE)
         if spec.get("schedulerName") not in flags.scheduler_names:
@@ -103,7 +104,7 @@ def _claim_names(manifest: Manifest, spec: JsonObject) -> list[str]:
 
 
 def _known_classes(found: GatheredObjects, flags: SchedulerFlags) -> dict[str, None] | None:
-    """Known priority classes; None when the scheduler does not look at them."""
+    """Known priority classes; None if the scheduler does not read them."""
     if not (flags.priority_class and flags.is_gate_on("PriorityClass")):
         return None
     return _names_of_kind(found, "PriorityClass") | dict.fromkeys(SYSTEM_CLASSES)
@@ -120,17 +121,14 @@ def _keys_of_kind(found: GatheredObjects, kind: str) -> dict[tuple[str, str], No
     }
 
 
-# Objects that are there twice, and pods whose uid is missing or shared.
-
-
 def drop_duplicates(found: GatheredObjects) -> None:
-    """Of objects with the same kind, namespace and name the last one stays, in the place of the first.
+    """Keep the last of several objects with one kind, namespace and name, at the position of the first.
 
-    An archive of support data holds an object several times, once for each way to it: copies that say the same are
-    told of in one line.
+    Archives of support data contain many equal copies, which become one Problem.
     """
     copied, holders = 0, list[str]()
     for kind, manifests in found.objects.items():
+        # Building the dicts only for kinds with duplicates: most snapshots have none.
         if len(set(map(_object_key, manifests))) == len(manifests):
             continue
         last = {_object_key(manifest): index for index, manifest in enumerate(manifests)}
@@ -151,7 +149,7 @@ def drop_duplicates(found: GatheredObjects) -> None:
 
 
 def _note_copies(found: GatheredObjects, objects: int, holders: list[str]) -> None:
-    """One line for all copies of so many objects, each of which is in one of these files."""
+    """Add one Problem for all equal copies; `holders` has the file of each copy."""
     files = list(dict.fromkeys(holders))
     copies = "1 copy" if len(holders) == 1 else f"{len(holders)} copies"
     of = "1 object" if objects == 1 else f"{objects} objects"
@@ -169,7 +167,7 @@ def _note_replaced(found: GatheredObjects, kind: str, index: int, winner: int) -
 
 
 def note_pod_uids(found: GatheredObjects) -> None:
-    """The scheduler knows tasks by their pod's uid."""
+    """Add Problems for missing and repeated UIDs, by which the scheduler identifies tasks."""
     pods = found.objects.get("Pod", ())
     uids = {manifest["metadata"].get("uid") or "" for manifest in pods}
     if len(uids) == len(pods) and "" not in uids:
@@ -189,9 +187,6 @@ def note_pod_uids(found: GatheredObjects) -> None:
 def _object_key(manifest: Manifest) -> tuple[str, str]:
     metadata = manifest["metadata"]
     return metadata.get("namespace") or "", metadata["name"]
-
-
-# Fields that every object from a cluster has; without them an object means something else than its author thinks.
 
 
 class _ExpectedField(NamedTuple):
@@ -218,13 +213,13 @@ _COMPLETED = 'they are completed as a server would; "complete": false in meta.js
 
 
 def is_hand_written(found: GatheredObjects) -> bool:
-    """Whether there are objects that no server has seen: what they lack changes who is who."""
+    """Whether objects lack a UID or namespace, which every server sets."""
     uids = [manifest["metadata"].get("uid") for manifest in found.objects.get("Pod", ())]
     return not all(uids) or any(_without_namespace(found))
 
 
 def note_hand_written(found: GatheredObjects, *, completed: bool) -> None:
-    """One Problem for all objects that no server can have returned."""
+    """Add one Problem for all objects that no server can have returned."""
     lacking = dict.fromkeys(_without_namespace(found))
     for index, manifest in enumerate(found.objects.get("Pod", ())):
         if not manifest["metadata"].get("uid") or not status_of(manifest).get("phase"):
@@ -237,7 +232,7 @@ def note_hand_written(found: GatheredObjects, *, completed: bool) -> None:
 
 
 def note_missing_namespaces(found: GatheredObjects) -> None:
-    """A namespaced object without namespace is in none, unless it is completed."""
+    """Add a Problem for each namespaced object without a namespace."""
     for kind, index in _without_namespace(found):
         name = f"{kind} {object_name(found.objects[kind][index])}"
         found.report.add_problem(
@@ -246,7 +241,7 @@ def note_missing_namespaces(found: GatheredObjects) -> None:
 
 
 def _without_namespace(found: GatheredObjects) -> Iterator[tuple[str, int]]:
-    """Kind and place of objects that should be in a namespace and are in none."""
+    """(kind, index) of namespaced objects without a namespace."""
     for kind, manifests in found.objects.items():
         if KIND_BY_NAME[kind].namespaced:
             namespaces = [manifest["metadata"].get("namespace") for manifest in manifests]
@@ -255,7 +250,7 @@ def _without_namespace(found: GatheredObjects) -> Iterator[tuple[str, int]]:
 
 
 def note_missing_fields(found: GatheredObjects) -> None:
-    """Add a Problem for each expected field that is not there."""
+    """Add a Problem for each missing field whose absence its author probably did not intend."""
     for expected in EXPECTED_FIELDS:
         manifests = found.objects.get(expected.kind, [])
         parts = [manifest.get(expected.part) or {} for manifest in manifests] if expected.part else manifests

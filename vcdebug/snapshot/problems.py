@@ -1,4 +1,4 @@
-"""Problem: something wrong in the input that the replay can go on with."""
+"""Problem: a fault of the input with which the replay can continue."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong in a snapshot, and what it means for the replay."""
+    """One fault of a snapshot, and its effect on the replay."""
 
     file: str
-    """The file it is in; an archive's member has its path inside the archive."""
+    """Its file; for a member of an archive the path inside the archive."""
     object: str
     """The object, as `Pod default/web-0`."""
     field: str
     """The path inside the object, as `spec.containers[0].resources`."""
     what: str
-    """What is wrong."""
     effect: str
-    """What it means for the replay."""
 
     def format_line(self) -> str:
         """The problem in one line: `file: object: field: what; effect`."""
@@ -28,39 +26,38 @@ class Problem:
         return f"{text}; {self.effect}" if self.effect else text
 
 
-# Report: collects the Problems of one load; many alike become a few and a count.
-
 MAX_ALIKE = 5
-"""Problems of one sort that are listed one by one."""
+"""Problems of one sort that are listed; further ones are only counted."""
 
 _INDEX = re.compile(r"\[[^\]]*\]")
 
 
 class _Sort(NamedTuple):
-    """What Problems have in common that are alike, in whatever file they are."""
+    """The common part of Problems that are alike, in any file and for any object of a kind."""
 
     kind: str
     field: str
     effect: str
     what: str
-    """Empty where the object has a name: there it says more about the object than about the fault."""
+    """Empty for Problems of a named object, whose text often quotes the object's own value."""
 
 
 class ProblemReport:
-    """The Problems found so far, in the order found."""
+    """The Problems of one load in the order found; many alike become a few and a count."""
 
     def __init__(self) -> None:
         self._listed: dict[Problem, int] = {}
-        """How often each is there."""
+        """Number of times that each Problem was added."""
         self._alike: dict[_Sort, list[str]] = {}
         """The files of each sort, one for each Problem."""
 
     def add_problem(self, what: str, effect: str, *, file: str = "", object: str = "", field: str = "") -> None:
-        """Note a Problem; the same one again, and those past `ALIKE` of the same sort, are only counted."""
+        """Add a Problem; an equal one, or one beyond MAX_ALIKE of its sort, is only counted."""
         problem = Problem(file, object, field, what, effect)
         if problem in self._listed:
             self._listed[problem] += 1
             return
+        # Indexes in the field and names of objects are left out of the sort: they make alike faults look different.
         kind, _, name = object.partition(" ")
         files = self._alike.setdefault(_Sort(kind, _INDEX.sub("[]", field), effect, "" if name else what), [])
         files.append(file)
@@ -68,7 +65,7 @@ class ProblemReport:
             self._listed[problem] = 1
 
     def all_problems(self) -> list[Problem]:
-        """All Problems, with one line for each sort that was cut off."""
+        """All Problems, with one line for the rest of each sort."""
         listed = [
             problem if times == 1 else replace(problem, what=f"{problem.what} ({times} times)")
             for problem, times in self._listed.items()
@@ -77,7 +74,7 @@ class ProblemReport:
 
 
 def _count_of_rest(sort: _Sort, files: list[str]) -> Problem:
-    """One line for all that are not listed; the file where all are in the same one."""
+    """One Problem for all of a sort that are not listed, with the file if it is the same for all."""
     rest = list(dict.fromkeys(files[MAX_ALIKE:]))
     same = list(dict.fromkeys(files)) == rest[:1]
     where = "" if same else f", in {len(rest)} {'file' if len(rest) == 1 else 'files'}"

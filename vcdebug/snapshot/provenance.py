@@ -1,4 +1,4 @@
-"""Provenance: where, when and as of which state a snapshot was read from a cluster."""
+"""Provenance: from which cluster, when, and at which resource versions a snapshot was captured."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from datetime import datetime
 from typing import Any
 
 MAX_SHOWN = 3
-"""How many changed objects a sentence names."""
+"""Changed objects that a sentence names at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a capture knows about itself; a snapshot of manifests has none."""
+    """The origin of a captured snapshot; a snapshot of manifests has none."""
 
     context: str = ""
     """The kubeconfig context; empty inside a cluster."""
     server: str = ""
     user: str = ""
-    """As whom the cluster was read, as the kubeconfig names it."""
+    """The user that read the cluster, as the kubeconfig names it."""
     access: str = ""
-    """What the user may read."""
+    """The kinds that the user may read, in words."""
     started: datetime | None = None
     finished: datetime | None = None
     """The server's time at the first and at the last answer."""
     resource_versions: Mapping[str, str] = field(default_factory=dict)
-    """For every kind that was read, found or not: the state of the cluster that its list shows."""
+    """Kind → resource version of its list, for every kind that was read, even if empty."""
     consistent: bool = True
-    """Whether all kinds show the cluster at one moment."""
+    """Whether all lists show the cluster at the same time."""
     changed: tuple[str, ...] = ()
     """Objects that changed while the kinds were read one after the other, as `Pod team-a/train-0`."""
     schedulers: tuple[str, ...] = ()
-    """Every scheduler of Volcano that was found; the first is the one that is replayed."""
+    """Every Volcano scheduler that was found; the first one is replayed."""
     missing: tuple[str, ...] = ()
-    """What decides and could not be read."""
+    """Required inputs that could not be read."""
 
     def inconsistency_text(self) -> str:
-        """What is wrong with the moment, in one sentence; empty for one moment."""
+        """A sentence about objects that changed during the capture; empty for a consistent one."""
         if self.consistent:
             return ""
         named = ", ".join(self.changed[:MAX_SHOWN])
@@ -46,7 +46,7 @@ class Provenance:
 
 
 def provenance_document(provenance: Provenance) -> dict[str, Any]:
-    """As meta.json has it."""
+    """The provenance as meta.json states it."""
     texts = {key: getattr(provenance, key) for key in ("context", "server", "user", "access")}
     times = {"started": provenance.started, "finished": provenance.finished}
     lists = {key: list(getattr(provenance, key)) for key in ("changed", "schedulers", "missing")}
@@ -60,7 +60,7 @@ def provenance_document(provenance: Provenance) -> dict[str, Any]:
 
 
 def read_provenance(value: Any) -> Provenance | None:
-    """What meta.json says about the capture; None when it says nothing that can be read."""
+    """The provenance in meta.json; None without a readable one."""
     if not isinstance(value, dict):
         return None
     return Provenance(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 MAX_INT64 = (1 << 63) - 1
 MAX_LENGTH = 1000
-"""A longer text is refused: no amount needs it."""
+"""Longer texts are refused."""
 
 _DECIMAL_SUFFIX = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY_SUFFIX = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -25,14 +25,14 @@ class QuantityError(ValueError):
 
 
 class _Int64Amount(NamedTuple):
-    """`mantissa` x 10^`scale`: the short form, exact in int64."""
+    """`mantissa` x 10^`scale`: Go's short form, exact in int64."""
 
     mantissa: int
     scale: int
 
 
 class _DecimalAmount(NamedTuple):
-    """`nano` x 10^-9, or a whole number of units: the long form, of any size."""
+    """`unscaled` x 10^-`scale`: Go's long form, of any size."""
 
     unscaled: int
     scale: int
@@ -58,7 +58,7 @@ def milli_value(text: object) -> int:
 
 
 def nano_value(text: object) -> int:
-    """The amount in 10^-9 units, the finest that a quantity has, of any size; raises QuantityError."""
+    """The amount in 10^-9 units, the smallest unit of a quantity, of any size; raises QuantityError."""
     amount = _parse_amount(_split_quantity(_quantity_text(text)))
     if isinstance(amount, _Int64Amount):
         return amount.mantissa * _ten_to(min(amount.scale + _NANO, _BEYOND_INT64))
@@ -105,12 +105,12 @@ def overflows_int64(text: object, power: int = 0) -> bool:
 
 
 def has_digits(text: object) -> bool:
-    """Whether a quantity says a number; one without digits, such as `Gi`, is 0. Raises QuantityError."""
+    """Whether a quantity has digits; one without, such as `Gi`, is 0. Raises QuantityError."""
     return _split_quantity(_quantity_text(text)).digits
 
 
 def _quantity_text(text: object) -> str:
-    """A manifest's value as the text the API would carry; null is zero."""
+    """A manifest's value as the text in the API; null is 0."""
     if isinstance(text, str):
         return text.strip()
     if text is None:
@@ -154,6 +154,7 @@ def _decimal_exponent(suffix: str) -> int | None:
     exponent = int(number)
     if not -MAX_INT64 - 1 <= exponent <= MAX_INT64:
         return None
+    # Go parses an int64 and converts it to int32, which wraps around.
     return (exponent + 2**31) % 2**32 - 2**31
 
 
@@ -169,6 +170,7 @@ def _short_or_long(parts: _QuantityParts) -> _Int64Amount | _DecimalAmount:
     exponent = _decimal_exponent(parts.suffix)
     digits = int(parts.integer + parts.fraction)
     sign = -1 if parts.negative else 1
+    # Go takes the short form only for few digits, and the two forms round and overflow differently.
     if exponent is None:
         power = _BINARY_SUFFIX[parts.suffix]
         if not parts.fraction and len(parts.integer) <= _BINARY_DIGITS - power * 3 // 10:
@@ -202,6 +204,7 @@ def _scale_int64(amount: _Int64Amount, power: int) -> int:
     shift = amount.scale + power
     if shift < 0:
         return _divide_away_from_zero(amount.mantissa, _ten_to(-shift))
+    # On overflow Go returns the wrapped product for these powers, and 0 for any other.
     if shift in (0, 1, 2, 3, 6, 9):
         return _wrap_int64(amount.mantissa * _ten_to(shift))
     if amount.mantissa == 0 or shift > _MAX_INT64_DIGITS:
@@ -235,15 +238,13 @@ def _wrap_int64(number: int) -> int:
     return ((number + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)
 
 
-# Amounts as Kubernetes writes them: the largest suffix that leaves no fraction.
-
 _DECIMAL_SUFFIXES = ("", "k", "M", "G", "T", "P", "E")
 _NANO_SUFFIXES = ("n", "u", "m", *_DECIMAL_SUFFIXES)
 BINARY_SUFFIXES = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
 def decimal_text(amount: int) -> str:
-    """Whole units: `25`, `1k`."""
+    """Whole units as Kubernetes writes them, with the largest suffix that leaves no fraction: `25`, `1k`."""
     return _shorten_amount(amount, 1000, _DECIMAL_SUFFIXES)
 
 

@@ -1,8 +1,14 @@
-"""What stays as it is in a redacted snapshot: words that the scheduler itself knows, and that tell of no cluster."""
+"""Pseudonyms for the names of a snapshot, and the words that stay: those that the scheduler itself knows.
+
+Pseudonyms sort as the names do, so that everything that compares names decides the same in a redacted snapshot.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
 
 from vcdebug.snapshot.kinds import KINDS
 
@@ -32,11 +38,11 @@ volume.kubernetes.io/selected-node pv.kubernetes.io/bind-completed pv.kubernetes
 storageclass.kubernetes.io/is-default-class storage.alpha.kubernetes.io/migrated-plugins hami-vnpu-core
 huawei.com/vnpu-mode hami.io/bind-phase
 """)
-"""The annotations that something in the scheduler reads; every other is dropped, but for those about NPUs."""
+"""Annotations that the scheduler reads, besides those of NPU_ANNOTATION; all others are dropped."""
 NPU_ANNOTATION = re.compile(r"hami\.io/(?:node-register-.+|.+-devices-(?:allocated|to-allocate))", re.DOTALL)
 
 _NPUS = _split_words("Ascend310P Ascend910A Ascend910B Ascend910B2 Ascend910B3 Ascend910B4 Ascend910C")
-"""Kinds of NPUs, by which annotations and resources are named."""
+"""Kinds of NPUs, which are parts of names of annotations and resources."""
 _OF_NPUS = (
     *_NPUS,
     *(
@@ -148,7 +154,7 @@ victims nodeScore replace victim inqueue message http time
 
 _KINDS = (*(kind.name for kind in KINDS), *(kind.api_version for kind in KINDS))
 KEPT_TEXTS = frozenset((*ANNOTATIONS, *_OF_NPUS, *_KEYS, *_RESOURCES, *_VALUES, *_CONF, *_GATES, *_ANSWERS, *_KINDS))
-"""Texts that stay as they are, whole or as one word among others."""
+"""Texts that are never replaced, neither as a whole nor as one word of a text."""
 
 PREFIXES = (
     "binpack.resources.",
@@ -168,13 +174,13 @@ PREFIXES = (
     "huawei.com/",
     "nvidia.com/",
 )
-"""What begins like this means something by its beginning alone."""
+"""Beginnings that the scheduler interprets; what follows them is replaced."""
 
 COMPOSED_PREFIXES = ("attachable-volumes-csi-", "deviceclass/")
-"""What the scheduler itself puts before a name."""
+"""Prefixes that the scheduler puts before a name."""
 
 SUFFIXES = (".storageclass.storage.k8s.io/requests.storage", ".storageclass.storage.k8s.io/persistentvolumeclaims")
-"""And what ends like this by its end."""
+"""Ends that the scheduler interprets; what precedes them is replaced."""
 
 SENTENCE_WORDS = _split_words("""
 a i s t about above abstain accept accepts account action actions add address adds admitted affinity after again against
@@ -228,4 +234,194 @@ view virtual visit volcano volume volumebindingmode volumes vote waiting waits w
 whatever when where whether which while who whole whose window with within without works worth would write written
 wrong yaml yes yet you zip zone
 """)
-"""Words of the scheduler's and of vcdebug's own sentences, in lower case."""
+"""Words of the scheduler's and of vcdebug's own messages, in lower case."""
+
+LETTER = r"[0-9A-Za-z_\u0080-\U0010ffff]"
+ADDRESS = re.compile(rf"(?<!{LETTER})[0-9]{{1,3}}([-.])[0-9]{{1,3}}\1[0-9]{{1,3}}\1[0-9]{{1,3}}(?!{LETTER})")
+HEAD = re.compile(rf"(?<!{LETTER})([0-9]{{1,3}}[-.])[0-9]")
+"""The possible beginning of an address: its first number and the separator."""
+WORD = re.compile(rf"([0-9]*)({LETTER}*)")
+PIECES = re.compile(r"[^-0-9A-Za-z_./]+")
+PIECE = re.compile(r"[-0-9A-Za-z_./\u0080-\U0010ffff]+")
+DIGIT = re.compile("[0-9]")
+PLAIN_VALUE = re.compile(
+    r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?(m|k|n|u|[KMGTPE]i?|%)?"
+    r"|(\d+(\.\d+)?(ns|us|ms|s|m|h))+"
+    r"|\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)",
+    re.ASCII,
+)
+"""Numbers, quantities, durations and times are never replaced: they decide."""
+
+FIRST_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+LETTERS = "0123456789" + FIRST_LETTERS
+SEPARATORS = "-."
+"""Characters that sort before all digits and letters: only they fit between `1` and `10`."""
+DIGITS = "abcdefghijklmnopqrstuvwxyz"
+MIN_WIDTH = 2
+AFTER_NUMBERS = ":"
+"""The character after the digits: an upper bound of all texts that begin with one."""
+HIDDEN_ADDRESS = "0"
+"""Replaces an address that occurs only in messages."""
+
+_SENTENCE = frozenset(SENTENCE_WORDS)
+
+
+class Pseudonyms:
+    """The pseudonym of every word of a snapshot: collect all texts first, then choose, then rewrite."""
+
+    def __init__(self) -> None:
+        self._words: dict[str, None] = {}
+        self._fixed: dict[str, None] = dict.fromkeys(
+            word for beginning in COMPOSED_PREFIXES for word in _iter_words(beginning)
+        )
+        self._become: Mapping[str, str] = {}
+        self._addresses: dict[str, str] = {}
+        self._tails: dict[str, dict[str, None]] = {}
+        """First number → rests of texts that begin with it and are no address: pseudonyms must sort between them."""
+        self._indexed: dict[str, None] = {}
+        """Addresses whose last number is an index and stays."""
+
+    def collect_words(self, text: str) -> str:
+        """Note a text's words; returns the text, so that it can stand in for rewrite_text."""
+        addresses = (
+            [] if PLAIN_VALUE.fullmatch(text) is not None else [found.span() for found in ADDRESS.finditer(text)]
+        )
+        for head in HEAD.finditer(text):
+            if not any(start <= head.start() < end for start, end in addresses):
+                self._tails.setdefault(head[1], {})[text[head.end(1) :]] = None
+        if PLAIN_VALUE.fullmatch(text) is None:
+            self._words.update(dict.fromkeys(_iter_words(text)))
+            self._addresses.update((match[0], _address_head(match[0])) for match in ADDRESS.finditer(text))
+            for part in _known_parts(text):
+                self._fixed.update(dict.fromkeys(_iter_words(part)))
+        return text
+
+    def keep_index(self, name: str) -> None:
+        """Keep the number at the end of a name that looks like an address: the order of pods depends on it."""
+        ends = [found[0] for found in ADDRESS.finditer(name) if found[1] == "-" and found.end() == len(name)]
+        self._indexed.update(dict.fromkeys(ends))
+
+    def choose_pseudonyms(self) -> None:
+        """Choose the pseudonyms of all collected words; no text may be collected afterwards."""
+        # Between two fixed words the free ones are renamed in order, so that the order of all words is kept.
+        fixed = sorted(self._fixed)
+        free = sorted(word for word in self._words if word not in self._fixed)
+        become = {word: word for word in fixed}
+        for bounds, words in groupby(free, lambda word: _fixed_bounds(word, fixed)):
+            become.update(_name_words(list(words), *bounds))
+        self._become = become
+        by_head = {head: list(found) for head, found in groupby(sorted(self._addresses), _address_head)}
+        self._addresses.update(
+            (address, head + word + self._address_index(address))
+            for head, found in by_head.items()
+            for address, word in self._hide_addresses(head, found)
+        )
+
+    def _address_index(self, address: str) -> str:
+        return f"-{address.rpartition('-')[2]}" if address in self._indexed else ""
+
+    def _hide_addresses(self, head: str, addresses: list[str]) -> Iterator[tuple[str, str]]:
+        """(address, new rest) of sorted addresses with one first number, in the order among other texts with it."""
+        tails = sorted(self._tails.get(head, {}))
+        for place, found in groupby(addresses, lambda address: bisect_left(tails, address.removeprefix(head))):
+            low = self.rewrite_text(tails[place - 1]) if place else ""
+            high = self.rewrite_text(tails[place]) if place < len(tails) else AFTER_NUMBERS
+            yield from _name_words(list(found), low, min(high, AFTER_NUMBERS), LETTERS, LETTERS + SEPARATORS)
+
+    def rewrite_text(self, text: str) -> str:
+        """The text with pseudonyms; raises KeyError for a word that was not collected."""
+        if PLAIN_VALUE.fullmatch(text) is not None:
+            return text
+        return self._replace_words(text, self._become.__getitem__)
+
+    def _replace_words(self, text: str, become: Callable[[str], str]) -> str:
+        """Replace addresses as a whole, and word by word what is between them."""
+        found, place = "", 0
+        for address in ADDRESS.finditer(text):
+            found += _rewrite_words(text[place : address.start()], become) + self._addresses.get(
+                address[0], HIDDEN_ADDRESS
+            )
+            place = address.end()
+        return found + _rewrite_words(text[place:], become)
+
+    def rewrite_sentence(self, text: str) -> str:
+        """A message with pseudonyms for names; words of SENTENCE_WORDS and KEPT_TEXTS stay."""
+        return PIECE.sub(lambda match: self._rewrite_piece(match[0]), text)
+
+    def _rewrite_piece(self, piece: str) -> str:
+        """A word, or a name of several words, which stays only if all are SENTENCE_WORDS and it has no digit."""
+        words = list(_iter_words(piece))
+        if (
+            piece in KEPT_TEXTS
+            or PLAIN_VALUE.fullmatch(piece)
+            or (piece.isascii() and not DIGIT.search(piece) and _SENTENCE.issuperset(map(str.lower, words)))
+        ):
+            return piece
+        return self._replace_words(piece, lambda word: self._become.get(word, word))
+
+
+def _rewrite_words(text: str, become: Callable[[str], str]) -> str:
+    return WORD.sub(lambda match: match[1] + (become(match[2]) if match[2] else ""), text)
+
+
+def _address_head(address: str) -> str:
+    """An address's first number with the separator."""
+    return address[: len(address.split("-")[0].split(".")[0]) + 1]
+
+
+def _iter_words(text: str) -> Iterator[str]:
+    """The words of a text without their leading digits, which are never replaced."""
+    return (match[2] for match in WORD.finditer(text) if match[2])
+
+
+def _known_parts(text: str) -> Iterator[str]:
+    """The parts of a text that stay: the whole, single words, a known prefix or suffix."""
+    for piece in dict.fromkeys([text, *PIECES.split(text)]):
+        if piece in KEPT_TEXTS:
+            yield piece
+            continue
+        yield from (prefix for prefix in PREFIXES if piece.startswith(prefix))
+        yield from (suffix for suffix in SUFFIXES if piece.endswith(suffix))
+
+
+def _fixed_bounds(word: str, fixed: list[str]) -> tuple[str, str]:
+    """The neighbouring fixed words of a word; empty where there is none."""
+    place = bisect_left(fixed, word)
+    return fixed[place - 1] if place else "", fixed[place] if place < len(fixed) else ""
+
+
+def _name_words(
+    words: list[str], low: str, high: str, first: str = FIRST_LETTERS, others: str = LETTERS
+) -> Iterator[tuple[str, str]]:
+    """(word, pseudonym) of sorted words: pseudonyms of one length in the same order, all between two bounds."""
+    beginning = _text_between(low, high, first, others)
+    width = _letters_needed(len(words))
+    for number, word in enumerate(words):
+        yield word, beginning + _number_as_letters(number, width)
+
+
+def _letters_needed(count: int) -> int:
+    """The number of letters that gives so many words different pseudonyms."""
+    width = MIN_WIDTH
+    while len(DIGITS) ** width < count:
+        width += 1
+    return width
+
+
+def _text_between(low: str, high: str, first: str, others: str) -> str:
+    """The shortest text of which every continuation sorts between two bounds; its first letter is from `first`."""
+    stems = dict.fromkeys(stem[:length] for stem in (low, high) for length in range(len(stem) + 1))
+    for stem in sorted(stems, key=lambda stem: (len(stem), stem)):
+        for letter in others if stem else first:
+            found = stem + letter
+            if found > low and (not high or (found < high and not high.startswith(found))):
+                return found
+    raise ValueError(f"nothing lies between {low!r} and {high!r}")
+
+
+def _number_as_letters(number: int, width: int) -> str:
+    letters = ""
+    for _ in range(width):
+        number, digit = divmod(number, len(DIGITS))
+        letters = DIGITS[digit] + letters
+    return letters

@@ -1,7 +1,7 @@
-"""Redaction: a snapshot that holds only what decides, under other names, so that it replays the same and tells nothing.
+"""Redaction: a copy of a snapshot that replays the same decisions and reveals no names.
 
-What the schema does not name is dropped. Texts that it names get pseudonyms, unless they are words that the scheduler
-itself knows, numbers, quantities or times. Numbers stay: they are what decides.
+Fields that the schema does not name are dropped. Texts get pseudonyms, unless the scheduler itself knows them or they
+are numbers, quantities or times, which decide.
 """
 
 from __future__ import annotations
@@ -15,23 +15,13 @@ import yaml
 
 from vcdebug.linear_pattern import PatternError, compile_pattern
 from vcdebug.releases.release import Release
+from vcdebug.snapshot import device_config
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
-from vcdebug.snapshot.device_config import (
-    KnownCards,
-    MigSettings,
-    VgpuNames,
-    dump_renamed_npus,
-    dump_vgpu_config,
-    is_readable,
-    read_mig_settings,
-    read_vgpu_names,
-)
 from vcdebug.snapshot.manifest import metadata_of, name_of
 from vcdebug.snapshot.object_checks import GROUP_ANNOTATION
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
-from vcdebug.snapshot.pseudonyms import Pseudonyms
-from vcdebug.snapshot.redact_words import ANNOTATIONS, NPU_ANNOTATION
+from vcdebug.snapshot.redact_words import ANNOTATIONS, NPU_ANNOTATION, Pseudonyms
 from vcdebug.snapshot.schema import SHAPES
 from vcdebug.snapshot.shapes import Shape
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
@@ -40,45 +30,46 @@ from vcdebug.snapshot.yaml_documents import SAFE_DUMPER, SAFE_LOADER, refuse_dee
 REDACTED_NAME = "redacted"
 VERSION = re.compile(r"v?\d{1,4}\.\d{1,4}(\.\d{1,4})?", re.ASCII)
 PUBLIC_VERSION = re.compile(rf"master|({VERSION.pattern})(-(alpha|beta|rc)(\.\d+)?)?", re.ASCII)
-"""Versions that upstream has given out."""
+"""Versions that upstream has published."""
 QUOTED_ANSWER = re.compile(r"(the server answered \d+): .*", re.DOTALL)
 
 Rewrite = Callable[[str], str]
 PseudonymMap = dict[str, dict[str, str]]
-"""Kind, `label` or `value` → real text → what stands for it."""
+"""Kind, `label` or `value` → real text → pseudonym."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """A redacted snapshot, what stands for what, and what was done."""
+    """A redacted snapshot with its mapping and counts for a report."""
 
     snapshot: Snapshot
     mapping: PseudonymMap
     replaced: int
-    """Different texts that were replaced."""
+    """Number of distinct texts that were replaced."""
     kept: int
-    """Different texts that were kept, since the scheduler knows them or they are numbers."""
+    """Number of distinct texts that were kept."""
     dropped: tuple[tuple[str, int], ...]
-    """Fields that were left out, with how often."""
+    """Fields that were dropped, with counts."""
     names: Pseudonyms
-    """Translates any text: an answer about the original into one about this."""
+    """Translates further texts, such as an answer about the original."""
 
 
 @dataclass(slots=True)
 class _RedactionNotes:
-    """What is seen on the way."""
+    """Texts and dropped fields that were met during a rewrite."""
 
     texts: PseudonymMap = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
 
 
 def redact_snapshot(snapshot: Snapshot) -> Snapshot:
-    """The snapshot under other names."""
+    """The snapshot with pseudonyms."""
     return make_redaction(snapshot).snapshot
 
 
 def make_redaction(snapshot: Snapshot) -> Redaction:
-    """The snapshot under other names, the mapping, and what was kept, replaced and dropped."""
+    """The snapshot with pseudonyms, the mapping, and counts."""
+    # Two passes with one function: whatever the first one does not collect, the second one could not replace.
     names, notes = Pseudonyms(), _RedactionNotes()
     _rewrite_snapshot(snapshot, names.collect_words, names.collect_words, notes)
     for name in _indexed_names(snapshot):
@@ -90,10 +81,10 @@ def make_redaction(snapshot: Snapshot) -> Redaction:
     }
     every = {real: new for texts in mapping.values() for real, new in texts.items()}
     replaced = {real for real, new in every.items() if real != new}
-    told = {part: {real: new for real, new in texts.items() if real in replaced} for part, texts in mapping.items()}
+    changed = {part: {real: new for real, new in texts.items() if real in replaced} for part, texts in mapping.items()}
     return Redaction(
         written,
-        {part: texts for part, texts in told.items() if texts},
+        {part: texts for part, texts in changed.items() if texts},
         len(replaced),
         len(every) - len(replaced),
         tuple(sorted(notes.dropped.items())),
@@ -102,7 +93,7 @@ def make_redaction(snapshot: Snapshot) -> Redaction:
 
 
 def _indexed_names(snapshot: Snapshot) -> Iterator[str]:
-    """The names of pods of jobs: within a job the index at the end of the name is compared."""
+    """Names of pods that belong to jobs: the scheduler compares the index at the end of the name."""
     for pod in snapshot.objects_of("Pod"):
         metadata = metadata_of(pod)
         if GROUP_ANNOTATION in (metadata.get("annotations") or {}):
@@ -110,7 +101,7 @@ def _indexed_names(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _rewrite_snapshot(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _RedactionNotes) -> Snapshot:
-    """Every text of a snapshot through one function: first to take note of it, then to replace it."""
+    """The snapshot with every text passed through `rewrite` or `sentence`."""
     rewriter = ManifestRewriter(rewrite, sentence, notes.texts, notes.dropped)
     objects = {
         kind: [rewriter.rewrite_manifest(kind, SHAPES[kind], manifest, snapshot.objects) for manifest in manifests]
@@ -153,6 +144,7 @@ def _rewrite_chance(chance: ChanceSettings, rewriter: ManifestRewriter) -> Chanc
             chance.cards,
         )
     )
+    # Searches are ranges of node indexes, which contain no names.
     searches = {value(pod): text for pod, text in chance.searches.items()}
     return replace(
         replace(chance, choices=choices, searches=searches, dry_runs=won, preempts=preempts),
@@ -164,18 +156,20 @@ def _rewrite_chance(chance: ChanceSettings, rewriter: ManifestRewriter) -> Chanc
 
 
 def _rewrite_device_config(text: str | None, rewriter: ManifestRewriter) -> str | None:
-    """Only what decides; what is no configuration stays none."""
-    if text is None or not is_readable(text):
+    """The parts of a device configuration that decide, with pseudonyms; None for an unreadable one."""
+    if text is None or not device_config.is_readable(text):
         return None
-    names = VgpuNames(*(rewriter.rewrite_value(name) if name else "" for name in read_vgpu_names(text)))
-    return dump_vgpu_config(names, _rewrite_mig_settings(read_mig_settings(text), rewriter)) + dump_renamed_npus(
-        text, rewriter.rewrite_value
+    names = device_config.VgpuNames(
+        *(rewriter.rewrite_value(name) if name else "" for name in device_config.read_vgpu_names(text))
     )
+    return device_config.dump_vgpu_config(
+        names, _rewrite_mig_settings(device_config.read_mig_settings(text), rewriter)
+    ) + device_config.dump_renamed_npus(text, rewriter.rewrite_value)
 
 
-def _rewrite_mig_settings(settings: MigSettings, rewriter: ManifestRewriter) -> MigSettings:
+def _rewrite_mig_settings(settings: device_config.MigSettings, rewriter: ManifestRewriter) -> device_config.MigSettings:
     known = [
-        KnownCards(tuple([rewriter.rewrite_value(model) for model in one.models]), one.geometries)
+        device_config.KnownCards(tuple([rewriter.rewrite_value(model) for model in one.models]), one.geometries)
         for one in settings.known
     ]
     return settings._replace(known=tuple(known))
@@ -197,7 +191,7 @@ def _rewrite_flags(flags: SchedulerFlags, rewriter: ManifestRewriter) -> Schedul
 
 
 def _rewrite_release(release: Release) -> Release:
-    """The same rules; of a build of somebody's own, only that it is one."""
+    """The same rules; the name of a private build becomes `VERSION-fork`."""
     version, *switches = release.stated.split(",")
     if not PUBLIC_VERSION.fullmatch(version) and (match := VERSION.match(version)):
         version = f"{match[0]}-fork"
@@ -220,7 +214,7 @@ def _rewrite_process(process: SchedulerProcess, rewriter: ManifestRewriter) -> S
 
 
 def _rewrite_problem(problem: Problem, rewriter: ManifestRewriter) -> Problem:
-    """In other words, and without quoting the server."""
+    """A Problem with pseudonyms and without the server's own text."""
     sentence = rewriter.sentence
     return Problem(
         sentence(problem.file),
@@ -232,7 +226,7 @@ def _rewrite_problem(problem: Problem, rewriter: ManifestRewriter) -> Problem:
 
 
 def _rewrite_provenance(provenance: Provenance | None, rewriter: ManifestRewriter) -> Provenance | None:
-    """Without the cluster's name; of what changed, the pseudonyms."""
+    """A provenance without context, server and user, and with pseudonyms for objects."""
     if provenance is None:
         return None
     return replace(
@@ -246,14 +240,12 @@ def _rewrite_provenance(provenance: Provenance | None, rewriter: ManifestRewrite
     )
 
 
-# The scheduler's configuration in other words: its sections, switches and numbers, without comments and addresses.
-
 SECTIONS = ("actions", "tiers", "configurations", "metrics")
 METRICS = ("type", "interval")
-"""Where the measurements come from is nobody's business, and neither is the password."""
+"""Kept fields of the section metrics; address and password are dropped."""
 REDACTED_ADDRESS = "http://redacted.invalid"
 NOT_YAML = "{"
-"""Stands for a configuration that is none: the scheduler refuses either."""
+"""Replaces an invalid configuration: the scheduler refuses this one too."""
 _CORE = "tag:yaml.org,2002:"
 _TEXT = f"{_CORE}str"
 
@@ -261,7 +253,8 @@ RewriteScalar = Callable[[str], str]
 
 
 def redact_conf(text: str, rewrite: RewriteScalar) -> str:
-    """The configuration with only what decides; scalars keep their types, since the scheduler minds them."""
+    """The configuration with known sections and pseudonyms, without comments and addresses."""
+    # YAML nodes instead of plain data: scalars keep their types, and an argument of another type is refused.
     try:
         refuse_deep(text)
         root = yaml.compose(text, Loader=SAFE_LOADER)
@@ -283,7 +276,7 @@ def redact_conf(text: str, rewrite: RewriteScalar) -> str:
 
 
 def _iter_nodes(node: yaml.Node, done: dict[int, None]) -> Iterator[yaml.Node]:
-    """Each node once, however many aliases lead to it."""
+    """Yield each node once, however many aliases refer to it."""
     if id(node) in done:
         return
     done[id(node)] = None
@@ -294,15 +287,13 @@ def _iter_nodes(node: yaml.Node, done: dict[int, None]) -> Iterator[yaml.Node]:
                 yield from _iter_nodes(inner, done)
 
 
-# The fields of a manifest in other words: by the schema, so that what it does not name is dropped.
-
 LABEL_MAPS = ("labels", "matchLabels", "nodeSelector", "selector", "annotations")
 """Fields whose keys are label keys."""
 LABEL_KEYS = ("key", "topologyKey", "topologyKeys", "matchLabelKeys", "mismatchLabelKeys")
 DROPPED_FIELDS = frozenset({"targetPortal", "transitionID", "expression"})
-"""Texts that nothing decides by, however the schema has them."""
+"""Texts of the schema that decide nothing."""
 OPAQUE_FIELDS = frozenset({"hostIP", "monitors"})
-"""Addresses: equal ones stay equal, and nothing else of them is told."""
+"""Addresses, of which only equality decides: they are numbered."""
 ANY_ADDRESS = ("", "0.0.0.0", "::")
 NEVER_MATCHES = "^$"
 
@@ -311,7 +302,7 @@ Objects = Mapping[str, list[Manifest]]
 
 
 class ManifestRewriter:
-    """Sends each text of a snapshot through one function, and notes which there are and what is left out."""
+    """Passes each text of a manifest through one function, and notes texts and dropped fields."""
 
     def __init__(
         self, rewrite: RewriteText, sentence: RewriteText, texts: dict[str, dict[str, str]], dropped: dict[str, int]
@@ -325,21 +316,21 @@ class ManifestRewriter:
         self._objects: Objects = {}
 
     def rewrite_manifest(self, kind: str, shape: Shape, manifest: Manifest, objects: Objects) -> Manifest:
-        """One object of a kind."""
+        """The rewritten copy of one object."""
         self._kind, self._objects = kind, objects
         written: Manifest = shape.rename_texts(manifest, (), self)
         return written
 
     def rewrite_value(self, text: str) -> str:
-        """A text that is no label key and names no object of a kind."""
+        """The replacement of a text that is neither a label key nor an object's name."""
         return self._note_text("value", text)
 
     def rename_key(self, text: str, path: tuple[str, ...]) -> str:
-        """The key of a mapping."""
+        """The replacement of a mapping's key."""
         return self._note_text("label" if path and path[-1] in LABEL_MAPS else "value", text)
 
     def rename_text(self, text: str, path: tuple[str, ...]) -> str | None:
-        """The text of a field, or None when it is to be dropped."""
+        """The replacement of a field's text; None drops the field."""
         name = path[-1] if path else ""
         if path in (("kind",), ("apiVersion",)):
             return self._rewrite(text)
@@ -356,19 +347,19 @@ class ManifestRewriter:
         return self._note_text("label" if name in LABEL_KEYS else "value", text)
 
     def drops_key(self, field: str, path: tuple[str, ...]) -> bool:
-        """Whether a key of a mapping is dropped: an annotation that nothing reads."""
+        """Whether the key is an annotation that the scheduler does not read."""
         if path != ("metadata", "annotations") or field in ANNOTATIONS or NPU_ANNOTATION.fullmatch(field):
             return False
         self.note_dropped(path, "*")
         return True
 
     def note_dropped(self, path: tuple[str, ...], field: str) -> None:
-        """Take note of something that is left out."""
+        """Count a dropped field."""
         name = ".".join((self._kind, *path, field))
         self._dropped[name] = self._dropped.get(name, 0) + 1
 
     def rewrite_document(self, value: Any) -> Any:
-        """A document without a schema: usage, or an extender's answers."""
+        """The rewritten copy of a document without a schema: usage, or an extender's answers."""
         if isinstance(value, str):
             return self.rewrite_value(value)
         if isinstance(value, Mapping):
@@ -387,11 +378,12 @@ class ManifestRewriter:
         return self._addresses.setdefault(text, f"address-{len(self._addresses)}")
 
     def _rewrite_pattern(self, text: str) -> str:
-        """A pattern for the same nodes under their new names; one that is no pattern stays none."""
+        """A pattern that matches the same nodes by their pseudonyms; an invalid one for an invalid one."""
         try:
             matches = compile_pattern(text)
         except PatternError:
             return "("
+        # The pattern's own letters may spell names: a list of the matching pseudonyms decides the same.
         named = [name_of(manifest) for kind in ("Node", "HyperNode") for manifest in self._objects.get(kind, ())]
         matching = [self._rewrite(name) for name in named if matches(name)]
         return f"^({'|'.join(re.escape(name) for name in dict.fromkeys(matching))})$" if matching else NEVER_MATCHES

@@ -1,15 +1,17 @@
-"""Save a snapshot as a folder or one .tar.gz; the same snapshot always gives the same bytes."""
+"""Save a snapshot as a folder or a .tar.gz with reproducible bytes, and keep a history of captures."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import json
+import re
 import tarfile
 from collections.abc import Iterator
 from dataclasses import asdict, fields
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
@@ -26,7 +28,7 @@ ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
 _COMPRESSION_LEVEL = 6
 _FILE_MODE = 0o644
 PRIVATE_MODE = 0o600
-"""For a file that only its owner may read: a cluster's environment variables may be in it."""
+"""Readable by the owner only: a capture can contain a cluster's environment variables."""
 
 
 def save_snapshot(snapshot: Snapshot, path: str | Path, mode: int = _FILE_MODE) -> None:
@@ -45,6 +47,7 @@ def save_snapshot(snapshot: Snapshot, path: str | Path, mode: int = _FILE_MODE) 
 
 def archive_bytes(snapshot: Snapshot) -> bytes:
     """The snapshot as the bytes of a .tar.gz."""
+    # No name, time or owner in the headers, so that equal snapshots give equal bytes.
     packed = io.BytesIO()
     with (
         gzip.GzipFile(filename="", mode="wb", compresslevel=_COMPRESSION_LEVEL, fileobj=packed, mtime=0) as stream,
@@ -75,6 +78,7 @@ def saved_files(snapshot: Snapshot) -> Iterator[tuple[str, bytes]]:
 
 def _list_bytes(manifests: list[Manifest], kind: str) -> bytes:
     """A v1 List; items without kind and apiVersion get them."""
+    # The API server leaves kind and apiVersion out of a list's items.
     own = {"apiVersion": KIND_BY_NAME[kind].api_version, "kind": kind}
     items = [manifest if "kind" in manifest else {**own, **manifest} for manifest in manifests]
     return _json_bytes({"apiVersion": "v1", "kind": "List", "items": items})
@@ -135,6 +139,7 @@ def _changed_flags(flags: SchedulerFlags) -> dict[str, Any]:
 
 def _json_bytes(value: object, indent: int | None = None) -> bytes:
     separators = (",", ":") if indent is None else (",", ": ")
+    # ASCII only, so that lone surrogates of a manifest can be written at all.
     return (json.dumps(value, indent=indent, separators=separators) + "\n").encode()
 
 
@@ -147,6 +152,53 @@ def _write_folder(snapshot: Snapshot, folder: Path) -> None:
 
 
 def _replace_file(target: Path, data: bytes, mode: int) -> None:
-    """Write beside the target and move into place, so that a failure leaves no half file."""
+    """Write the file as a whole; a failure leaves the old one."""
     with replace_file(target, mode) as file:
         file.write(data)
+
+
+MAX_CAPTURES: Final = 100
+CAPTURE_SUFFIX: Final = ".tar.gz"
+CAPTURE_NAME: Final = re.compile(r"(.+)-(\d{8}-\d{6})(?:-(\d+))?\.tar\.gz")
+
+
+def capture_file_name(context: str, now: datetime) -> str:
+    """The default file name of a capture: context and time."""
+    name = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in context) or "cluster"
+    return f"{name}-{now:%Y%m%d-%H%M%S}{CAPTURE_SUFFIX}"
+
+
+class CaptureHistory:
+    """A private folder of captures, at most `most`: adding one more deletes the oldest."""
+
+    def __init__(self, folder: Path, most: int = MAX_CAPTURES) -> None:
+        self.folder = folder
+        self._most = most
+
+    def add_capture(self, snapshot: Snapshot) -> Path:
+        """Write a capture and delete the oldest ones beyond the limit; returns the new file."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        target = self.folder / self._free_name(capture_file_name(snapshot.name, snapshot.now))
+        save_snapshot(snapshot, target, PRIVATE_MODE)
+        for old in self.list_captures()[: -self._most]:
+            old.unlink(missing_ok=True)
+        return target
+
+    def _free_name(self, name: str) -> str:
+        """The name, with a number behind it if a capture of the same second exists."""
+        stem = name.removesuffix(CAPTURE_SUFFIX)
+        matches = [CAPTURE_NAME.fullmatch(file.name) for file in self.folder.glob(f"{stem}*{CAPTURE_SUFFIX}")]
+        twins = [int(match[3] or 1) for match in matches if match is not None]
+        return f"{stem}-{max(twins) + 1}{CAPTURE_SUFFIX}" if twins else name
+
+    def list_captures(self) -> list[Path]:
+        """The captures, oldest first."""
+        return order_captures(sorted(self.folder.glob(f"*{CAPTURE_SUFFIX}")))
+
+
+def order_captures(files: list[Path]) -> list[Path]:
+    """Captures ordered by time; empty if any file is no capture, or the files are of several clusters."""
+    named = [(match, file) for file in files if (match := CAPTURE_NAME.fullmatch(file.name)) is not None]
+    if len(named) != len(files) or len({match[1] for match, _ in named}) > 1:
+        return []
+    return [file for _, file in sorted(named, key=lambda one: (one[0][2], int(one[0][3] or 1)))]

@@ -1,4 +1,4 @@
-"""The types of every field that the engine reads, per kind; what does not fit is taken out of our own copy."""
+"""The type of every field that the engine reads, per kind; values of another type are removed from our copy."""
 
 from __future__ import annotations
 
@@ -363,18 +363,19 @@ SHAPES: Mapping[str, Struct] = {
     "DeviceTaintRule": _DEVICE_TAINT_RULE,
     "DeviceClass": _kind_shape(spec=struct_of(selectors=_CEL_SELECTORS, extendedResourceName=TEXT)),
 }
-"""The fields read per kind: a row for every kind that a snapshot keeps."""
+"""The fields that are read, for every kind that a snapshot keeps."""
 
 
 def check_types(kind: str, manifest: Manifest, file: str, name: str, report: ProblemReport) -> Manifest:
-    """The manifest, or a copy without its wrongly typed values; each of them becomes a Problem."""
+    """The manifest, or a copy without values of a wrong type, each of which becomes a Problem."""
     return manifest if SHAPES[kind].fits_type(manifest) else _repair_manifest(kind, manifest, file, name, report)
 
 
 def slim_manifest(
     kind: str, manifest: Manifest, file: str, name: str, report: ProblemReport, intake: ObjectIntake
 ) -> Manifest:
-    """As check_types, with the fields alone that something reads."""
+    """As check_types, with only the fields that are read and with shared parts."""
+    # The fast way first: nearly every manifest fits, and a repair costs a second pass.
     shape = SHAPES[kind]
     try:
         taken: Manifest = shape.slim_value(manifest, intake)

@@ -1,9 +1,10 @@
-"""Clock, flags, configuration and usage: what a snapshot says beside its objects."""
+"""Settings of a snapshot besides its objects: meta.json, usage.json, extender.json, and the scheduler's Deployment."""
 
 from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -23,12 +24,12 @@ from vcdebug.snapshot.shapes import describe_value
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Manifest, SchedulerFlags
 
 ValueReaders = Mapping[str, Callable[[Any], Any]]
-"""Name → what reads its value; None for one that is not valid."""
+"""Name → function that reads its value and returns None for an invalid one."""
 
 CONF_KEY = "volcano-scheduler.conf"
 
 RELEASE_FIELDS = ("release", "scheduler.release", "scheduler image")
-"""What names a release: somebody who asks for it, meta.json, the Deployment."""
+"""Sources of a release in order of precedence: the caller, meta.json, the Deployment's image."""
 
 _DEFAULT_STANDS = "the default is used"
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\D.*)?", re.ASCII)
@@ -38,7 +39,7 @@ _FALSE = ("0", "f", "F", "FALSE", "false", "False")
 
 @dataclass(frozen=True, slots=True)
 class MetaSettings:
-    """What meta.json says; a missing file says nothing."""
+    """The settings of meta.json; the defaults stand for a missing file."""
 
     now: datetime = DEFAULT_NOW
     complete: bool | None = None
@@ -51,11 +52,11 @@ class MetaSettings:
     capture: Provenance | None = None
     bound: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
-    """Problems found when the snapshot was made, which it no longer shows by itself."""
+    """Problems found when the snapshot was made, whose causes it no longer contains."""
 
 
 def read_meta(file: str, document: Manifest, report: ProblemReport) -> MetaSettings:
-    """meta.json with every value checked; keys that nothing reads are passed over."""
+    """The checked settings of meta.json; unknown keys are ignored, an invalid value becomes a Problem."""
     readers: ValueReaders = {
         "now": _read_time,
         "complete": _read_boolean,
@@ -75,7 +76,7 @@ def read_meta(file: str, document: Manifest, report: ProblemReport) -> MetaSetti
 def _read_checked(
     values: Mapping[str, Any], readers: ValueReaders, file: str, report: ProblemReport, prefix: str = ""
 ) -> dict[str, Any]:
-    """What is stated and valid, by name; a value that is not becomes a Problem."""
+    """The valid values by name; an invalid one becomes a Problem."""
     valid: dict[str, Any] = {}
     for name, read in readers.items():
         if values.get(name) is None:
@@ -92,18 +93,18 @@ def _read_checked(
 def with_flags(
     flags: SchedulerFlags, values: Mapping[str, Any], file: str, report: ProblemReport, prefix: str = "flags."
 ) -> SchedulerFlags:
-    """The flags with these values set, each of them checked; unknown names are passed over."""
+    """The flags with these values set; unknown names are ignored, invalid values become Problems."""
     return replace(flags, **_read_checked(values, _FLAG_READERS, file, report, prefix))
 
 
 def read_chance(values: Mapping[str, Any], file: str, report: ProblemReport) -> ChanceSettings:
-    """What upstream leaves to chance, each setting checked; unknown names are passed over."""
+    """The checked random choices; unknown names are ignored, invalid values become Problems."""
     readers = {row.name: _CHANCE_READERS[row.name] for row in fields(ChanceSettings)}
     return ChanceSettings(**_read_checked(values, readers, file, report, "chance."))
 
 
 def read_process(values: Mapping[str, Any], file: str, report: ProblemReport) -> SchedulerProcess:
-    """What the scheduler process remembers, each value checked; unknown names are passed over."""
+    """The checked memory of the scheduler process; unknown names are ignored, invalid values become Problems."""
     readers = {key: read for key, (_, read) in _PROCESS_READERS.items()}
     found = _read_checked(values, readers, file, report, "scheduler.")
     return SchedulerProcess(**{_PROCESS_READERS[key][0]: value for key, value in found.items()})
@@ -112,10 +113,10 @@ def read_process(values: Mapping[str, Any], file: str, report: ProblemReport) ->
 def with_release(
     flags: SchedulerFlags, stated: Any, report: ProblemReport, *, file: str = "", field: str = ""
 ) -> SchedulerFlags:
-    """The flags of a scheduler of this release; of the nearest one that is replayed, with a Problem, for another."""
+    """The flags with this release, or with the nearest one that is replayed and a Problem."""
     if stated is None or stated == "":
         return flags
-    from vcdebug.releases.release_names import resolve_release
+    from vcdebug.releases.release_names import resolve_release  # most snapshots name none: its patterns cost a start
 
     named = resolve_release(stated if isinstance(stated, str) else describe_value(stated))
     if named.what:
@@ -124,7 +125,7 @@ def with_release(
 
 
 def read_answers(file: str, document: Manifest, report: ProblemReport) -> dict[str, Any]:
-    """extender.json with what is no answer taken out: verb -> key -> a mapping."""
+    """The valid answers of extender.json: verb -> key -> a mapping, or a list of them."""
     answers: dict[str, Any] = {}
     for verb, by_key in document.items():
         if not isinstance(by_key, dict):
@@ -140,20 +141,20 @@ def read_answers(file: str, document: Manifest, report: ProblemReport) -> dict[s
 
 
 def _is_answer(answer: Any) -> bool:
-    """One answer, or several in the order of asking."""
+    """Whether it is one answer, or a list of answers for consecutive calls."""
     if isinstance(answer, list):
         return bool(answer) and all(isinstance(item, dict) for item in answer)
     return isinstance(answer, dict)
 
 
 def conf_of(config_map: Manifest, key: str = CONF_KEY) -> object:
-    """What a ConfigMap has under the configuration's key, or None."""
+    """The value of a ConfigMap under the configuration's key, or None."""
     data = config_map.get("data")
     return data.get(key) if isinstance(data, dict) else None
 
 
 def read_usage(file: str, document: Manifest, report: ProblemReport) -> dict[str, Any]:
-    """usage.json with what is no number taken out: node -> time, cpu and mem by period."""
+    """The valid numbers of usage.json: node -> time, cpu and mem by period."""
     usage: dict[str, Any] = {}
     for node, metrics in document.items():
         if not isinstance(metrics, dict):
@@ -277,6 +278,7 @@ def _hyper_nodes(value: Any) -> dict[str, dict[str, str]] | None:
 def _reserved_cpus(value: Any) -> tuple[CpuReservation, ...] | None:
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
         return None
+    # Exactly these keys: a misspelt one would otherwise be an empty reservation.
     if not all({*row} == {*CpuReservation._fields} for row in value):
         return None
     known = all(isinstance(text, str) for row in value for text in row.values())
@@ -328,3 +330,109 @@ _FLAG_READERS: ValueReaders = {
     "feature_gates": _read_gates,
     "panic_on_error": _read_boolean,
 }
+
+
+FLAG_FIELDS = {
+    "default-queue": "default_queue",
+    "scheduler-name": "scheduler_names",
+    "priority-class": "priority_class",
+    "minimum-feasible-nodes": "minimum_feasible_nodes",
+    "minimum-percentage-nodes-to-find": "minimum_percentage_nodes_to_find",
+    "percentage-nodes-to-find": "percentage_nodes_to_find",
+    "node-selector": "node_selector",
+    "ignored-provisioners": "ignored_provisioners",
+    "csi-storage": "csi_storage",
+    "scheduler-sharding-mode": "sharding_mode",
+    "scheduler-sharding-name": "sharding_name",
+    "feature-gates": "feature_gates",
+}
+"""Command line flag → field of SchedulerFlags."""
+
+CONF_FLAG = "scheduler-conf"
+
+_SWITCHES = ("priority-class", "csi-storage")
+_COLLECTED = ("scheduler-name",)
+_COMMA_LISTS = ("node-selector", "ignored-provisioners")
+_VARIABLE = re.compile(r"\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)")
+
+CommandLine = dict[str, list[str]]
+"""Flag → its values in order."""
+
+
+def scheduler_container(deployment: Manifest) -> Manifest:
+    """The container that runs Volcano's scheduler, or an empty mapping."""
+    spec = deployment
+    for key in ("spec", "template", "spec"):
+        inner = spec.get(key)
+        spec = inner if isinstance(inner, dict) else {}
+    containers = [container for container in _list_or_empty(spec.get("containers")) if isinstance(container, dict)]
+    # Not simply the first one: a sidecar may be listed before the scheduler.
+    configured = [container for container in containers if CONF_FLAG in parse_command_line(container)]
+    named = [container for container in containers if _is_named_scheduler(container)]
+    return next(iter(configured + named), {})
+
+
+def parse_command_line(container: Manifest) -> CommandLine:
+    """The flags that a container starts with; other words are ignored, as the scheduler does."""
+    # Go's pflag: `--name value` for most flags, but a switch takes a value only behind `=`.
+    words = iter(_command_words(container))
+    given: CommandLine = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        name = name.removeprefix("--")
+        if not word.startswith("--") or not name:
+            continue
+        if not equals:
+            text = next(words, "") if name == CONF_FLAG or (name in FLAG_FIELDS and name not in _SWITCHES) else "true"
+        given.setdefault(name, []).append(text)
+    return given
+
+
+def flag_values(container: Manifest) -> dict[str, Any]:
+    """The values that command line and environment set, by field of SchedulerFlags, unchecked."""
+    given = parse_command_line(container)
+    values = {field: _flag_value(name, given[name]) for name, field in FLAG_FIELDS.items() if name in given}
+    panic = container_environment(container).get("PANIC_ON_ERROR")
+    return values if panic is None else values | {"panic_on_error": panic != "false"}
+
+
+def conf_path(container: Manifest) -> str:
+    """The path of the configuration file inside the container; empty if the command line names none."""
+    return parse_command_line(container).get(CONF_FLAG, [""])[-1]
+
+
+def container_environment(container: Manifest) -> dict[str, str]:
+    """The variables that a container sets to a fixed value."""
+    entries = [entry for entry in _list_or_empty(container.get("env")) if isinstance(entry, dict)]
+    return {str(entry.get("name")): str(entry["value"]) for entry in entries if "value" in entry}
+
+
+def _command_words(container: Manifest) -> list[str]:
+    """Command and arguments with $(NAME) replaced; a shell line is split as a shell would."""
+    variables = container_environment(container)
+    words = [*_list_or_empty(container.get("command")), *_list_or_empty(container.get("args"))]
+    words = [_VARIABLE.sub(lambda name: variables.get(name[1], name[0]), str(word)) for word in words]
+    if "-c" not in words:
+        return words
+    try:
+        return [part for word in words for part in shlex.split(word)]
+    except ValueError:
+        return words
+
+
+def _flag_value(flag: str, given: list[str]) -> Any:
+    """The value of a flag: repetitions extend a list or map, and replace any other value."""
+    if flag in _COLLECTED:
+        return given
+    parts = [part.strip() for text in given for part in text.split(",") if part.strip()]
+    if flag in _COMMA_LISTS:
+        return parts
+    if flag == "feature-gates":
+        pairs = [part.partition("=") for part in parts]
+        return {name.strip(): setting.strip() for name, _, setting in pairs}
+    return given[-1]
+
+
+def _is_named_scheduler(container: Manifest) -> bool:
+    words = (container.get("image"), container.get("name"), *_list_or_empty(container.get("command")))
+    return any(isinstance(word, str) and ("vc-scheduler" in word or word == "volcano-scheduler") for word in words)

@@ -1,4 +1,4 @@
-"""Shapes: what type a manifest's value must have; a fast yes or no, and a repair that removes what does not fit."""
+"""Shapes: the types of a manifest's values, with a fast check, a repair, a slim copy and a renaming for each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 from vcdebug.snapshot.quantity import QuantityError, has_digits, milli_value, overflows_int64, whole_value
 
 Complain = Callable[[str, str, str], None]
-"""Called with the field's path, what is wrong, and what is done about it."""
+"""Called with the field's path, the fault, and its effect."""
 
 REMOVED_EFFECT = "the value is left out of the replay"
 KEPT_EFFECT = "the replay reads it as the scheduler would"
@@ -26,56 +26,56 @@ _WHOLE_UNITS = ("memory", "pods", "storage", "requests.memory", "limits.memory")
 _AMOUNT = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?[numkKMGTPE]?i?", re.ASCII)
 
 FieldPath = tuple[str, ...]
-"""The fields that lead to a value; a list's elements have the path of the list."""
+"""Names of the fields that lead to a value; elements of a list have the list's path."""
 
 
 class TextRenamer(Protocol):
-    """Gives texts other words."""
+    """Replaces texts, for redaction."""
 
     def rename_text(self, text: str, path: FieldPath) -> str | None:
-        """The text of a field, or None when it is to be dropped."""
+        """The replacement of a field's text; None drops the field."""
 
     def rename_key(self, text: str, path: FieldPath) -> str:
-        """The key of a mapping with free keys."""
+        """The replacement of a key in a mapping with free keys."""
 
     def drops_key(self, field: str, path: FieldPath) -> bool:
         """Whether a key of a mapping with free keys is dropped."""
 
     def note_dropped(self, path: FieldPath, field: str) -> None:
-        """Told of each field that the schema does not name."""
+        """Called for each field that the schema does not name."""
 
 
 class MisfitError(Exception):
-    """A value has not the type that its shape names."""
+    """A value does not have the type of its shape."""
 
 
 _WITHOUT_REFERENCES: Final = 2
-"""A version of marshal's format in which equal values have equal bytes; these are compared, never read."""
+"""marshal format 2: later ones encode references, so that equal values may have different bytes."""
 MAX_PARTS: Final = 1 << 14
-"""So many parts of one shape are remembered at a time."""
+"""Parts of one shape that are cached at a time."""
 
 
 class ObjectIntake:
-    """What objects are read into: equal texts become one, and so do equal lists and mappings inside objects."""
+    """Shares equal texts, and equal lists and mappings, between objects: thousands of pods fit in little memory."""
 
     __slots__ = ("_parts", "once", "repaired")
 
     def __init__(self, *, repaired: bool = False) -> None:
         known: dict[Any, Any] = {}
         self.once = known.setdefault
-        """Each text that was met so far, once."""
+        """once(text, text) returns the first equal text; the bound setdefault saves a call per text."""
         self._parts: dict[Shape, dict[bytes, Any]] = {}
         self.repaired = repaired
-        """Whether amounts that are odd, and known to be, are taken over."""
+        """Whether odd amounts are accepted, since a Problem reports them already."""
 
     def of_repaired(self) -> ObjectIntake:
-        """For an object that was repaired, with the same texts."""
+        """An intake for repaired objects that shares the texts of this one."""
         other = ObjectIntake(repaired=True)
         other.once = self.once
         return other
 
     def share_part(self, item: Any, shape: Shape, slim: Callable[[Any, ObjectIntake], Any]) -> Any:
-        """A part of an object, once for all that state the same: the pods of a job differ in few places."""
+        """The shared slim copy of a part; raises MisfitError for a wrong type."""
         known = self._parts_of(shape)
         try:
             key = dumps(item, _WITHOUT_REFERENCES)
@@ -87,20 +87,21 @@ class ObjectIntake:
         return part
 
     def intern_part(self, part: Any, shape: Shape) -> Any:
-        """The same part wherever the same is kept, whatever else was stated beside it."""
+        """The shared object that equals a slim part, also if the original parts differ in dropped fields."""
         return self._parts_of(shape).setdefault(dumps(part, _WITHOUT_REFERENCES), part)
 
     def _parts_of(self, shape: Shape) -> dict[bytes, Any]:
         known = self._parts.get(shape)
         if known is None:
             known = self._parts[shape] = {}
+        # Cleared as a whole: parts come in runs of one template, so that a finer eviction gains nothing.
         if len(known) > MAX_PARTS:
             known.clear()
         return known
 
 
 class _Drop:
-    """Stands for a value that was taken out."""
+    """The type of DROP, which marks a removed value."""
 
 
 DROP = _Drop()
@@ -110,19 +111,19 @@ class Shape(Protocol):
     """The type of a value."""
 
     def fits_type(self, item: Any) -> bool:
-        """Whether the value and everything below it has the right type."""
+        """Whether the value and everything below it have the right type."""
 
     def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
-        """The value with what does not fit taken out, or DROP."""
+        """A copy without values of a wrong type, or DROP; calls `complain` for each."""
 
     def keep_named(self, item: Any) -> Any:
-        """The value with only the parts that the shape names."""
+        """A copy with only the fields that the shape names."""
 
     def slim_value(self, item: Any, intake: ObjectIntake) -> Any:
-        """As keep, with equal texts as one; raises MisfitError where the value does not fit."""
+        """As keep_named, with shared texts and parts; raises MisfitError for a wrong type."""
 
     def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
-        """As keep, with other words for texts, or DROP for what does not fit."""
+        """As keep_named, with replaced texts; DROP for a wrong type."""
 
 
 class Scalar:
@@ -143,6 +144,7 @@ class Scalar:
             return item
         if item is None:
             return self._zero
+        # Some tools write whole numbers as floats: 3.0 is not worth a Problem.
         if type(item) is float and item.is_integer() and self._test(int(item)):
             return int(item)
         complain(path, f"is {describe_value(item)}, not {self._article}", REMOVED_EFFECT)
@@ -323,6 +325,7 @@ class Struct:
         kept = {}
         for name, element in item.items():
             shape = self.fields.get(name)
+            # null is dropped, since Go's decoder leaves the field at its zero value.
             if shape is None:
                 kept[name] = element
             elif element is not None:
@@ -343,7 +346,7 @@ class Struct:
         return intake.share_part(item, self, self._slim_fields) if self.alike else self._slim_fields(item, intake)
 
     def _slim_fields(self, item: dict[str, Any], intake: ObjectIntake) -> dict[str, Any]:
-        """Texts, most of what there is, without a call of their own."""
+        """The slim copy of a mapping; texts, the most frequent values, are copied without a call each."""
         slims, once = self._slims, intake.once
         if not slims:
             return item
@@ -374,7 +377,7 @@ class Struct:
 
 
 def describe_value(item: Any) -> str:
-    """A wrong value in a few words."""
+    """A short description of a wrong value."""
     if isinstance(item, dict):
         return "a mapping"
     if isinstance(item, list):
@@ -412,7 +415,7 @@ def _lacks_digits(amount: Any) -> bool:
 
 
 def _unit_power(name: str) -> int:
-    """Which multiple the scheduler reads: whole units for memory and pods, thousandths for everything else."""
+    """The power of ten that the scheduler reads: 0 (units) for memory and pods, 3 (thousandths) for the rest."""
     return 0 if name in _WHOLE_UNITS else 3
 
 
@@ -464,7 +467,7 @@ def struct_of(**fields: Shape) -> Struct:
 
 
 def alike_struct(**fields: Shape) -> Struct:
-    """A mapping that says the same of many objects."""
+    """A mapping with these fields that is equal in many objects, and so is shared as a whole."""
     return Struct(fields, alike=True)
 
 

@@ -1,4 +1,4 @@
-"""Snapshot: everything one scheduling cycle starts from, as plain manifests and settings."""
+"""Snapshot: all inputs of one scheduling cycle, as plain manifests and settings."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ VOLCANO_GATES: Mapping[str, bool] = MappingProxyType(
 """Volcano's own feature gates and their defaults."""
 
 LATER_GATES: Mapping[str, Change] = MappingProxyType({"SchedulingGatesQueueAdmission": QUEUE_ALLOCATION_GATE})
-"""Gates that older releases do not know."""
+"""Volcano's gates that older releases do not have."""
 
 NEVER_ON = (99, 0)
+"""For gates that no supported server version has on by default."""
 
 KUBERNETES_GATES: Mapping[str, tuple[int, int]] = MappingProxyType(
     {
@@ -70,7 +71,7 @@ KUBERNETES_GATES: Mapping[str, tuple[int, int]] = MappingProxyType(
         "VolumeLimitScaling": NEVER_ON,
     }
 )
-"""Kubernetes feature gates and the first server version that has them on by default."""
+"""Kubernetes feature gates with the first server version that has them on by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +85,10 @@ class SchedulerFlags:
     minimum_percentage_nodes_to_find: int = 5
     percentage_nodes_to_find: int = 0
     node_selector: tuple[str, ...] = ()
-    """`key:value` pairs; a node enters if any of them is among its labels."""
+    """`key:value` pairs; a node takes part if it has any one of the labels."""
     ignored_provisioners: tuple[str, ...] = ()
     csi_storage: bool | None = None
-    """None where the command line does not say it."""
+    """None if the command line does not state it."""
     sharding_mode: str = "none"
     sharding_name: str = "volcano"
     server_version: tuple[int, int] = (1, 36)
@@ -96,11 +97,11 @@ class SchedulerFlags:
     """Gates set on the command line; they win over every default."""
     panic_on_error: bool = True
     release: Release = NEWEST
-    """What the scheduler is built from."""
+    """The release that is replayed."""
 
     @property
     def is_csi_storage_on(self) -> bool:
-        """Whether the capacity of storage is looked at: what no informer has read is not.
+        """Whether the scheduler has an informer for CSIDriver and CSIStorageCapacity, and so checks capacity.
         Upstream: cache.addEventHandler.
         """
         if not self.release.has_older_form(VOLUMEBINDING_CAPACITY):
@@ -109,7 +110,7 @@ class SchedulerFlags:
 
     @property
     def effective_sharding_mode(self) -> str:
-        """How nodes are shared out among schedulers."""
+        """The sharding mode, `none` for releases without shards."""
         return "none" if self.release.has_older_form(NO_SHARDS) else self.sharding_mode
 
     def is_gate_on(self, name: str) -> bool:
@@ -122,6 +123,7 @@ class SchedulerFlags:
             return VOLCANO_GATES[name]
         if name not in KUBERNETES_GATES:
             raise EngineError(f"feature gate {name} is unknown")
+        # Up to the library of 1.33 the defaults follow the library alone, whatever the server's version.
         library = self.release.kubernetes_version
         known = library if self.release.has_older_form(FEATURE_GATES_1_33) else min(self.server_version, library)
         return known >= KUBERNETES_GATES[name]
@@ -135,35 +137,35 @@ class Snapshot:
     objects: dict[str, list[Manifest]] = field(default_factory=dict)
     """Manifests by kind name, each list in input order."""
     scheduler_conf: str | None = None
-    """The text of volcano-scheduler.conf; None stands for upstream's built-in default."""
+    """The text of volcano-scheduler.conf; None for upstream's built-in default."""
     now: datetime = DEFAULT_NOW
     flags: SchedulerFlags = field(default_factory=SchedulerFlags)
     chance: ChanceSettings = field(default_factory=ChanceSettings)
-    """What the real scheduler would have drawn."""
+    """Random choices of the real scheduler."""
     answers: tuple[ForcedAnswer, ...] = ()
-    """What plugins are made to say."""
+    """Answers that a user forces on plugins."""
     usage: Mapping[str, Any] = field(default_factory=dict)
     """Measured node usage: node name -> time, cpu {period: percent}, mem {period: percent}."""
     extender: Mapping[str, Any] = field(default_factory=dict)
     """Recorded answers of the extender's webhook: verb -> key -> answer or answers in order."""
     device_config: str | None = None
-    """The text of device-config.yaml; None stands for the built-in names of virtual GPUs."""
+    """The text of device-config.yaml; None for the built-in configuration."""
     process: SchedulerProcess = field(default_factory=SchedulerProcess)
-    """What the scheduler remembers of earlier cycles."""
+    """The scheduler's memory of earlier cycles."""
     persistence: PersistenceSetting = "auto"
     """Whether task state is restored from pods' annotations."""
     bound: Mapping[str, str] = field(default_factory=dict)
-    """Pods that somebody else binds while the cycle runs, and where: the scheduler does not see it."""
+    """Pod → node to which another client binds it during the cycle, unseen by the scheduler."""
     problems: list[Problem] = field(default_factory=list)
     description: str = ""
     origin: str = ""
-    """Where it was read from."""
+    """The path or name of its source."""
     provenance: Provenance | None = None
-    """What the capture that made it knows about itself; None for manifests."""
+    """The capture that made it; None for manifests."""
 
     @property
     def release(self) -> Release:
-        """What the scheduler is built from."""
+        """The release that is replayed."""
         return self.flags.release
 
     def objects_of(self, kind: str) -> list[Manifest]:

@@ -1,47 +1,39 @@
-"""Where a snapshot's files come from: a folder, an archive, one file, or a stream."""
+"""The files of a snapshot from a folder, archive, file or stream, and the snapshots in a folder of several."""
 
 from __future__ import annotations
 
+import gzip
 import io
+import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, Final
 
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.archive import (
-    ARCHIVE_ERRORS,
-    FOREIGN_MAGICS,
-    GZIP_MAGIC,
-    ZIP_MAGICS,
-    CountedGzip,
-    SourceFile,
-    UnpackBudget,
-    gunzip_bytes,
-    is_tar,
-    printable_name,
-    tar_files,
-    zip_files,
-)
+from vcdebug.snapshot import archive
 from vcdebug.snapshot.file_access import describe_read_error, read_file, read_stdin
+from vcdebug.snapshot.gathered_objects import SETTINGS_FILES
 from vcdebug.snapshot.problems import ProblemReport
 
 FileBegins = Callable[[int, int, str], None]
-"""Called where a file begins: bytes before it, bytes in all (0 if unknown), and its name."""
+"""Called at the start of a file with (bytes before it, total bytes or 0 if unknown, its name)."""
 
 Source = str | Path | BinaryIO
 
 READ_SUFFIXES = ("", ".json", ".yaml", ".yml", ".ndjson", ".jsonl", ".conf")
-"""Suffixes of the files that are read in a folder or archive, also with `.gz`."""
+"""Suffixes of files that are read in a folder or archive, also followed by `.gz`."""
 COMPANION_FILES = ("expected.json", "question.json")
-"""Files that lie beside a snapshot and are no part of it."""
+"""Files in a snapshot's folder that are not part of it."""
 _RECORDING_STARTS = (b'{"ev":', b'{"seq":')
 _TAR_BLOCK = 512
 
 
-def open_source(source: Source, report: ProblemReport, begins: FileBegins | None = None) -> Iterator[SourceFile]:
+def open_source(
+    source: Source, report: ProblemReport, begins: FileBegins | None = None
+) -> Iterator[archive.SourceFile]:
     """The files of a snapshot in a fixed order; raises SnapshotError if the source cannot be read at all."""
-    budget = UnpackBudget()
+    budget = archive.UnpackBudget()
     if source == "-":
         return _data_files(read_stdin(budget.max_bytes), "stdin", budget, report)
     if isinstance(source, str | Path):
@@ -50,7 +42,7 @@ def open_source(source: Source, report: ProblemReport, begins: FileBegins | None
 
 
 def source_name(source: Source) -> str:
-    """How a source is called when the snapshot does not name itself."""
+    """The name of a snapshot that does not state one."""
     if source == "-":
         return "stdin"
     if not isinstance(source, str | Path):
@@ -63,8 +55,8 @@ def source_name(source: Source) -> str:
 
 
 def _path_files(
-    path: Path, budget: UnpackBudget, report: ProblemReport, begins: FileBegins | None
-) -> Iterator[SourceFile]:
+    path: Path, budget: archive.UnpackBudget, report: ProblemReport, begins: FileBegins | None
+) -> Iterator[archive.SourceFile]:
     try:
         is_folder = stat.S_ISDIR(path.stat().st_mode)
     except (OSError, ValueError) as error:
@@ -77,7 +69,9 @@ def _path_files(
     return _data_files(data, path.name, budget, report)
 
 
-def _stream_files(stream: IO[bytes], name: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
+def _stream_files(
+    stream: IO[bytes], name: str, budget: archive.UnpackBudget, report: ProblemReport
+) -> Iterator[archive.SourceFile]:
     try:
         data = stream.read(budget.max_bytes + 1)
     except (OSError, ValueError) as error:
@@ -85,56 +79,60 @@ def _stream_files(stream: IO[bytes], name: str, budget: UnpackBudget, report: Pr
     return _data_files(data, name, budget, report)
 
 
-def _data_files(data: bytes, name: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
-    """The files in one file's bytes: an archive's members, or the file itself; what it is shows in its first bytes."""
+def _data_files(
+    data: bytes, name: str, budget: archive.UnpackBudget, report: ProblemReport
+) -> Iterator[archive.SourceFile]:
+    """The members of an archive, or the file itself; its first bytes decide, not its name."""
     if not data.strip():
         raise SnapshotError("is empty", where=name)
-    for magic, packer in FOREIGN_MAGICS.items():
+    for magic, packer in archive.FOREIGN_MAGICS.items():
         if data.startswith(magic):
             raise SnapshotError(f"is packed with {packer}", "use .tar.gz, .zip or plain files", name)
-    if data.startswith(ZIP_MAGICS):
-        yield from _wanted_files(zip_files(io.BytesIO(data), name, budget, report), budget, report)
-    elif data.startswith(GZIP_MAGIC):
+    if data.startswith(archive.ZIP_MAGICS):
+        yield from _wanted_files(archive.zip_files(io.BytesIO(data), name, budget, report), budget, report)
+    elif data.startswith(archive.GZIP_MAGIC):
         yield from _gzip_files(data, name, budget, report)
-    elif is_tar(data[:_TAR_BLOCK]):
-        yield from _wanted_files(tar_files(io.BytesIO(data), name, budget, report), budget, report)
+    elif archive.is_tar(data[:_TAR_BLOCK]):
+        yield from _wanted_files(archive.tar_files(io.BytesIO(data), name, budget, report), budget, report)
     elif _is_recording(data):
         raise SnapshotError("is a recording, not a snapshot", where=name)
     else:
         budget.take_bytes(len(data), name)
-        yield SourceFile(name, data)
+        yield archive.SourceFile(name, data)
 
 
-def _gzip_files(data: bytes, name: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
+def _gzip_files(
+    data: bytes, name: str, budget: archive.UnpackBudget, report: ProblemReport
+) -> Iterator[archive.SourceFile]:
     try:
-        head = CountedGzip(io.BytesIO(data), budget, name).read(_TAR_BLOCK)
+        head = archive.CountedGzip(io.BytesIO(data), budget, name).read(_TAR_BLOCK)
         if _is_recording(head):
             raise SnapshotError("is a recording, not a snapshot", where=name)
-        if not is_tar(head):
-            yield SourceFile(name.removesuffix(".gz"), gunzip_bytes(data, budget, name))
+        if not archive.is_tar(head):
+            yield archive.SourceFile(name.removesuffix(".gz"), archive.gunzip_bytes(data, budget, name))
             return
-    except ARCHIVE_ERRORS as error:
+    except archive.ARCHIVE_ERRORS as error:
         raise SnapshotError(f"is damaged: {error}", where=name) from error
-    unpacked = CountedGzip(io.BytesIO(data), budget, name)
-    yield from _wanted_files(tar_files(unpacked, name, budget, report), budget, report)
+    unpacked = archive.CountedGzip(io.BytesIO(data), budget, name)
+    yield from _wanted_files(archive.tar_files(unpacked, name, budget, report), budget, report)
 
 
 def _folder_files(
-    folder: Path, budget: UnpackBudget, report: ProblemReport, begins: FileBegins | None
-) -> Iterator[SourceFile]:
+    folder: Path, budget: archive.UnpackBudget, report: ProblemReport, begins: FileBegins | None
+) -> Iterator[archive.SourceFile]:
     paths = [path for path in _folder_paths(folder, budget, report) if is_wanted(path.name)]
     sizes = [path.stat().st_size for path in paths]
     total, done = sum(sizes), 0
     for path, size in zip(paths, sizes, strict=True):
         name = path.relative_to(folder).as_posix()
         if begins:
-            begins(done, total, printable_name(name))
+            begins(done, total, archive.printable_name(name))
         done += size
-        yield from _wanted_files(_read_file(path, printable_name(name), budget, report), budget, report)
+        yield from _wanted_files(_read_file(path, archive.printable_name(name), budget, report), budget, report)
 
 
-def _folder_paths(folder: Path, budget: UnpackBudget, report: ProblemReport) -> list[Path]:
-    """Regular files below a folder, in name order; links that lead out of it and devices are left out."""
+def _folder_paths(folder: Path, budget: archive.UnpackBudget, report: ProblemReport) -> list[Path]:
+    """Regular files below a folder in name order, without devices and links that lead out of it."""
     root = folder.resolve()
     found: list[Path] = []
     waiting = [folder]
@@ -150,15 +148,18 @@ def _folder_paths(folder: Path, budget: UnpackBudget, report: ProblemReport) -> 
                 continue
             if path.is_dir() and not path.is_symlink():
                 waiting.append(path)
+            # Resolved: a link in an unpacked archive could otherwise read any file of the machine.
             elif path.is_file() and path.resolve().is_relative_to(root):
                 found.append(path)
             elif not path.is_dir():
-                name = printable_name(path.relative_to(folder).as_posix())
+                name = archive.printable_name(path.relative_to(folder).as_posix())
                 report.add_problem("is not a regular file of this folder", "it is left out", file=name)
     return sorted(found)
 
 
-def _read_file(path: Path, name: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
+def _read_file(
+    path: Path, name: str, budget: archive.UnpackBudget, report: ProblemReport
+) -> Iterator[archive.SourceFile]:
     try:
         if path.stat().st_size > budget.max_bytes:
             raise SnapshotError(f"is larger than {budget.max_bytes >> 20} MiB", where=name)
@@ -167,26 +168,28 @@ def _read_file(path: Path, name: str, budget: UnpackBudget, report: ProblemRepor
         report.add_problem(describe_read_error(error), "the file is left out", file=name)
         return
     budget.take_bytes(len(data), name)
-    yield SourceFile(name, data)
+    yield archive.SourceFile(name, data)
 
 
-def _wanted_files(files: Iterator[SourceFile], budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
-    """The files that may hold objects or settings, unpacked; recordings are passed over."""
+def _wanted_files(
+    files: Iterator[archive.SourceFile], budget: archive.UnpackBudget, report: ProblemReport
+) -> Iterator[archive.SourceFile]:
+    """The unpacked files that can hold objects or settings, without recordings."""
     for file in files:
         if not is_wanted(file.name):
             continue
         name, data = file
-        if data.startswith(GZIP_MAGIC):
+        if data.startswith(archive.GZIP_MAGIC):
             name = name.removesuffix(".gz")
             try:
-                if _is_recording(CountedGzip(io.BytesIO(data), budget, name).read(64)):
+                if _is_recording(archive.CountedGzip(io.BytesIO(data), budget, name).read(64)):
                     continue
-                data = gunzip_bytes(data, budget, name)
-            except ARCHIVE_ERRORS as error:
+                data = archive.gunzip_bytes(data, budget, name)
+            except archive.ARCHIVE_ERRORS as error:
                 report.add_problem(f"is damaged: {error}", "the file is left out", file=file.name)
                 continue
         if not _is_recording(data[:64]):
-            yield SourceFile(name, data)
+            yield archive.SourceFile(name, data)
 
 
 def is_wanted(name: str) -> bool:
@@ -199,3 +202,104 @@ def is_wanted(name: str) -> bool:
 
 def _is_recording(head: bytes) -> bool:
     return head.startswith(_RECORDING_STARTS)
+
+
+MAX_ENTRIES: Final = 1_000_000
+MAX_NAMED: Final = 4
+"""Snapshots that an error names."""
+ARCHIVE_SUFFIXES: Final = (".tar", ".tar.gz", ".tgz", ".zip")
+_FIELD: Final = rb"""kind(?<!\wkind)["']?\s*:\s*["']?"""
+"""Begins with plain letters: with the boundary in front a search of a large file takes thirty times as long."""
+_KIND = re.compile(_FIELD + rb"[A-Z]")
+_NODE = re.compile(_FIELD + rb"(?:Node|NodeList)\b")
+_WORKLOAD = re.compile(_FIELD + rb"(?:Pod|PodGroup)(?:List)?\b")
+_CAPACITY = b"allocatable"
+"""A field of a Node that no reference to a Node has."""
+
+
+def find_snapshots(folder: Path) -> list[Path]:
+    """The snapshots below a folder in the order of their names; none where the folder itself is one.
+
+    A folder is one snapshot if manifests or settings lie directly in it, unless at least two of its files hold a
+    cluster each. Otherwise its archives are snapshots, and so are its folders if one of them holds nodes.
+    """
+    return _snapshots_below(folder, archive.UnpackBudget(max_files=MAX_ENTRIES))
+
+
+def find_only_snapshot(folder: Path) -> Path:
+    """The folder, or the only snapshot below it; raises SnapshotError where there are several."""
+    found = find_snapshots(folder)
+    if len(found) > 1:
+        named = ", ".join(str(path) for path in found[:MAX_NAMED])
+        more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+        raise SnapshotError(f"is a folder of {len(found)} snapshots", f"name one: {named}{more}", str(folder))
+    return found[0] if found else folder
+
+
+def _snapshots_below(folder: Path, budget: archive.UnpackBudget) -> list[Path]:
+    files, archives, folders = _list_entries(folder, budget)
+    if any(path.name in SETTINGS_FILES or path.suffix == ".conf" for path in files):
+        return []
+    manifests = [path for path in files if is_wanted(path.name)]
+    if len(manifests) > 1 or archives or folders:
+        manifests = [path for path in manifests if _KIND.search(_read_content(path))]
+    if manifests:
+        clusters = [path for path in manifests if _is_cluster([path])] if len(manifests) > 1 else []
+        return sorted([*clusters, *archives]) if len(clusters) > 1 else []
+    # Archives are never opened here: a folder may hold thousands of captures.
+    inner = {path: _snapshots_below(path, budget) for path in folders}
+    loose = {path: _manifest_files(path, budget) for path in folders if not inner[path]}
+    found = [path for paths in inner.values() for path in paths] + archives
+    if found or any(_is_cluster(paths) for paths in loose.values()):
+        found += [path for path, paths in loose.items() if any(_KIND.search(_read_content(one)) for one in paths)]
+    return sorted(found)
+
+
+def _list_entries(folder: Path, budget: archive.UnpackBudget) -> tuple[list[Path], list[Path], list[Path]]:
+    """(files, archives, folders) directly in a folder, without hidden ones and links to folders."""
+    files: list[Path] = []
+    archives: list[Path] = []
+    folders: list[Path] = []
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return files, archives, folders
+    for path in entries:
+        budget.take_file(str(folder))
+        if path.name.startswith("."):
+            continue
+        if path.is_dir():
+            folders += [] if path.is_symlink() else [path]
+        elif path.is_file():
+            (archives if path.name.lower().endswith(ARCHIVE_SUFFIXES) else files).append(path)
+    return files, archives, folders
+
+
+def _manifest_files(folder: Path, budget: archive.UnpackBudget) -> list[Path]:
+    """All files below a folder that can hold objects."""
+    files, _, folders = _list_entries(folder, budget)
+    found = [path for path in files if is_wanted(path.name) and path.name not in SETTINGS_FILES]
+    for inner in folders:
+        found += _manifest_files(inner, budget)
+    return found
+
+
+def _is_cluster(paths: list[Path]) -> bool:
+    """Whether these files hold nodes, and something to place on them."""
+    nodes = workload = False
+    for path in paths:
+        text = _read_content(path)
+        nodes = nodes or (_NODE.search(text) is not None and _CAPACITY in text)
+        workload = workload or _WORKLOAD.search(text) is not None
+        if nodes and workload:
+            return True
+    return False
+
+
+def _read_content(path: Path) -> bytes:
+    """The unpacked bytes of a file; empty if it cannot be read."""
+    try:
+        data = path.read_bytes()
+        return gzip.decompress(data) if data.startswith(archive.GZIP_MAGIC) else data
+    except archive.ARCHIVE_ERRORS:
+        return b""

@@ -1,4 +1,4 @@
-"""What the controllers make of a workload: PodGroups and pods of a Volcano Job, a Deployment, a Job and their like.
+"""PodGroups and pods that controllers create for a workload: a Volcano Job, a Deployment, a Job and so on.
 
 Upstream: controllers/job (createOrUpdatePodGroup, createJobPod), controllers/podgroup (buildPodGroupFromPod).
 """
@@ -23,14 +23,14 @@ JOB_NAME: Final = "volcano.sh/job-name"
 TASK_INDEX: Final = "volcano.sh/task-index"
 NUMA_POLICY: Final = "volcano.sh/numa-topology-policy"
 INHERITED_ANNOTATIONS: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone")
-"""Annotations of a Volcano Job that its pods take over."""
+"""Annotations of a Volcano Job that are copied to its pods."""
 MOST_PODS: Final = 100_000
 _PREFIX: Final = "volcano.sh/"
 _LIST_KINDS: Final = ("List", "PodList", "JobList")
 
 
 class SubmittedWorkloads(NamedTuple):
-    """A snapshot with workloads added, and the PodGroups that they made."""
+    """A snapshot with added workloads, and the new PodGroups."""
 
     snapshot: Snapshot
     jobs: tuple[str, ...]
@@ -38,7 +38,7 @@ class SubmittedWorkloads(NamedTuple):
 
 
 def submit_workloads(snapshot: Snapshot, manifests: Sequence[Manifest]) -> SubmittedWorkloads:
-    """The snapshot just after the controllers have seen the workloads; raises SnapshotError for other kinds."""
+    """The snapshot right after the controllers have handled the workloads; raises SnapshotError for other kinds."""
     made = [one for manifest in _flatten_lists(manifests) for one in _make_objects(snapshot, manifest)]
     objects = {kind: list(there) for kind, there in snapshot.objects.items()}
     for one in made:
@@ -121,7 +121,7 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
 
 
 def _refuse_too_many(owner: Manifest, pods: int) -> None:
-    """Raise SnapshotError for a number of pods that only a mistake asks for, before memory is full of them."""
+    """Raise SnapshotError for an absurd number of pods, before they fill the memory."""
     if pods > MOST_PODS:
         raise SnapshotError(f"asks for {pods} pods", f"at most {MOST_PODS} are made of a workload", _object_key(owner))
 
@@ -136,7 +136,8 @@ def _task_minimum(task: Mapping[str, Any]) -> int:
 
 
 def _min_resources(snapshot: Snapshot, tasks: Sequence[Mapping[str, Any]], minimum: int) -> dict[str, str]:
-    """Of the first pods by priority that make up the minimum: of each task its own minimum, where that is enough."""
+    """Resources of the first `minimum` pods by priority, beginning with each task's own minimum if that suffices."""
+    # sorted is stable: tasks of equal priority stay in their order, as in upstream's sort by (priority, index).
     ordered = sorted(tasks, key=lambda task: -_pod_priority(snapshot, (task.get("template") or {}).get("spec") or {}))
     by_task = minimum >= sum(_task_minimum(task) for task in tasks)  # exact: ints
     counts = [_task_minimum(task) if by_task else int(task.get("replicas") or 0) for task in ordered]
@@ -154,7 +155,7 @@ def _min_resources(snapshot: Snapshot, tasks: Sequence[Mapping[str, Any]], minim
 
 
 def _sum_resources(pods: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, str]:
-    """What a quota would count: requests and limits of containers, and the pods themselves."""
+    """Requests, limits and numbers of pods as a ResourceQuota names them."""
     totals: dict[str, int] = {}
     for spec, count in pods:
         _add_amount(totals, "pods", count)
@@ -179,12 +180,12 @@ def _units_of(resource: str, amount: object) -> int:
 
 
 def _replicated_pods(snapshot: Snapshot, owner: Manifest) -> Iterator[Manifest]:
-    """A Deployment, ReplicaSet or StatefulSet: all pods of one owner share a PodGroup."""
+    """Pods of a Deployment, ReplicaSet or StatefulSet, which share one PodGroup."""
     yield from _owned_pods(snapshot, owner, int(spec_of(owner).get("replicas", 1)))
 
 
 def _kubernetes_job(snapshot: Snapshot, owner: Manifest) -> Iterator[Manifest]:
-    """As many pods at once as parallelism and completions allow."""
+    """Pods of a Job: as many as parallelism and completions allow at once."""
     spec = spec_of(owner)
     parallel = int(spec.get("parallelism", 1))
     yield from _owned_pods(snapshot, owner, min(parallel, int(spec.get("completions") or parallel)))
@@ -225,10 +226,11 @@ def _build_pod_group_from_pod(
 
 
 def _single_pod(snapshot: Snapshot, pod: Manifest) -> Iterator[Manifest]:
-    """A pod that belongs to no PodGroup gets one of its own."""
+    """A pod, with a PodGroup of its own if it names none."""
     metadata, spec = metadata_of(pod), dict(spec_of(pod))
     annotations = {**(metadata.get("annotations") or {})}
     name = str(metadata.get("name"))
+    # Pods of other schedulers get no PodGroup.
     if GROUP_NAME not in annotations and spec.get("schedulerName") in snapshot.flags.scheduler_names:
         annotations[GROUP_NAME] = f"podgroup-{name}"
         yield _build_pod_group_from_pod(snapshot, pod, f"podgroup-{name}", spec, annotations, {})
@@ -262,7 +264,7 @@ def _make_pod(
     annotations: Mapping[str, str],
     labels: Mapping[str, str],
 ) -> Manifest:
-    """As admission leaves it: requests from limits, the priority of its class."""
+    """A pod after admission: requests from limits, and the priority of its class."""
     containers = [_with_requests(one) for one in spec.get("containers") or ()]
     complete = {**spec, "containers": containers, "priority": _pod_priority(snapshot, spec)}
     kind = {"apiVersion": "v1", "kind": "Pod"}
@@ -272,7 +274,7 @@ def _make_pod(
 def _make_object(
     snapshot: Snapshot, owner: Manifest, name: str, spec: Mapping[str, Any], **words: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What a controller says of any object that it makes."""
+    """Metadata, spec and status of an object that a controller creates."""
     namespace = metadata_of(owner).get("namespace") or "default"
     metadata = {
         "name": name,

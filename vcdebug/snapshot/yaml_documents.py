@@ -1,4 +1,4 @@
-"""YAML as Kubernetes reads it: timestamps stay text, keys are text, and aliases cannot blow up."""
+"""YAML as Kubernetes reads it: timestamps stay text, keys are text, and the expansion of aliases is limited."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXPANSION_FREE_NODES = 100_000
 
 SAFE_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 SAFE_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-"""libyaml, which go-yaml was translated from, where PyYAML has it: it refuses what Go refuses, and is eight times as
+"""libyaml if PyYAML has it: go-yaml is a translation of it, so that both refuse the same, and it is eight times as
 fast."""
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
@@ -26,11 +26,11 @@ _MAYBE_DEEP = re.compile(r"^[ \-?:\t]{100}", re.MULTILINE)
 
 
 TellRepeated = Callable[[str, int], None]
-"""Called with a key that its mapping has already, and the line of the repetition."""
+"""Called with a repeated key and the line of the repetition."""
 
 
 class DocumentError(ValueError):
-    """A document that is not read; the text says why and where."""
+    """A document that cannot be read; the text says why and where."""
 
 
 class _KubernetesLoader(SAFE_LOADER):  # type: ignore[misc]
@@ -40,7 +40,7 @@ class _KubernetesLoader(SAFE_LOADER):  # type: ignore[misc]
     tell_repeated: TellRepeated | None = None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """A mapping whose keys are text, as JSON has it; of a key that is there twice the last value counts."""
+        """A mapping with text keys, as in JSON; of a repeated key the last value counts, as in Go."""
         if self.tell_repeated is not None:
             self._tell_repeated_keys(node)
         if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
@@ -48,7 +48,7 @@ class _KubernetesLoader(SAFE_LOADER):  # type: ignore[misc]
         return {self._key_text(key): self.construct_object(value, deep=deep) for key, value in node.value}
 
     def _tell_repeated_keys(self, node: yaml.MappingNode) -> None:
-        """Before keys of `<<` are mixed in, which own keys may replace."""
+        """Report repeated keys; before `<<` is merged, whose keys own keys may replace."""
         assert self.tell_repeated is not None
         if len({key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)}) == len(node.value):
             return
@@ -66,7 +66,7 @@ class _KubernetesLoader(SAFE_LOADER):  # type: ignore[misc]
 
 
 class WordSet:
-    """Stands where a resolver has a pattern of whole words, which would be compiled at every start."""
+    """Replaces a resolver's pattern of whole words, which would have to be compiled at every start."""
 
     def __init__(self, *words: str) -> None:
         self._words = frozenset(words)
@@ -103,7 +103,7 @@ for _tag in ("set", "omap", "pairs"):
 def yaml_documents(
     text: str, read_so_far: Callable[[int], None] | None = None, tell_repeated: TellRepeated | None = None
 ) -> Iterator[Any]:
-    """The documents of a YAML stream one by one; raises DocumentError where it stops making sense."""
+    """Yield the documents of a YAML stream; raises DocumentError at the first error."""
     refuse_deep(text)
     aliases = "&" in text and "*" in text
     try:
@@ -125,7 +125,7 @@ def yaml_documents(
 
 
 class _ObservedText:
-    """A text that a loader takes piece by piece, so that somebody can follow it."""
+    """A text that a loader reads in pieces, so that progress can be reported."""
 
     def __init__(self, text: str, read_so_far: Callable[[int], None]) -> None:
         self._text = text
@@ -141,7 +141,7 @@ class _ObservedText:
 
 
 def _refuse_two_kinds(document: yaml.Node) -> None:
-    """Files put together without a separator: one document that says twice what it is."""
+    """Raise DocumentError for a document with two kinds: files joined without a line `---`."""
     if not isinstance(document, yaml.MappingNode):
         return
     kinds = [key for key, _ in document.value if key.value == "kind"]
@@ -152,24 +152,24 @@ def _refuse_two_kinds(document: yaml.Node) -> None:
 
 
 def may_be_deep(text: str) -> bool:
-    """A quick look whether block indentation or brackets could nest beyond `MAX_DEPTH`; never wrong in saying no."""
+    """Whether indentation or brackets could nest beyond `MAX_DEPTH`; a quick test that is never wrong in saying no."""
     return bracket_depth(text) > MAX_DEPTH or _MAYBE_DEEP.search(text) is not None
 
 
 def bracket_depth(text: str) -> int:
-    """How deep brackets nest, also those inside strings."""
+    """The nesting depth of brackets, including those inside strings."""
     brackets = text.encode("utf-8", errors="replace").translate(None, _NOT_BRACKETS)
     return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
 
 
 def refuse_deep(text: str) -> None:
-    """Raise DocumentError for nesting beyond `MAX_DEPTH`, of which libyaml's loader takes no care."""
+    """Raise DocumentError for nesting beyond `MAX_DEPTH`, which libyaml's loader does not limit."""
     if may_be_deep(text):
         _count_levels(text)
 
 
 def _count_levels(text: str) -> None:
-    """Over the parser's events, which need no stack."""
+    """Raise DocumentError for too deep nesting; counts the parser's events, which need no stack."""
     depth = 0
     try:
         for event in yaml.parse(text, Loader=SAFE_LOADER):
@@ -189,18 +189,19 @@ def _construct_document(loader: Any, node: yaml.Node, *, aliases: bool) -> Any:
     expanded, _, own = _AliasExpansion().measure_node(node)
     if expanded > EXPANSION_FREE_NODES and expanded > MAX_EXPANSION * own:
         raise DocumentError(f"{_position_text(node)}its aliases expand to {expanded} values")
+    # A round trip through JSON copies what aliases share: an edit of one place must not change the other.
     return json.loads(json.dumps(loader.construct_document(node)))
 
 
 class _AliasExpansion:
-    """Measures a node graph as if every alias were written out."""
+    """Measures the size and depth of a document with all aliases expanded, without expanding them."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[int, int]] = {}
         self._open: dict[int, bool] = {}
 
     def measure_node(self, node: yaml.Node) -> tuple[int, int, int]:
-        """Values when written out, depth when written out, values as written."""
+        """(values with aliases expanded, depth, values as written)."""
         size, depth = self._visit_node(node)
         return size, depth, len(self._known)
 

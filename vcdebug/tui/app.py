@@ -26,8 +26,8 @@ from vcdebug.files.recording_files import RecordingCache
 from vcdebug.framework.replay_options import AskExtender
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.archive import MAX_BYTES
-from vcdebug.snapshot.capture_history import order_captures
 from vcdebug.snapshot.file_access import read_stdin
+from vcdebug.snapshot.saved_files import order_captures
 from vcdebug.tui.config import UserSettings, read_settings
 from vcdebug.tui.key_names import key_names
 from vcdebug.tui.keymap import main_screen_keys

@@ -13,7 +13,7 @@ from vcdebug.files.recording_files import RecordingCache
 from vcdebug.framework.replay_options import AskExtender
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.bundled import find_bundled
-from vcdebug.snapshot.snapshot_folders import find_snapshots
+from vcdebug.snapshot.sources import find_snapshots
 from vcdebug.tui.worker import DEFAULT_LIMITS, RecordingLimits, SnapshotSource
 
 STDIN: Final = "-"

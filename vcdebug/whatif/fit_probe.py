@@ -19,8 +19,7 @@ from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import parse_conf, replay_cycle
-from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.edit_conf import edit_conf_text
+from vcdebug.snapshot.edit import edit_conf_text, parse_edit
 from vcdebug.snapshot.manifest import JsonDict
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 

@@ -20,7 +20,7 @@ from vcdebug.kube.dynamic_resources import ReservedClaim, users_of
 from vcdebug.model.go_fields import condition_fields
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, TaskKey
-from vcdebug.model.persistence import ANNOTATIONS as OF_TASKS
+from vcdebug.model.pod import ANNOTATIONS as OF_TASKS
 from vcdebug.model.pod import ENDED_PHASES, Pod
 from vcdebug.model.pod_group import Condition, PodGroup
 from vcdebug.recording.effects import cycle_effects, reserved_claims

@@ -19,7 +19,7 @@ from vcdebug.framework.session import DryRunState, Session
 from vcdebug.framework.statement import Statement
 from vcdebug.framework.subject import CandidateTasks
 from vcdebug.gomath import int_div
-from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.node_view import CycleState
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows

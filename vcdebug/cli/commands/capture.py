@@ -23,8 +23,8 @@ from vcdebug.snapshot.snapshot import Snapshot
 if TYPE_CHECKING:
     from vcdebug.capture import CaptureOptions
     from vcdebug.debugger.expectations import MetReason
-    from vcdebug.snapshot.capture_history import CaptureHistory
     from vcdebug.snapshot.provenance import Provenance
+    from vcdebug.snapshot.saved_files import CaptureHistory
 
 
 ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
@@ -65,9 +65,8 @@ class CaptureCommand(Command):
         # FOLDED
         from vcdebug.cli.commands.redact import check_mapping_target, report_redaction, write_mapping
         from vcdebug.cli.progress import capture_progress
-        from vcdebug.snapshot.capture_history import capture_file_name
         from vcdebug.snapshot.redaction import make_redaction
-        from vcdebug.snapshot.saved_files import PRIVATE_MODE, save_snapshot
+        from vcdebug.snapshot.saved_files import PRIVATE_MODE, capture_file_name, save_snapshot
 
         if args.rbac:
             from vcdebug.capture.permission import cluster_role
@@ -257,7 +256,7 @@ def capture_until(
 ) -> Path:
     """Capture until the condition is met; gives the file in which it is."""
     from vcdebug.debugger.expectations import parse_until
-    from vcdebug.snapshot.capture_history import CaptureHistory
+    from vcdebug.snapshot.saved_files import CaptureHistory
 
     met = parse_until(args.until)
     history = CaptureHistory(_captures_folder(args.output), args.keep)

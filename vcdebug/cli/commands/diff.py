@@ -54,7 +54,7 @@ class DiffCommand(Command):
         check_cycle_arguments(args)
         where = snapshot_source(args.before) if _only_release(args) else None
         if isinstance(where, Path) and where.is_dir():
-            from vcdebug.snapshot.snapshot_folders import find_snapshots
+            from vcdebug.snapshot.sources import find_snapshots
 
             snapshots = find_snapshots(where)
             if len(snapshots) > 1:

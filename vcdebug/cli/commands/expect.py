@@ -53,7 +53,7 @@ class ExpectCommand(Command):
 
 def _expand_folder(case: Expectation, folder: Path) -> Iterator[Expectation]:
     """One expectation per snapshot of a folder; paths are seen from the file's folder."""
-    from vcdebug.snapshot.snapshot_folders import find_snapshots
+    from vcdebug.snapshot.sources import find_snapshots
 
     beside = folder / case.snapshot
     where = beside if beside.exists() else Path(case.snapshot)

@@ -41,7 +41,7 @@ class ExplainCommand(Command):
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.recording_cache import snapshot_source
         from vcdebug.cli.reports.surveys import Surveyor
-        from vcdebug.snapshot.snapshot_folders import find_snapshots
+        from vcdebug.snapshot.sources import find_snapshots
 
         if args.prove and args.job is None:
             from vcdebug.cli.explain_output import command_line

@@ -19,7 +19,7 @@ from vcdebug.snapshot.manifest import JsonDict
 if TYPE_CHECKING:
     from vcdebug.capture import CaptureOptions
     from vcdebug.debugger.captures import CaptureSeries, NewCapture
-    from vcdebug.snapshot.capture_history import CaptureHistory
+    from vcdebug.snapshot.saved_files import CaptureHistory
 
 
 CYCLE_SECONDS = 1.0
@@ -140,8 +140,8 @@ def first_capture(args: Namespace, options: CaptureOptions, state: Path, output:
     from vcdebug.cli.commands.capture import capture_announcement
     from vcdebug.cli.progress import capture_progress
     from vcdebug.debugger.captures import CaptureSeries
-    from vcdebug.snapshot.capture_history import CaptureHistory
     from vcdebug.snapshot.loader import load_snapshot
+    from vcdebug.snapshot.saved_files import CaptureHistory
 
     with capture_progress(output) as progress:
         first = capture_cluster(options, progress, announce=lambda who: output.write_notice(capture_announcement(who)))

@@ -16,9 +16,8 @@ from vcdebug.explain.plugins.proportion import iter_counted_jobs, opening_rounds
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import CallResult
-from vcdebug.model.limits import ShareTotals
 from vcdebug.model.names import JobId, QueueName, Seq
-from vcdebug.model.queue import OPEN
+from vcdebug.model.queue import OPEN, ShareTotals
 from vcdebug.model.resource import Resource
 from vcdebug.plugins import DRF, GANG, PRIORITY, PROPORTION
 from vcdebug.plugins.proportion import DealRound, DealtShare, ProportionQueueAttr

@@ -16,10 +16,9 @@ from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
 from vcdebug.framework.plugin import PERMIT
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm, minimum_without_gated, reserved_resource
-from vcdebug.model.limits import QueueLimit
 from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.pod_group import INQUEUE, RUNNING
-from vcdebug.model.queue import ROOT_QUEUE
+from vcdebug.model.queue import ROOT_QUEUE, QueueLimit
 from vcdebug.model.resource import CPU, MAX_INT64, MEMORY, MIN_RESOURCE, PODS, Resource
 from vcdebug.plugins import CAPACITY, OVERCOMMIT, PROPORTION
 from vcdebug.plugins.overcommit import reserved_at_open

@@ -11,9 +11,9 @@ from typing import Final
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
+from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.devices.card_states import CardOverview, CardState, card_overview
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
-from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.plugins.deviceshare import Deviceshare
 
 BAR_WIDTH: Final = 12

@@ -23,9 +23,8 @@ from vcdebug.explain.plugin_explainer import (
 from vcdebug.framework.hooks import JOB_ORDER, PREEMPTABLE, QUEUE_ORDER, RECLAIMABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limits import ShareTotals
 from vcdebug.model.names import JobId, Seq, TaskKey
-from vcdebug.model.queue import QueueInfo
+from vcdebug.model.queue import QueueInfo, ShareTotals
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.drf import DominantShare, Drf, Hierarchy, HierarchyNode, ShareExchange, iter_exchanges, iter_levels
 from vcdebug.recording.recording import Recording

@@ -15,8 +15,8 @@ from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
 from vcdebug.explain.predicate_reasons import format_affinity_term, format_node_term, format_selector
 from vcdebug.gomath import round_half_away_rows
 from vcdebug.kube.images import held_images, image_score
-from vcdebug.kube.pod_affinity_score import ScoreContribution
-from vcdebug.kube.pod_affinity_score import normalize_weights as normalized_affinity
+from vcdebug.kube.pod_affinity import ScoreContribution
+from vcdebug.kube.pod_affinity import normalize_weights as normalized_affinity
 from vcdebug.kube.pod_requests import GPU
 from vcdebug.kube.preference_scores import normalize_reversed, normalize_score
 from vcdebug.kube.resource_scores import AveragePart, BalancePart, average_parts

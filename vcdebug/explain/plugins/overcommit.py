@@ -25,8 +25,8 @@ from vcdebug.explain.queue_findings import rejection_evidence, stuck_jobs, stuck
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limits import LimitCheck
 from vcdebug.model.names import Seq
+from vcdebug.model.queue import LimitCheck
 from vcdebug.model.resource import CPU, Resource
 from vcdebug.plugins.overcommit import FACTOR_KEY, check_admission
 from vcdebug.recording.recording import Recording

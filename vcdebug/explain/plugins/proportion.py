@@ -58,9 +58,8 @@ from vcdebug.framework.hooks import (
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm
-from vcdebug.model.limits import LimitCheck, check_request
 from vcdebug.model.names import QueueName, Seq, TaskKey
-from vcdebug.model.queue import QueueInfo
+from vcdebug.model.queue import LimitCheck, QueueInfo, check_request
 from vcdebug.model.resource import CPU, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.proportion import (

@@ -1,1 +1,88 @@
-"""The part of the Common Expression Language that selectors of devices are written in."""
+"""The part of the Common Expression Language that selectors of devices are written in.
+
+Upstream: k8s apiserver cel (Quantity, Semver), k8s dynamic-resource-allocation cel.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from vcdebug.gomath import MAX_INT64, MIN_INT64
+from vcdebug.snapshot.quantity import QuantityError, nano_value
+
+NANO_PER_UNIT = 10**9
+_VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?", re.ASCII)
+_LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
+
+
+class CelError(Exception):
+    """A runtime error of the expression; the text is upstream's."""
+
+
+class DefaultMap(dict[str, object]):
+    """A map that gives an empty map for a missing key."""
+
+
+class DeclaredFields(dict[str, object]):
+    """An object with declared fields: an expression that names another field does not compile."""
+
+
+class Quantity(NamedTuple):
+    """An amount in 10^-9 units."""
+
+    nano: int
+
+    @classmethod
+    def from_text(cls, text: object) -> Quantity:
+        """Parse; raises Undecided."""
+        try:
+            return cls(nano_value(text))
+        except QuantityError as error:
+            raise Undecided(str(error)) from error
+
+    def add_signed(self, other: Quantity | int, sign: int = 1) -> Quantity:
+        """The sum, or the difference."""
+        return Quantity(self.nano + sign * (other.nano if isinstance(other, Quantity) else other * NANO_PER_UNIT))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a number of units that int64 can hold."""
+        return self.nano % NANO_PER_UNIT == 0 and MIN_INT64 <= self.nano // NANO_PER_UNIT <= MAX_INT64  # exact: ints
+
+
+class Semver(NamedTuple):
+    """A semantic version without its build metadata, which comparisons ignore."""
+
+    major: int
+    minor: int
+    patch: int
+    release: bool
+    """False for a pre-release: False sorts first, as a pre-release does."""
+    parts: tuple[tuple[bool, int, str], ...] = ()
+    """Parts of a pre-release as (is a word, number, word): tuples sort numbers before words."""
+
+    @classmethod
+    def from_text(cls, text: str, *, normalize: bool = False) -> Semver:
+        """Parse; raises Undecided."""
+        found = _VERSION.fullmatch(_normalize_version(text) if normalize else text)
+        if found is None:
+            raise Undecided(f"{text!r} is not a version")
+        major, minor, patch, before = found.groups()
+        parts = tuple((not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in _split_parts(before))
+        return cls(int(major), int(minor), int(patch), not parts, parts)
+
+
+def _split_parts(before: str | None) -> list[str]:
+    return before.split(".") if before else []
+
+
+def _normalize_version(text: str) -> str:
+    """Without a leading v, with three numbers, none of which has leading zeros."""
+    numbers, mark, rest = text.removeprefix("v").partition("-" if "-" in text else "+")
+    numbers = ".".join([*numbers.split("."), "0", "0"][:3]) if numbers.count(".") < 2 else numbers
+    return _LEADING_ZEROS.sub("", numbers) + mark + rest
+
+
+class Undecided(Exception):
+    """The replay cannot tell what the real scheduler would decide; the text says why."""

@@ -1,7 +1,6 @@
-"""Operators, functions and methods, by the types of their arguments.
+"""The interpreter of CEL: trees, and functions chosen by the types of their arguments.
 
-Upstream: cel-go standard library and ext strings, k8s apiserver cel library (quantity, semver).
-Upstream: cel-go interpreter.
+Upstream: cel-go interpreter, standard library and ext strings, k8s apiserver cel library (quantity, semver).
 """
 
 from __future__ import annotations
@@ -11,22 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from vcdebug.gomath import MAX_INT64, MIN_INT64, int_div, int_mod
-from vcdebug.kube.cel.syntax import (
-    BindMacro,
-    CelConstant,
-    CelNode,
-    CelVariable,
-    FunctionCall,
-    IndexAccess,
-    ListLiteral,
-    Logical,
-    LoopMacro,
-    MapLiteral,
-    MemberAccess,
-    Ternary,
-    parse_expression,
-)
-from vcdebug.kube.cel.values import NANO_PER_UNIT, CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
+from vcdebug.kube.cel import NANO_PER_UNIT, CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided, syntax
 from vcdebug.linear_pattern import PatternError, compile_pattern
 
 CelRule = Callable[..., object]
@@ -38,16 +22,18 @@ def are_equal(left: object, right: object) -> bool:
         return left.keys() == right.keys() and all(are_equal(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(are_equal, left, right))
+    # CEL's == is false between types; Python's would find True == 1.
     alike = type(left) is type(right) or {type(left), type(right)} == {int, float}
     return alike and left == right
 
 
 def apply_function(function: str, arguments: list[object]) -> object:
-    """What a function gives; raises CelError and Undecided."""
+    """The result of a function or operator; raises CelError, and Undecided for one that is not replayed."""
     if function in ("==", "!="):
         return are_equal(arguments[0], arguments[1]) == (function == "==")
     if function == "in":
         return _contains_value(arguments[1], arguments[0])
+    # Exact types, since Python's bool is an int, and CEL has no conversions between them.
     types = tuple(dict if isinstance(one, dict) else type(one) for one in arguments)
     rule = RULES.get((function, *types))
     if rule is None:
@@ -217,18 +203,14 @@ RULES: Final[Mapping[tuple[object, ...], CelRule]] = {
     **_compare_rules(Quantity),
     **_compare_rules(Semver),
 }
-"""Function and types of its arguments → what it does."""
-
-
-# What an expression comes to.
-
+"""(function, types of its arguments) → implementation."""
 CelVariables = Mapping[str, object]
 
 
 def evaluate_truth(expression: str, names: CelVariables) -> bool:
     """Whether the expression holds; raises CelError and Undecided."""
     try:
-        return _require_bool(evaluate_node(parse_expression(expression), names))
+        return _require_bool(evaluate_node(syntax.parse_expression(expression), names))
     except RecursionError:
         raise Undecided("the expression is nested too deep") from None
 
@@ -239,37 +221,37 @@ def _require_bool(value: object) -> bool:
     return value
 
 
-def evaluate_node(node: CelNode, names: CelVariables) -> object:
+def evaluate_node(node: syntax.CelNode, names: CelVariables) -> object:
     """The value of a tree; raises CelError and Undecided."""
     match node:
-        case CelConstant(value):
+        case syntax.CelConstant(value):
             return value
-        case CelVariable(name):
+        case syntax.CelVariable(name):
             if name not in names:
                 raise Undecided(f"the variable {name} is not known")
             return names[name]
-        case MemberAccess(of, name, tested):
+        case syntax.MemberAccess(of, name, tested):
             where = evaluate_node(of, names)
             return _has_member(where, name) if tested else _get_element(where, name)
-        case IndexAccess(of, key):
+        case syntax.IndexAccess(of, key):
             return _get_element(evaluate_node(of, names), evaluate_node(key, names))
-        case FunctionCall(function, arguments):
+        case syntax.FunctionCall(function, arguments):
             return apply_function(function, [evaluate_node(one, names) for one in arguments])
-        case Ternary(condition, yes, no):
+        case syntax.Ternary(condition, yes, no):
             return evaluate_node(yes if _require_bool(evaluate_node(condition, names)) else no, names)
-        case Logical():
+        case syntax.Logical():
             return _evaluate_logical(node, names)
-        case LoopMacro():
+        case syntax.LoopMacro():
             return _evaluate_loop(node, names)
-        case BindMacro(name, value, body):
+        case syntax.BindMacro(name, value, body):
             return evaluate_node(body, {**names, name: evaluate_node(value, names)})
-        case ListLiteral(items):
+        case syntax.ListLiteral(items):
             return [evaluate_node(one, names) for one in items]
-        case MapLiteral(pairs):
+        case syntax.MapLiteral(pairs):
             return _evaluate_map(pairs, names)
 
 
-def _evaluate_map(pairs: tuple[tuple[CelNode, CelNode], ...], names: CelVariables) -> dict[str, object]:
+def _evaluate_map(pairs: tuple[tuple[syntax.CelNode, syntax.CelNode], ...], names: CelVariables) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in pairs:
         name = evaluate_node(key, names)
@@ -286,7 +268,7 @@ def _has_member(where: object, name: str) -> bool:
 
 
 def _get_element(where: object, key: object) -> object:
-    """An element; what is no map has no keys."""
+    """An element of a list or map; raises CelError for a missing key, Undecided for what does not compile."""
     if isinstance(where, list):
         if type(key) is not int or not 0 <= key < len(where):
             raise Undecided("the list has no such element")
@@ -302,8 +284,8 @@ def _get_element(where: object, key: object) -> object:
     raise CelError(f"no such key: {key}")
 
 
-def _evaluate_logical(node: Logical, names: CelVariables) -> bool:
-    """One side may decide although the other one fails."""
+def _evaluate_logical(node: syntax.Logical, names: CelVariables) -> bool:
+    """`&&` or `||`. CEL evaluates both sides: an error counts only if the other side does not decide."""
     failed: CelError | None = None
     for side in (node.left, node.right):
         try:
@@ -316,7 +298,7 @@ def _evaluate_logical(node: Logical, names: CelVariables) -> bool:
     return not node.either
 
 
-def _evaluate_loop(node: LoopMacro, names: CelVariables) -> object:
+def _evaluate_loop(node: syntax.LoopMacro, names: CelVariables) -> object:
     found = evaluate_node(node.of, names)
     if not isinstance(found, list | dict):
         raise Undecided(f"{node.kind} goes over a list or a map")
@@ -327,11 +309,11 @@ def _evaluate_loop(node: LoopMacro, names: CelVariables) -> object:
         return sum(_require_bool(evaluate_node(node.body, scope)) for scope in scopes) == 1  # exact: ints
     if node.kind == "filter":
         return [scope[node.name] for scope in scopes if _require_bool(evaluate_node(node.body, scope))]
-    kept = node.kept or CelConstant(value=True)
+    kept = node.kept or syntax.CelConstant(value=True)
     return [evaluate_node(node.body, scope) for scope in scopes if _require_bool(evaluate_node(kept, scope))]
 
 
-def _evaluate_quantifier(node: LoopMacro, scopes: list[dict[str, object]]) -> bool:
+def _evaluate_quantifier(node: syntax.LoopMacro, scopes: list[dict[str, object]]) -> bool:
     either = node.kind == "exists"
     failed: CelError | None = None
     for scope in scopes:

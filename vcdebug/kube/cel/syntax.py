@@ -1,4 +1,4 @@
-"""Expressions as trees.
+"""The parser of CEL: expressions as trees.
 
 Upstream: cel-go parser.
 """
@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from vcdebug.gomath import MAX_INT64
-from vcdebug.kube.cel.values import Undecided
+from vcdebug.kube.cel import Undecided
 
 BINARY: Final = (("==", "!=", "<", "<=", ">", ">=", "in"), ("+", "-"), ("*", "/", "%"))
 """Operators, the loosest first."""
@@ -48,7 +48,7 @@ class IndexAccess(NamedTuple):
 
 
 class FunctionCall(NamedTuple):
-    """A function or an operator; a method has what it is called on as its first argument."""
+    """A function, operator or method; a method's receiver is the first argument."""
 
     function: str
     arguments: tuple[CelNode, ...]
@@ -63,7 +63,7 @@ class Ternary(NamedTuple):
 
 
 class Logical(NamedTuple):
-    """`&&`, and `||` where one of them is enough."""
+    """`left && right`, or with `either` `left || right`."""
 
     left: CelNode
     right: CelNode
@@ -125,7 +125,7 @@ def parse_expression(expression: str) -> CelNode:
 
 
 class _Parser:
-    """Reads from the loosest operator down."""
+    """A recursive descent parser: one method per level of precedence, loosest first."""
 
     def __init__(self, found: list[CelToken]) -> None:
         self._tokens = found
@@ -137,7 +137,7 @@ class _Parser:
         return token
 
     def _take_mark(self, *marks: str) -> str | None:
-        """The mark that comes next, if it is one of these."""
+        """Consume and return the next mark if it is one of these, else None."""
         token = self._tokens[self._at]
         if token.kind in (NUMBER, TEXT) or token.text not in marks:
             return None
@@ -149,7 +149,7 @@ class _Parser:
             raise Undecided(f"`{mark}` is missing in the expression")
 
     def expect_end(self) -> None:
-        """Nothing may be left."""
+        """Raise Undecided if tokens are left."""
         self._expect_mark("")
 
     def parse_ternary(self) -> CelNode:
@@ -268,8 +268,6 @@ def _variable_name(node: CelNode) -> str:
     return node.name
 
 
-# The words of an expression.
-
 NUMBER, TEXT, WORD, MARK = "number", "text", "word", "mark"
 _TOKEN: Final = re.compile(
     r"""\s+|//[^\n]*
@@ -288,7 +286,7 @@ _ESCAPED: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "
 
 
 class CelToken(NamedTuple):
-    """A word and, of a number or a text, its value."""
+    """A token; `value` is set for numbers and texts."""
 
     kind: str
     text: str
@@ -296,7 +294,7 @@ class CelToken(NamedTuple):
 
 
 def split_tokens(expression: str) -> list[CelToken]:
-    """All words, and an empty mark that ends them; raises Undecided."""
+    """The tokens, with an empty mark at the end; raises Undecided."""
     found: list[CelToken] = []
     at = 0
     while at < len(expression):

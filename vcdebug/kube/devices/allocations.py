@@ -1,7 +1,7 @@
-"""Devices that claims have: by their status, or by what a search has found.
+"""Devices that claims hold by their status, and those that a search has taken.
 
-Upstream: k8s plugin dynamicresources (allocateddevices), dynamic-resource-allocation structured (createNodeSelector).
-Upstream: k8s dynamic-resource-allocation structured (allocateDevice, checkAvailableCounters).
+Upstream: k8s plugin dynamicresources (allocateddevices), dynamic-resource-allocation structured (createNodeSelector,
+allocateDevice, checkAvailableCounters).
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit
-from vcdebug.kube.cel.values import Undecided
+from vcdebug.kube.cel import Undecided
+from vcdebug.kube.devices import AllocatorFeatures
 from vcdebug.kube.devices.device import (
     NO_AMOUNTS,
     CapacityAmounts,
     Device,
     DeviceId,
+    DevicePool,
     PoolId,
     consumed_capacity,
     fits_capacity,
     parse_amounts,
     quantity_text,
 )
-from vcdebug.kube.devices.features import AllocatorFeatures
-from vcdebug.kube.devices.pools import DevicePool
 from vcdebug.kube.devices.requests import WantedDevices
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.manifest import JsonDict, JsonObject, status_of
@@ -31,11 +31,11 @@ from vcdebug.snapshot.quantity import nano_value
 
 
 class HeldDevice(NamedTuple):
-    """A device that a claim has; only a part of it where it is shared."""
+    """A device, or a part of a shared device, that a claim holds."""
 
     id: DeviceId
     admin: bool = False
-    """Whether it is free for others all the same."""
+    """adminAccess: does not consume the device."""
     shared: bool = False
     capacity: CapacityAmounts = NO_AMOUNTS
 
@@ -50,11 +50,11 @@ class TakenDevice(NamedTuple):
 
     @property
     def held_device(self) -> HeldDevice:
-        """As later searches see it."""
+        """The device as later searches see it."""
         return HeldDevice(self.device.id, self.wanted.admin, self.shared, self.capacity)
 
     def result_entry(self, part: str) -> JsonDict:
-        """As the claim's status says it; a part of a device is told apart by a name of its own."""
+        """The entry of the claim's status; `part` is the share ID of a part of a device."""
         driver, pool, device = self.device.id
         found: JsonDict = {"request": self.wanted.result_name, "driver": driver, "pool": pool, "device": device}
         if self.wanted.admin:
@@ -66,32 +66,32 @@ class TakenDevice(NamedTuple):
 
 
 class ClaimAllocation(NamedTuple):
-    """What one claim gets."""
+    """The devices that one claim gets."""
 
     held: tuple[HeldDevice, ...]
     results: tuple[JsonDict, ...]
-    """The same as the claim's status says it."""
+    """Entries of status.allocation.devices.results."""
     selector: JsonObject | None
-    """The nodes that the claim can be used on; None is all of them."""
+    """Selects the nodes that can use the claim; None selects all."""
     certain: bool
-    """Whether the devices were gone through in an order that is not chance."""
+    """Whether upstream would try the devices in the same order, which otherwise is random."""
 
 
 def make_allocation(claim: str, taken: Sequence[TakenDevice], node: NodeName, *, certain: bool) -> ClaimAllocation:
-    """What a search on a node has found for a claim; raises Undecided."""
+    """The allocation of a claim from the result of a search; raises Undecided."""
     results = tuple(one.result_entry(f"{claim}-{place}") for place, one in enumerate(taken))
     return ClaimAllocation(tuple(one.held_device for one in taken), results, create_node_selector(taken, node), certain)
 
 
 class DevicesInUse:
-    """What is taken when a search begins."""
+    """Devices and capacity in use when a search begins."""
 
     def __init__(self, held: Iterable[HeldDevice], before: DevicesInUse | None = None) -> None:
         self.devices: dict[DeviceId, None] = {} if before is None else dict(before.devices)
         known = {} if before is None else before.capacity
         self.capacity: dict[DeviceId, dict[str, int]] = {one: dict(amounts) for one, amounts in known.items()}
         self.since: dict[PoolId, list[HeldDevice]] = {}
-        """What has come to `before`, by pool."""
+        """Devices added to `before`, by pool: a cached result holds while those of its pools are equal."""
         for one in held:
             self._add_device(one)
             if before is not None:
@@ -118,7 +118,7 @@ def held_devices(claim: JsonObject, features: AllocatorFeatures) -> Iterator[Hel
 
 
 def create_node_selector(taken: Sequence[TakenDevice], node: NodeName) -> JsonObject | None:
-    """The nodes that all of the devices can be used on; raises Undecided."""
+    """The selector of nodes that can use all of the devices, None for all nodes; raises Undecided."""
     fields: list[JsonObject] = []
     labels: list[JsonObject] = []
     for device in (one.device for one in taken):
@@ -137,7 +137,7 @@ def create_node_selector(taken: Sequence[TakenDevice], node: NodeName) -> JsonOb
 
 
 def _merge_terms(more: Iterable[JsonObject], known: list[JsonObject]) -> None:
-    """Those that are not there yet."""
+    """Append the requirements that are not in the list yet."""
     for one in more:
         if not any(_are_alike(one, other) for other in known):
             known.append(one)
@@ -148,33 +148,31 @@ def _are_alike(one: JsonObject, other: JsonObject) -> bool:
     return names and sorted(dict.fromkeys(one.get("values") or ())) == sorted(dict.fromkeys(other.get("values") or ()))
 
 
-# What a search has taken so far, and what is left beside it.
-
 Counters = dict[tuple[str, str], int]
 """Counter set and counter → 10^-9 units."""
 
 
 class SearchLedger:
-    """The devices of one search."""
+    """Devices, capacity and counters that one search has taken so far."""
 
     def __init__(self, in_use: DevicesInUse, features: AllocatorFeatures) -> None:
         self._in_use = in_use
         self._features = features
         self._trying: dict[DeviceId, list[int]] = {}
-        """Device → the claims that are to have it."""
+        """Device → the claims that take it in this search."""
         self._parts: dict[DeviceId, dict[str, int]] = {}
-        """What is to be taken of devices that are shared."""
+        """Shared device → capacity taken in this search."""
         self._counted: dict[str, Counters] = {}
-        """Pool → what its devices consume that are to be taken; some of it is never given back."""
+        """Pool → counters consumed in this search; as upstream's, not all are given back."""
 
     def is_free(self, wanted: WantedDevices, device: Device, claim: int) -> bool:
-        """Whether nobody else has the device; an administrator may have it once."""
+        """Whether no claim holds the device; with admin access, whether this claim has not taken it yet."""
         if wanted.admin:
             return self.is_unnoted(wanted) or claim not in self._trying.get(device.id, ())
         return device.id not in self._in_use.devices and not self._trying.get(device.id)
 
     def has_room(self, wanted: WantedDevices, device: Device) -> bool:
-        """Whether the capacity that is asked for is left."""
+        """Whether the device has the requested capacity left."""
         if not self._features.capacity or not (wanted.capacity or device.capacity):
             return True
         taken, trying = self._in_use.capacity.get(device.id, NO_AMOUNTS), self._parts.get(device.id, NO_AMOUNTS)
@@ -183,7 +181,7 @@ class SearchLedger:
     def charge_counters(self, device: Device, pool: DevicePool | None) -> bool:
         """Charge the counters that the device consumes; False where they do not suffice.
 
-        Where all devices are asked for upstream does not know the pool that it counts in, and panics.
+        Raises ProcessExit for a request for all devices, where upstream's pointer to the pool is nil.
         """
         parts = device.manifest.get("consumesCounters") or ()
         if not parts:
@@ -195,6 +193,7 @@ class SearchLedger:
         if pool is None:
             raise ProcessExit(NIL_POINTER_TEXT)
         left, counted = self._left_counters(pool), self._counted.setdefault(pool.id.name, {})
+        # Charged first and compared then, as upstream; a failure takes the charge back.
         self._charge_device(device, counted, 1)
         if all(amount >= counted.get(name, 0) for name, amount in left.items()):
             return True
@@ -216,11 +215,11 @@ class SearchLedger:
                 counters[key] = counters.get(key, 0) + sign * nano_value((amount or {}).get("value"))
 
     def is_shared(self, device: Device) -> bool:
-        """Whether several claims may have a part of it."""
+        """Whether several claims may each have a part of the device."""
         return self._features.capacity and device.shareable
 
     def take_device(self, wanted: WantedDevices, device: Device, claim: int) -> CapacityAmounts:
-        """Have it, or the part that is given."""
+        """Take the device and return the capacity that is taken of it if it is shared."""
         if not self.is_shared(device):
             if not self.is_unnoted(wanted):
                 self._trying.setdefault(device.id, []).append(claim)
@@ -232,13 +231,13 @@ class SearchLedger:
         return part
 
     def is_unnoted(self, wanted: WantedDevices) -> bool:
-        """Whether the devices of a request stay as free as they were, so that it can have one twice."""
+        """Whether devices of the request are not recorded as taken (admin access in old allocators)."""
         return wanted.admin and self._features.forgetful
 
     def give_back(
         self, wanted: WantedDevices, device: Device, pool: DevicePool | None, claim: int, part: CapacityAmounts
     ) -> None:
-        """Counters that a shared device consumes stay charged."""
+        """Undo `take_device`. The counters of a shared device stay charged, as upstream's."""
         if self.is_unnoted(wanted):
             return
         if self.is_shared(device):

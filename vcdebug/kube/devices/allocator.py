@@ -8,17 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from vcdebug.kube.devices.allocations import (
-    ClaimAllocation,
-    DevicesInUse,
-    HeldDevice,
-    SearchLedger,
-    held_devices,
-    make_allocation,
-)
-from vcdebug.kube.devices.device import DeviceId, read_slice
-from vcdebug.kube.devices.features import AllocationError, NoDevicesError, features_of
-from vcdebug.kube.devices.pools import DevicePool, DevicePools
+from vcdebug.kube.devices import AllocationError, NoDevicesError, allocations, features_of
+from vcdebug.kube.devices.device import DeviceId, DevicePool, DevicePools, read_slice
 from vcdebug.kube.devices.requests import MAX_DEVICES, ClaimReader, DeviceClaim, WantedDevices
 from vcdebug.kube.devices.search import DeviceConstraint, DeviceSearch, read_constraints
 from vcdebug.kube.listers import Listers
@@ -32,19 +23,19 @@ CANNOT_ALLOCATE: Final = "cannot allocate all claims"
 
 
 MAX_CACHED_SHAPES: Final = 8
-"""For so many pods that ask alike results are kept: pods of one template follow one another."""
+"""Distinct requests whose results are cached: pods of one template follow one another, so that few suffice."""
 ClaimShape = tuple[str, ...]
-"""What claims ask for, in turns."""
-AllocationOutcome = list[ClaimAllocation] | str
-"""What each claim gets, or why none gets anything."""
+"""spec.devices of each claim as text."""
+AllocationOutcome = list[allocations.ClaimAllocation] | str
+"""One allocation per claim, or upstream's reason why there is none."""
 
 
 class AllocationRequest(NamedTuple):
-    """The claims of a pod that are to be allocated, what they ask for, and what is taken by then."""
+    """The claims of a pod that are to be allocated, their requests, and the devices in use."""
 
     claims: Sequence[JsonObject]
     shape: ClaimShape
-    in_use: DevicesInUse
+    in_use: allocations.DevicesInUse
 
 
 class RequestCandidates(NamedTuple):
@@ -53,52 +44,59 @@ class RequestCandidates(NamedTuple):
     claim: str
     request: str
     wanted: int | None
-    """None where all are asked for."""
+    """None for all devices."""
     devices: Mapping[DeviceId, bool]
-    """Those of the kind, and whether each is free."""
+    """The devices that match, and whether each is free."""
 
     @property
     def matching_count(self) -> int:
-        """How many there are."""
+        """Number of devices that match."""
         return len(self.devices)
 
     @property
     def free_count(self) -> int:
-        """How many of them are free."""
+        """Number of them that are free."""
         return sum(self.devices.values())  # exact: ints
 
     @property
     def busy_devices(self) -> list[DeviceId]:
-        """Those that are not."""
+        """The ones that are in use."""
         return [device for device, free in self.devices.items() if not free]
 
 
 class DeviceAllocators:
-    """All slices and classes, and what the claims of the snapshot have taken."""
+    """All slices, classes and claims of a snapshot, with cached results of searches."""
 
     def __init__(self, listers: Listers, ordering: MapOrder) -> None:
         features = self.features = features_of(listers.flags)
         self.unknown = ""
-        """Why nothing is known about allocations."""
+        """Why allocations cannot be replayed; empty if they can."""
         if not features.known:
             self.unknown = "the allocator of this release is not replayed"
         elif features.taint_rules and listers.device_taint_rules:
             self.unknown = "DeviceTaintRules are not replayed"
         self._pools = DevicePools([read_slice(one) for one in listers.resource_slices], features, ordering)
-        self._known: dict[ClaimShape, dict[NodeName, tuple[list[list[HeldDevice] | None], AllocationOutcome]]] = {}
+        self._known: dict[
+            ClaimShape, dict[NodeName, tuple[list[list[allocations.HeldDevice] | None], AllocationOutcome]]
+        ] = {}
         self._reader = ClaimReader(listers.device_classes, features)
         self._claims = [*listers.resource_claims.values()]
-        self._in_use = DevicesInUse(held for claim in self._claims for held in held_devices(claim, features))
+        self._in_use = allocations.DevicesInUse(
+            held for claim in self._claims for held in allocations.held_devices(claim, features)
+        )
 
-    def allocation_request(self, claims: Sequence[JsonObject], held: Iterable[HeldDevice]) -> AllocationRequest:
-        """For a pod; `held` is taken beside what the claims of the snapshot have."""
+    def allocation_request(
+        self, claims: Sequence[JsonObject], held: Iterable[allocations.HeldDevice]
+    ) -> AllocationRequest:
+        """The request for a pod; `held` are devices taken in this session, besides those of the snapshot."""
         shape = tuple([repr(spec_of(claim).get("devices")) for claim in claims])
-        return AllocationRequest(claims, shape, DevicesInUse(held, self._in_use))
+        return AllocationRequest(claims, shape, allocations.DevicesInUse(held, self._in_use))
 
-    def allocate(self, wish: AllocationRequest, node: NodeName, labels: Labels) -> list[ClaimAllocation]:
+    def allocate(self, wish: AllocationRequest, node: NodeName, labels: Labels) -> list[allocations.ClaimAllocation]:
         """One result per claim of a pod; raises NoDevicesError, AllocationError and Undecided."""
         pools = self._pools.seen_by(node, labels)
         since = [wish.in_use.since.get(pool.id) for pool in pools]
+        # A search depends on the node's pools alone: it is repeated only after one of them lost or gained devices.
         known = self._cached_outcomes(wish.shape)
         found = known.get(node)
         if found is None or found[0] != since:
@@ -111,8 +109,8 @@ class DeviceAllocators:
 
     def _cached_outcomes(
         self, shape: ClaimShape
-    ) -> dict[NodeName, tuple[list[list[HeldDevice] | None], AllocationOutcome]]:
-        """What searches for the same came to on each node, and what had come to its pools by then."""
+    ) -> dict[NodeName, tuple[list[list[allocations.HeldDevice] | None], AllocationOutcome]]:
+        """Node → (devices taken in its pools at the time of the search, outcome), for one shape."""
         known = self._known.get(shape)
         if known is None:
             if len(self._known) == MAX_CACHED_SHAPES:
@@ -130,18 +128,18 @@ class DeviceAllocators:
         slices = dict.fromkeys(device.slice for pool in pools for device in pool.devices)
         certain = self.features.by_name or len(slices) < 2
         named = zip(asked, search.found, strict=True)
-        return [make_allocation(claim.key, taken, node[0], certain=certain) for (claim, _), taken in named]
+        return [allocations.make_allocation(claim.key, taken, node[0], certain=certain) for (claim, _), taken in named]
 
     def claims_holding(self, devices: Collection[DeviceId]) -> Iterator[JsonObject]:
-        """The claims of the snapshot that have one of the devices, or a part of it."""
+        """The claims of the snapshot that hold one of the devices, or a part of it."""
         for claim in self._claims:
-            if any(held.id in devices for held in held_devices(claim, self.features)):
+            if any(held.id in devices for held in allocations.held_devices(claim, self.features)):
                 yield claim
 
     def request_candidates(
         self, wish: AllocationRequest, node: NodeName, labels: Labels
     ) -> Iterator[RequestCandidates]:
-        """What there is for each request and alternative, one by one; raises AllocationError and Undecided."""
+        """Candidates for each request and alternative; raises AllocationError and Undecided."""
         search, asked = self._begin_search(wish, (node, labels), self._pools.seen_by(node, labels))
         for claim, _ in asked:
             for wanted in (one for request in claim.requests for one in request.alternatives):
@@ -152,7 +150,7 @@ class DeviceAllocators:
         self, wish: AllocationRequest, node: tuple[NodeName, Labels], pools: Sequence[DevicePool]
     ) -> tuple[DeviceSearch, list[tuple[DeviceClaim, list[DeviceConstraint]]]]:
         asked: list[tuple[DeviceClaim, list[DeviceConstraint]]] = []
-        ledger = SearchLedger(wish.in_use, self.features)
+        ledger = allocations.SearchLedger(wish.in_use, self.features)
         search = DeviceSearch(node, pools, asked, ledger, self.features)
         for manifest in wish.claims:
             asked.append(self._read_claim(manifest, pools, search, ledger))
@@ -160,7 +158,7 @@ class DeviceAllocators:
         return search, asked
 
     def _read_claim(
-        self, manifest: JsonObject, pools: Sequence[DevicePool], search: DeviceSearch, ledger: SearchLedger
+        self, manifest: JsonObject, pools: Sequence[DevicePool], search: DeviceSearch, ledger: allocations.SearchLedger
     ) -> tuple[DeviceClaim, list[DeviceConstraint]]:
         key = key_of(manifest)
         devices: Mapping[str, Sequence[JsonObject]] = spec_of(manifest).get("devices") or {}
@@ -176,12 +174,14 @@ class DeviceAllocators:
 
 
 def _has_parts(outcome: AllocationOutcome) -> bool:
-    """Whether a claim gets a part of a device, which bears the claim's name."""
+    """Whether the outcome has parts of devices: their share IDs contain the claim's name, so it cannot be cached."""
     return not isinstance(outcome, str) and any(held.shared for one in outcome for held in one.held)
 
 
-def _count_all(wanted: WantedDevices, pools: Sequence[DevicePool], search: DeviceSearch, ledger: SearchLedger) -> None:
-    """How many all devices are; raises AllocationError where some pool may hide one."""
+def _count_all(
+    wanted: WantedDevices, pools: Sequence[DevicePool], search: DeviceSearch, ledger: allocations.SearchLedger
+) -> None:
+    """Set count and devices of a request for all; raises AllocationError where a pool is incomplete or invalid."""
     if not wanted.every:
         return
     for pool in pools:

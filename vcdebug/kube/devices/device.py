@@ -1,27 +1,28 @@
-"""Devices, the slices that list them, and the nodes that they can be used on.
+"""Devices, the slices and pools that list them, the nodes that can use them, and their shared capacity.
 
-Upstream: k8s dynamic-resource-allocation structured (NodeMatches), api resource/v1.
-Upstream: k8s dynamic-resource-allocation structured (consumable_capacity).
+Upstream: k8s dynamic-resource-allocation structured (NodeMatches, consumable_capacity, GatherPools), api resource/v1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from vcdebug.gomath import int_div, int_mod
-from vcdebug.kube.cel.values import NANO_PER_UNIT, Undecided
+from vcdebug.kube.cel import NANO_PER_UNIT, Undecided
+from vcdebug.kube.devices import AllocatorFeatures
 from vcdebug.kube.node_affinity import NodeTerm, node_term
 from vcdebug.kube.selector import Labels, SelectorError
 from vcdebug.kube.taints import Taint, parse_taints
 from vcdebug.model.names import NodeName
+from vcdebug.snapshot.cycle_inputs import MapOrder
 from vcdebug.snapshot.manifest import Json, JsonObject, name_of, spec_of
 from vcdebug.snapshot.quantity import nano_value
 
 
 class DeviceId(NamedTuple):
-    """What a device is called."""
+    """The name of a device, unique in the cluster."""
 
     driver: str
     pool: str
@@ -32,7 +33,7 @@ class DeviceId(NamedTuple):
 
 
 class PoolId(NamedTuple):
-    """What a pool is called."""
+    """The name of a pool, unique in the cluster."""
 
     driver: str
     name: str
@@ -54,7 +55,7 @@ class NodeScope:
 
     @classmethod
     def from_spec(cls, raw: JsonObject) -> NodeScope:
-        """Of a slice's spec, or of a device."""
+        """Read a slice's spec, or a device."""
         node, everywhere, selector = raw.get("nodeName") or "", bool(raw.get("allNodes")), raw.get("nodeSelector")
         if node or everywhere or selector is None:
             return cls(node, everywhere, selector)
@@ -86,9 +87,9 @@ class Device:
     manifest: JsonObject
     slice: DeviceSlice
     place: NodeScope
-    """Its own where the slice leaves that to its devices, otherwise the slice's."""
+    """The device's own scope if the slice has perDeviceNodeSelection, else the slice's."""
     shareable: bool
-    """Whether several claims may have a part of it."""
+    """Whether several claims may each have a part of the device."""
     capacity: JsonObject
     taints: tuple[Taint, ...]
 
@@ -101,19 +102,19 @@ class DeviceSlice:
     pool: PoolId
     generation: int
     count: int
-    """How many slices its pool has."""
+    """The number of slices of the pool, as the driver states it."""
     place: NodeScope
     per_device: bool | None
-    """Whether each device says itself where it can be used."""
+    """spec.perDeviceNodeSelection: whether each device states its own scope."""
     counters: Mapping[str, Mapping[str, object]]
     """Counter set → counter → amount that the devices of the pool share."""
     twice: tuple[str, ...]
-    """Counter sets that it names more than once."""
+    """Names of counter sets that the slice states more than once."""
     devices: list[Device] = field(default_factory=list)
 
 
 def read_slice(manifest: JsonObject) -> DeviceSlice:
-    """Read one."""
+    """Read one ResourceSlice."""
     spec = spec_of(manifest)
     pool, sets = spec.get("pool") or {}, spec.get("sharedCounters") or ()
     names = [one.get("name") or "" for one in sets]
@@ -144,32 +145,30 @@ def _read_device(raw: JsonObject, of: DeviceSlice) -> Device:
     return Device(name, raw, of, place, shareable, capacity, parse_taints(raw.get("taints")))
 
 
-# Devices that several claims have a part of: what a claim takes of them, and whether that is left.
-
 CapacityAmounts = Mapping[str, int]
 """Capacity → 10^-9 units."""
 NO_AMOUNTS: Final[CapacityAmounts] = {}
 
 
 def parse_amounts(raw: Json) -> CapacityAmounts:
-    """Read them."""
+    """Read a mapping of quantities."""
     return {name: nano_value(text) for name, text in (raw or {}).items()}
 
 
 def quantity_text(nano: int) -> str:
-    """As a manifest says it."""
+    """The amount as a manifest states it."""
     return str(nano // NANO_PER_UNIT) if nano % NANO_PER_UNIT == 0 else f"{nano}n"  # exact: ints
 
 
 def consumed_capacity(wanted: CapacityAmounts, capacity: JsonObject) -> dict[str, int]:
-    """What a request takes of each capacity of a device; all of it where nothing is said."""
+    """The amount that a request takes of each capacity of a device; all of it where neither states an amount."""
     return {name: _round_up(wanted.get(name), raw or {}) for name, raw in capacity.items()}
 
 
 def fits_capacity(
     wanted: CapacityAmounts, capacity: JsonObject, taken: CapacityAmounts, trying: CapacityAmounts
 ) -> bool:
-    """Whether a request can have its part beside what is taken already and what is being tried."""
+    """Whether the device has room for a request next to what is taken and what this search is trying."""
     if any(name not in capacity for name in wanted):
         return False
     for name, amount in consumed_capacity(wanted, capacity).items():
@@ -182,7 +181,7 @@ def fits_capacity(
 
 
 def _round_up(wanted: int | None, raw: JsonObject) -> int:
-    """Up to an amount that the device gives away."""
+    """The least amount that the device's request policy allows for a request."""
     policy = raw.get("requestPolicy") or {}
     if wanted is None:
         default = policy.get("default")
@@ -206,7 +205,7 @@ def _round_to_step(wanted: int, within: JsonObject) -> int:
 
 
 def _is_forbidden(amount: int, policy: JsonObject | None) -> bool:
-    """Whether the device does not give such an amount away."""
+    """Whether the device's request policy excludes the amount."""
     if policy is None or (policy.get("default") is not None and amount == nano_value(policy["default"])):
         return False
     within = policy.get("validRange")
@@ -224,3 +223,131 @@ def _is_forbidden(amount: int, policy: JsonObject | None) -> bool:
 def _whole_units(nano: int) -> int:
     """Units, rounded up."""
     return -(-nano // NANO_PER_UNIT)  # exact: ints
+
+
+class DevicePool(NamedTuple):
+    """One pool as one node sees it."""
+
+    id: PoolId
+    devices: tuple[Device, ...] = ()
+    """Devices of slices for the node, in the order in which they are tried."""
+    elsewhere: tuple[Device, ...] = ()
+    """Devices of the pool's other slices: they consume the same counters."""
+    counters: Mapping[str, Mapping[str, object]] = {}
+    incomplete: bool = False
+    """Whether the driver is still publishing slices of the pool."""
+    invalid: str = ""
+    """Why no device of the pool may be taken; empty for a valid pool."""
+
+    @property
+    def binds_late(self) -> bool:
+        """Whether a device must be prepared before the pod is bound."""
+        return any(device.manifest.get("bindingConditions") is not None for device in self.devices)
+
+
+class DevicePools:
+    """All slices, and the pools that each node sees."""
+
+    def __init__(self, slices: Sequence[DeviceSlice], features: AllocatorFeatures, ordering: MapOrder) -> None:
+        names = {one.name: place for place, one in enumerate(slices)}
+        order = sorted(names) if features.by_name else ordering.order_keys(names)
+        self._features = features
+        self._ordering = ordering
+        self._slices = [slices[names[name]] for name in order]
+        self._of_pool: dict[PoolId, list[DeviceSlice]] = {}
+        for one in self._slices:
+            self._of_pool.setdefault(one.pool, []).append(one)
+        self._everywhere = [one for one in self._slices if one.counters or not one.place.node]
+        self._of_node: dict[NodeName, list[DeviceSlice]] = {}
+        for one in self._slices:
+            if one.place.node and not one.counters:
+                self._of_node.setdefault(one.place.node, []).append(one)
+        self._seen: dict[NodeName, tuple[DevicePool, ...]] = {}
+
+    def seen_by(self, node: NodeName, labels: Labels) -> tuple[DevicePool, ...]:
+        """The node's pools, in the order in which they are tried; raises Undecided."""
+        known = self._seen.get(node)
+        if known is None:
+            known = self._seen[node] = tuple(self._gather_pools(node, labels))
+        return known
+
+    def _gather_pools(self, node: NodeName, labels: Labels) -> list[DevicePool]:
+        """The node's pools; those with binding conditions come last, since they delay the pod."""
+        found: dict[PoolId, list[DeviceSlice]] = {}
+        for one in (*self._of_node.get(node, ()), *self._everywhere):
+            if self._is_about(one, node, labels):
+                _add_slice(found.setdefault(one.pool, []), one)
+        pools = {str(pool): built for pool, slices in found.items() for built in self._build_pool(pool, slices)}
+        if not self._features.by_name:
+            return [pools[name] for name in self._ordering.order_keys(pools)]
+        return sorted(pools.values(), key=lambda pool: (pool.binds_late, pool.id))
+
+    def _is_about(self, one: DeviceSlice, node: NodeName, labels: Labels) -> bool:
+        if self._features.counters and one.counters:
+            return True
+        if not self._features.counters and (one.per_device is not None or self._leaves_out(one)):
+            return False
+        if one.place.names_nodes:
+            return one.place.includes_node(labels, node)
+        return bool(one.per_device) and any(device.place.includes_node(labels, node) for device in one.devices)
+
+    def _leaves_out(self, one: DeviceSlice) -> bool:
+        """Whether a slice with counters is skipped, since the allocator does not know counters."""
+        features = self._features
+        return bool(one.counters) and not features.stops_at_all and (features.forgetful or not features.pools_by_node)
+
+    def _build_pool(self, pool: PoolId, slices: list[DeviceSlice]) -> Iterator[DevicePool]:
+        """The pool of these slices; no pool at all while a newer generation replaces it."""
+        first, every = slices[0], slices
+        if self._features.pools_by_node:
+            yield self._check_pool(pool, slices, [])._replace(incomplete=len(slices) != first.count)
+            return
+        if len(slices) != first.count:
+            known = self._of_pool[pool]
+            if any(one.generation > first.generation for one in known):
+                return
+            every = [one for one in known if one.generation == first.generation]
+            if len(every) != first.count:
+                yield DevicePool(pool, incomplete=True)
+                return
+        yield self._check_pool(pool, slices, [one for one in every if one not in slices])
+
+    def _check_pool(self, pool: PoolId, slices: list[DeviceSlice], others: list[DeviceSlice]) -> DevicePool:
+        holding = [one for one in slices if not (self._features.counters and one.counters)]
+        if self._features.by_name:
+            holding = sorted(holding, key=lambda one: one.name)
+        # Slices with counters define the counters of a pool and hold no devices.
+        devices = tuple(device for one in holding for device in one.devices)
+        known: dict[str, None] = {}
+        for device in devices:
+            if device.id.name in known:
+                there = devices if self._features.stops_at_all else ()
+                return DevicePool(pool, there, invalid=f"duplicate device name {device.id.name}")
+            known[device.id.name] = None
+        if not self._features.counters:
+            return DevicePool(pool, devices)
+        elsewhere = tuple(device for one in others for device in one.devices)
+        sets = [name for one in slices for name in one.counters]
+        counters = {name: found for one in slices for name, found in one.counters.items()}
+        twice = len(counters) < len(sets) or any(one.twice for one in slices)
+        if twice or not all(_knows_counters(device, counters) for device in (*devices, *elsewhere)):
+            return DevicePool(pool, invalid="counters are not as its devices say")
+        return DevicePool(pool, devices, elsewhere, counters)
+
+
+def _add_slice(slices: list[DeviceSlice], one: DeviceSlice) -> None:
+    """Add a slice of the newest generation; older slices are outdated and dropped."""
+    if slices and one.generation < slices[0].generation:
+        return
+    if slices and one.generation > slices[0].generation:
+        slices.clear()
+    slices.append(one)
+
+
+def _knows_counters(device: Device, counters: Mapping[str, Mapping[str, object]]) -> bool:
+    """Whether every counter exists that the device consumes."""
+    for part in device.manifest.get("consumesCounters") or ():
+        known = counters.get(part.get("counterSet") or "")
+        if known is None or not all(name in known for name in part.get("counters") or {}):
+            return False
+    return True

@@ -1,7 +1,7 @@
-"""What claims ask for.
+"""Requests of claims, and the CEL selectors that devices must match.
 
-Upstream: k8s dynamic-resource-allocation structured (validateDeviceRequest, requestAccessor).
-Upstream: k8s dynamic-resource-allocation structured (selectorsMatch), cel (DeviceMatches).
+Upstream: k8s dynamic-resource-allocation structured (validateDeviceRequest, requestAccessor, selectorsMatch), cel
+(DeviceMatches).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from vcdebug.kube.cel import CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
 from vcdebug.kube.cel.interpreter import evaluate_truth
-from vcdebug.kube.cel.values import CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
+from vcdebug.kube.devices import AllocationError, AllocatorFeatures
 from vcdebug.kube.devices.device import CapacityAmounts, Device, parse_amounts
-from vcdebug.kube.devices.features import AllocationError, AllocatorFeatures
 from vcdebug.kube.taints import Tolerations, parse_tolerations
 from vcdebug.snapshot.manifest import JsonObject, spec_of
 
@@ -29,33 +29,33 @@ class WantedDevices:
     claim: str
     name: str
     parent: str
-    """The request that it is an alternative of."""
+    """The name of the request for alternatives, else empty."""
     selection: DeviceSelection
     count: int
     every: bool
-    """Whether all devices are asked for that the selectors leave."""
+    """Whether all devices that match the selectors are requested."""
     admin: bool
     tolerations: Tolerations
     capacity: CapacityAmounts
     devices: list[Device] = field(default_factory=list)
-    """Where all are asked for: those of this node."""
+    """Matching devices of this node, if all are requested."""
 
     @property
     def result_name(self) -> str:
-        """As results name it."""
+        """The name in allocation results: `request` or `request/alternative`."""
         return f"{self.parent}/{self.name}" if self.parent else self.name
 
 
 @dataclass(slots=True)
 class DeviceRequest:
-    """The alternatives, the best first; without a choice there is one."""
+    """The alternatives of a request, best first; exactly one if `chooses` is false."""
 
     alternatives: list[WantedDevices]
     chooses: bool
 
     @property
     def fewest_devices(self) -> int:
-        """Devices that it takes at least."""
+        """The least number of devices of any alternative."""
         return min(one.count for one in self.alternatives)
 
 
@@ -68,7 +68,7 @@ class DeviceClaim:
 
 
 class ClaimReader:
-    """Reads claims; what it finds out about selectors is kept for later ones."""
+    """Reads claims; evaluated selectors are cached across claims."""
 
     def __init__(self, classes: Mapping[str, JsonObject], features: AllocatorFeatures) -> None:
         self._classes = classes
@@ -96,7 +96,7 @@ class ClaimReader:
         return DeviceRequest(found, bool(choices))
 
     def _check_capacity(self, claim: str, name: str, raw: JsonObject) -> None:
-        """Only an allocator that knows capacity refuses what asks for it."""
+        """Refuse capacity requests where the allocator reads them and the gate is off; older ones ignore them."""
         if self._features.capacity or not self._features.knows_capacity:
             return
         text = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
@@ -140,10 +140,8 @@ class ClaimReader:
         return found
 
 
-# Which devices the selectors of a class and of a request leave.
-
 Selectors = tuple[str, ...]
-"""Expressions that all have to hold."""
+"""CEL expressions that must all hold."""
 
 
 class _SelectorFailure(NamedTuple):
@@ -153,7 +151,7 @@ class _SelectorFailure(NamedTuple):
 
 
 class DeviceSelection:
-    """One pair of selectors: of a class and of a request."""
+    """The selectors of a class and of a request, with the answer for each device."""
 
     def __init__(self, class_name: str, of_class: Selectors, of_request: Selectors, *, capacity: bool) -> None:
         self._class_name = class_name
@@ -163,7 +161,7 @@ class DeviceSelection:
         self._known: dict[Device, bool | _SelectorFailure | str] = {}
 
     def takes_device(self, device: Device, claim: str) -> bool:
-        """Whether the device is one of them; raises AllocationError and Undecided."""
+        """Whether the device matches all selectors; raises AllocationError and Undecided."""
         found = self._known.get(device)
         if found is None:
             found = self._known[device] = self._evaluate_selectors(device)
@@ -225,13 +223,13 @@ def _capacities_by_domain(device: Device) -> dict[str, object]:
 
 
 def _split_name(name: str, device: Device) -> tuple[str, str]:
-    """Domain and name; the driver's domain goes without saying."""
+    """(domain, name); a name without a domain is in the driver's."""
     domain, mark, own = name.partition("/")
     return (domain, own) if mark else (device.id.driver, name)
 
 
 def read_expressions(selectors: object) -> Iterator[str | None]:
-    """The expressions of selectors; None for one of another kind."""
+    """The CEL expressions of selectors; None for a selector of another kind."""
     for one in selectors if isinstance(selectors, list) else ():
         cel = one.get("cel")
         yield None if cel is None else cel.get("expression") or ""

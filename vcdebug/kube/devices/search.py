@@ -1,7 +1,7 @@
-"""The search for devices on one node: claims, requests and devices in turn, and back where it leads nowhere.
+"""The backtracking search for devices on one node, and the constraints between devices of a claim.
 
-Upstream: k8s dynamic-resource-allocation structured (allocateOne, allocateDevice).
-Upstream: k8s dynamic-resource-allocation structured (matchAttributeConstraint, distinctAttributeConstraint).
+Upstream: k8s dynamic-resource-allocation structured (allocateOne, allocateDevice, matchAttributeConstraint,
+distinctAttributeConstraint).
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from vcdebug.kube.cel.values import Undecided
+from vcdebug.kube.cel import Undecided
+from vcdebug.kube.devices import AllocationError, AllocatorFeatures
 from vcdebug.kube.devices.allocations import SearchLedger, TakenDevice
-from vcdebug.kube.devices.device import Device, DeviceId
-from vcdebug.kube.devices.features import AllocationError, AllocatorFeatures
-from vcdebug.kube.devices.pools import DevicePool
+from vcdebug.kube.devices.device import Device, DeviceId, DevicePool
 from vcdebug.kube.devices.requests import MAX_DEVICES, DeviceClaim, DeviceRequest, WantedDevices
 from vcdebug.kube.selector import Labels
 from vcdebug.kube.taints import has_untolerated
@@ -23,9 +22,9 @@ from vcdebug.model.names import NodeName
 from vcdebug.snapshot.manifest import JsonObject
 
 MAX_SEARCH_STEPS: Final = 20_000
-"""A longer search is given up: upstream's is ended by its clock."""
+"""Steps after which a search is given up. Upstream has a timeout instead, which a replay cannot repeat."""
 MAX_SEARCH_DEPTH: Final = 200
-"""More devices than this for one pod are not searched for."""
+"""Devices of one pod that are searched for at most: each is one level of recursion."""
 
 
 class _TooManyError(Exception):
@@ -33,11 +32,11 @@ class _TooManyError(Exception):
 
 
 class _StoppedError(Exception):
-    """Nothing else is tried."""
+    """The search ends without backtracking."""
 
 
 class DeviceSearch:
-    """One search."""
+    """One search for the devices of all claims of a pod on a node."""
 
     def __init__(
         self,
@@ -50,7 +49,7 @@ class DeviceSearch:
         self._node, self._labels = node
         invalid = next((at for at, pool in enumerate(pools) if pool.invalid and features.pools_by_node), None)
         self._invalid = None if invalid is None else pools[invalid]
-        """The pool at which a search ends that has come so far."""
+        """The first invalid pool, at which the search ends where pools are read per node."""
         seen = pools if features.stops_at_all else pools[:invalid]
         self._devices = [(device, pool) for pool in seen for device in pool.devices]
         self._claims = claims
@@ -60,10 +59,10 @@ class DeviceSearch:
         self.found: list[list[TakenDevice]] = []
 
     def allocate_claims(self) -> bool:
-        """Whether every claim gets what it asks for; `found` says what. Raises AllocationError and Undecided."""
+        """Whether every claim can be allocated; the devices are in `found`. Raises AllocationError and Undecided."""
         requests = [request for claim, _ in self._claims for request in claim.requests]
-        most = sum(max(one.count for one in request.alternatives) for request in requests)  # exact: ints
-        if most > MAX_SEARCH_DEPTH:
+        largest = sum(max(one.count for one in request.alternatives) for request in requests)  # exact: ints
+        if largest > MAX_SEARCH_DEPTH:
             raise Undecided(f"a pod asks for more than {MAX_SEARCH_DEPTH} devices")
         try:
             return self._try_claim(0)
@@ -71,7 +70,7 @@ class DeviceSearch:
             return False
 
     def selects_device(self, wanted: WantedDevices, device: Device) -> bool:
-        """Whether the device is of the kind that is asked for, and for this node."""
+        """Whether the device matches the request's selectors and can be used on this node."""
         if not self._features.bindings and device.manifest.get("bindingConditions"):
             return False
         if not wanted.selection.takes_device(device, wanted.claim):
@@ -79,7 +78,7 @@ class DeviceSearch:
         return not device.slice.per_device or device.place.includes_node(self._labels, self._node)
 
     def devices_of_kind(self, wanted: WantedDevices) -> dict[DeviceId, bool]:
-        """The devices of the kind that is asked for, and whether each is free beside what is taken."""
+        """The devices that match a request, and whether each is free."""
         found = [device for device, _ in self._devices if self.selects_device(wanted, device)]
         return {
             one.id: self._fits_request(wanted, one, 0) and not self._has_untolerated_taint(wanted, one) for one in found
@@ -117,7 +116,7 @@ class DeviceSearch:
         return False
 
     def _try_next(self, wanted: WantedDevices, claim: int, place: int, has: int, begin: int) -> bool:
-        """One more device for a request that has some; those before `begin` were tried."""
+        """Add one more device to a request that has `has`; devices before `begin` were tried."""
         self._count_step()
         if wanted.every and not wanted.devices and not self._features.stops_at_all:
             return False
@@ -154,7 +153,7 @@ class DeviceSearch:
             raise Undecided("the search for devices takes too long")
 
     def _has_enough_devices(self, wanted: WantedDevices, claim: int) -> bool:
-        """Whether there are enough devices of the kind, whatever else is asked of them."""
+        """Whether enough devices match, ignoring constraints: a quick refusal before the search branches."""
         missing = 1 if self._ledger.is_unnoted(wanted) else wanted.count
         for device, _ in self._devices:
             if self._fits_request(wanted, device, claim):
@@ -172,12 +171,13 @@ class DeviceSearch:
         )
 
     def _try_all_devices(self, wanted: WantedDevices, claim: int, place: int, has: int) -> bool:
-        """The next one of all devices, or none."""
+        """Take the next of all matching devices; all of them or the request fails."""
         device = wanted.devices[has]
         if not self._take_device(wanted, device, None, claim):
             if self._features.stops_at_all:
                 raise _StoppedError
             return False
+        # Older allocators continue with the best alternative, whichever one the first device was taken for.
         following = wanted
         if wanted.parent and not self._features.keeps_alternative:
             following = self._claims[claim][0].requests[place].alternatives[0]
@@ -188,7 +188,7 @@ class DeviceSearch:
     def _continue_or_undo(
         self, wanted: WantedDevices, device: Device, pool: DevicePool | None, claim: int, following: Callable[[], bool]
     ) -> bool:
-        """Whether the rest can be found as well; the device is given back where not."""
+        """Continue the search; give the device back if it fails or raises."""
         done = False
         try:
             done = following()
@@ -201,7 +201,7 @@ class DeviceSearch:
         return done
 
     def _take_device(self, wanted: WantedDevices, device: Device, pool: DevicePool | None, claim: int) -> bool:
-        """Whether the device can be had beside what is taken already; then it is."""
+        """Take the device if it is free and allowed; False otherwise."""
         ledger = self._ledger
         if not ledger.is_free(wanted, device, claim) or not ledger.charge_counters(device, pool):
             return False
@@ -218,7 +218,7 @@ class DeviceSearch:
     def _constraints_allow(
         self, wanted: WantedDevices, device: Device, constraints: Sequence[DeviceConstraint], *, must: bool
     ) -> bool:
-        """Where all devices are asked for, a constraint that forbids one is an error."""
+        """Add the device to all constraints, or to none; with `must` a violation raises AllocationError."""
         for place, constraint in enumerate(constraints):
             if constraint.add_device(wanted, device):
                 continue
@@ -235,29 +235,27 @@ def _invalid_pool_error(pool: DevicePool) -> AllocationError:
     return AllocationError(f"pool {pool.id.name} is invalid: {pool.invalid}")
 
 
-# What the devices of one claim must have in common, or must not.
-
 AttributeValue = tuple[str, object]
-"""The kind of an attribute, and what it says."""
+"""(kind, value) of an attribute."""
 ATTRIBUTE_KINDS = ("string", "int", "bool", "version")
 
 
 class DeviceConstraint(ABC):
-    """About one attribute of the devices of some requests; of all where none are named."""
+    """A constraint on one attribute of the devices of some requests, or of all if none are named."""
 
     def __init__(self, attribute: str, requests: Sequence[str]) -> None:
         self._attribute = attribute
         self._requests = requests
 
     def add_device(self, wanted: WantedDevices, device: Device) -> bool:
-        """Whether the device may come to the others; it counts from now on."""
+        """Add the device if the constraint allows it; False otherwise."""
         if not self._is_about(wanted):
             return True
         value = _attribute_value(device, self._attribute)
         return value is not None and self._accepts_value(wanted, value)
 
     def remove_device(self, wanted: WantedDevices) -> None:
-        """The device does not count any more."""
+        """Remove the request's last device."""
         if self._is_about(wanted):
             self._forget_device(wanted)
 
@@ -293,9 +291,9 @@ class SameAttribute(DeviceConstraint):
 
 
 class DistinctAttribute(DeviceConstraint):
-    """All devices have different values; upstream remembers the last one of each request alone.
+    """All devices have different values; upstream remembers only the last value of each request.
 
-    `by_address`: up to Kubernetes 1.34 values are compared by where they lie in memory, so that no two are the same.
+    `by_address`: Kubernetes up to 1.34 compares pointers, so that no two values are equal.
     """
 
     def __init__(self, attribute: str, requests: Sequence[str], *, by_address: bool) -> None:
@@ -320,7 +318,7 @@ class DistinctAttribute(DeviceConstraint):
 
 
 def read_constraints(claim: str, raw: Sequence[JsonObject], features: AllocatorFeatures) -> list[DeviceConstraint]:
-    """Read them; raises AllocationError."""
+    """The constraints of a claim; raises AllocationError."""
     found: list[DeviceConstraint] = []
     for place, one in enumerate(raw):
         requests = one.get("requests") or ()
@@ -335,7 +333,7 @@ def read_constraints(claim: str, raw: Sequence[JsonObject], features: AllocatorF
 
 
 def _attribute_value(device: Device, attribute: str) -> AttributeValue | None:
-    """An attribute by its full name; the driver's domain goes without saying in the device."""
+    """An attribute by its full name; a device states those of the driver's domain without the domain."""
     known = device.manifest.get("attributes") or {}
     raw = known.get(attribute)
     if raw is None:

@@ -1,4 +1,4 @@
-"""A node's cards as they stand, and which of them could serve a pod.
+"""The current state of a node's cards, and which of them could serve a pod.
 
 Upstream: none.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.devices.cards import Card, CardSharing
 from vcdebug.model.devices.gpu_exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
-from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.devices.vgpu import VgpuLedger, misfit_reason
 from vcdebug.model.devices.vgpu_annotations import WHOLE_CARD, CardFilter, ContainerRequest, requests_of
 from vcdebug.model.pod import Pod
@@ -32,22 +32,22 @@ class CardState(NamedTuple):
     users: int
     most_users: int
     pods: tuple[str, ...]
-    """Names or UIDs of those that hold some of it."""
+    """Keys or UIDs of the pods on the card."""
     suits: bool
     """Whether it could serve the pod's first container."""
     why: str
-    """Why it could not."""
+    """The reason if it could not."""
 
 
 class CardOverview(NamedTuple):
-    """What a pod asks of a kind of cards, and the cards."""
+    """A pod's request for a kind of cards, and the state of the cards."""
 
     asks: str
     cards: tuple[CardState, ...]
 
 
 def card_overview(ledger: DeviceLedger, pod: Pod) -> CardOverview:
-    """The cards of one ledger beside a pod's request."""
+    """The pod's request and the cards of one ledger."""
     if isinstance(ledger, GpuShareLedger):
         return _shared_overview(ledger, pod)
     if isinstance(ledger, ExclusiveLedger):

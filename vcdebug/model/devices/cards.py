@@ -1,8 +1,7 @@
-"""A card that several pods share, and what becomes of it when they come and go.
+"""A card that several pods share, by HAMi-core or in MIG mode.
 
-Upstream: api/devices/nvidia/vgpu (device_info, sharing_factory, hamicore).
-Upstream: api/devices/config/vgpu (MigInUse, MigTemplateUsage).
-Upstream: api/devices/nvidia/vgpu/mig.
+Upstream: api/devices/nvidia/vgpu (device_info, sharing_factory, hamicore, mig), api/devices/config/vgpu (MigInUse,
+MigTemplateUsage).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _UINT = 1 << 64
 
 
 class CardUsage:
-    """What one pod holds of one card."""
+    """Memory and cores of one pod on one card."""
 
     __slots__ = ("core", "group", "memory")
 
@@ -57,25 +56,26 @@ class Card:
         self.used_number = self.used_memory = self.used_core = 0
         self.pods: dict[str, CardUsage] = {}
         self.geometries = geometries
-        """How it may be cut in MIG mode."""
+        """The ways to divide the card in MIG mode."""
         self.mig = MigUse()
 
     def change_usage(self, memory: int, core: int, sign: int = 1) -> None:
-        """One user more or less."""
+        """Add a user with its memory and cores, or with sign -1 remove one."""
         self.used_number += sign
         self.used_memory += sign * memory
         self.used_core += sign * core
 
     def undo_charge(self, memory: int, core: int) -> None:
-        """Take a charge back, at most what there is; a count that has wrapped around is a large one.
+        """Undo a charge, never below 0; a count that has wrapped around is a large number.
         Upstream: api/devices/nvidia/vgpu/utils.checkNodeGPUSharingPredicateAndScore.
         """
+        # Upstream's counts are uint: what is below 0 here is nearly 2^64 there, and stays above 0.
         self.used_number = max(self.used_number % _UINT - 1, 0)  # exact: ints
         self.used_memory = max(self.used_memory % _UINT - memory, 0)  # exact: ints
         self.used_core = max(self.used_core % _UINT - core, 0)  # exact: ints
 
     def add_pod_usage(self, pod: Pod, memory: int, core: int) -> None:
-        """Note what the pod holds of the card, on top of what it held."""
+        """Add to the pod's usage of the card."""
         usage = self.pods.setdefault(pod.uid, CardUsage(0, 0, ""))
         usage.memory += memory
         usage.core += core
@@ -94,41 +94,41 @@ Cards = dict[int, Card]
 
 
 class CardPart(NamedTuple):
-    """What a pod would get of a card."""
+    """The part of a card that a pod would get."""
 
     name: str
-    """By which its annotation says so."""
+    """Its name in the pod's annotation."""
     memory: int
-    """What the card is charged."""
+    """The memory that the card is charged."""
 
 
 class FreedMemory(NamedTuple):
-    """Memory that a pod gives back as it leaves."""
+    """Memory that is freed when a pod is removed."""
 
     by_card: int
     by_pod: int
-    """What is taken off the pod's own amount."""
+    """The memory that is subtracted from the pod's own usage."""
 
 
 class CardSharing(Protocol):
-    """How the cards of a node are cut. Upstream: api/devices/nvidia/vgpu/sharing_factory (SharingFactory)."""
+    """How the cards of a node are divided. Upstream: api/devices/nvidia/vgpu/sharing_factory (SharingFactory)."""
 
     mode: str
     counts_again: bool
-    """Whether a pod that is on a card already is charged once more."""
+    """Whether a pod that is already on a card is charged again."""
 
     def try_add_pod(self, card: Card, memory: int) -> CardPart | None:
-        """What serves a request for so much memory; None where nothing does."""
+        """The part of the card for a request of this memory; None if it has none."""
 
     def add_pod(self, card: Card, held: HeldCard) -> int | None:
-        """The memory that an entry of a pod's annotation takes; None where it names no part of a card."""
+        """Take the part that an entry of a pod's annotation names, and return its memory; None for no valid part."""
 
     def sub_pod(self, card: Card, held: HeldCard) -> FreedMemory | None:
-        """What the entry gives back; None where it names no part of a card."""
+        """Free the part that an entry names; None for no valid part."""
 
 
 class HamiCore:
-    """Cards are cut by HAMi-core, into any amounts. Upstream: api/devices/nvidia/vgpu/hamicore."""
+    """HAMi-core divides cards into any amounts. Upstream: api/devices/nvidia/vgpu/hamicore."""
 
     __slots__ = ("counts_again", "mode")
 
@@ -149,11 +149,8 @@ class HamiCore:
         return FreedMemory(held.memory, held.memory)
 
 
-# Which instances of a card in MIG mode are taken.
-
-
 class UsedInstances:
-    """The instances of one name that are taken, by their numbers, ascending."""
+    """The used instances of one name by number, ascending."""
 
     __slots__ = ("memory", "name", "numbers")
 
@@ -163,7 +160,7 @@ class UsedInstances:
         self.numbers = numbers
 
     def take_number(self, number: int) -> None:
-        """One that is taken already is not taken twice. Upstream: api/devices/nvidia/vgpu/mig.insert."""
+        """Add a number unless it is used already. Upstream: api/devices/nvidia/vgpu/mig.insert."""
         if number not in self.numbers:
             insort(self.numbers, number)
 
@@ -174,17 +171,17 @@ class UsedInstances:
 
 
 class MigUse:
-    """The geometry that a card is cut by, and what is taken of it."""
+    """The geometry of a card in MIG mode, and its used instances."""
 
     __slots__ = ("geometry", "used")
 
     def __init__(self, geometry: int = -1, used: list[UsedInstances] | None = None) -> None:
         self.geometry = geometry
-        """Position among the card's geometries; -1 before the first pod. It stays when the last pod leaves."""
+        """Index in the card's geometries; -1 before the first pod. As upstream's, it is never reset."""
         self.used = [] if used is None else used
 
     def find_used(self, name: str) -> UsedInstances | None:
-        """What is taken of the instances of a name."""
+        """The used instances of a name, or None."""
         return next((one for one in self.used if one.name == name), None)
 
     def clone(self) -> MigUse:
@@ -192,21 +189,19 @@ class MigUse:
         return MigUse(self.geometry, [UsedInstances(one.name, one.memory, list(one.numbers)) for one in self.used])
 
 
-# Cards in MIG mode: a pod gets one of the instances that its card is cut into.
-
 MIG_MODE = "mig"
 NOT_IN_GROUP = "runtime error: index out of range [-1]"
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
 class MigSharing:
-    """Cards are cut by what the device configuration knows of their kind."""
+    """Cards in MIG mode: a pod gets one instance of a geometry that the device configuration lists."""
 
     __slots__ = ("_factor", "_frees_requested", "counts_again", "mode")
 
     def __init__(self, factor: int, *, frees_requested: bool = False) -> None:
-        """`factor`: of how much memory one unit of a request stands; `frees_requested`: a card gets back what the
-        pod asked for, not what its instance has.
+        """`factor`: memory units per unit of a request. `frees_requested`: a release frees the requested memory
+        instead of the instance's.
         """
         self.mode = MIG_MODE
         self.counts_again = False
@@ -214,7 +209,7 @@ class MigSharing:
         self._frees_requested = frees_requested
 
     def try_add_pod(self, card: Card, memory: int) -> CardPart | None:
-        """The smallest instance that holds as much; what this session has given away is not known here.
+        """The smallest free instance with enough memory; as upstream it ignores allocations of this session.
         Upstream: api/devices/nvidia/vgpu/mig.TryAddPod, api/devices/nvidia/vgpu/mig.findMatch.
         """
         wanted = memory * self._factor
@@ -264,14 +259,14 @@ class MigSharing:
 
 
 def geometries_of(kind: str, settings: MigSettings) -> Geometries | None:
-    """How cards of a kind may be cut; None where the configuration does not know it.
+    """The geometries of a kind of cards; None if the configuration does not list it.
     Upstream: api/devices/nvidia/vgpu/utils.extractGeometryFromType.
     """
     return next((known.geometries for known in settings.known if any(model in kind for model in known.models)), None)
 
 
 def _candidate_geometries(card: Card) -> Iterator[tuple[Geometry, list[UsedInstances]]]:
-    """The geometry that is in use, else each of them, of which nothing is taken."""
+    """(geometry, used instances): only the current geometry once there is one, else each as unused."""
     if card.mig.geometry >= 0:
         yield card.geometries[card.mig.geometry], card.mig.used
     else:
@@ -279,7 +274,7 @@ def _candidate_geometries(card: Card) -> Iterator[tuple[Geometry, list[UsedInsta
 
 
 def _pick_from_group(geometry: Geometry, used: list[UsedInstances], wanted: int) -> tuple[int, MigTemplate] | None:
-    """(position, instance). Once something is taken, only the names of what is taken are looked at.
+    """(position, instance) of a free instance; if any is used, upstream considers only names that are in use.
     Upstream: api/devices/nvidia/vgpu/mig.pickFromGroup.
     """
     for index, instance in sorted(enumerate(geometry.instances), key=lambda one: one[1].memory):
@@ -294,7 +289,7 @@ def _pick_from_group(geometry: Geometry, used: list[UsedInstances], wanted: int)
 
 
 def _get_position(geometry: Geometry, index: int, taken: list[int]) -> int:
-    """The first number that is free, counted over all instances of the geometry.
+    """The position of the first free number of an instance, counted over all instances of the geometry.
     Upstream: api/devices/nvidia/vgpu/mig.getPosition.
     """
     before = 0
@@ -316,7 +311,7 @@ def _find_position(geometry: Geometry, position: int) -> tuple[MigTemplate, int]
 
 
 def _use_geometry(card: Card, group: str) -> Geometry | None:
-    """The geometry of a name, by which the card is cut from now on."""
+    """Set and return the card's geometry by name; None for an unknown one."""
     for index, geometry in enumerate(card.geometries):
         if geometry.group == group:
             card.mig.geometry = index

@@ -1,4 +1,4 @@
-"""Rules by which some pods never share a card with pods of the same rule.
+"""Rules by which pods with certain labels do not share a card.
 
 Upstream: plugins/deviceshare (gpuexclusive).
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from vcdebug.model.devices.ledger import ReleaseOutcome
+from vcdebug.model.devices import ReleaseOutcome
 from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.manifest import JsonObject
@@ -18,7 +18,7 @@ IndexSet = dict[int, None]
 
 
 def parse_exclusive_rules(raw: object) -> list[ExclusiveRule]:
-    """Maps of labels; anything else is passed over. Upstream: plugins/deviceshare/gpuexclusive.parseExclusiveRules."""
+    """The rules that are maps of labels. Upstream: plugins/deviceshare/gpuexclusive.parseExclusiveRules."""
     rules: list[ExclusiveRule] = []
     for item in raw if isinstance(raw, list) else ():
         labels = item.items() if isinstance(item, dict) else ()
@@ -29,7 +29,7 @@ def parse_exclusive_rules(raw: object) -> list[ExclusiveRule]:
 
 
 def matching_rules(pod: Pod, rules: Iterable[ExclusiveRule]) -> IndexSet:
-    """Rules whose labels the pod carries, all of them. Upstream: plugins/deviceshare/gpuexclusive.matchingRules."""
+    """Rules of which the pod has every label. Upstream: plugins/deviceshare/gpuexclusive.matchingRules."""
     labels: JsonObject = pod.labels
     return {
         number: None for number, rule in enumerate(rules) if all(labels.get(key) == text for key, text in rule.items())
@@ -50,7 +50,7 @@ class ExclusiveLedger:
         self._pod_uids: dict[str, str] = {}
 
     def track_initial_pods(self, pods: Iterable[Pod]) -> None:
-        """The pods on the node when the session opens."""
+        """Note the rules and cards of the pods on the node at session open."""
         for pod in pods:
             self._pod_uids[pod.key] = pod.uid
             rules = matching_rules(pod, self._rules)
@@ -88,12 +88,12 @@ class ExclusiveLedger:
                 self._taken.pop(rule, None)
 
     def _still_used(self, index: int, leaving: Pod) -> bool:
-        """By another pod that any rule matches."""
+        """Whether another pod that matches any rule is on the card."""
         others = [uid for uid in self._inner.cards[index].pods if uid != leaving.uid]
         return any(self._pod_uids.get(key) in others for key in self._pod_rules)
 
     def _cap_gpus(self, pod: Pod) -> dict[int, int]:
-        """Make the cards of the pod's rules look full; their real numbers, to restore.
+        """Make the cards of the pod's rules look full; returns their real numbers of users for _restore_gpus.
         Upstream: plugins/deviceshare/gpuexclusive.capGPUs.
         """
         saved: dict[int, int] = {}
@@ -133,7 +133,7 @@ class ExclusiveLedger:
         return refusal
 
     def capped_copy(self, pod: Pod) -> VgpuLedger:
-        """The ledger as the pod sees it: a copy with its rules' cards full."""
+        """A copy of the ledger in which the cards of the pod's rules are full."""
         saved = self._cap_gpus(pod)
         copy = self._inner.clone()
         for index, card in self._inner.cards.items():

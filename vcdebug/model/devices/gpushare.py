@@ -1,6 +1,6 @@
 """GPU cards shared by memory, or taken by number.
 
-Upstream: api/devices/nvidia/gpushare.
+Upstream: api/devices/nvidia/gpushare, api/node_info.setNodeOthersResource, api/shared_device_pool.IsNilDevice.
 Differs: whole cards are taken lowest index first, where upstream reads a map.
 """
 
@@ -10,21 +10,20 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic
 from vcdebug.gomath import int_div
-from vcdebug.model.devices.ledger import ReleaseOutcome, whole_limit
+from vcdebug.model.devices import ReleaseOutcome, whole_limit
+from vcdebug.model.devices.vgpu import DEVICE_NAME as VGPU
+from vcdebug.model.devices.vgpu import asks_vgpu
 from vcdebug.model.pod import ENDED_PHASES, Pod
-from vcdebug.releases.devices import (
-    DEVICES_SHARED_WITH_CACHE,
-    GPUSHARE_IDLE_WRAPS,
-    GPUSHARE_MEMORY_AND_NUMBER,
-    GPUSHARE_RELEASE_BY_INDEX,
-)
+from vcdebug.releases import devices as changes
 from vcdebug.releases.release import Release
+from vcdebug.snapshot.device_config import VgpuNames
 from vcdebug.snapshot.manifest import JsonObject
 from vcdebug.snapshot.quantity import whole_value
 
 MOST_CARDS = 100_000
-"""Cards of a node; upstream makes an object of each, and would run out of memory long after."""
+"""Cards of a node that are replayed at most: one wrong capacity must not fill the memory."""
 DEVICE_NAME = "GpuShare"
 GPU_MEMORY = "volcano.sh/gpu-memory"
 GPU_NUMBER = "volcano.sh/gpu-number"
@@ -39,23 +38,23 @@ class ShareRules(NamedTuple):
     """How cards are charged."""
 
     wraps: bool = False
-    """A card that holds more than it has counts as nearly endless."""
+    """Free memory of an overcommitted card wraps around to nearly 2^64."""
     by_index: bool = False
-    """Only cards that the pod's own annotation names are given back, and not what the session chose."""
+    """A release frees only cards that the pod's own annotation names, not those chosen in this session."""
     shared: bool = False
     """Copies of a node charge one and the same ledger."""
     takes_both: bool = False
-    """A pod that asks for memory and for whole cards is given both."""
+    """A pod that asks for memory and for whole cards gets both."""
 
     @classmethod
     def for_release(cls, release: Release) -> ShareRules:
         """As the release has them."""
         has = release.has_older_form
         return cls(
-            has(GPUSHARE_IDLE_WRAPS),
-            has(GPUSHARE_RELEASE_BY_INDEX),
-            has(DEVICES_SHARED_WITH_CACHE),
-            has(GPUSHARE_MEMORY_AND_NUMBER),
+            has(changes.GPUSHARE_IDLE_WRAPS),
+            has(changes.GPUSHARE_RELEASE_BY_INDEX),
+            has(changes.DEVICES_SHARED_WITH_CACHE),
+            has(changes.GPUSHARE_MEMORY_AND_NUMBER),
         )
 
 
@@ -161,7 +160,7 @@ class GpuShareLedger:
                 self._cards[index].pop(pod.uid, None)
 
     def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
-        """The cards that were named last: a release that gives both kinds names no more those of the first.
+        """The card indexes of the last choice: where a pod gets both kinds, the second choice overwrites the first.
         Upstream: api/devices/nvidia/gpushare/share.gpuIndexAnnotations.
         """
         held = [index for index, pods in self._cards.items() if pod.uid in pods]
@@ -183,7 +182,7 @@ class GpuShareLedger:
         return copy
 
     def free_memory(self, index: int) -> int:
-        """What no pod on the card has asked for; below 0 it counts as nothing, and once did as nearly endless."""
+        """Card memory minus the requests of its pods: at least 0, or wrapped around to nearly 2^64 in old releases."""
         used = 0
         for pod in self._cards[index].values():
             used += 0 if pod.phase in ENDED_PHASES else _memory_of(pod)
@@ -205,7 +204,7 @@ class GpuShareLedger:
         return self._memory
 
     def asked_amounts(self, pod: Pod) -> tuple[int, int]:
-        """(memory, number of whole cards) that the ledger looks at for a pod, 0 where it does not."""
+        """(memory, number of whole cards) that a pod requests; 0 for a kind that is switched off."""
         return (_memory_of(pod) if self._sharing_on else 0), (_number_of(pod) if self._number_on else 0)
 
     def _find_by_memory(self, pod: Pod) -> list[int]:
@@ -255,3 +254,101 @@ def _largest_limit(pod: Pod, name: str) -> int:
         together += whole_limit(container, name)
     first = [whole_limit(container, name) for container in pod.spec.get("initContainers") or ()]
     return max([together, *first, 0])
+
+
+class NilLedger:
+    """The nil ledger that older releases keep of a node without cards; most calls on it panic.
+    Upstream: api/node_info.setNodeOthersResource.
+    """
+
+    __slots__ = ("_asked", "_refusal")
+
+    def __init__(self, device: str, *, asked: bool, refuses: bool) -> None:
+        self._asked = asked
+        """Whether the release calls nil ledgers at placements and releases."""
+        self._refusal = f"node not initialized with device{device}" if refuses else None
+
+    def add_resource(self, pod: Pod) -> None:
+        """Charges nothing."""
+
+    def sub_resource(self, pod: Pod) -> None:
+        """Nothing is charged."""
+
+    def filter_node(self, pod: Pod, policy: str) -> str | None:
+        """A refusal, or None where the release skips nil ledgers. Upstream: plugins/deviceshare.OnSessionOpen."""
+        return self._refusal
+
+    def allocate(self, pod: Pod) -> str | None:
+        """Upstream: plugins/predicates.OnSessionOpen."""
+        if self._asked:
+            raise SchedulerPanic(NIL_POINTER_TEXT)
+        return None
+
+    def release(self, pod: Pod) -> ReleaseOutcome:
+        """Nothing is charged, so that nothing stays."""
+        return ReleaseOutcome.FREE
+
+    def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
+        """None."""
+        return {}
+
+    def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
+        """None."""
+        return {}
+
+
+class NilVgpuLedger(NilLedger):
+    """A node that registers no virtual GPUs."""
+
+    __slots__ = ("_names",)
+
+    def __init__(self, names: VgpuNames, *, asked: bool, refuses: bool = False) -> None:
+        super().__init__(VGPU, asked=asked, refuses=refuses)
+        self._names = names
+
+    def has_device_request(self, pod: Pod) -> bool:
+        """Upstream: api/devices/nvidia/vgpu/device_info.HasDeviceRequest."""
+        return asks_vgpu(pod, self._names)
+
+    def score_node(self, pod: Pod, policy: str) -> float:
+        """Panics in a goroutine that nothing recovers. Upstream: api/devices/nvidia/vgpu/device_info.ScoreNode."""
+        raise ProcessExit(NIL_POINTER_TEXT)
+
+    def clone(self) -> NilVgpuLedger:
+        """Itself: a nil ledger has no state."""
+        return self
+
+
+class NilShareLedger(NilLedger):
+    """A node that has no shared GPUs."""
+
+    __slots__ = ("_empty",)
+
+    def __init__(self, *, sharing_on: bool, number_on: bool, asked: bool, refuses: bool = False) -> None:
+        super().__init__(DEVICE_NAME, asked=asked, refuses=refuses)
+        self._empty = GpuShareLedger("", 0, [], sharing_on=sharing_on, number_on=number_on)
+
+    def has_device_request(self, pod: Pod) -> bool:
+        """Upstream: api/devices/nvidia/gpushare/device_info.HasDeviceRequest."""
+        return self._empty.has_device_request(pod)
+
+    def add_resource(self, pod: Pod) -> None:
+        """Panics for a pod that names cards. Upstream: api/devices/nvidia/gpushare/device_info.AddResource."""
+        if held_indexes(pod):
+            raise SchedulerPanic(NIL_POINTER_TEXT)
+
+    def sub_resource(self, pod: Pod) -> None:
+        """Upstream: api/devices/nvidia/gpushare/device_info.SubResource."""
+        self.add_resource(pod)
+
+    def score_node(self, pod: Pod, policy: str) -> float:
+        """Upstream: api/devices/nvidia/gpushare/device_info.ScoreNode."""
+        return 0.0
+
+    def release(self, pod: Pod) -> ReleaseOutcome:
+        """Refused: the pod has no annotation to remove. Upstream: api/devices/nvidia/gpushare/device_info.Release."""
+        return ReleaseOutcome.REFUSED if self._asked else ReleaseOutcome.FREE
+
+    def clone(self) -> NilShareLedger:
+        """Itself: there is nothing to change."""
+        return self

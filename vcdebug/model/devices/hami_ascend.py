@@ -9,38 +9,12 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from vcdebug.errors import ProcessExit
-from vcdebug.model.devices.hami_ascend_card import (
-    ALL_CORES,
-    COMMON_KEYS,
-    NODE_ANNOTATION,
-    PHASE_ANNOTATION,
-    SUCCESS,
-    AnnotationKeys,
-    Npu,
-    decode_container_devices,
-    encode_pod_single_device,
-    have_network_id,
-    misfit_reason,
-    network_share,
-    registered_cards,
-    runtime_text,
-    select_devices_with_topology,
-)
-from vcdebug.model.devices.ledger import ReleaseOutcome, container_limit
+from vcdebug.model.devices import ReleaseOutcome, container_limit
+from vcdebug.model.devices import hami_ascend_card as npus
 from vcdebug.model.devices.vgpu_annotations import OUT_OF_RANGE, ContainerRequest, HeldCard, PodAnnotations, requests_of
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE, FitStatus
 from vcdebug.model.pod import Pod
-from vcdebug.releases.devices import (
-    DEVICES_SHARED_WITH_CACHE,
-    HAMI_ASCEND,
-    HAMI_ASCEND_CORE_MODE,
-    HAMI_ASCEND_LEDGER,
-    HAMI_ASCEND_NO_RELEASE,
-    HAMI_ASCEND_RELEASE_LEAKS,
-    HAMI_ASCEND_SPREAD_SCORE,
-    HAMI_ASCEND_UNALLOCATABLE,
-    VNPUS_WRAPPER,
-)
+from vcdebug.releases import devices as changes
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.cycle_inputs import ASCENDING, MapOrder
 from vcdebug.snapshot.device_config import NpuConfig, NpuKind, VgpuNames
@@ -60,7 +34,7 @@ NOT_SELECTED = "failed to select ascend devices for pod {}: {}"
 
 
 class NpuChoice(NamedTuple):
-    """The cards of each container, or why there are none."""
+    """The cards of each container, or the error."""
 
     containers: list[list[HeldCard]]
     error: str | None = None
@@ -72,24 +46,24 @@ class HamiAscendLedger:
     __slots__ = ("_core_mode", "_given", "_keys", "_notes", "_settings", "cards", "kind", "node", "policy")
 
     def __init__(
-        self, node: str, kind: NpuKind, cards: Mapping[str, Npu], settings: NpuSettings, *, core_mode: bool
+        self, node: str, kind: NpuKind, cards: Mapping[str, npus.Npu], settings: NpuSettings, *, core_mode: bool
     ) -> None:
         self.node = node
         self.kind = kind
         self.cards = dict(cards)
         """By name."""
         self.policy = ""
-        """The one that it was last scored by, which allocation follows."""
+        """The policy of the last score, which allocations use."""
         self._settings = settings
-        self._keys = AnnotationKeys.for_kind(kind.word)
+        self._keys = npus.AnnotationKeys.for_kind(kind.word)
         self._notes = PodAnnotations() if settings.notes is None else settings.notes
         self._core_mode = core_mode
         self._given: dict[str, list[list[HeldCard]]] = {}
-        """What was last allocated in this session, by pod UID."""
+        """Pod UID → cards per container of its last allocation in this session."""
 
     @classmethod
     def of_node(cls, manifest: JsonObject, settings: NpuSettings) -> Iterator[HamiAscendLedger]:
-        """One for each kind of cards that the node registers.
+        """Yield a ledger for each kind of cards that the node registers.
         Upstream: api/devices/ascend/hami/device_info.NewAscendDevices.
         """
         metadata, status = manifest["metadata"], manifest.get("status") or {}
@@ -99,8 +73,8 @@ class HamiAscendLedger:
         for kind in settings.config.kinds:
             if settings.rules.allocatable and not nano_value(amounts.get(kind.resource, 0)):
                 continue
-            found = registered_cards(annotations, AnnotationKeys.for_kind(kind.word))
-            cards = {one.uuid: Npu(one) for one in found}
+            found = npus.registered_cards(annotations, npus.AnnotationKeys.for_kind(kind.word))
+            cards = {one.uuid: npus.Npu(one) for one in found}
             if cards:
                 core_mode = annotations.get(NODE_MODE_ANNOTATION, "true" if settings.config.core_mode else "") == "true"
                 by_word[kind.word] = cls(metadata["name"], kind, cards, settings, core_mode=core_mode)
@@ -108,13 +82,11 @@ class HamiAscendLedger:
 
     @property
     def ignored_devices(self) -> tuple[str, ...]:
-        """Resources that the scheduler drops from then on, wherever it reads amounts.
+        """Resources that the scheduler drops from all amounts after it has read such a node.
         Upstream: api/devices/ascend/hami/device_info.GetIgnoredDevices.
         """
         names = (self.kind.memory_resource, self.kind.core_resource)
         return names if self._settings.rules.cores_known else names[:1]
-
-    # Who is on the node
 
     def _card_annotation(self, pod: Pod) -> str | None:
         key = self._keys.allocated if self._settings.rules.once else self._keys.to_allocate
@@ -126,7 +98,7 @@ class HamiAscendLedger:
 
     def _add_resource(self, text: str | None, pod: Pod) -> None:
         """Upstream: api/devices/ascend/hami/device_info.addResource."""
-        for held in decode_container_devices(text or ""):
+        for held in npus.decode_container_devices(text or ""):
             card = self.cards.get(held.uuid)
             if card is not None and not (self._settings.rules.once and pod.uid in card.pods):
                 card.add_resource_usage(pod.uid, held.memory, held.core)
@@ -137,7 +109,7 @@ class HamiAscendLedger:
         if text is None:
             self._sub_resource_by_uid(pod)
             return
-        for held in decode_container_devices(text):
+        for held in npus.decode_container_devices(text):
             card = self.cards.get(held.uuid)
             if card is not None and not (self._settings.rules.once and pod.uid not in card.pods):
                 card.sub_resource_usage(pod.uid, held.memory, held.core)
@@ -149,8 +121,6 @@ class HamiAscendLedger:
             if usage is not None:
                 card.sub_resource_usage(pod.uid, usage.memory, usage.cores)
 
-    # What a pod asks for
-
     def has_device_request(self, pod: Pod) -> bool:
         """Upstream: api/devices/ascend/hami/device_info.HasDeviceRequest."""
         names = (self.kind.resource, self.kind.memory_resource)
@@ -160,8 +130,8 @@ class HamiAscendLedger:
         """Upstream: api/devices/ascend/hami/device_info.isHAMiCoreMode."""
         return self._settings.rules.cores_known and pod.annotations.get(MODE_ANNOTATION) == HAMI_CORE
 
-    def resource_reqs(self, pod: Pod, first: Npu) -> list[ContainerRequest]:
-        """What containers ask for: all memory of the first card where they name none, and a template's where they do.
+    def resource_reqs(self, pod: Pod, first: npus.Npu) -> list[ContainerRequest]:
+        """Requests of the containers: the first card's whole memory if they state none, else a template's memory.
         Upstream: api/devices/ascend/hami/device_info.ResourceReqs.
         """
         cores = self.kind.core_resource if self._settings.rules.cores_known else ""
@@ -175,29 +145,27 @@ class HamiAscendLedger:
         return found
 
     def asks_for_parts(self, pod: Pod, request: ContainerRequest) -> bool:
-        """Whether it is for parts of several cards, which nobody is given.
+        """Whether a request is for parts of several cards, which is refused.
         Upstream: api/devices/ascend/hami/device_info.verifyReq.
         """
         if request.number <= 1 or self.is_hami_core_mode(pod):
             return False
         return self.kind.trim_memory(request.memory)[0] != self.kind.allocatable
 
-    def misfit_reason(self, card: Npu, request: ContainerRequest, pod: Pod) -> str:
-        """Why a card cannot serve a container; empty where it can."""
+    def misfit_reason(self, card: npus.Npu, request: ContainerRequest, pod: Pod) -> str:
+        """The reason why a card cannot serve a container; empty if it can."""
         by_cores = self.is_hami_core_mode(pod)
         if by_cores and not self._core_mode:
             return "the node does not cut its cards by hami-core"
-        return misfit_reason(card, request, request.memory, ALL_CORES if by_cores else card.registered.cores)
-
-    # Choosing
+        return npus.misfit_reason(card, request, request.memory, npus.ALL_CORES if by_cores else card.registered.cores)
 
     def filter_node(self, pod: Pod, policy: str) -> str | None:
-        """The words alone; `verdict` says what kind of refusal it is."""
+        """The reason of filter_status, or None."""
         verdict = self.filter_status(pod, policy)
         return None if verdict is None else verdict.reason
 
     def filter_status(self, pod: Pod, policy: str) -> FitStatus | None:
-        """A lack of cards could be mended by evictions; other refusals are errors.
+        """A refusal or None: too few cards are unschedulable, which evictions can change; others are errors.
         Upstream: api/devices/ascend/hami/device_info.FilterNode.
         """
         error = self._select_devices(pod, policy).error
@@ -208,7 +176,7 @@ class HamiAscendLedger:
         )
 
     def score_node(self, pod: Pod, policy: str) -> float:
-        """The first card of each container, as it is used before.
+        """The sum of the scores of each container's first card before the pod is charged.
         Upstream: api/devices/ascend/hami/device_info.ScoreNode.
         """
         self.policy = policy
@@ -218,23 +186,24 @@ class HamiAscendLedger:
         if not all(choice.containers):
             raise ProcessExit(OUT_OF_RANGE.format(0))
         cards = [self.cards[held[0].uuid] for held in choice.containers]
+        # Added one by one in upstream's order, not by sum(): the last digit decides between nodes.
         score = 0.0
         for card in cards:
             score = score + self._card_score(card, policy)
-        if not self.kind.word.startswith(NETWORKED_KIND) or not have_network_id(cards):
+        if not self.kind.word.startswith(NETWORKED_KIND) or not npus.have_network_id(cards):
             return score
-        shared = network_share(cards)
+        shared = npus.network_share(cards)
         return 0.0 if shared is None else score + shared * NETWORK_WEIGHT
 
-    def _card_score(self, card: Npu, policy: str) -> float:
+    def _card_score(self, card: npus.Npu, policy: str) -> float:
         return card.cal_score(policy, spread_idle=self._settings.rules.spread_idle)
 
     def _select_devices(self, pod: Pod, policy: str) -> NpuChoice:
-        """Cards for one container after the other, each card once; nothing is charged meanwhile.
+        """Choose cards container by container, each card at most once, without charging them.
         Upstream: api/devices/ascend/hami/device_info.selectDevices.
         """
         cards = self._get_device_snapshot(pod, policy)
-        together = self.kind.word.startswith(NETWORKED_KIND) and have_network_id(cards)
+        together = self.kind.word.startswith(NETWORKED_KIND) and npus.have_network_id(cards)
         taken: dict[str, None] = {}
         containers: list[list[HeldCard]] = []
         for request in self.resource_reqs(pod, cards[0]):
@@ -244,14 +213,16 @@ class HamiAscendLedger:
             if len(fitting) < request.number:
                 return NpuChoice([], TOO_FEW_DEVICES)
             picked = (
-                select_devices_with_topology(request.number, fitting) if together else fitting[: max(request.number, 1)]
+                npus.select_devices_with_topology(request.number, fitting)
+                if together
+                else fitting[: max(request.number, 1)]
             )
             taken.update(dict.fromkeys(card.uuid for card in picked))
             containers.append([HeldCard(card.uuid, request.memory, request.cores) for card in picked])
         return NpuChoice(containers)
 
-    def _get_device_snapshot(self, pod: Pod, policy: str) -> list[Npu]:
-        """The best first; equally good ones come in any order, as maps are visited.
+    def _get_device_snapshot(self, pod: Pod, policy: str) -> list[npus.Npu]:
+        """The cards, best first; equal ones in the cycle's map order, or as a real scheduler is known to have chosen.
         Upstream: api/devices/ascend/hami/device_info.getDeviceSnapshot.
         """
         names = self._settings.ordering.order_keys(self.cards)
@@ -259,41 +230,42 @@ class HamiAscendLedger:
         cards = [self.cards[name] for name in dict.fromkeys([*drawn, *names])]
         return sorted(cards, key=lambda card: -self._card_score(card, policy))
 
-    # Placing
-
     def allocate(self, pod: Pod) -> str | None:
         """Choose again, by the policy of the last score. Upstream: api/devices/ascend/hami/device_info.Allocate."""
         choice = self._select_devices(pod, self.policy)
         if choice.error is not None:
             return NOT_SELECTED.format(pod.name, choice.error)
         self._given[pod.uid] = choice.containers
-        self._add_resource(encode_pod_single_device(self.kind.word, choice.containers), pod)
+        self._add_resource(npus.encode_pod_single_device(self.kind.word, choice.containers), pod)
         return None
 
     def release(self, pod: Pod) -> ReleaseOutcome:
         """Upstream: api/devices/ascend/hami/device_info.Release."""
         if self._settings.rules.gives_back:
             self.sub_resource(pod)
-            if self._settings.rules.leaks and self._notes.annotations_of(pod).get(PHASE_ANNOTATION) != SUCCESS:
+            if (
+                self._settings.rules.leaks
+                and self._notes.annotations_of(pod).get(npus.PHASE_ANNOTATION) != npus.SUCCESS
+            ):
                 self._notes.erase_annotations(pod, self._erased_keys())
         charged = any(pod.uid in card.pods for card in self.cards.values())
         return ReleaseOutcome.KEPT if charged else ReleaseOutcome.FREE
 
     def _erased_keys(self) -> Iterator[str]:
-        yield from COMMON_KEYS
+        yield from npus.COMMON_KEYS
         for kind in self._settings.config.kinds:
-            yield from AnnotationKeys.for_kind(kind.word)[1:]
+            yield from npus.AnnotationKeys.for_kind(kind.word)[1:]
 
     def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
         """Upstream: api/devices/ascend/hami/device_info.CreateAnnotations."""
         containers = self._given.get(pod.uid)
         if containers is None:
             return {}
-        text = encode_pod_single_device(self.kind.word, containers)
+        text = npus.encode_pod_single_device(self.kind.word, containers)
         all_held = [held for of_one in containers for held in of_one]
-        runtime = runtime_text(all_held, None if self.is_hami_core_mode(pod) else self.kind)
+        runtime = npus.runtime_text(all_held, None if self.is_hami_core_mode(pod) else self.kind)
         keys = self._keys
-        return {keys.to_allocate: text, keys.allocated: text, keys.runtime: runtime, NODE_ANNOTATION: self.node}
+        return {keys.to_allocate: text, keys.allocated: text, keys.runtime: runtime, npus.NODE_ANNOTATION: self.node}
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
         """None. Upstream: api/devices/ascend/hami/device_info.AddQueueResource."""
@@ -310,44 +282,41 @@ class HamiAscendLedger:
         return copy
 
 
-# How a release counts, chooses and gives back Ascend NPUs.
-
-
 class NpuRules(NamedTuple):
-    """What the newest release does, and where older ones differ."""
+    """How a release counts, chooses and frees Ascend NPUs; the defaults are the latest rules."""
 
     lack_is_error: bool = False
-    """A lack of cards is an error, as a request is that no card could ever serve."""
+    """Too few cards are an error, as is a request that no card can ever serve."""
     cores_known: bool = True
-    """Pods ask for cores, and cards may be cut by hami-core."""
+    """Pods can request cores, and cards can be divided by hami-core."""
     spread_idle: bool = True
     """The policy spread favours cards without users; else those with one."""
     leaks: bool = False
-    """A charge is given back only by the pod's annotations."""
+    """A charge is freed only by the pod's annotations."""
     once: bool = True
-    """A pod is charged for a card once, by what it was allocated; else for each entry of what is to be allocated."""
+    """A pod is charged once per card, by its allocated devices; else for each entry of the devices to allocate."""
     allocatable: bool = True
     """Cards count only while some are allocatable."""
     gives_back: bool = True
-    """The end of a placement gives its cards back; where charges leak it erases the pod's annotations too."""
+    """A release frees the cards; with `leaks` it also erases the pod's annotations."""
     shared: bool = False
-    """Copies of a node charge one and the same ledger."""
+    """Copies of a node share one ledger."""
     list_only: bool = False
-    """A device configuration has to list the kinds."""
+    """The NPU section of a device configuration must be a list."""
 
     @classmethod
     def for_release(cls, release: Release) -> NpuRules:
-        """As the release has them."""
+        """The rules of a release."""
         return cls(
-            release.has_older_form(HAMI_ASCEND),
-            not release.has_older_form(HAMI_ASCEND_CORE_MODE),
-            not release.has_older_form(HAMI_ASCEND_SPREAD_SCORE),
-            release.has_older_form(HAMI_ASCEND_RELEASE_LEAKS),
-            not release.has_older_form(HAMI_ASCEND_LEDGER),
-            not release.has_older_form(HAMI_ASCEND_UNALLOCATABLE),
-            not release.has_older_form(HAMI_ASCEND_NO_RELEASE),
-            release.has_older_form(DEVICES_SHARED_WITH_CACHE),
-            release.has_older_form(VNPUS_WRAPPER),
+            release.has_older_form(changes.HAMI_ASCEND),
+            not release.has_older_form(changes.HAMI_ASCEND_CORE_MODE),
+            not release.has_older_form(changes.HAMI_ASCEND_SPREAD_SCORE),
+            release.has_older_form(changes.HAMI_ASCEND_RELEASE_LEAKS),
+            not release.has_older_form(changes.HAMI_ASCEND_LEDGER),
+            not release.has_older_form(changes.HAMI_ASCEND_UNALLOCATABLE),
+            not release.has_older_form(changes.HAMI_ASCEND_NO_RELEASE),
+            release.has_older_form(changes.DEVICES_SHARED_WITH_CACHE),
+            release.has_older_form(changes.VNPUS_WRAPPER),
         )
 
 
@@ -355,11 +324,11 @@ NEWEST_NPU_RULES = NpuRules()
 
 
 class NpuSettings(NamedTuple):
-    """What all nodes of a session have in common."""
+    """Settings that all nodes of a session share."""
 
     config: NpuConfig
     rules: NpuRules = NEWEST_NPU_RULES
     notes: PodAnnotations | None = None
     ordering: MapOrder = ASCENDING
     drawn: Mapping[str, str] = {}
-    """Pod → the cards that it is known to have been given, separated by semicolons."""
+    """Pod → the cards that a real scheduler gave it, separated by semicolons."""

@@ -1,4 +1,4 @@
-"""Ascend NPUs as HAMi's device plugin registers them, what pods hold of them, and which fit a request.
+"""Ascend NPUs as HAMi's device plugin registers them, with the usage of pods and the annotations.
 
 Upstream: api/devices/device_info, api/devices/ascend/hami.
 """
@@ -22,35 +22,35 @@ ALL_CORES = 100
 ENTRY_FIELDS = 4
 NETWORK_FIELD = "NetworkID"
 ALLOCATED_SUFFIX = "-devices-allocated"
-"""How the annotation ends by which a pod is charged."""
+"""Suffix of the annotation by which a pod is charged."""
 _INT32, _INT64, _UINT64 = (-(1 << 31), 1 << 31), (-(1 << 63), 1 << 63), (0, 1 << 64)
 _NUMBER_BOUNDS = {"index": _UINT64, "count": _INT32, "devmem": _INT32, "devcore": _INT32, "numa": _INT64}
 _TEXT_FIELDS = ("id", "type", "mode", "devicevendor")
 
 
 class NpuRegistration(NamedTuple):
-    """What the device plugin says of one card."""
+    """One card as the device plugin registers it."""
 
     uuid: str
     users: int
-    """How many pods may use it."""
+    """The number of pods that can use it."""
     memory: int
     cores: int
     networked: bool = False
-    """Whether it says which network it is in."""
+    """Whether a network ID is stated."""
     network: int | None = None
-    """None where that is no number."""
+    """The network ID; None if it is no number."""
 
 
 class NpuUsage(NamedTuple):
-    """What one pod holds of one card."""
+    """Memory and cores of one pod on one card."""
 
     memory: int
     cores: int
 
 
 class Npu:
-    """One card."""
+    """One card with its pods."""
 
     __slots__ = ("pods", "registered", "used_cores", "used_memory", "used_number")
 
@@ -58,22 +58,22 @@ class Npu:
         self.registered = registered
         self.used_number = self.used_memory = self.used_cores = 0
         self.pods: dict[str, NpuUsage] = {}
-        """By UID."""
+        """By pod UID."""
 
     @property
     def uuid(self) -> str:
-        """Its name."""
+        """The card's UUID."""
         return self.registered.uuid
 
     def add_resource_usage(self, uid: str, memory: int, cores: int) -> None:
-        """One user more. Upstream: api/devices/ascend/hami/device_info.AddResourceUsage."""
+        """Add a pod. Upstream: api/devices/ascend/hami/device_info.AddResourceUsage."""
         self.pods[uid] = NpuUsage(memory, cores)
         self.used_number += 1
         self.used_memory += memory
         self.used_cores += cores
 
     def sub_resource_usage(self, uid: str, memory: int, cores: int) -> None:
-        """One user less, by what is said of it now. Upstream: api/devices/ascend/hami/device_info.SubResourceUsage."""
+        """Remove a pod with these amounts. Upstream: api/devices/ascend/hami/device_info.SubResourceUsage."""
         self.pods.pop(uid, None)
         self.used_number -= 1
         self.used_memory -= memory
@@ -86,7 +86,7 @@ class Npu:
         return copy
 
     def cal_score(self, policy: str, *, spread_idle: bool) -> float:
-        """How much the policy wants it, by its use so far. Upstream: api/devices/ascend/hami/device_info.CalScore."""
+        """The card's score under the policy. Upstream: api/devices/ascend/hami/device_info.CalScore."""
         size = self.registered.memory
         if size == 0 and spread_idle:
             return 0.0
@@ -94,13 +94,14 @@ class Npu:
             return 100.0 if self.used_number == (0 if spread_idle else 1) else 0.0
         if policy != BINPACK:
             return 0.0
+        # Go's division by a float 0 gives infinity or NaN, where Python raises.
         if size == 0:
             return math.copysign(math.inf, self.used_memory) if self.used_memory else math.nan
         return 100 * (float(self.used_memory) / float(size))
 
 
 def misfit_reason(card: Npu, request: ContainerRequest, memory: int, cores: int) -> str:
-    """Why a card of so many cores cannot serve a container; empty where it can.
+    """The reason why a card with so many cores cannot serve a container; empty if it can.
     Upstream: api/devices/ascend/hami/device_info.fit.
     """
     if card.registered.users <= card.used_number:
@@ -115,7 +116,7 @@ def misfit_reason(card: Npu, request: ContainerRequest, memory: int, cores: int)
 
 
 def select_devices_with_topology(number: int, cards: Sequence[Npu]) -> list[Npu]:
-    """So many of the cards, those of the network with most of them first; cards without a network are left out.
+    """At most `number` cards, beginning with the network that has most of them; without cards that have no network.
     Upstream: api/devices/ascend/hami/device_info.selectDevicesWithTopology.
     """
     networks: dict[int, list[Npu]] = {}
@@ -137,7 +138,7 @@ def have_network_id(cards: Iterable[Npu]) -> bool:
 
 
 def network_share(cards: Iterable[Npu]) -> float | None:
-    """Which part of the cards is in the network with most of them; None where none has a network."""
+    """The share of cards in the network with most of them; None if no card has a network."""
     counts: dict[int, int] = {}
     total = 0
     for network in (card.registered.network for card in cards):
@@ -148,7 +149,7 @@ def network_share(cards: Iterable[Npu]) -> float | None:
 
 
 def unmarshal_node_devices(text: str) -> list[NpuRegistration]:
-    """The cards that a node's annotation lists; none where a value has another type.
+    """The cards in a node's annotation; none if any value has a wrong type, as Go's decoder then fails.
     Upstream: api/devices/device_info.UnMarshalNodeDevices.
     """
     try:
@@ -197,16 +198,13 @@ def _refuse_constant(text: str) -> Json:
     raise ValueError(text)
 
 
-# What a pod's annotations say
-
-
 def encode_pod_single_device(kind: str, containers: Iterable[Iterable[HeldCard]]) -> str:
     """Upstream: api/devices/device_info.EncodePodSingleDevice."""
     return "".join("".join(f"{one.uuid},{kind},{one.memory},{one.core}:" for one in held) + ";" for held in containers)
 
 
 def runtime_text(cards: Iterable[HeldCard], kind: NpuKind | None) -> str:
-    """What a container runtime is told of cards: their templates, or without a kind memory and cores."""
+    """The annotation for the container runtime: the cards' templates, or without a kind memory and cores."""
     parts: list[dict[str, str | int]] = []
     for held in cards:
         cut: dict[str, str | int] = {"memory": held.memory, "core": held.core}
@@ -216,9 +214,10 @@ def runtime_text(cards: Iterable[HeldCard], kind: NpuKind | None) -> str:
 
 
 def decode_container_devices(text: str) -> list[HeldCard]:
-    """What upstream reads of it: the first card of a second container has the `;` in its name, and is no card; one
-    short entry voids them all. Upstream: api/devices/device_info.DecodeContainerDevices.
+    """The cards in an annotation; one short entry voids them all.
+    Upstream: api/devices/device_info.DecodeContainerDevices.
     """
+    # Upstream does not split at `;`, so that the first card of a second container has it in its UUID and is unknown.
     found: list[HeldCard] = []
     for entry in text.split(":"):
         if "," not in entry:
@@ -259,10 +258,10 @@ COMMON_KEYS = (
     f"{ANNOTATION_PREFIX}/bind-time",
     "predicate-time",
 )
-"""What a reservation says whatever the kind of cards."""
+"""Annotations of a reservation for any kind of cards."""
 
 
 def registered_cards(annotations: Mapping[str, str], keys: AnnotationKeys) -> Iterator[NpuRegistration]:
-    """The node's cards of one kind; of two with one name the last counts."""
+    """The node's cards of one kind; of several with one UUID the last one counts."""
     cards = {card.uuid: card for card in unmarshal_node_devices(annotations.get(keys.register, ""))}
     yield from cards.values()

@@ -1,7 +1,7 @@
-"""NVIDIA cards cut into virtual GPUs: memory, cores and a number of users per card.
+"""NVIDIA cards that are divided into virtual GPUs: memory, cores and a number of users per card.
 
 Upstream: api/devices/nvidia/vgpu.
-Differs: of the device configuration only the names of resources and what is said of MIG mode are in force.
+Differs: of the device configuration only the names of resources and the settings of MIG mode are read.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic
+from vcdebug.model.devices import ReleaseOutcome, container_limit
 from vcdebug.model.devices.cards import (
     HAMI_CORE,
     MIG_MODE,
@@ -23,7 +24,6 @@ from vcdebug.model.devices.cards import (
     MigSharing,
     geometries_of,
 )
-from vcdebug.model.devices.ledger import ReleaseOutcome, container_limit
 from vcdebug.model.devices.vgpu_annotations import (
     ASSIGNED_ANNOTATION,
     MODE_ANNOTATION,
@@ -49,7 +49,7 @@ ASSIGNED_NODE_ANNOTATION = "volcano.sh/vgpu-node"
 BIND_PHASE_ANNOTATION = "volcano.sh/bind-phase"
 SUCCESS = "success"
 OWN_KEYS = (ASSIGNED_NODE_ANNOTATION, ASSIGNED_ANNOTATION, BIND_PHASE_ANNOTATION)
-"""What a ledger writes on pods and reads again."""
+"""Annotations that a ledger writes on pods and reads again."""
 BINPACK = "binpack"
 SPREAD = "spread"
 
@@ -64,7 +64,7 @@ _UINT = 1 << 64
 
 
 class CardPolicy(NamedTuple):
-    """By which policy and rules cards are chosen, and how they are cut."""
+    """Policy and rules by which cards are chosen, and how they are divided."""
 
     policy: str
     rules: CardRules
@@ -72,7 +72,7 @@ class CardPolicy(NamedTuple):
 
 
 class VgpuChoice(NamedTuple):
-    """The cards that a pod takes and their score, or why it gets none."""
+    """The cards for a pod and their score, or the error."""
 
     held: list[HeldCard]
     score: float
@@ -99,11 +99,11 @@ class VgpuLedger:
         self.node = node
         self.cards = cards
         self.policy = policy
-        """The policy that allocation follows, whatever a filter is asked with."""
+        """The policy of allocations; a filter gets its own."""
         self.last_score = 0.0
-        """Left by the last pod that passed the filter here, whichever it was."""
+        """The score of the last pod that passed the filter on this node: upstream keeps it on the node, not per pod."""
         self._given: dict[str, tuple[HeldCard, ...]] = {}
-        """What was last allocated in this session, by pod UID."""
+        """Pod UID → cards of its last allocation in this session."""
 
     @classmethod
     def of_node(
@@ -130,11 +130,11 @@ class VgpuLedger:
         )
 
     def held_by(self, pod: Pod) -> list[HeldCard]:
-        """What the pod's annotations say it holds."""
+        """The cards in the pod's annotations."""
         return held_cards(self._notes.annotations_of(pod), validated=self.rules.validates)
 
     def add_resource(self, pod: Pod) -> None:
-        """Per card only the first entry of a pod counts. Upstream: api/devices/nvidia/vgpu/device_info.AddResource."""
+        """Charge a pod for its cards, once per card. Upstream: api/devices/nvidia/vgpu/device_info.AddResource."""
         self._add_resource(pod, self.held_by(pod))
 
     def _add_resource(self, pod: Pod, entries: Iterable[HeldCard]) -> None:
@@ -162,7 +162,7 @@ class VgpuLedger:
                     self._sub_pod_metrics(pod, card)
 
     def _sub_pod_metrics(self, pod: Pod, card: Card) -> None:
-        """Forget the pod; older releases do only where it holds no memory, and count it for that.
+        """Remove the pod from the card; older releases do so only if it holds no memory.
         Upstream: api/devices/nvidia/vgpu/metrics.SubPodMetrics.
         """
         usage = card.pods.get(pod.uid)
@@ -180,6 +180,7 @@ class VgpuLedger:
         if not self.has_device_request(pod):
             self.last_score = 0.0
             return None
+        # A filter tries on copies; allocate then chooses again on the ledger, possibly other cards.
         cards = {index: card.clone() for index, card in self.cards.items()}
         choice = self._choose_cards(pod, cards, policy)
         if choice.error is not None:
@@ -225,7 +226,7 @@ class VgpuLedger:
         return notes.get(ASSIGNED_NODE_ANNOTATION) == self.node and bool(notes.get(ASSIGNED_ANNOTATION))
 
     def release(self, pod: Pod) -> ReleaseOutcome:
-        """Upstream looks for the cards on the pod object, which today an allocation of the session does not change.
+        """Release the pod. Upstream reads its cards from the pod object, which sessions of new releases do not change.
         Upstream: api/devices/nvidia/vgpu/device_info.Release.
         """
         if not self.rules.shakes_hands:
@@ -268,7 +269,7 @@ class VgpuLedger:
         return copy
 
     def resource_reqs(self, pod: Pod, cards: Cards) -> Iterator[ContainerRequest]:
-        """What the pod's containers ask for, each as the cards stand when its turn comes."""
+        """The requests of the pod's containers; lazily, since old releases settle each by the cards' current state."""
         for request in requests_of(pod, self.rules.names):
             yield settle_request(request, cards) if self.rules.settles else request
 
@@ -277,7 +278,7 @@ class VgpuLedger:
         return found if self.rules.once else found[:1]
 
     def _choose_cards(self, pod: Pod, cards: Cards, policy: str, *, keeps_charges: bool = False) -> VgpuChoice:
-        """Cards for one container after the other; a shortage gives everything back.
+        """Choose and charge cards container by container; a shortage undoes all charges unless `keeps_charges`.
         Upstream: api/devices/nvidia/vgpu/utils.checkNodeGPUSharingPredicateAndScore.
         """
         mode = pod.annotations.get(MODE_ANNOTATION)
@@ -302,7 +303,7 @@ class VgpuLedger:
 
 
 def settle_request(request: ContainerRequest, cards: Cards) -> ContainerRequest:
-    """By the first card, from the last one back, that has a user left."""
+    """The request settled by the memory of the last card that has a user left."""
     open_ones = (
         cards[index].memory for index in _sorted_device_indices_by_policy(cards, "") if _has_user_left(cards[index])
     )
@@ -338,7 +339,7 @@ def _serve_container(
 
 
 def misfit_reason(card: Card, request: ContainerRequest, memory: int, group: str) -> str:
-    """Why a card cannot serve a container; empty where it can."""
+    """The reason why a card cannot serve a container; empty if it can."""
     if not _has_user_left(card):
         return "it has no user left"
     if card.memory - card.used_memory < memory:
@@ -353,7 +354,7 @@ def misfit_reason(card: Card, request: ContainerRequest, memory: int, group: str
 
 
 def _has_user_left(card: Card) -> bool:
-    """A card that somebody left more often than he came has none: upstream's count wraps around."""
+    """Whether the card has a free place for a user; below 0 upstream's unsigned count wraps around to a full card."""
     return card.number > card.used_number % _UINT  # exact: ints
 
 
@@ -389,7 +390,7 @@ def _has_allocatable_vgpus(manifest: JsonObject) -> bool:
 
 
 def _decode_node_devices(manifest: JsonObject, settings: MigSettings) -> tuple[Cards, str]:
-    """(cards of the register annotation, their mode, which the last one says); one short entry voids them all.
+    """(cards of the register annotation, sharing mode of the last one); one short entry voids them all.
     Upstream: api/devices/nvidia/vgpu/utils.decodeNodeDevices.
     """
     text = ((manifest.get("metadata") or {}).get("annotations") or {}).get(REGISTER_ANNOTATION, "")

@@ -1,8 +1,7 @@
-"""What a pod asks of virtual GPUs: amounts per container, and which cards it accepts.
+"""Virtual GPUs in pods and annotations: requests, accepted cards, cards that pods hold, and the plugin's handshake.
 
-Upstream: api/devices (ExtractResourceRequest), api/devices/nvidia/vgpu (checkType, gpuUUIDFilter).
-Upstream: api/devices/nvidia/vgpu (decodeContainerDevices, NewGPUDevices).
-Upstream: api/devices/nvidia/vgpu/device_info (Allocate, Release).
+Upstream: api/devices (ExtractResourceRequest), api/devices/nvidia/vgpu (checkType, gpuUUIDFilter,
+decodeContainerDevices, NewGPUDevices), api/devices/nvidia/vgpu/device_info (Allocate, Release).
 """
 
 from __future__ import annotations
@@ -13,25 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.errors import SchedulerPanic
-from vcdebug.model.devices.ledger import container_limit, exact_integer
+from vcdebug.model.devices import container_limit, exact_integer
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
-from vcdebug.releases.devices import (
-    DEVICE_ANNOTATIONS_ON_POD,
-    DEVICES_SHARED_WITH_CACHE,
-    MIG_MEMORY_FACTOR,
-    VGPU_CHARGED_TWICE,
-    VGPU_DEVICE_ORDER,
-    VGPU_DUPLICATE_ALLOCATE,
-    VGPU_FIXED_NAMES,
-    VGPU_HANDSHAKE,
-    VGPU_IDS_VALIDATION,
-    VGPU_LEDGER_LEAKS,
-    VGPU_MEMORY_PERCENTAGE,
-    VGPU_PODGROUP_SPREAD,
-    VGPU_SECOND_CONTAINER_FREE,
-    VGPU_SPREAD_SCORE,
-    VGPU_UUID_LISTS,
-)
+from vcdebug.releases import devices as changes
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.device_config import BUILT_IN_MIG, BUILT_IN_NAMES, FIXED_NAMES, MigSettings, VgpuNames
 from vcdebug.snapshot.manifest import JsonObject
@@ -42,7 +25,7 @@ if TYPE_CHECKING:
 
 WHOLE_CARD = 100
 NO_PERCENTAGE = 101
-"""A part that counts as none stated."""
+"""Upstream's value for no percentage."""
 VOLCANO_GROUP_ANNOTATION = "scheduling.volcano.sh/group-name"
 MODE_ANNOTATION = "volcano.sh/vgpu-mode"
 GROUP_POLICY_ANNOTATION = "volcano.sh/vgpu-podgroup-policy"
@@ -61,14 +44,14 @@ class ContainerRequest(NamedTuple):
     memory: int
     cores: int
     percentage: int | None = None
-    """A part of each card instead of that memory."""
+    """Memory as percent of each card, instead of `memory`."""
 
     def memory_on(self, card_memory: int) -> int:
-        """Memory that a card of this size has to give."""
+        """The memory that is requested of a card of this size."""
         return self.memory if self.percentage is None else card_memory * self.percentage // 100  # exact: ints
 
     def settle_memory(self, card_memory: int) -> ContainerRequest:
-        """Older releases took the first card's memory for all, in whole cards; an amount that is named wins."""
+        """The request as older releases settle it: a percentage becomes whole multiples of the first card's memory."""
         if self.memory or self.percentage is None:
             return self._replace(percentage=None)
         return self._replace(memory=card_memory * (self.percentage // 100), percentage=None)  # exact: ints
@@ -103,65 +86,65 @@ def pod_group_key(pod: Pod) -> str:
 
 
 class CardRules(NamedTuple):
-    """How cards are chosen and scored, and how they are charged."""
+    """How a release chooses, scores and charges cards."""
 
     heeds_uuids: bool = True
-    """Lists of wanted and unwanted cards are read."""
+    """Lists of wanted and unwanted UUIDs count."""
     heeds_groups: bool = True
-    """The policy of a PodGroup is read."""
+    """The policy of a PodGroup counts."""
     last_first: bool = False
     """Cards are tried from the last to the first, whatever the policy."""
     favours_unused: bool = False
-    """The policy spread scores cards that nobody used before."""
+    """The policy spread gives points to cards that were unused."""
     on_pods: bool = False
-    """Annotations are those of the pod object, which the session changes."""
+    """A session changes the annotations of the pod object itself."""
     keeps_assigned: bool = False
-    """A pod that names cards of the node is not given cards again."""
+    """A pod that names cards of the node gets no new ones."""
     leaks: bool = False
-    """A charge is given back only where a pod with annotations leaves; a failed choice keeps its first containers."""
+    """A charge is freed only for a removed pod with annotations; a failed choice keeps its first containers charged."""
     shared: bool = False
-    """Copies of a node charge one and the same ledger."""
+    """Copies of a node share one ledger."""
     shakes_hands: bool = False
-    """Cards count while the device plugin answers; a release gives nothing back."""
+    """Cards count only while the device plugin answers; a release frees nothing."""
     validates: bool = True
-    """Entries that cannot be read are passed over."""
+    """Unreadable entries are skipped."""
     settles: bool = False
-    """The first card settles how much memory a container asks of all of them."""
+    """The first card settles the memory that a container requests of all cards."""
     charges_twice: bool = False
-    """A pod is charged when its cards are chosen and once more when they are noted."""
+    """A pod is charged when its cards are chosen and again when they are recorded."""
     once: bool = False
-    """A pod is charged for a card once; an entry is that of all cards whose names it holds, and one whose pod is no
-    more on its card ends the process.
+    """A pod is charged once per card. An entry counts for every card whose UUID it contains, and ends the process if
+    its pod is not on the card.
     """
     names: VgpuNames = BUILT_IN_NAMES
-    """The resources by which pods ask."""
+    """The resources that pods request."""
     mig: MigSettings = BUILT_IN_MIG
-    """How cards in MIG mode are cut."""
+    """The geometries of cards in MIG mode."""
     mig_whole: bool = False
-    """Memory of instances is counted as it is, and a card gets back what was asked for."""
+    """The memory of instances is not divided by a factor, and a release frees the requested memory."""
 
     @classmethod
     def for_release(
         cls, release: Release, names: VgpuNames = BUILT_IN_NAMES, mig: MigSettings = BUILT_IN_MIG
     ) -> CardRules:
-        """As the release has them."""
+        """The rules of a release."""
         return cls(
-            not release.has_older_form(VGPU_UUID_LISTS),
-            not release.has_older_form(VGPU_PODGROUP_SPREAD),
-            release.has_older_form(VGPU_DEVICE_ORDER),
-            release.has_older_form(VGPU_SPREAD_SCORE),
-            release.has_older_form(DEVICE_ANNOTATIONS_ON_POD),
-            release.has_older_form(VGPU_DUPLICATE_ALLOCATE),
-            release.has_older_form(VGPU_LEDGER_LEAKS),
-            release.has_older_form(DEVICES_SHARED_WITH_CACHE),
-            release.has_older_form(VGPU_HANDSHAKE),
-            not release.has_older_form(VGPU_IDS_VALIDATION),
-            release.has_older_form(VGPU_MEMORY_PERCENTAGE),
-            release.has_older_form(VGPU_CHARGED_TWICE),
-            release.has_older_form(VGPU_SECOND_CONTAINER_FREE),
-            FIXED_NAMES if release.has_older_form(VGPU_FIXED_NAMES) else names,
+            not release.has_older_form(changes.VGPU_UUID_LISTS),
+            not release.has_older_form(changes.VGPU_PODGROUP_SPREAD),
+            release.has_older_form(changes.VGPU_DEVICE_ORDER),
+            release.has_older_form(changes.VGPU_SPREAD_SCORE),
+            release.has_older_form(changes.DEVICE_ANNOTATIONS_ON_POD),
+            release.has_older_form(changes.VGPU_DUPLICATE_ALLOCATE),
+            release.has_older_form(changes.VGPU_LEDGER_LEAKS),
+            release.has_older_form(changes.DEVICES_SHARED_WITH_CACHE),
+            release.has_older_form(changes.VGPU_HANDSHAKE),
+            not release.has_older_form(changes.VGPU_IDS_VALIDATION),
+            release.has_older_form(changes.VGPU_MEMORY_PERCENTAGE),
+            release.has_older_form(changes.VGPU_CHARGED_TWICE),
+            release.has_older_form(changes.VGPU_SECOND_CONTAINER_FREE),
+            FIXED_NAMES if release.has_older_form(changes.VGPU_FIXED_NAMES) else names,
             mig,
-            release.has_older_form(MIG_MEMORY_FACTOR),
+            release.has_older_form(changes.MIG_MEMORY_FACTOR),
         )
 
 
@@ -169,7 +152,7 @@ NEWEST_CARD_RULES = CardRules()
 
 
 class CardFilter(NamedTuple):
-    """Which cards a pod's annotations allow."""
+    """The cards that a pod's annotations accept."""
 
     allowed: tuple[str, ...]
     denied: tuple[str, ...]
@@ -205,7 +188,7 @@ class CardFilter(NamedTuple):
         return not any(name in upper for name in self.avoid_types or ())
 
     def accepts_uuid(self, uuid: str) -> bool:
-        """On the list of allowed cards if there is one, and on no list of denied ones.
+        """Whether the UUID is on the list of allowed cards, if there is one, and not on the list of denied ones.
         Upstream: api/devices/nvidia/vgpu/utils.matches.
         """
         if not uuid and (self.allowed or self.denied):
@@ -228,8 +211,6 @@ def _split_types(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(name.upper() for name in text.split(","))
 
 
-# What a pod's annotation says it holds of virtual GPUs, and what a node's says of its device plugin.
-
 ASSIGNED_ANNOTATION = "volcano.sh/vgpu-ids-new"
 HANDSHAKE_ANNOTATION = "volcano.sh/node-vgpu-handshake"
 OUT_OF_RANGE = "runtime error: index out of range [{0}] with length {0}"
@@ -242,7 +223,7 @@ HANDSHAKE_TIME_FORMAT = "%Y.%m.%d %H:%M:%S"
 
 
 class HeldCard(NamedTuple):
-    """One card of a pod's annotation."""
+    """One card in a pod's annotation."""
 
     uuid: str
     memory: int
@@ -250,7 +231,7 @@ class HeldCard(NamedTuple):
 
 
 def held_cards(annotations: Mapping[str, str], *, validated: bool = True) -> list[HeldCard]:
-    """What the annotation says its pod holds; entries that cannot be read are passed over."""
+    """The cards in a pod's annotation; unreadable entries are skipped, or panic unless `validated`."""
     if not validated:
         return list(_unvalidated_cards(annotations))
     return [
@@ -261,7 +242,7 @@ def held_cards(annotations: Mapping[str, str], *, validated: bool = True) -> lis
 
 
 def _unvalidated_cards(annotations: Mapping[str, str]) -> Iterator[HeldCard]:
-    """Without a look at them: a short entry panics, and what is no number counts as 0."""
+    """Entries without validation: a short entry raises SchedulerPanic, and text that is no number counts as 0."""
     for fields in _split_entries(annotations):
         if len(fields) == 1:
             continue
@@ -288,7 +269,7 @@ def parse_int32(text: str) -> int:
 
 
 def is_plugin_alive(manifest: JsonObject, now: datetime) -> bool:
-    """Whether the node's device plugin has shaken hands, or was asked to not long ago."""
+    """Whether the node's device plugin has answered the handshake, or was asked within HANDSHAKE_TIMEOUT."""
     said = ((manifest.get("metadata") or {}).get("annotations") or {}).get(HANDSHAKE_ANNOTATION)
     if said is None:
         return False
@@ -302,18 +283,15 @@ def is_plugin_alive(manifest: JsonObject, now: datetime) -> bool:
 
 
 def parse_handshake_time(text: str) -> datetime | None:
-    """When the device plugin was asked; None where it is no time, which upstream takes for long ago."""
+    """The time of the last request to the device plugin; None for an invalid one, which counts as long ago."""
     try:
         return datetime.strptime(text, HANDSHAKE_TIME_FORMAT).replace(tzinfo=UTC)
     except ValueError:
         return None
 
 
-# Annotations that a session writes into pods, where upstream changes the pod object that everybody shares.
-
-
 class PodAnnotations:
-    """A pod's annotations as the session has left them; the manifest stays as it is."""
+    """Annotations that a session changes. Upstream changes the pod object itself; the manifest stays unchanged here."""
 
     __slots__ = ("_changed",)
 
@@ -321,14 +299,14 @@ class PodAnnotations:
         self._changed: dict[str, Mapping[str, str]] = {}
 
     def annotations_of(self, pod: Pod) -> Mapping[str, str]:
-        """The annotations that the pod has now."""
+        """The pod's current annotations."""
         return self._changed.get(pod.uid, pod.annotations)
 
     def write_annotations(self, pod: Pod, notes: Mapping[str, str]) -> None:
-        """Add or replace."""
+        """Add or replace annotations of the pod."""
         self._changed[pod.uid] = {**self.annotations_of(pod), **notes}
 
     def erase_annotations(self, pod: Pod, keys: Iterable[str]) -> None:
-        """Take away."""
+        """Remove annotations of the pod."""
         gone = dict.fromkeys(keys)
         self._changed[pod.uid] = {key: text for key, text in self.annotations_of(pod).items() if key not in gone}

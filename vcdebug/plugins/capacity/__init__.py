@@ -16,14 +16,13 @@ from vcdebug.framework.order import build_victims_queue
 from vcdebug.framework.persistence import clamp_request, counted_request, limiting_queues
 from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, VictimAnswer
 from vcdebug.framework.session import Session
-from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.node_view import CycleState
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import format_resource_names
-from vcdebug.model.limits import LimitCheck
 from vcdebug.model.names import QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod_claims import merge_task_dra
-from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
+from vcdebug.model.queue import OPEN, ROOT_QUEUE, LimitCheck, QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity import queue_attr, queue_tree

@@ -12,10 +12,10 @@ from vcdebug.framework.persistence import counted_request
 from vcdebug.framework.session import Session
 from vcdebug.kube.listers import Listers
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limits import LimitCheck, check_admission, check_request
 from vcdebug.model.names import QueueName, TaskId
 from vcdebug.model.pod import VOLCANO_GATE
 from vcdebug.model.pod_claims import DeviceDemand, TaskDemand
+from vcdebug.model.queue import LimitCheck, check_admission, check_request
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota

@@ -14,10 +14,9 @@ from vcdebug.framework.figures import Figures
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import NEWEST_FORM as RESERVING
 from vcdebug.model.job_amounts import ReservationForm, add_allocated, add_requested, reserved_resource
-from vcdebug.model.limits import LimitCheck, QueueLimit, check_request, share_of
 from vcdebug.model.names import QueueName
 from vcdebug.model.pod_claims import TaskDemand
-from vcdebug.model.queue import QueueInfo
+from vcdebug.model.queue import LimitCheck, QueueInfo, QueueLimit, check_request, share_of
 from vcdebug.model.resource import INFINITY, PODS, Resource, resource_max
 from vcdebug.model.task import TaskInfo, is_allocated_status
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota

@@ -11,10 +11,9 @@ from vcdebug.framework.quirks import ANCESTORS_OVERWRITTEN, QUEUE_CYCLE, QUEUE_T
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm
-from vcdebug.model.limits import QueueLimit, flat_limit, queue_limit
 from vcdebug.model.names import QueueName
 from vcdebug.model.pod_claims import DeviceAmount, DeviceDemand, merge_task_dra
-from vcdebug.model.queue import ROOT_QUEUE, QueueInfo, circle_text
+from vcdebug.model.queue import ROOT_QUEUE, QueueInfo, QueueLimit, circle_text, flat_limit, queue_limit
 from vcdebug.model.resource import MAX_INT64, Resource
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota, clone_demand
 from vcdebug.plugins.capacity.queue_attr import NEWEST_FORM, Attrs, CapacityForm, CapacityQueueAttr, count_job_in

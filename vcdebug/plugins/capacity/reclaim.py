@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.node_view import CycleState
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.pod_claims import TaskDemand

@@ -20,12 +20,10 @@ from vcdebug.framework.plugin import NodeScores, Plugin, zero_scores
 from vcdebug.framework.quirks import DEVICE_NOT_REPLAYED
 from vcdebug.framework.session import Session, note_unknown
 from vcdebug.gomath import trunc_int64
-from vcdebug.model.devices import gpushare, vgpu
+from vcdebug.model.devices import DeviceLedger, gpushare, vgpu
 from vcdebug.model.devices.gpu_exclusive import ExclusiveLedger, ExclusiveRule, parse_exclusive_rules
-from vcdebug.model.devices.gpushare import GpuShareLedger, ShareRules
+from vcdebug.model.devices.gpushare import GpuShareLedger, NilShareLedger, NilVgpuLedger, ShareRules
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger, NpuRules, NpuSettings
-from vcdebug.model.devices.ledger import DeviceLedger
-from vcdebug.model.devices.nil_ledgers import NilShareLedger, NilVgpuLedger
 from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.devices.vgpu_annotations import CardRules, PodAnnotations
 from vcdebug.model.fit_errors import UNSCHEDULABLE, FitStatus

@@ -14,12 +14,11 @@ import numpy as np
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import Event, NodeScores, Plugin, PluginError, ScoreError
 from vcdebug.framework.session import Session
-from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.dynamic_resources import DynamicResources, DynamicResourcesError
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_affinity import TERMS_CONFLICT
-from vcdebug.kube.node_view import NodeView
-from vcdebug.model.devices.ledger import ReleaseOutcome
+from vcdebug.kube.node_view import CycleState, NodeView
+from vcdebug.model.devices import ReleaseOutcome
 from vcdebug.model.fit_errors import FitStatus, blocks_preemption
 from vcdebug.model.names import Codes, FloatArray, IntArray, NodeName
 from vcdebug.model.node import NodeInfo

@@ -14,10 +14,9 @@ from vcdebug.framework import quirks
 from vcdebug.framework.session import Session
 from vcdebug.gomath import int_div, int_mod
 from vcdebug.kube import pod_affinity, topology_spread
-from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.dynamic_resources import NO_ALLOCATION
 from vcdebug.kube.listers import Listers
-from vcdebug.kube.node_view import NodeView
+from vcdebug.kube.node_view import CycleState, NodeView
 from vcdebug.kube.ports import NO_FREE_PORTS
 from vcdebug.kube.selector import SelectorError
 from vcdebug.model.fit_errors import (

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.node_affinity import NodeConstraints
-from vcdebug.kube.node_view import NodeView
+from vcdebug.kube.node_view import CycleState, NodeView
 from vcdebug.model.fit_errors import ReasonTable
 from vcdebug.model.names import Codes, IntArray, Row
 from vcdebug.model.pod import Pod

@@ -11,7 +11,7 @@ import numpy as np
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.session import Session
-from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.node_view import CycleState
 from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import IntArray
 from vcdebug.model.node import NodeInfo

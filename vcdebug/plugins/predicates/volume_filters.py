@@ -10,10 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from vcdebug.framework.session import Session
-from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources, DynamicResourcesError
 from vcdebug.kube.listers import Listers
-from vcdebug.kube.node_view import NodeView
+from vcdebug.kube.node_view import CycleState, NodeView
 from vcdebug.kube.preference_scores import normalize_score
 from vcdebug.kube.volume_binding import VolumeBinding, VolumeBindingError, VolumeState
 from vcdebug.kube.volume_limits import VolumeLimits, has_limited_volumes

@@ -65,9 +65,8 @@ from vcdebug.framework.persistence import counted_request
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limits import LimitCheck
 from vcdebug.model.names import QueueName, Seq
-from vcdebug.model.queue import QueueInfo
+from vcdebug.model.queue import LimitCheck, QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.capacity import Capacity
 from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr, check_claim, common_level, deserves_more, surplus_in

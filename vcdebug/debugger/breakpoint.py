@@ -12,8 +12,15 @@ from typing import Final, NamedTuple
 
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind
 from vcdebug.debugger.cursor import FORWARD, Step
-from vcdebug.debugger.expression import Expression, Fields, KnownFields, Value, read_expression, required_equalities
-from vcdebug.debugger.expression_tokens import TokenReader
+from vcdebug.debugger.expression import (
+    Expression,
+    Fields,
+    KnownFields,
+    TokenReader,
+    Value,
+    read_expression,
+    required_equalities,
+)
 from vcdebug.debugger.fields import FIELD_NAMES, FIELD_TYPES, fields_of
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve_reference

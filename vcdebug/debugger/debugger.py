@@ -16,8 +16,7 @@ from vcdebug.debugger.cursor import (
     step_direction,
 )
 from vcdebug.debugger.fields import fields_of
-from vcdebug.debugger.figure_history import figure_history
-from vcdebug.debugger.figures import Figure, format_figure
+from vcdebug.debugger.figures import Figure, figure_history, format_figure
 from vcdebug.debugger.notebook import BreakpointList, BreakpointLogLine
 from vcdebug.framework.record import Event, Span
 from vcdebug.model.names import Seq

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.breakpoint import Breakpoint
@@ -13,6 +13,7 @@ from vcdebug.debugger.cursor import NO_SELECTION, CursorSelection, Position
 from vcdebug.debugger.debugger import Debugger, MoveResult
 from vcdebug.debugger.figures import Figure
 from vcdebug.debugger.notebook import Bookmark, BreakpointList, Notebook, Watch
+from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings
@@ -295,3 +296,51 @@ class Workbench:
         self._debuggers = {key: debugger for key, debugger in self._debuggers.items() if key in kept}
         if self._came is not None and id(self._came[0]) not in kept:
             self._came = None
+
+
+# What a command is, and what it answers.
+
+
+class CommandError(VcdebugError):
+    """A line that is no command."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandReply:
+    """What a command came to: a new moment, words for the status line, something to open, or work to be done first."""
+
+    moment: DebuggerState | None = None
+    text: str = ""
+    show: str = ""
+    """What the front end shows: help, explain, panel, log, filter, open, quit."""
+    argument: str = ""
+    """Of what is opened: a job, a panel's name, a level, a snapshot."""
+    work: Callable[[], CommandReply] | None = None
+    """Gives the reply proper after a cycle or more; a screen does it away from the keys and shows `text` meanwhile."""
+    then: Callable[[], CommandReply] | None = None
+    """What work ends with: it puts its result in place, and is called where commands run, never beside one."""
+
+
+class Verb(NamedTuple):
+    """One command."""
+
+    names: tuple[str, ...]
+    usage: str
+    help: str
+    run: Callable[[Driver, str], CommandReply]
+
+
+def open_command(what: str) -> Callable[[Driver, str], CommandReply]:
+    """A command that only has the front end show something."""
+
+    def open_view(_: Driver, argument: str) -> CommandReply:
+        return CommandReply(show=what, argument=argument)
+
+    return open_view
+
+
+def parse_number(argument: str, what: str) -> int:
+    """A whole number, or an error that says which one is missing."""
+    if not argument.isdigit():
+        raise CommandError(f"{argument!r} is no {what}")
+    return int(argument)

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject, survey_jobs
-from vcdebug.explain.subject import NotFoundError, find_subject
 from vcdebug.recording.effects import Effect, Effects, cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeVar
 
+from vcdebug.amount_text import count_noun, is_counted, join_names, listed_dimensions, value_in_units
+from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
+from vcdebug.recording.recording import Recording
 
 
 class AdviceHarm(IntEnum):
@@ -147,3 +151,79 @@ class Explanation:
     def outcome(self) -> str:
         """scheduled or unscheduled."""
         return "scheduled" if self.scheduled else "unscheduled"
+
+
+# Figures of an answer for programs, and things told by their reason, the most frequent first.
+
+
+def numbers(prefix: str, what: Resource, names: Iterable[str] | None = None) -> dict[str, Number]:
+    """`prefix.cpu` and so on of what a text about the resource tells, in cores, bytes and pieces."""
+    return {f"{prefix}.{name}": number(name, value) for name, value in listed_dimensions(what, names)}
+
+
+def number(name: str, value: float) -> Number:
+    """An amount in the unit that people use for it."""
+    if name == MEMORY:
+        unit = "bytes"
+    elif is_counted(name):
+        unit = "pods" if name == PODS else "volumes"
+    else:
+        unit = "cores" if name == CPU else name
+    return Number(value_in_units(name, value), unit)
+
+
+def count(value: int, unit: str) -> Number:
+    """A number of things."""
+    return Number(float(value), unit)
+
+
+Thing = TypeVar("Thing")
+Histogram = list[tuple[str, list[Thing]]]
+
+
+def histogram(pairs: Iterable[tuple[Thing, str]]) -> Histogram[Thing]:
+    """Reason and what it is the reason of, the most frequent first."""
+    found = group_by_key((reason, thing) for thing, reason in pairs)
+    return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+
+
+def pod_lines(order: Iterable[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+    """One line per reason, with some of the pods."""
+    return tuple(f"{count_noun(len(keys), 'pod')}: {reason}  ({join_names(keys)})" for reason, keys in order)
+
+
+# The form of a question that can be asked of any recording, and of its answer.
+
+
+@dataclass(frozen=True, slots=True)
+class ReplySheet:
+    """A table that belongs to an answer; a head that ends in `#` marks a column of numbers."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionReply:
+    """What is said about one subject: the answer in a sentence first."""
+
+    sentence: str
+    lines: tuple[str, ...] = ()
+    sheets: tuple[ReplySheet, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    data: Mapping[str, object] = field(default_factory=dict)
+    """The same for programs."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedQuestion:
+    """A question by its name: one word on the command line, one row in a menu."""
+
+    name: str
+    words: str
+    """As a person would ask it."""
+    about: tuple[str, ...]
+    """Kinds of what it may be asked about: pod, job, queue, node, port, claim or quota; empty for the whole cycle."""
+    answer: Callable[[Recording, str], QuestionReply]
+    """Takes the subject's name; raises NotFoundError where nothing has it."""

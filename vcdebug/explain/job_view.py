@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from vcdebug.actions import ALLOCATE, BACKFILL
+from vcdebug.errors import VcdebugError
 from vcdebug.framework.record import ActionEvent, HookEvent
 from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.subject import name_in
@@ -13,11 +15,13 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodIdentity
-from vcdebug.model.pod_group import PENDING
+from vcdebug.model.pod_group import PENDING, PodGroup
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, TaskTry, job_visits
+from vcdebug.snapshot.completeness import join_kinds, missing_kinds, supplying_command
+from vcdebug.snapshot.snapshot import Snapshot
 
 WAITING_PHASES = (PENDING, "")
 """Of a PodGroup that is not admitted: the controller may not have made the pods yet."""
@@ -155,3 +159,84 @@ def _group_annotation(manifest: dict[str, object]) -> object:
     metadata = manifest.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     return annotations.get(GROUP_ANNOTATION) if isinstance(annotations, dict) else None
+
+
+# From a word to the job or pod that is meant.
+
+JOB_NAME_KEY = "volcano.sh/job-name"
+
+
+class ExplainSubject(NamedTuple):
+    """What a question is about."""
+
+    job: JobId
+    """Empty for a pod that belongs to no PodGroup."""
+    pod: TaskKey | None = None
+
+
+class NotFoundError(VcdebugError):
+    """No job and no pod of that name."""
+
+
+def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
+    """`namespace/name` of a PodGroup or pod, the name of its Volcano Job, or a bare name that is unique."""
+    groups = dict.fromkeys(
+        f"{group.namespace}/{group.name}" for group in map(PodGroup, snapshot.objects_of("PodGroup"))
+    )
+    if word in groups:
+        return ExplainSubject(word)
+    pods = {pod.key: pod for pod in map(Pod, snapshot.objects_of("Pod"))}
+    if word in pods:
+        return ExplainSubject(pods[word].job_id, word)
+    by_name = [key for key in groups if key.rpartition("/")[2] == word]
+    if by_name:
+        return ExplainSubject(_require_unique(by_name, word))
+    owned = _groups_of_volcano_job(list(pods.values()), word)
+    if owned:
+        return ExplainSubject(_require_unique(owned, word))
+    named = [key for key in pods if key.rpartition("/")[2] == word]
+    if named:
+        key = _require_unique(named, word)
+        return ExplainSubject(pods[key].job_id, key)
+    orphans = dict.fromkeys(pod.job_id for pod in pods.values() if pod.job_id)
+    if word in orphans:
+        return ExplainSubject(word)
+    lacking = missing_kinds(snapshot)
+    if lacking and not groups and not pods:
+        hint = f"the snapshot has {join_kinds(lacking)}: add the output of `{supplying_command(lacking)}`"
+        raise NotFoundError("no such job or pod", hint, word)
+    raise _unknown_name_error(word, [*groups, *pods])
+
+
+def _groups_of_volcano_job(pods: Sequence[Pod], word: str) -> list[JobId]:
+    """PodGroups of the pods that a Volcano Job of this name made."""
+    namespace, _, name = word.rpartition("/")
+    owned = [
+        pod.job_id
+        for pod in pods
+        if pod.job_id
+        and name in (pod.labels.get(JOB_NAME_KEY), pod.annotations.get(JOB_NAME_KEY))
+        and namespace in ("", pod.namespace)
+    ]
+    return list(dict.fromkeys(owned))
+
+
+def _require_unique(keys: Sequence[str], word: str) -> str:
+    if len(keys) == 1:
+        return keys[0]
+    raise NotFoundError("is not unique", f"one of {', '.join(sorted(keys)[:5])}", word)
+
+
+def _unknown_name_error(word: str, known: Sequence[str]) -> NotFoundError:
+    from difflib import get_close_matches
+
+    tails = {key.rpartition("/")[2]: key for key in known}
+    wanted = word.rpartition("/")[2]
+    close = (
+        get_close_matches(word, known, 3, 0.5)
+        or [tails[tail] for tail in get_close_matches(wanted, list(tails), 3, 0.5)]
+        or [key for tail, key in tails.items() if wanted and wanted in tail][:3]
+    )
+    if close:
+        return NotFoundError("no such job or pod", f"did you mean {', '.join(close)}?", word)
+    return NotFoundError("no such job or pod", "vcdebug run lists the jobs", word)

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from vcdebug.errors import PANICS
-from vcdebug.explain.amounts import Histogram, histogram
+from vcdebug.explain.answer import Histogram, histogram
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.predicate_reasons import iter_refusals, reasons_text
 from vcdebug.framework.action import Action

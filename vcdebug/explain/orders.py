@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
-from vcdebug.explain.plugin_explainer import OrderDifference, OrderMoment, iter_differences, smaller_first
-from vcdebug.explain.plugins import explainer_for
+from vcdebug.explain.plugins import OrderDifference, OrderMoment, explainer_for, iter_differences, smaller_first
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.hooks import JOB_ORDER, QUEUE_ORDER, SUB_JOB_ORDER, TASK_ORDER, VICTIM_QUEUE_ORDER, AnyHook
 from vcdebug.framework.record import Level, PopEvent, Span

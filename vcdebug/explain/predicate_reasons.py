@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from vcdebug.explain.amounts import Histogram, histogram
+from vcdebug.explain.answer import Histogram, histogram
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.kube.affinity_terms import AffinityTerm
 from vcdebug.kube.node_affinity import FieldRequirement, NodeConstraints, NodeTerm, parse_node_constraints

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amounts_apart, format_named_amount, join_names
-from vcdebug.explain import amounts
+from vcdebug.explain import answer
 from vcdebug.explain.answer import (
     ADD_NODES_ADVICE,
     Advice,
@@ -16,10 +16,9 @@ from vcdebug.explain.answer import (
     owner_advice,
     queue_admin_advice,
 )
+from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import QueueCheck, first_exceeded
-from vcdebug.explain.plugin_explainer import QuotaExplainer, VetoReason
-from vcdebug.explain.plugins import explainer_for
+from vcdebug.explain.plugins import QuotaExplainer, VetoReason, explainer_for
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -202,8 +201,8 @@ def not_above_share(
             f"queue {queue} holds {amount_text.format_resource(allocated, ('cpu', 'memory'))} and deserves "
             f"{amount_text.format_resource(deserved, ('cpu', 'memory'))}"
         )
-        numbers.update(amounts.numbers(f"queue.{queue}.allocated", allocated))
-        numbers.update(amounts.numbers(f"queue.{queue}.deserved", deserved))
+        numbers.update(answer.numbers(f"queue.{queue}.allocated", allocated))
+        numbers.update(answer.numbers(f"queue.{queue}.deserved", deserved))
     sated = [
         q
         for q in queues
@@ -248,7 +247,7 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Findin
         f"{limit.request_of(name)} more exceeds that by {limit.format_excess(name)}{limit.others_exceeded_words()}"
         f"{sibling_holders_words(view, seq, plugin, limit)}."
     )
-    numbers = {**amounts.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
+    numbers = {**answer.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
     advice = (owner_advice("ask for less in spec.minResources"), *_more_room_advice(view, limit))
     cause = CAPABILITY_CAUSE if plugin == CAPACITY_PLUGIN and limit.is_capability else QUOTA_CAUSE
     return Finding(cause, sentence, numbers, rejection_evidence(seq, plugin), advice, limit.arithmetic_lines())
@@ -359,10 +358,10 @@ def stuck_jobs_finding(
         f"{holds} {amount_text.format_resource(held, names)} as Inqueue without being placed, so {plugin} rejects."
     )
     numbers = {
-        **amounts.numbers("minResources", minimum, names),
-        **amounts.numbers("held", held, names),
-        **amounts.numbers("limit", limit, names),
-        "jobs.holding": amounts.count(len(stuck), "jobs"),
+        **answer.numbers("minResources", minimum, names),
+        **answer.numbers("held", held, names),
+        **answer.numbers("limit", limit, names),
+        "jobs.holding": answer.count(len(stuck), "jobs"),
     }
     advice = (
         owner_advice(f"find out why {stuck[0].uid} cannot be placed (vcdebug explain)"),

@@ -11,8 +11,7 @@ from vcdebug.whatif.fixes.search import describe_conclusion, describe_result
 
 if TYPE_CHECKING:
     from vcdebug.model.names import JobId
-    from vcdebug.whatif.fixes.plan import TriedPlan
-    from vcdebug.whatif.fixes.search import FixSearch
+    from vcdebug.whatif.fixes.search import FixSearch, TriedPlan
 
 FIX_COLUMNS: Final = (
     Column("", right=True),

@@ -8,8 +8,7 @@ from typing import Final
 
 from vcdebug.amount_text import short_name
 from vcdebug.debugger.driver import BreakpointStatus
-from vcdebug.debugger.figure_words import parse_figure_line
-from vcdebug.debugger.figures import Figure
+from vcdebug.debugger.figures import Figure, parse_figure_line
 from vcdebug.debugger.notebook import Bookmark, Watch, WatchValue, evaluate_watch
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.hooks import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import format_numbers_apart
 from vcdebug.explain.decisions.equations import format_asker
-from vcdebug.explain.decisions.victims import victim_choice_before
+from vcdebug.explain.decisions.votes import victim_choice_before
 from vcdebug.explain.orders import (
     OrderComparison,
     OrderStep,

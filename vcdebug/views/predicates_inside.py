@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import count_noun
-from vcdebug.explain.decisions.dry_runs import dry_run_at
-from vcdebug.explain.decisions.node_checks import (
+from vcdebug.explain.decisions.dry_runs import (
     CacheHit,
     NodeCheck,
     cache_hits,
     cache_key,
     checks_of_node,
+    dry_run_at,
     filter_checks,
     simulated_checks,
     statuses_of,
 )
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin_explainer import AskedNode, asked_node_at
+from vcdebug.explain.plugins import AskedNode, asked_node_at
 from vcdebug.explain.plugins.predicates import prepared_filters
 from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.grouping import group_by_key

@@ -13,7 +13,7 @@ from vcdebug.views.table import Column, Line, Piece, Row, Table, format_table, m
 from vcdebug.whatif.forecast import QUESTIONS
 
 if TYPE_CHECKING:
-    from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
+    from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet
 
 MENU_COLUMNS: Final = (
     Column("question", flexible=True, least=20),

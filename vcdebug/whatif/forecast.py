@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, format_duration, join_names
+from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.job_view import ExplainSubject, find_subject
 from vcdebug.explain.pending.explanation import explain_subject
 from vcdebug.explain.pending.gates.placed import PIPELINED_CAUSE
 from vcdebug.explain.questions import QUESTIONS as OF_ONE_CYCLE
-from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
-from vcdebug.explain.subject import ExplainSubject, find_subject
 from vcdebug.gotime import parse_time
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, TaskKey
@@ -24,10 +24,9 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.whatif.between_cycles import DEFAULT_RUN_TIME, RunTimes, is_endless, is_running
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.job_course import MAX_CYCLES, STATUSES_WITH_NODE, ForecastCycle, JobCourse
-from vcdebug.whatif.next_cycle import BetweenCycles
+from vcdebug.whatif.next_cycle import DEFAULT_RUN_TIME, BetweenCycles, RunTimes, is_endless, is_running
 
 OVERDUE_AFTER: Final = timedelta(minutes=1)
 """A pod that should have been gone for so long does not leave by itself."""

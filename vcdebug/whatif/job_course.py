@@ -10,9 +10,9 @@ from typing import Final, Literal, NamedTuple
 
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_subject
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
-from vcdebug.explain.subject import ExplainSubject
 from vcdebug.gotime import ClockError, clock_minutes, clock_time, parse_time
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
@@ -26,9 +26,8 @@ from vcdebug.recording.recording import Recording, require_whole
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.whatif.between_cycles import BetweenCycles, is_running
 from vcdebug.whatif.cycles import state_counts, states_by_name
-from vcdebug.whatif.next_cycle import ONE_SECOND, next_snapshot, pods_in_broken_gangs
+from vcdebug.whatif.next_cycle import ONE_SECOND, BetweenCycles, is_running, next_snapshot, pods_in_broken_gangs
 
 ForecastOutcome = Literal["placed", "admitted", "never", "repeats", "panic", "unknown"]
 """unknown: not within the cycles that were run."""

@@ -10,8 +10,14 @@ from vcdebug.comparison.invariants import RULE_TEXTS, InvariantViolation, find_v
 from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoints import BreakpointError, BreakpointKind
 from vcdebug.debugger.expression import Value
-from vcdebug.debugger.figure_history import FigureChange, FigureHistory, figure_history
-from vcdebug.debugger.figure_words import FIGURE_USAGE, FigureError, parse_figure
+from vcdebug.debugger.figures import (
+    FIGURE_USAGE,
+    FigureChange,
+    FigureError,
+    FigureHistory,
+    figure_history,
+    parse_figure,
+)
 from vcdebug.framework.record import ActionEvent, HookEvent, OpEvent, StateEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.recording.event_index import EMPTY_SEQS, Seqs

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
 from vcdebug.debugger.commands import movement
-from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb
-from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.driver import CommandError, CommandReply, DebuggerState, Driver, Verb
+from vcdebug.debugger.notebook import BreakpointLogLine
+from vcdebug.errors import VcdebugError
 from vcdebug.framework.registry import resolve_reference
 
 __all__ = ["CommandError", "CommandReply", "Verb", "execute_line", "find_verb", "list_verbs"]
@@ -49,3 +53,68 @@ def execute_line(driver: Driver, line: str) -> CommandReply:
     if verb is None:
         raise CommandError(f"no command {name!r}", hint="? lists them")
     return verb.run(driver, argument.strip())
+
+
+# Debugger commands from a file, one per line, as `:` takes them; empty lines and `#` comments are skipped.
+
+SCREEN_ONLY: tuple[str, ...] = ("filter", "open", "theme")
+"""What commands open that means nothing without a screen."""
+
+
+class ScriptError(VcdebugError):
+    """A line that failed; `number` counts from 1."""
+
+    def __init__(self, error: VcdebugError, number: int) -> None:
+        where = f"line {number}: {error.where}" if error.where else f"line {number}"
+        super().__init__(error.message, error.hint, where)
+        self.number = number
+
+
+class ScriptAnswer(NamedTuple):
+    """What one line came to."""
+
+    number: int
+    command: str
+    here: DebuggerState
+    """Where one stands after it."""
+    moved: bool
+    """Whether the line was about going somewhere."""
+    text: str
+    log: tuple[BreakpointLogLine, ...]
+    """What breakpoints with a log text said on the way."""
+    show: str
+    """Something that the front end shows: help, an explanation, a panel."""
+    argument: str
+
+
+def run_script(driver: Driver, lines: Iterable[str]) -> Iterator[ScriptAnswer]:
+    """Run the lines in order up to `quit`; raises ScriptError at the first one that fails."""
+    for number, line in enumerate(lines, start=1):
+        command = line.strip()
+        if not command or command.startswith("#"):
+            continue
+        answer = _run_line(driver, number, command)
+        if answer.show == "quit":
+            return
+        yield answer
+
+
+def _run_line(driver: Driver, number: int, command: str) -> ScriptAnswer:
+    spoken = len(driver.debugger.log)
+    try:
+        reply = _finish_reply(execute_line(driver, command))
+        if reply.show in SCREEN_ONLY:
+            raise CommandError(f"{command.split()[0].lstrip(':')} needs the screen")
+    except VcdebugError as error:
+        raise ScriptError(error, number) from error
+    here = reply.moment or driver.current_state()
+    log = tuple(driver.debugger.log[spoken:])
+    moved = reply.moment is not None and not reply.text
+    return ScriptAnswer(number, command, here, moved, reply.text, log, reply.show, reply.argument)
+
+
+def _finish_reply(reply: CommandReply) -> CommandReply:
+    """The reply proper: a script does a command's work at once."""
+    while (following := reply.work or reply.then) is not None:
+        reply = following()
+    return reply

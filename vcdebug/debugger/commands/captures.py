@@ -12,8 +12,7 @@ from vcdebug.debugger.captures import (
     open_only_capture,
     open_previous_capture,
 )
-from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb
-from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb
 from vcdebug.debugger.notebook import Bookmark
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.snapshot import Snapshot

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb
 from vcdebug.debugger.commands.captures import open_earlier, open_later
-from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb
 from vcdebug.whatif.branch import OpenRecordings
 
 if TYPE_CHECKING:
@@ -37,8 +36,7 @@ def advance_cycles(driver: Driver, argument: str) -> CommandReply:
 
 def _parse_advance(argument: str) -> tuple[int, BetweenCycles]:
     """(how many, what happens between two)."""
-    from vcdebug.whatif.between_cycles import parse_interval
-    from vcdebug.whatif.next_cycle import ONE_SECOND, BetweenCycles
+    from vcdebug.whatif.next_cycle import ONE_SECOND, BetweenCycles, parse_interval
 
     words = argument.split()
     recreate = RECREATE in words

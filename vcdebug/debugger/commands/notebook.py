@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb, open_command, parse_number
 from vcdebug.debugger.commands.captures import goto_closed_bookmark
-from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.figure_words import FIGURE_USAGE, parse_figure
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, open_command, parse_number
+from vcdebug.debugger.figures import FIGURE_USAGE, parse_figure
 from vcdebug.debugger.notebook import evaluate_watch
 from vcdebug.whatif.branch import BRANCH, ORIGINAL
 

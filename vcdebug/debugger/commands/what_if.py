@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import count_noun
-from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb, parse_number
-from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, parse_number
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.releases.release import release_names

@@ -13,7 +13,7 @@ import numpy as np
 
 from vcdebug.explain.decisions.dry_runs import CANDIDATE, dry_run_at
 from vcdebug.explain.decisions.evictions import fate_of
-from vcdebug.explain.decisions.victims import VICTIM_POINTS, VictimDecision, victim_choice
+from vcdebug.explain.decisions.votes import VICTIM_POINTS, VictimDecision, victim_choice
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.node_fit import victim_filter_of
 from vcdebug.framework import hooks

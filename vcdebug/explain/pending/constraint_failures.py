@@ -14,14 +14,16 @@ from vcdebug.explain.answer import (
     queue_admin_advice,
 )
 from vcdebug.explain.node_fit import NodeFit, NodeFits
-from vcdebug.explain.pending.device_shortage import find_card_shortages, find_device_shortages, is_pool_unsettled
 from vcdebug.explain.pending.placement_constraints import (
     MAX_HOLDERS,
     VOLUME_ELSEWHERE_REASONS,
     ConstraintFailure,
     find_affinity_failures,
+    find_card_shortages,
+    find_device_shortages,
     find_label_failures,
     find_volume_shortages,
+    is_pool_unsettled,
 )
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON

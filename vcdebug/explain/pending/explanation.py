@@ -9,15 +9,16 @@ from typing import NamedTuple
 from vcdebug.amount_text import count_noun
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Evidence, Explanation, Finding, cluster_admin_advice, owner_advice, sort_by_harm
-from vcdebug.explain.job_view import JobView
+from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, find_subject
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending.allocation import (
+from vcdebug.explain.pending.checklist import (
     allocate_findings,
+    checklist_steps,
     failed_search_seq,
     findings_of_gates,
     not_tried_finding,
+    steps_outside_session,
 )
-from vcdebug.explain.pending.checklist import checklist_steps, steps_outside_session
 from vcdebug.explain.pending.gates import (
     ALREADY_PLACED,
     EVICTION_GATES,
@@ -28,12 +29,10 @@ from vcdebug.explain.pending.gates import (
 )
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
-from vcdebug.explain.pending.gates.gang import DISCARD_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, incomplete
-from vcdebug.explain.pending.gates.phantom import PHANTOM_CAUSE, stopping_findings
-from vcdebug.explain.pending.gates.placed import HAS_CAUSES
+from vcdebug.explain.pending.gates.placed import HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
 from vcdebug.explain.pending.no_node import hopeless_finding
-from vcdebug.explain.subject import ExplainSubject, NotFoundError, find_subject
+from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain import amounts
-from vcdebug.explain.amounts import count
+from vcdebug.explain import answer
 from vcdebug.explain.answer import (
     ADD_NODES_ADVICE,
     Advice,
@@ -16,14 +16,16 @@ from vcdebug.explain.answer import (
     Finding,
     Number,
     cluster_admin_advice,
+    count,
     owner_advice,
 )
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import NodeFit, NodeFits
-from vcdebug.explain.pending import room_takers
+from vcdebug.explain.node_fit import NodeFit, NodeFits, room_by_node
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, ConstraintFailure, format_resource_meant
 from vcdebug.framework.hooks import PRE_PREDICATE
+from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
+from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 
@@ -125,7 +127,7 @@ def _build_finding(
         "nodes.short": room.of_kind("short", "pods", "refused"),
     }
     counted = {name: count(len(nodes), "nodes") for name, nodes in counts.items()}
-    every = {**amounts.numbers("request", room.task.init_resreq), **counted, **numbers}
+    every = {**answer.numbers("request", room.task.init_resreq), **counted, **numbers}
     evidence = search_evidence(room.view, room.task)
     told = tuple(sorted((*evidence, *proof))) if proof else evidence
     return Finding(cause, sentence, every, told, advice, histogram_lines(room))
@@ -158,8 +160,8 @@ def _larger_than_any_finding(task: TaskInfo, room: NodeFits) -> Finding:
         if driver != name and have <= 0:
             sentence = f"{task.name} mounts a volume of driver {driver}, and no node runs it: no eviction can help."
         for each in beyond:
-            numbers[f"largest.{each}"] = amounts.number(each, largest[each].allocatable.get(each))
-            numbers[f"short.{each}"] = amounts.number(each, request.get(each) - largest[each].allocatable.get(each))
+            numbers[f"largest.{each}"] = answer.number(each, largest[each].allocatable.get(each))
+            numbers[f"short.{each}"] = answer.number(each, request.get(each) - largest[each].allocatable.get(each))
     else:
         sentence = (
             f"{task.name} asks {amount_text.format_resource(request)}: some nodes are large enough in one of these, "
@@ -195,7 +197,7 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
 def _none_takes_words(task: TaskInfo, room: NodeFits) -> str:
     """`None of 3 nodes can ever take a as it is`; what passes by itself is not said to be for ever."""
     from vcdebug.explain.pending.constraint_failures import CONTROL_PLANE_PREFIX, shut_zone_failures, untolerated_taints
-    from vcdebug.explain.pending.device_shortage import are_devices_held, is_pool_unsettled
+    from vcdebug.explain.pending.placement_constraints import are_devices_held, is_pool_unsettled
 
     passing = any(
         taint.key.startswith(CONTROL_PLANE_PREFIX)
@@ -237,8 +239,8 @@ def _pod_count_finding(task: TaskInfo, room: NodeFits) -> Finding:
         f"but not for one more pod: each already has the {' or '.join(limits)} pods it may run."
     )
     numbers = {
-        "pods.allocatable": amounts.number(PODS, node.allocatable.get(PODS)),
-        "pods.free": amounts.number(PODS, node.future.get(PODS)),
+        "pods.allocatable": answer.number(PODS, node.allocatable.get(PODS)),
+        "pods.free": answer.number(PODS, node.future.get(PODS)),
     }
     advice = (owner_advice("run fewer small pods"), cluster_admin_advice("add nodes, or raise the kubelets' maxPods"))
     return _build_finding(room, POD_COUNT, sentence, advice, numbers)
@@ -257,16 +259,16 @@ def _mixed_finding(task: TaskInfo, room: NodeFits) -> Finding:
             f"; nearest is {node.name} with {amount_text.join_named_amounts(free)} free, {_format_missing(node)} too "
             "few"
         )
-        numbers.update({f"nearest.{name}": amounts.number(name, value) for name, value in free})
-        numbers.update({f"short.{name}": amounts.number(name, missing) for name, missing in node.short})
+        numbers.update({f"nearest.{name}": answer.number(name, value) for name, value in free})
+        numbers.update({f"short.{name}": answer.number(name, missing) for name, missing in node.short})
     sentence += _spread_out_words(task, room)
     ways = find_constraint_failures(room)
     sentence += _format_failures(ways)
     advice = merge_advice(ways, advice_for_mixed(room))
-    taken = room_takers.room_takers(room)
+    taken = room_takers(room)
     if taken:
-        sentence += f"; {room_takers.format_takers(room, taken)}"
-    return _build_finding(room, MIXED_CAUSE, f"{sentence}.", advice, numbers, room_takers.taker_evidence(taken))
+        sentence += f"; {format_takers(room, taken)}"
+    return _build_finding(room, MIXED_CAUSE, f"{sentence}.", advice, numbers, taker_evidence(taken))
 
 
 def _spread_out_words(task: TaskInfo, room: NodeFits) -> str:
@@ -291,3 +293,67 @@ def _format_missing(node: NodeFit) -> str:
         if len(node.short) == 1
         else amount_text.join_named_amounts(node.short)
     )
+
+
+# Room that was there when the cycle began, and that the cycle itself gave to somebody else.
+
+MAX_TAKERS = 3
+
+
+class RoomTaker(NamedTuple):
+    """A task that got the room."""
+
+    task: TaskInfo
+    node: NodeName
+    seq: Seq
+
+
+def room_takers(room: NodeFits) -> list[RoomTaker]:
+    """Tasks of other jobs that this cycle placed where the task would have fitted at the opening."""
+    recording, request = room.view.recording, room.task.init_resreq
+    opened, _ = next(recording.events_of_type(StateEvent), (0, None))
+    if not opened:
+        return []
+    before, opening = room_by_node(recording, opened), recording.timeline.state_at(opened)
+    lost = [n.name for n in room.of_kind("short") if request.less_equal(before[n.name].future)]
+    if not lost:
+        return []
+    operations = ((seq, event) for seq, event in recording.events_of_type(OpEvent) if seq <= room.seq)
+    placed = {event.task: seq for seq, event in operations if event.op in PLACING_OPS}
+    return [
+        RoomTaker(task, node, placed[task.key])
+        for node in lost
+        for task in room.tasks_on(node)
+        if task.key in placed and task.job != room.view.job.uid and opening.tasks[task.key].node != node
+    ]
+
+
+def format_takers(room: NodeFits, found: list[RoomTaker]) -> str:
+    """Who got it, and what put them first."""
+    jobs = room.view.session.jobs
+    who = join_names((f"{t.task.name} of {t.task.job} (queue {jobs[t.task.job].queue})" for t in found), MAX_TAKERS)
+    nodes = join_names(dict.fromkeys(taker.node for taker in found))
+    return f"{nodes} had room when the cycle began, and this very cycle gave it to {who}{_format_order(room, found[0])}"
+
+
+def _format_order(room: NodeFits, first: RoomTaker) -> str:
+    from vcdebug.explain.orders import order_of
+
+    recording, mine = room.view.recording, room.view.job
+    other = recording.session.jobs[first.task.job]
+    if other.queue != mine.queue:
+        decided = order_of(recording, first.seq, "queue", other.queue, mine.queue)
+        if decided.order_sign >= 0:
+            return ""
+        by = f" by {decided.deciding_step.difference.what}" if decided.deciding_step is not None else ""
+        rest = "; priority only orders jobs within a queue" if mine.priority > other.priority else ""
+        return f": queues come first, and {other.queue} comes before {mine.queue}{by}{rest}"
+    decided = order_of(recording, first.seq, "job", other.uid, mine.uid)
+    if decided.order_sign >= 0 or decided.deciding_step is None:
+        return ""
+    return f", which is tried first by {decided.deciding_step.difference.what}"
+
+
+def taker_evidence(found: list[RoomTaker]) -> tuple[Evidence, ...]:
+    """The placements."""
+    return tuple(Evidence(taker.seq, f"{taker.task.key} gets {taker.node}") for taker in found[:MAX_TAKERS])

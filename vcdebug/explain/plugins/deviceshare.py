@@ -10,7 +10,7 @@ from typing import Final
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term
-from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
+from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.model.devices.card_states import CardOverview, CardState, card_overview
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
 from vcdebug.model.devices.ledger import DeviceLedger

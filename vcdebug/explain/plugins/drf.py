@@ -12,7 +12,7 @@ from vcdebug.amount_text import format_number, format_numbers_apart
 from vcdebug.explain.answer import Number, cluster_admin_advice, owner_advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, victim_equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugin_explainer import (
+from vcdebug.explain.plugins import (
     LookedAt,
     OrderDifference,
     OrderMoment,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
+from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.framework.hooks import (
     BATCH_NODE_ORDER,
     JOB_ENQUEUEABLE,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import DimensionAmount, Equation, Term
-from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
+from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.nodegroup import GroupVerdict, NodeGroup
 from vcdebug.plugins.nodegroup.by_pod import NodeGroupByPod

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from vcdebug.explain.equation import Equation, Ratio, Term, TermFigure
-from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
+from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.explain.predicate_reasons import format_affinity_term, format_node_term, format_selector
 from vcdebug.gomath import round_half_away_rows
 from vcdebug.kube.images import held_images, image_score

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amount, format_amounts_apart, format_number, join_names
-from vcdebug.explain import amounts
+from vcdebug.explain import answer
 from vcdebug.explain.answer import (
     ADD_NODES_ADVICE,
     Advice,
@@ -17,10 +17,17 @@ from vcdebug.explain.answer import (
     owner_advice,
     queue_admin_advice,
 )
-from vcdebug.explain.equation import WITH_DIMENSION, Equation
+from vcdebug.explain.equation import (
+    NO_MINIMUM,
+    WITH_DIMENSION,
+    Equation,
+    admission_equation,
+    all_dimensions,
+    limit_columns,
+    limit_terms,
+)
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import NO_MINIMUM, admission_equation, all_dimensions, limit_columns, limit_terms
-from vcdebug.explain.plugin_explainer import PluginExplainer
+from vcdebug.explain.plugins import PluginExplainer
 from vcdebug.explain.queue_findings import rejection_evidence, stuck_jobs, stuck_jobs_finding, total_without
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
@@ -85,13 +92,13 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
         f"{_beyond_cluster_words(minimum, total, names)}{unread_factor if unread else ''}."
     )
     numbers: dict[str, Number] = {
-        **amounts.numbers("minResources", minimum, names),
-        **amounts.numbers("idle", idle, names),
-        **amounts.numbers("inqueue", inqueue, names),
-        **amounts.numbers("total", total, names),
-        **amounts.numbers("used", used, names),
+        **answer.numbers("minResources", minimum, names),
+        **answer.numbers("idle", idle, names),
+        **answer.numbers("inqueue", inqueue, names),
+        **answer.numbers("total", total, names),
+        **answer.numbers("used", used, names),
         "factor": Number(factor, ""),
-        **{f"short.{each}": amounts.number(each, value) for each, value in short.items()},
+        **{f"short.{each}": answer.number(each, value) for each, value in short.items()},
     }
     missing = " and ".join(amount_text.format_named_amount(each, value) for each, value in short.items())
     held = any(used.get(each) + inqueue.get(each) > 0 for each in short)

@@ -17,27 +17,25 @@ from vcdebug.explain.equation import (
     JOB_NOT_IN_SESSION,
     LESS_EQUAL,
     LESS_EQUAL_NAMES,
+    NO_MINIMUM,
     WITH_DIMENSION,
     WITHIN_LIMIT,
     DimensionAmount,
     Equation,
-    Term,
-    first_failing,
-    victim_equation,
-)
-from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import (
-    NO_MINIMUM,
     QueueCheck,
+    Term,
     admission_equation,
     all_dimensions,
     dry_run_start,
+    first_failing,
     limit_columns,
     limit_terms,
     not_open_reason,
     simulated_allocation,
+    victim_equation,
 )
-from vcdebug.explain.plugin_explainer import (
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.plugins import (
     OrderDifference,
     OrderMoment,
     PluginExplainer,

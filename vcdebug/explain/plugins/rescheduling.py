@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term
-from vcdebug.explain.plugin_explainer import PluginExplainer
+from vcdebug.explain.plugins import PluginExplainer
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq

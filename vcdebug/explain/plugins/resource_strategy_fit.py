@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
-from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
+from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.resource_strategy_fit import FitPart, ResourceStrategyFit
 

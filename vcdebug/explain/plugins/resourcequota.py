@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import format_unit_amount, is_counted, join_names
-from vcdebug.explain import amounts
+from vcdebug.explain import answer
 from vcdebug.explain.answer import Finding, owner_advice, queue_admin_advice
-from vcdebug.explain.equation import Equation, Term, UnitAmount
+from vcdebug.explain.equation import NO_MINIMUM, Equation, Term, UnitAmount, admission_equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import NO_MINIMUM, admission_equation
-from vcdebug.explain.plugin_explainer import PluginExplainer
+from vcdebug.explain.plugins import PluginExplainer
 from vcdebug.explain.queue_findings import rejection_evidence
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
 from vcdebug.framework.record import HookEvent
@@ -88,9 +87,9 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
         f"{f' ({others})' if others else ''}."
     )
     numbers = {
-        "quota.hard": amounts.number(name, _scale_nano(name, first.hard)),
-        "quota.used": amounts.number(name, _scale_nano(name, first.used)),
-        f"short.{name}": amounts.number(name, _scale_nano(name, first.exceeded_by)),
+        "quota.hard": answer.number(name, _scale_nano(name, first.hard)),
+        "quota.used": answer.number(name, _scale_nano(name, first.used)),
+        f"short.{name}": answer.number(name, _scale_nano(name, first.exceeded_by)),
     }
     advice = (
         owner_advice("ask for less in spec.minResources, or wait until pods of its namespace end"),

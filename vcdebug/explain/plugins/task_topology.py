@@ -11,7 +11,7 @@ from typing import Final
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin_explainer import AskedNode, OrderDifference, OrderMoment, PluginExplainer, smaller_first
+from vcdebug.explain.plugins import AskedNode, OrderDifference, OrderMoment, PluginExplainer, smaller_first
 from vcdebug.framework.hooks import TASK_ORDER
 from vcdebug.framework.record import PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP, OpEvent
 from vcdebug.model.names import JobId, Seq

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun, format_age, format_resource
-from vcdebug.explain.job_view import JobView
+from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.job_view import JobView, NotFoundError, find_subject
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.placement_constraints import claim_names_of
-from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
-from vcdebug.explain.subject import NotFoundError, find_subject
 from vcdebug.gotime import parse_time
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod

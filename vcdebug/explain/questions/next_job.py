@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 
 from vcdebug.amount_text import format_number
+from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.orders import ElementKind, OrderStep, order_of
-from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
-from vcdebug.explain.subject import NotFoundError
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.task import TaskStatus

@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from vcdebug.amount_text import count_noun, format_number, format_numbers_apart
-from vcdebug.explain.answer import Evidence
-from vcdebug.explain.decisions.node_checks import NodeCheck, cache_hits, cache_key, checks_of_node, statuses_of
-from vcdebug.explain.decisions.score_equations import ScorePart, score_parts, scores_before
+from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.decisions.dry_runs import NodeCheck, cache_hits, cache_key, checks_of_node, statuses_of
+from vcdebug.explain.decisions.equations import ScorePart, score_parts, scores_before
 from vcdebug.explain.equation import Equation, Term, equation_json, format_figures
-from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
 from vcdebug.explain.questions.victims import find_pod
 from vcdebug.framework.record import PLACING_OPS, BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
 from vcdebug.grouping import group_by_key

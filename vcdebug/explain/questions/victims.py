@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import count_noun
-from vcdebug.explain.answer import Evidence
+from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
 from vcdebug.explain.decisions.evictions import (
     CARRIED_OUT_FATES,
     ORDER_OF_NODES_NOTE,
@@ -13,10 +13,9 @@ from vcdebug.explain.decisions.evictions import (
     milder_nodes,
     planned_evictions,
 )
-from vcdebug.explain.decisions.victims import VictimDecision, VictimObjection, victim_choice_before
+from vcdebug.explain.decisions.votes import VictimDecision, VictimObjection, victim_choice_before
+from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.orders import OrderComparison, order_at, pop_kind
-from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
-from vcdebug.explain.subject import NotFoundError, find_subject
 from vcdebug.framework.record import Level, PopEvent
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.recording.effects import cycle_effects

@@ -13,7 +13,7 @@ from vcdebug.framework.registry import resolve_reference
 NOT_IN_SESSION = "vcdebug.explain.pending.gates.not_in_session:not_in_session"
 """Of what the session never sees: `(recording, subject) -> Finding`."""
 ALREADY_PLACED = (
-    "vcdebug.explain.pending.gates.phantom:pipelined_for_ever",
+    "vcdebug.explain.pending.gates.placed:pipelined_for_ever",
     "vcdebug.explain.pending.gates.placed:placed",
 )
 """Whether the job has what it needs, or something that looks like it."""
@@ -22,11 +22,11 @@ PRECONDITIONS = (
     "vcdebug.explain.pending.gates.admission:admission",
     "vcdebug.explain.pending.gates.validity:validity",
     "vcdebug.explain.pending.gates.validity:gated",
-    "vcdebug.explain.pending.gates.bound_elsewhere:bound_elsewhere",
+    "vcdebug.explain.pending.gates.placed:bound_elsewhere",
 )
 """In the scheduler's order: nothing gets past one that is shut."""
 ALLOCATING = (
-    "vcdebug.explain.pending.gates.gang:discarded_by_allocate",
+    "vcdebug.explain.plugins.gang:discarded_by_allocate",
     "vcdebug.explain.pending.gates.queue_limits:overused_in_allocate",
     "vcdebug.explain.pending.gates.topology:no_hyper_node",
 )

@@ -6,15 +6,22 @@ from collections.abc import Iterator
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain import amounts, predicate_reasons
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice, owner_advice, proof_of, queue_admin_advice
+from vcdebug.explain import answer, predicate_reasons
+from vcdebug.explain.answer import (
+    Evidence,
+    Finding,
+    cluster_admin_advice,
+    count,
+    owner_advice,
+    proof_of,
+    queue_admin_advice,
+)
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits, SkippedVictim, gang_victim_filter, skipped_victim
-from vcdebug.explain.pending.gates import gang, queue_limits
+from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance, entitlement, veto
-from vcdebug.explain.pending.gates.eviction.victim_filter import (
+from vcdebug.explain.pending.gates.eviction.veto import (
     KEPT,
     UNRECLAIMABLE,
     filter_advice,
@@ -22,6 +29,7 @@ from vcdebug.explain.pending.gates.eviction.victim_filter import (
     objection_lines,
     rank_objections,
 )
+from vcdebug.explain.plugins import gang
 from vcdebug.framework.evictions import NOT_RECLAIMABLE
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
@@ -80,7 +88,7 @@ def _no_candidates_finding(view: JobView, visit: JobVisit) -> Finding:
     sentence = (
         f"{visit.action} finds nobody it may evict for {who}: of {count_noun(pods, 'pod')}, {format_objections(order)}."
     )
-    numbers = {**amounts.numbers("request", need), "pods.onNodes": count(pods, "pods")}
+    numbers = {**answer.numbers("request", need), "pods.onNodes": count(pods, "pods")}
     closed = _unreclaimable_queues(view) if any(why.rule == NOT_RECLAIMABLE for why, _ in order) else []
     cause, advice = KEPT, filter_advice(view, KEPT, order)
     if closed:
@@ -113,7 +121,7 @@ def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEv
     allowed = tuple(asked.outcome or ()) if asked is not None else ()
     who, need = _wanted_words(view)
     numbers = {
-        **amounts.numbers("request", need),
+        **answer.numbers("request", need),
         "candidates": count(len(offered), "pods"),
         "victims": count(len(allowed), "pods"),
     }

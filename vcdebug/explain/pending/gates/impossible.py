@@ -10,9 +10,9 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates.eviction import Gate
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
-from vcdebug.explain.pending.gates.gang import DISCARD_CAUSE
 from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, impossible_refusal, not_allocatable_finding
 from vcdebug.explain.pending.no_node import LARGER_CAUSE, hopeless_finding
+from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo

@@ -10,15 +10,13 @@ import yaml
 
 from vcdebug.actions import ALLOCATE, PREEMPT
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice, proof_of
+from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice, count, proof_of
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
-from vcdebug.explain.pending.gates.gang import DISCARD_CAUSE
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
-from vcdebug.explain.pending.no_node import histogram_lines, search_evidence
-from vcdebug.explain.pending.room_takers import room_takers
+from vcdebug.explain.pending.no_node import histogram_lines, room_takers, search_evidence
+from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.framework.conf import load_yaml
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.task import TaskInfo

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Evidence, Finding, owner_advice, proof_of, queue_admin_advice
-from vcdebug.explain.subject import ExplainSubject
+from vcdebug.explain.answer import Evidence, Finding, count, owner_advice, proof_of, queue_admin_advice
+from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodIdentity

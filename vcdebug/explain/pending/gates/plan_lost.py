@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Finding, cluster_admin_advice, proof_of
+from vcdebug.explain.answer import Finding, cluster_admin_advice, count, proof_of
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates.eviction import Gate
-from vcdebug.explain.pending.gates.gang import operation_lines
+from vcdebug.explain.plugins.gang import operation_lines
 from vcdebug.framework.record import PLACING_OPS, Level, OpEvent, StatementEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.task import TaskInfo

@@ -5,19 +5,19 @@ from __future__ import annotations
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, join_names
-from vcdebug.explain import amounts
-from vcdebug.explain.amounts import count
+from vcdebug.explain import answer
 from vcdebug.explain.answer import (
     ADD_NODES_ADVICE,
     Advice,
     Evidence,
     Finding,
     cluster_admin_advice,
+    count,
     owner_advice,
     queue_admin_advice,
 )
+from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import QueueCheck, first_exceeded
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.queue_findings import (
     CAPACITY_PLUGIN,
@@ -115,7 +115,7 @@ def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> F
         f"{amount_text.format_resource(allocated, names or None)} and deserves {amount_text.format_resource(deserved)}"
         f"{f' (its weight is {queue.weight})' if by_weight else ''}."
     )
-    numbers = {**amounts.numbers("queue.allocated", allocated), **amounts.numbers("queue.deserved", deserved)}
+    numbers = {**answer.numbers("queue.allocated", allocated), **answer.numbers("queue.deserved", deserved)}
     evidence = (Evidence(seq, f"{event.plugin} calls queue {queue.name} overused"),)
     whole = [name for name, value in deserved.items() if value > 0 and is_whole_cluster(view, deserved, name)]
     advice = whole_cluster_advice(view, queue.name, whole[0]) if whole else quota_explainer(event.plugin).larger(view)
@@ -147,9 +147,9 @@ def not_allocatable_finding(
     have = "has" if len(fits.free_nodes) == 1 else "have"
     free = f"{count_noun(len(fits.free_nodes), 'node')} {have} room for {task.name}, but " if fits.free_nodes else after
     numbers = {
-        **amounts.numbers("request", task.resreq),
-        **amounts.numbers("queue.allocated", limit.check.counted_already, limit.exceeded_dimensions),
-        **amounts.numbers(f"queue.{limit.figure}", limit.check.limit, limit.exceeded_dimensions),
+        **answer.numbers("request", task.resreq),
+        **answer.numbers("queue.allocated", limit.check.counted_already, limit.exceeded_dimensions),
+        **answer.numbers(f"queue.{limit.figure}", limit.check.limit, limit.exceeded_dimensions),
         **limit.excess_numbers(),
         "nodes.free": count(len(fits.free_nodes), "nodes"),
     }
@@ -297,9 +297,9 @@ def _beyond_deserved(
         f"it deserves{_format_weight(view, event.plugin)}, so {event.plugin} says no."
     )
     numbers = {
-        **amounts.numbers("request", request),
-        **amounts.numbers("queue.allocated", taken, names),
-        **amounts.numbers("queue.deserved", deserved, names),
+        **answer.numbers("request", request),
+        **answer.numbers("queue.allocated", taken, names),
+        **answer.numbers("queue.deserved", deserved, names),
         **claim.excess_numbers(),
         "queue.weight": count(queue.weight, ""),
     }

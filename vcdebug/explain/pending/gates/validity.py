@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Advice, Evidence, Finding, owner_advice, proof_of, queue_admin_advice
+from vcdebug.explain.answer import Advice, Evidence, Finding, count, owner_advice, proof_of, queue_admin_advice
 from vcdebug.explain.decisions.evictions import Eviction, lost_pods
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding

@@ -13,34 +13,26 @@ from functools import partial
 from vcdebug.explain.answer import Advice, owner_advice, queue_admin_advice
 from vcdebug.explain.equation import (
     GREATER_PARTLY,
+    NO_MINIMUM,
     PARTLY_CLAIMED,
     UNLIMITED_CLAIMED,
     WHOLLY_CLAIMED,
     WITHIN_LIMIT,
     Equation,
-    Term,
-    all_hold,
-    first_failing,
-)
-from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import (
-    NO_MINIMUM,
     QueueCheck,
+    Term,
     admission_equation,
+    all_hold,
     dry_run_start,
+    first_failing,
     limit_columns,
     limit_terms,
     not_open_reason,
     reserved_for_others,
     simulated_allocation,
 )
-from vcdebug.explain.plugin_explainer import (
-    OrderDifference,
-    OrderMoment,
-    PluginExplainer,
-    QuotaExplainer,
-    iter_differences,
-)
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.plugins import OrderDifference, OrderMoment, PluginExplainer, QuotaExplainer, iter_differences
 from vcdebug.explain.plugins.capacity.victims import (
     BROKEN_TREE,
     NAME,

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amounts_apart, join_names
-from vcdebug.explain.amounts import histogram, pod_lines
-from vcdebug.explain.answer import Advice, queue_admin_advice
+from vcdebug.explain.answer import Advice, histogram, pod_lines, queue_admin_advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, DimensionAmount, Equation, Term, TermFigure, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.orders import order_of
-from vcdebug.explain.plugin_explainer import VetoReason
+from vcdebug.explain.plugins import VetoReason
 from vcdebug.explain.queue_findings import not_above_share, victim_queues
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.record import HookEvent, Level, Record

@@ -6,21 +6,41 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
+from vcdebug import amount_text
+from vcdebug.actions import RECLAIM
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Evidence, Finding, owner_advice, queue_admin_advice
+from vcdebug.explain import answer
+from vcdebug.explain.answer import (
+    Evidence,
+    Finding,
+    cluster_admin_advice,
+    count,
+    owner_advice,
+    proof_of,
+    queue_admin_advice,
+)
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending.gates import gang, queue_limits
-from vcdebug.explain.pending.gates.eviction import at_once, entitlement, veto, victim_filter
+from vcdebug.explain.pending.gates import queue_limits
+from vcdebug.explain.pending.gates.eviction import entitlement, veto
+from vcdebug.explain.pending.gates.eviction import veto as victim_filter
 from vcdebug.explain.pending.no_node import search_evidence
-from vcdebug.framework.hooks import ALLOCATABLE, PREDICATE, PREEMPTIVE, SIMULATE_ALLOCATABLE, SIMULATE_PREDICATE
-from vcdebug.framework.record import HookEvent, OpEvent
+from vcdebug.explain.plugins import gang
+from vcdebug.framework.hooks import (
+    ALLOCATABLE,
+    JOB_STARVING,
+    PREDICATE,
+    PREEMPTIVE,
+    SIMULATE_ALLOCATABLE,
+    SIMULATE_PREDICATE,
+)
+from vcdebug.framework.record import HookEvent, Level, OpEvent
 from vcdebug.model.fit_errors import FitStatus
-from vcdebug.model.names import Seq
+from vcdebug.model.names import JobId, Seq
 from vcdebug.model.task import TaskInfo
-from vcdebug.recording.state_before import fits_without
-from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, NodeTry, TaskTry, says_no
+from vcdebug.recording.state_before import fits_without, requested_together
+from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, NodeTry, TaskTry, says_no, spans_inside
+from vcdebug.releases.scheduling import RECLAIM_IMMEDIATE
 
 NEVER_PREEMPT = "Never"
 MIXED_CAUSE = "predicates-mixed"
@@ -110,7 +130,7 @@ def _chance_before_nodes(room: NodeFits, action: str) -> GateChance:
 def _not_entitled_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list[Gate]:
     found = queue_limits.overused_finding(view, action)
     if found is None and view.left_over:
-        found = at_once.turns_ended_finding(view, action, task) or entitlement.not_starving_finding(view, action, task)
+        found = turns_ended_finding(view, action, task) or entitlement.not_starving_finding(view, action, task)
     return [] if found is None else [Gate(action, _chance_before_nodes(room, action), found)]
 
 
@@ -154,7 +174,7 @@ def _node_stage(view: JobView, attempt: TaskTry, node: NodeTry) -> NodeStage:
     """How far one task came on one node."""
     if node.task_placed:
         return NodeStage.PLACED
-    if node.node_calls(*POST_VICTIM_POINTS) or (node.evicted_tasks and at_once.evicts_at_once(view, attempt.action)):
+    if node.node_calls(*POST_VICTIM_POINTS) or (node.evicted_tasks and evicts_at_once(view, attempt.action)):
         return NodeStage.AFTER
     offered = node.candidates
     if offered and fits_without(view.recording, node.first, attempt.task, node.node, offered):
@@ -165,8 +185,8 @@ def _node_stage(view: JobView, attempt: TaskTry, node: NodeTry) -> NodeStage:
 
 def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits) -> Finding:
     """Victims were found (or not needed), and then the queue or a predicate objected."""
-    if at_once.evicts_at_once(view, attempt.action):
-        return at_once.freed_too_little_finding(view, attempt, nodes[-1])
+    if evicts_at_once(view, attempt.action):
+        return freed_too_little_finding(view, attempt, nodes[-1])
     task = view.tasks[attempt.task]
     fits = room if room.task is task else NodeFits(view, task, room.seq)
     for node in nodes:
@@ -242,3 +262,66 @@ def _format_objection(event: HookEvent) -> str:
     if isinstance(event.result, list):
         return ", ".join(str(FitStatus(**status).reason) for status in event.result)
     return str(event.result.get("error")) if isinstance(event.result, dict) else str(event.result)
+
+
+# reclaim of older releases evicts at once, one task per turn of a queue: what that costs, and who ends the turns.
+
+TURNS_ENDED = "queue-turns-ended"
+FREED_TOO_LITTLE = "freed-too-little"
+
+
+def evicts_at_once(view: JobView, action: str) -> bool:
+    """Whether this is the action, and a release in which it evicts without a statement."""
+    return action == RECLAIM and view.recording.snapshot.release.has_older_form(RECLAIM_IMMEDIATE)
+
+
+def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> Finding:
+    """Pods of a node were evicted that free less than the task asks for."""
+    task, gone = view.tasks[attempt.task], node.evicted_tasks
+    freed = requested_together(view.recording, gone)
+    short = task.init_resreq.less_equal_with_resources_name(freed)[1]
+    parts = [
+        f"{less} of {asked} {name}"
+        for name in short
+        for less, asked in [amount_text.format_amounts_apart(name, freed.get(name), task.init_resreq.get(name))]
+    ]
+    sentence = (
+        f"{attempt.action} evicted {join_names(gone)} on {node.node} for {task.name} and keeps no place for it: that "
+        "frees "
+        f"{join_names(parts)}, and this release does not count what is free there."
+    )
+    numbers = {**answer.numbers("request", task.init_resreq, short), **answer.numbers("freed", freed, short)}
+    evidence = tuple(Evidence(seq, f"{key} is evicted on {node.node}") for key, seq in gone.items())
+    return Finding(
+        FREED_TOO_LITTLE, sentence, numbers, evidence, (cluster_admin_advice("use a newer release of Volcano"),)
+    )
+
+
+def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> Finding | None:
+    """None unless the job starves and its queue gave up its turns at another one."""
+    starves = [event.result for _, event in view.calls_during(action, JOB_STARVING.upstream)]
+    if not evicts_at_once(view, action) or not starves or not all(starves):
+        return None
+    other, seq = _last_turn_of_queue(view, action)
+    if not other or other == view.job.uid:
+        return None
+    queue = view.queue.name
+    sentence = (
+        f"{action} never turned to {view.job.uid}: {other} came before it in queue {queue}, and once a job there may "
+        f"not reclaim any more this release ends the queue's turns; no node has room for {task.name} "
+        f"({amount_text.format_resource(task.init_resreq)})."
+    )
+    advice = (owner_advice(f"give {view.job.uid} a higher priority than {other}, or use another queue"),)
+    numbers = answer.numbers("request", task.init_resreq)
+    return Finding(
+        TURNS_ENDED, sentence, numbers, proof_of(seq, f"the last turn of queue {queue} goes to {other}"), advice
+    )
+
+
+def _last_turn_of_queue(view: JobView, action: str) -> tuple[JobId, Seq]:
+    """The job to which the queue's last turn went while the action ran, and the first event of that."""
+    start, end = view.action_starts(action) or 0, view.action_ends(action) or len(view.recording)
+    turns = view.recording.index.spans_of(Level.QUEUE, view.queue.name)
+    own = [turn for turn in turns if start < turn.first <= end]
+    jobs = [inner for turn in own for inner in spans_inside(view.recording, turn) if inner.level is Level.JOB]
+    return (jobs[-1].name, jobs[-1].first) if jobs else ("", 0)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from vcdebug import amount_text
 from vcdebug.actions import PREEMPT
 from vcdebug.amount_text import count_noun
-from vcdebug.explain import amounts
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice, owner_advice, proof_of
+from vcdebug.explain import answer
+from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice, count, owner_advice, proof_of
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.hooks import JOB_STARVING, PRE_PREDICATE, PREDICATE
 from vcdebug.model.task import TaskInfo
@@ -45,7 +44,7 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         "pods.waiting": count(counts.waiting_count, "pods"),
         "pods.pending": count(len(view.left_over), "pods"),
         "job.minAvailable": count(counts.min_available, "pods"),
-        **amounts.numbers("request", task.init_resreq),
+        **answer.numbers("request", task.init_resreq),
     }
     if not answers:
         enable = cluster_admin_advice("enable gang or priority (enableJobStarving) in a tier of the configuration")
@@ -77,7 +76,7 @@ def _topology_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         owner_advice("take networkTopology out of the PodGroup", f"PodGroup/{view.job.uid}:spec.networkTopology-"),
         cluster_admin_advice("use gangpreempt, which knows network topologies"),
     )
-    numbers = amounts.numbers("request", task.init_resreq)
+    numbers = answer.numbers("request", task.init_resreq)
     return Finding(NETWORK_TOPOLOGY, sentence, numbers, _start_evidence(view, action), advice)
 
 
@@ -103,7 +102,7 @@ def never_preempt_finding(view: JobView, visit: JobVisit, task: TaskInfo) -> Fin
     advice = (
         owner_advice("use a priority class whose preemptionPolicy is PreemptLowerPriority, or wait for free room"),
     )
-    return Finding(POLICY_NEVER, sentence, amounts.numbers("request", task.init_resreq), evidence, advice)
+    return Finding(POLICY_NEVER, sentence, answer.numbers("request", task.init_resreq), evidence, advice)
 
 
 # Pods with a nominated node
@@ -139,4 +138,4 @@ def not_eligible_finding(view: JobView, tries: Sequence[TaskTry]) -> Finding | N
         ),
         owner_advice("see why allocate does not place it there"),
     )
-    return Finding(NOT_ELIGIBLE, sentence, amounts.numbers("request", task.init_resreq), evidence, advice)
+    return Finding(NOT_ELIGIBLE, sentence, answer.numbers("request", task.init_resreq), evidence, advice)

@@ -10,17 +10,9 @@ from dataclasses import dataclass
 from dataclasses import field as part
 from typing import Final, NamedTuple
 
+from vcdebug.debugger import expression
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind
 from vcdebug.debugger.cursor import FORWARD, Step
-from vcdebug.debugger.expression import (
-    Expression,
-    Fields,
-    KnownFields,
-    TokenReader,
-    Value,
-    read_expression,
-    required_equalities,
-)
 from vcdebug.debugger.fields import FIELD_NAMES, FIELD_TYPES, fields_of
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve_reference
@@ -66,7 +58,7 @@ class Breakpoint:
 
     number: int
     kind: BreakpointKind
-    condition: Expression | None = None
+    condition: expression.Expression | None = None
     condition_text: str = ""
     hit_count: HitCount | None = None
     log: str | None = None
@@ -126,7 +118,7 @@ class Breakpoint:
         more = self.kind.stop_detail(recording, seq)
         return f"breakpoint {self.number} ({self.kind.KIND}){f': {more}' if more else ''}"
 
-    def _event_fields(self, recording: Recording, seq: Seq) -> Fields:
+    def _event_fields(self, recording: Recording, seq: Seq) -> expression.Fields:
         """The event's fields and the kind's own."""
         fields = fields_of(recording, seq)
         if not self.kind.FIELDS:
@@ -152,7 +144,7 @@ class Breakpoint:
         """The kind's own, or fewer where the condition asks for one action, job, task, node or plugin."""
         candidates = self.kind.candidate_seqs(recording)
         searches = PredicateEvent in self.kind.WATCHES or ScoreEvent in self.kind.WATCHES
-        for field, name in required_equalities(self.condition).items():
+        for field, name in expression.required_equalities(self.condition).items():
             if field in FIELD_LEVELS or (field == PLUGIN and not searches):
                 candidates = _narrow_candidates(recording, candidates, field, name, searches=searches)
         return candidates
@@ -190,7 +182,7 @@ def _common_seqs(few: Seqs, many: Seqs) -> Seqs:
     return kept
 
 
-def _value_text(value: Value) -> str:
+def _value_text(value: expression.Value) -> str:
     if isinstance(value, tuple):
         return ", ".join(value)
     return "-" if value is None else str(value)
@@ -202,7 +194,7 @@ def _quote_text(text: str) -> str:
 
 def parse_breakpoint(line: str, number: int) -> Breakpoint:
     """`[break] KIND [words] [if CONDITION] [hits == 3] [once] [log "text"] [disabled]`."""
-    reader = TokenReader(_quote_bare_log(line))
+    reader = expression.TokenReader(_quote_bare_log(line))
     reader.accept_token("break")
     kind = _read_kind(reader)
     point = Breakpoint(number, kind)
@@ -220,7 +212,7 @@ def _quote_bare_log(line: str) -> str:
     return line
 
 
-def _read_kind(reader: TokenReader) -> BreakpointKind:
+def _read_kind(reader: expression.TokenReader) -> BreakpointKind:
     token = reader.take_token()
     name = KIND_ALIASES.get(token.text, token.text)
     if name not in BREAKPOINT_KINDS:
@@ -234,11 +226,11 @@ def _read_kind(reader: TokenReader) -> BreakpointKind:
     return kind.parse_words(words)
 
 
-def _read_option(reader: TokenReader, point: Breakpoint) -> None:
+def _read_option(reader: expression.TokenReader, point: Breakpoint) -> None:
     token = reader.take_token()
     if token.text == "if":
         start = reader.next_token.position
-        point.condition = read_expression(reader, _known_fields(point.kind))
+        point.condition = expression.read_expression(reader, _known_fields(point.kind))
         point.condition_text = reader.line[start : reader.next_token.position].strip()
     elif token.text == "hits":
         point.hit_count = _hit_count(reader)
@@ -252,7 +244,7 @@ def _read_option(reader: TokenReader, point: Breakpoint) -> None:
         raise reader.error_at(f"expected one of {', '.join(BREAKPOINT_OPTIONS)}, found {token.shown_text}", token)
 
 
-def _hit_count(reader: TokenReader) -> HitCount:
+def _hit_count(reader: expression.TokenReader) -> HitCount:
     every = 0
     if reader.accept_token("%"):
         every = _read_whole_number(reader)
@@ -264,14 +256,14 @@ def _hit_count(reader: TokenReader) -> HitCount:
     return HitCount(sign.text, _read_whole_number(reader), every)
 
 
-def _read_whole_number(reader: TokenReader) -> int:
+def _read_whole_number(reader: expression.TokenReader) -> int:
     token = reader.take_token()
     if token.kind != "number" or not token.text.isdigit():
         raise reader.error_at("expected a whole number", token)
     return int(token.text)
 
 
-def _read_log_text(reader: TokenReader, known: Sequence[str]) -> str:
+def _read_log_text(reader: expression.TokenReader, known: Sequence[str]) -> str:
     token = reader.take_token()
     if token.kind != "text":
         raise reader.error_at("log needs a text in quotes", token)
@@ -281,6 +273,6 @@ def _read_log_text(reader: TokenReader, known: Sequence[str]) -> str:
     return token.text_content
 
 
-def _known_fields(kind: BreakpointKind) -> KnownFields:
+def _known_fields(kind: BreakpointKind) -> expression.KnownFields:
     """The fields of every event, and those of the kind, which hold what the figure does."""
     return {**FIELD_TYPES, **dict.fromkeys(kind.FIELDS, "any")}

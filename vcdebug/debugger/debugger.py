@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vcdebug.debugger.cursor import (
-    BACKWARD,
-    MOVES,
-    NO_SELECTION,
-    CursorSelection,
-    MoveVerb,
-    Position,
-    Step,
-    is_subject,
-    step_direction,
-)
+from vcdebug.debugger import cursor
 from vcdebug.debugger.fields import fields_of
 from vcdebug.debugger.figures import Figure, figure_history, format_figure
 from vcdebug.debugger.notebook import BreakpointList, BreakpointLogLine
@@ -28,7 +18,7 @@ from vcdebug.recording.timeline import ClusterState
 class MoveResult(NamedTuple):
     """Where a movement ended, and why."""
 
-    position: Position
+    position: cursor.Position
     reason: str
     """step, breakpoint 2 (victim), goto, last position, about job ns/a, start, end, or why there is nowhere to go."""
     breakpoint: int | None = None
@@ -37,8 +27,8 @@ class MoveResult(NamedTuple):
 class _StepTaken(NamedTuple):
     """A step that its own opposite undoes exactly."""
 
-    verb: MoveVerb
-    step: Step
+    verb: cursor.MoveVerb
+    step: cursor.Step
     origin: Seq
     target: Seq
 
@@ -48,12 +38,12 @@ class Debugger:
 
     def __init__(self, recording: Recording, breakpoints: BreakpointList | None = None) -> None:
         self.recording = recording
-        self.position = Position(1)
+        self.position = cursor.Position(1)
         self.breakpoints = breakpoints if breakpoints is not None else BreakpointList()
         self.log: list[BreakpointLogLine] = []
         """What breakpoints with a log text have said."""
         self._trail: list[_StepTaken] = []
-        self._last = Position(1)
+        self._last = cursor.Position(1)
 
     # Where one stands
 
@@ -84,17 +74,17 @@ class Debugger:
         name = fields_of(self.recording, self.seq)(field)
         return name if isinstance(name, str) else ""
 
-    def select_subject(self, selection: CursorSelection = NO_SELECTION) -> None:
+    def select_subject(self, selection: cursor.CursorSelection = cursor.NO_SELECTION) -> None:
         """Look at a task, job, node, queue or plugin; the event stays."""
-        self.position = Position(self.seq, selection)
+        self.position = cursor.Position(self.seq, selection)
 
     def place_at(self, seq: Seq) -> None:
         """Begin at an event: no movement led there, and the last jump stays what it was."""
         self._trail.clear()
-        self.position = Position(min(max(seq, 1), self.last_seq), self.position.selection)
+        self.position = cursor.Position(min(max(seq, 1), self.last_seq), self.position.selection)
 
     @property
-    def last_jump(self) -> Position:
+    def last_jump(self) -> cursor.Position:
         """Where the last jump began; the same object until the next jump."""
         return self._last
 
@@ -102,23 +92,23 @@ class Debugger:
 
     def step_into(self, *, back: bool = False) -> MoveResult:
         """The next event, however deep."""
-        return self._take_step("into", step_direction(back=back))
+        return self._take_step("into", cursor.step_direction(back=back))
 
     def step_over(self, *, back: bool = False) -> MoveResult:
         """The next event or span on the same level; what lies deeper is passed."""
-        return self._take_step("over", step_direction(back=back))
+        return self._take_step("over", cursor.step_direction(back=back))
 
     def step_out(self, *, back: bool = False) -> MoveResult:
         """What follows the enclosing span; backward, its beginning."""
-        return self._take_step("out", step_direction(back=back))
+        return self._take_step("out", cursor.step_direction(back=back))
 
-    def _take_step(self, verb: MoveVerb, step: Step) -> MoveResult:
+    def _take_step(self, verb: cursor.MoveVerb, step: cursor.Step) -> MoveResult:
         if self._trail and self._trail[-1] == (verb, -step, self._trail[-1].origin, self.seq):
             return self._move_to(self._trail.pop().origin, "step")
-        target = MOVES[verb](self.recording.span_tree, self.seq, step)
+        target = cursor.MOVES[verb](self.recording.span_tree, self.seq, step)
         reason = "step"
         if target is None:
-            target, reason = (1, "start") if step == BACKWARD else (self.last_seq, "end")
+            target, reason = (1, "start") if step == cursor.BACKWARD else (self.last_seq, "end")
         if target != self.seq:
             self._trail.append(_StepTaken(verb, step, self.seq, target))
         return self._move_to(target, reason)
@@ -126,19 +116,21 @@ class Debugger:
     @property
     def went_up(self) -> bool:
         """Whether the last step led out of a span, backward: its opposite leads down again."""
-        return bool(self._trail) and self._trail[-1].target == self.seq and self._trail[-1][:2] == ("out", BACKWARD)
+        return (
+            bool(self._trail) and self._trail[-1].target == self.seq and self._trail[-1][:2] == ("out", cursor.BACKWARD)
+        )
 
     # Jumps
 
     def continue_(self, *, back: bool = False) -> MoveResult:
         """To the nearest enabled breakpoint, else to the end (backward: to the start)."""
-        step = step_direction(back=back)
+        step = cursor.step_direction(back=back)
         hit = self.breakpoints.next_stop(self.recording, self.seq, step)
-        end = 1 if step == BACKWARD else self.last_seq
+        end = 1 if step == cursor.BACKWARD else self.last_seq
         target = end if hit is None else hit.seq
         self.log.extend(self.breakpoints.log_lines_between(self.recording, self.seq, target, step))
         if hit is None:
-            return self._jump_to(end, "start" if step == BACKWARD else "end")
+            return self._jump_to(end, "start" if step == cursor.BACKWARD else "end")
         point = hit.breakpoint
         if point.once:
             point.enabled = False
@@ -149,10 +141,10 @@ class Debugger:
         """To an event by number; beyond the ends to the first or last one."""
         return self._jump_to(min(max(seq, 1), self.last_seq), "goto")
 
-    def next_about(self, selection: CursorSelection | None = None, *, back: bool = False) -> MoveResult:
+    def next_about(self, selection: cursor.CursorSelection | None = None, *, back: bool = False) -> MoveResult:
         """The next event that concerns a task, job, node, queue or plugin, by default the selected one."""
         selection = self.position.selection if selection is None else selection
-        if not is_subject(selection):
+        if not cursor.is_subject(selection):
             return MoveResult(self.position, "nothing is selected")
         about = self.recording.index.seqs_about(selection.kind, selection.name)
         target = seq_before(about, self.seq) if back else seq_after(about, self.seq)
@@ -189,5 +181,5 @@ class Debugger:
         return self._move_to(seq, reason)
 
     def _move_to(self, seq: Seq, reason: str) -> MoveResult:
-        self.position = Position(seq, self.position.selection)
+        self.position = cursor.Position(seq, self.position.selection)
         return MoveResult(self.position, reason)

@@ -12,21 +12,8 @@ from vcdebug.errors import PANICS
 from vcdebug.explain.answer import Histogram, histogram
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.predicate_reasons import iter_refusals, reasons_text
+from vcdebug.framework import evictions
 from vcdebug.framework.action import Action
-from vcdebug.framework.evictions import (
-    ASKS_NOTHING,
-    GROUP_NOT_PREEMPTABLE,
-    NO_JOB,
-    NOT_LOWER,
-    NOT_PREEMPTABLE,
-    NOT_RECLAIMABLE,
-    NOT_RUNNING,
-    OTHER_JOB,
-    OTHER_QUEUE,
-    SAME_JOB,
-    SAME_QUEUE,
-    CandidateFilter,
-)
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
@@ -55,7 +42,7 @@ class NodeFits:
         self.seq = seq
         self.state = view.recording.timeline.state_at(seq)
         self._since = view.recording.timeline.earliest_same_seq(seq)
-        self._filters: dict[str, CandidateFilter] = {}
+        self._filters: dict[str, evictions.CandidateFilter] = {}
         event = view.recording.event_at(seq)
         self.search = event if isinstance(event, PredicateEvent) and event.task == task.key else None
         """The recorded search that is looked at, where the moment is one."""
@@ -138,7 +125,7 @@ class NodeFits:
         recording, spares = self.view.recording, self._victim_filter(action)
         return [task for task in self.tasks_on(node) if not skip_rule(recording, spares, task)]
 
-    def _victim_filter(self, action: str) -> CandidateFilter:
+    def _victim_filter(self, action: str) -> evictions.CandidateFilter:
         if action not in self._filters:
             self._filters[action] = victim_filter_of(self.view.recording, action, self.task)
         return self._filters[action]
@@ -395,7 +382,7 @@ def objections_kind(statuses: tuple[FitStatus, ...]) -> FitKind:
 
 # Whom an evicting action's own filter leaves alone: the action's rule, asked again and told in words.
 
-NEVER_CANDIDATE_RULES: Final = (NO_JOB, SAME_QUEUE, OTHER_QUEUE, SAME_JOB)
+NEVER_CANDIDATE_RULES: Final = (evictions.NO_JOB, evictions.SAME_QUEUE, evictions.OTHER_QUEUE, evictions.SAME_JOB)
 """Rules about pods that were never the action's to take, whatever their flags."""
 
 
@@ -407,45 +394,47 @@ class SkippedVictim(NamedTuple):
     """To be said behind a number of pods."""
 
 
-def victim_filter_of(recording: Recording, action: str, asker: TaskInfo, *, within: bool = False) -> CandidateFilter:
+def victim_filter_of(
+    recording: Recording, action: str, asker: TaskInfo, *, within: bool = False
+) -> evictions.CandidateFilter:
     """The filter of an action that evicts pod by pod, between jobs or within the asker's own."""
     session = recording.session
     job = session.jobs.get(asker.job)
     if job is None:
-        return lambda _: NO_JOB
+        return lambda _: evictions.NO_JOB
     kind: type[Action] = resolve_reference(recording.conf.known[action])
     return kind.victim_filter(session, job, asker, within=within)
 
 
-def gang_victim_filter(recording: Recording, action: str, job: JobId) -> CandidateFilter:
+def gang_victim_filter(recording: Recording, action: str, job: JobId) -> evictions.CandidateFilter:
     """The filter of gangpreempt or gangreclaim."""
     eviction = resolve_reference(recording.conf.known[action])(recording.conf.arguments_of(action)).eviction
     return partial(eviction.skip_reason, recording.session, recording.session.jobs[job])
 
 
-def skipped_victim(recording: Recording, spares: CandidateFilter, victim: TaskInfo) -> SkippedVictim | None:
+def skipped_victim(recording: Recording, spares: evictions.CandidateFilter, victim: TaskInfo) -> SkippedVictim | None:
     """Why a filter leaves a task alone, which is given with the status of the moment; None for a candidate."""
     rule = skip_rule(recording, spares, victim)
     job = recording.session.jobs.get(victim.job)
     return SkippedVictim(rule, _rule_text(rule, victim, job.queue if job is not None else "")) if rule else None
 
 
-def skip_rule(recording: Recording, spares: CandidateFilter, victim: TaskInfo) -> str:
+def skip_rule(recording: Recording, spares: evictions.CandidateFilter, victim: TaskInfo) -> str:
     """The rule by which a filter leaves a task alone; empty for a candidate."""
-    return spares(victim) if victim.job in recording.session.jobs else NO_JOB
+    return spares(victim) if victim.job in recording.session.jobs else evictions.NO_JOB
 
 
 def _rule_text(rule: str, victim: TaskInfo, queue: str) -> str:
     return {
-        NO_JOB: "outside Volcano",
-        NOT_RUNNING: f"{victim.status.upstream_name}, not Running",
-        NOT_PREEMPTABLE: "with volcano.sh/preemptable false",
-        ASKS_NOTHING: "that request resources, as the preemptor does not",
-        OTHER_QUEUE: f"in queue {queue}",
-        SAME_QUEUE: "in the same queue",
-        SAME_JOB: "of the same job",
-        OTHER_JOB: "of other jobs",
-        NOT_RECLAIMABLE: f"in queue {queue}, which is not reclaimable",
-        GROUP_NOT_PREEMPTABLE: "of a PodGroup with volcano.sh/preemptable false",
-        NOT_LOWER: "of jobs whose priority is not lower",
+        evictions.NO_JOB: "outside Volcano",
+        evictions.NOT_RUNNING: f"{victim.status.upstream_name}, not Running",
+        evictions.NOT_PREEMPTABLE: "with volcano.sh/preemptable false",
+        evictions.ASKS_NOTHING: "that request resources, as the preemptor does not",
+        evictions.OTHER_QUEUE: f"in queue {queue}",
+        evictions.SAME_QUEUE: "in the same queue",
+        evictions.SAME_JOB: "of the same job",
+        evictions.OTHER_JOB: "of other jobs",
+        evictions.NOT_RECLAIMABLE: f"in queue {queue}, which is not reclaimable",
+        evictions.GROUP_NOT_PREEMPTABLE: "of a PodGroup with volcano.sh/preemptable false",
+        evictions.NOT_LOWER: "of jobs whose priority is not lower",
     }[rule]

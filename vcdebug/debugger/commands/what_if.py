@@ -12,23 +12,12 @@ from vcdebug.model.names import Seq
 from vcdebug.releases.release import release_names
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.edit import EDIT_FORMS, expand_edits, expand_short_edit, read_edits, write_edits
-from vcdebug.whatif.branch import (
-    BRANCH,
-    ORIGINAL,
-    OpenRecordings,
-    RecordingSide,
-    divergence_seq,
-    with_comparison,
-    with_edits,
-    with_redone,
-    without_any,
-    without_last,
-)
+from vcdebug.whatif import branch
 
 if TYPE_CHECKING:
     from vcdebug.comparison.cycles import CycleComparison
 
-RecordingsChange = Callable[[OpenRecordings], OpenRecordings]
+RecordingsChange = Callable[[branch.OpenRecordings], branch.OpenRecordings]
 RELEASE_EDIT: Final = "flag:release="
 
 
@@ -36,12 +25,12 @@ def _add_edit(driver: Driver, argument: str) -> CommandReply:
     if not argument:
         raise CommandError("say what to change", f"set {EDIT_FORMS}")
     texts = list(expand_edits([expand_short_edit(argument)]))
-    return _apply_change(driver, lambda open_: with_edits(open_, texts), argument)
+    return _apply_change(driver, lambda open_: branch.with_edits(open_, texts), argument)
 
 
 def carry_out(driver: Driver, texts: Sequence[str], what: str) -> CommandReply:
     """Several edits at once, as one step that can be undone edit by edit."""
-    return _apply_change(driver, lambda open_: with_edits(open_, list(texts)), what)
+    return _apply_change(driver, lambda open_: branch.with_edits(open_, list(texts)), what)
 
 
 def _set_release(driver: Driver, argument: str) -> CommandReply:
@@ -57,7 +46,7 @@ def _set_release(driver: Driver, argument: str) -> CommandReply:
         raise CommandError(named.what, f"there are {', '.join(release_names())}")
     said = f" ({named.what}: {named.effect})" if named.what else ""
     edit = f"{RELEASE_EDIT}{argument}"
-    return _apply_change(driver, lambda open_: with_edits(open_, [edit]), f"release {named.release.name}{said}")
+    return _apply_change(driver, lambda open_: branch.with_edits(open_, [edit]), f"release {named.release.name}{said}")
 
 
 def _apply_change(driver: Driver, change: RecordingsChange, what: str) -> CommandReply:
@@ -66,8 +55,8 @@ def _apply_change(driver: Driver, change: RecordingsChange, what: str) -> Comman
 
     def replay_change() -> CommandReply:
         after = change(before)
-        after = with_comparison(after) if after.branch else after
-        divergence = divergence_seq(before, after) if after.cycle == before.cycle else None
+        after = branch.with_comparison(after) if after.branch else after
+        divergence = branch.divergence_seq(before, after) if after.cycle == before.cycle else None
         return CommandReply(
             then=lambda: CommandReply(
                 driver.show_recordings(after, "what-if", divergence), _describe_change(after, what)
@@ -77,7 +66,7 @@ def _apply_change(driver: Driver, change: RecordingsChange, what: str) -> Comman
     return CommandReply(text=f"replaying with {what}", work=replay_change)
 
 
-def _describe_change(after: OpenRecordings, what: str) -> str:
+def _describe_change(after: branch.OpenRecordings, what: str) -> str:
     if after.found is None:
         return f"{what}: no edits are left, this is the original"
     return f"{what}: {describe_difference(after.found)}"
@@ -98,12 +87,12 @@ def describe_difference(found: CycleComparison) -> str:
 
 def _undo_edit(driver: Driver, _: str) -> CommandReply:
     text = driver.open_recordings.edit_texts[-1:] or ("",)
-    return _apply_change(driver, without_last, f"{text[0]} undone")
+    return _apply_change(driver, branch.without_last, f"{text[0]} undone")
 
 
 def _redo_edit(driver: Driver, _: str) -> CommandReply:
     undone = driver.open_recordings.undone
-    return _apply_change(driver, with_redone, f"{undone[-1].text if undone else ''} redone")
+    return _apply_change(driver, branch.with_redone, f"{undone[-1].text if undone else ''} redone")
 
 
 def _force_answer(driver: Driver, argument: str) -> CommandReply:
@@ -120,7 +109,7 @@ def _force_answer(driver: Driver, argument: str) -> CommandReply:
         raise CommandError(f"{event.plugin} is only told about {event.point}", "there is no answer to force")
     if not argument:
         return CommandReply(driver.current_state(), f"{event.point} of {event.plugin} can be made to say: {words}")
-    if open_.edits and open_.side == ORIGINAL:
+    if open_.edits and open_.side == branch.ORIGINAL:
         raise CommandError("answers are forced in the branch", "x shows it")
     return _add_edit(driver, forced_edit(seq, event, argument))
 
@@ -137,12 +126,12 @@ def _manage_edits(driver: Driver, argument: str) -> CommandReply:
     if not argument:
         return CommandReply(show="edits")
     if word == "clear" and not path:
-        return _apply_change(driver, without_any, "all edits undone")
+        return _apply_change(driver, branch.without_any, "all edits undone")
     if word not in ("save", "load") or not path:
         raise CommandError(f"edits cannot {argument!r}", "edits, edits save FILE, edits load FILE, edits clear")
     if word == "load":
         texts = read_edits(path)
-        return _apply_change(driver, lambda open_: with_edits(open_, texts), f"the edits of {path}")
+        return _apply_change(driver, lambda open_: branch.with_edits(open_, texts), f"the edits of {path}")
     return _save_edits(driver, path)
 
 
@@ -155,14 +144,14 @@ def _save_edits(driver: Driver, path: str) -> CommandReply:
     return CommandReply(driver.current_state(), f"saved: vcdebug run SNAPSHOT --set @{path} makes the same edits")
 
 
-def _side_command(side: RecordingSide) -> Callable[[Driver, str], CommandReply]:
+def _side_command(side: branch.RecordingSide) -> Callable[[Driver, str], CommandReply]:
     def show_side(driver: Driver, argument: str) -> CommandReply:
         return _show_side(driver, side, parse_number(argument, "event number") if argument else None)
 
     return show_side
 
 
-def _show_side(driver: Driver, side: RecordingSide, seq: Seq | None) -> CommandReply:
+def _show_side(driver: Driver, side: branch.RecordingSide, seq: Seq | None) -> CommandReply:
     """The other side at the same event, the first difference, or the event that was asked for."""
     before = driver.open_recordings
     after = before.show_cycle(side, before.cycle)
@@ -171,11 +160,11 @@ def _show_side(driver: Driver, side: RecordingSide, seq: Seq | None) -> CommandR
     if before.side == side:
         return CommandReply(driver.current_state(), f"this is the {side}")
     if before.found is not None:
-        return CommandReply(driver.show_recordings(after, side, divergence_seq(before, after)))
+        return CommandReply(driver.show_recordings(after, side, branch.divergence_seq(before, after)))
 
     def compare_sides() -> CommandReply:
-        known = with_comparison(after)
-        divergence = divergence_seq(before, known)
+        known = branch.with_comparison(after)
+        divergence = branch.divergence_seq(before, known)
         return CommandReply(then=lambda: CommandReply(driver.show_recordings(known, side, divergence)))
 
     return CommandReply(text="comparing", work=compare_sides)
@@ -192,7 +181,7 @@ def _show_diff(driver: Driver, _: str) -> CommandReply:
         return CommandReply(show="diff")
 
     def compare_sides() -> CommandReply:
-        known = with_comparison(before)
+        known = branch.with_comparison(before)
         return CommandReply(then=lambda: CommandReply(driver.show_recordings(known, "what-if"), show="diff"))
 
     return CommandReply(text="comparing", work=compare_sides)
@@ -207,8 +196,8 @@ VERBS: Final = (
     Verb(("undo", "u"), "", "take the last edit back", _undo_edit),
     Verb(("redo",), "", "make the edit again that was undone last", _redo_edit),
     Verb(("edits",), "[save FILE | load FILE | clear]", "the edits, kept in a file or taken from one", _manage_edits),
-    Verb(("branch",), "[N]", "show what the edits make of the cycle", _side_command(BRANCH)),
-    Verb(("original",), "[N]", "show the recording without edits", _side_command(ORIGINAL)),
+    Verb(("branch",), "[N]", "show what the edits make of the cycle", _side_command(branch.BRANCH)),
+    Verb(("original",), "[N]", "show the recording without edits", _side_command(branch.ORIGINAL)),
     Verb(("other", "x"), "", "from the original to the branch and back", _show_other_side),
     Verb(("diff",), "", "original and branch side by side: what changed, and where they part", _show_diff),
 )

@@ -12,26 +12,8 @@ from vcdebug.explain.decisions.equations import room_equation, room_terms
 from vcdebug.explain.equation import LESS_EQUAL, Equation, Term, all_hold, first_failing
 from vcdebug.explain.plugins import AskedNode, ExplainRefusals, asked_node_at, explainer_for, is_filter, is_simulation
 from vcdebug.explain.plugins.predicates import cached_verdict
-from vcdebug.framework.hooks import (
-    PREDICATE,
-    SIMULATE_ADD_TASK,
-    SIMULATE_ALLOCATABLE,
-    SIMULATE_PREDICATE,
-    SIMULATE_REMOVE_TASK,
-)
+from vcdebug.framework import hooks, record
 from vcdebug.framework.placement import NOT_IN_SHARD
-from vcdebug.framework.record import (
-    EVICT_OP,
-    PLACING_OPS,
-    HookEvent,
-    Level,
-    LogPoint,
-    NodeAmounts,
-    OpEvent,
-    PopEvent,
-    PredicateEvent,
-    Span,
-)
 from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource
@@ -122,7 +104,7 @@ class DryRunSearch:
 
 def dry_run_search_at(recording: Recording, seq: Seq) -> DryRunSearch | None:
     """The search that an event belongs to; None where nothing is simulated."""
-    task, action = (recording.span_tree.span_around(seq, level) for level in (Level.TASK, Level.ACTION))
+    task, action = (recording.span_tree.span_around(seq, level) for level in (record.Level.TASK, record.Level.ACTION))
     if task is None or action is None or action.name != PREEMPT:
         return None
     return _build_dry_run_search(recording, task.index)
@@ -155,7 +137,7 @@ def _build_dry_run_search(recording: Recording, index: int) -> DryRunSearch | No
     counted = next((line for line in lines if line.key == "count"), None)
     if counted is None:
         return None
-    nodes = [inner for inner in recording.span_tree.children_of(span) if inner.level is Level.NODE]
+    nodes = [inner for inner in recording.span_tree.children_of(span) if inner.level is record.Level.NODE]
     groups = list(_lines_by_node(lines[lines.index(counted) + 1 :]))
     runs = tuple(_build_dry_run(recording, span.name, node, group) for node, group in zip(nodes, groups, strict=False))
     mode = TopologyAwarePreemption(recording.conf.arguments_of(PREEMPT))
@@ -164,9 +146,9 @@ def _build_dry_run_search(recording: Recording, index: int) -> DryRunSearch | No
     return DryRunSearch(span.name, counted.values[0], wanted, runs, winner, rule)
 
 
-def _lines_by_node(lines: Sequence[LogPoint]) -> Iterator[list[LogPoint]]:
+def _lines_by_node(lines: Sequence[record.LogPoint]) -> Iterator[list[record.LogPoint]]:
     """The lines of one node's simulation after the other."""
-    group: list[LogPoint] = []
+    group: list[record.LogPoint] = []
     for line in lines:
         if line.key in ("candidates", "victim"):
             if group:
@@ -179,7 +161,9 @@ def _lines_by_node(lines: Sequence[LogPoint]) -> Iterator[list[LogPoint]]:
         yield group
 
 
-def _build_dry_run(recording: Recording, task: TaskKey, span: Span, lines: Sequence[LogPoint]) -> NodeDryRun:
+def _build_dry_run(
+    recording: Recording, task: TaskKey, span: record.Span, lines: Sequence[record.LogPoint]
+) -> NodeDryRun:
     said = {line.key: line.values for line in lines}
     taken = list(_take_away_trials(recording, task, span, "enough" in said))
     gone = tuple(trial.task for trial in taken)
@@ -191,10 +175,10 @@ def _build_dry_run(recording: Recording, task: TaskKey, span: Span, lines: Seque
     return NodeDryRun(span.name, span.first, span.last, tuple(said["candidates"][0]), offered, trials, victims)
 
 
-def _take_away_trials(recording: Recording, task: TaskKey, span: Span, enough: bool) -> Iterator[TaskTrial]:
+def _take_away_trials(recording: Recording, task: TaskKey, span: record.Span, enough: bool) -> Iterator[TaskTrial]:
     """Each pop takes one more away; the last one ends it where the preemptor fits."""
-    pops = [(seq, event.name) for seq, event in recording.filter_events(PopEvent, span.seq_range)]
-    back = _calls_by_other(recording, span.seq_range, SIMULATE_ADD_TASK.upstream)
+    pops = [(seq, event.name) for seq, event in recording.filter_events(record.PopEvent, span.seq_range)]
+    back = _calls_by_other(recording, span.seq_range, hooks.SIMULATE_ADD_TASK.upstream)
     ends = [*(seq for seq, _ in pops[1:]), next((seq for seq, _ in back), span.last + 1)]
     away: tuple[TaskKey, ...] = ()
     for place, ((seq, victim), end) in enumerate(zip(pops, ends, strict=False)):
@@ -207,10 +191,10 @@ def _take_away_trials(recording: Recording, task: TaskKey, span: Span, enough: b
 def _put_back_trials(
     recording: Recording,
     task: TaskKey,
-    span: Span,
+    span: record.Span,
     gone: tuple[TaskKey, ...],
     order: Sequence[TaskKey],
-    verdicts: Sequence[LogPoint],
+    verdicts: Sequence[record.LogPoint],
 ) -> Iterator[TaskTrial]:
     """Each that may come back, and those who went again before."""
     away, first = gone, span.first
@@ -219,12 +203,12 @@ def _put_back_trials(
         victim = next(key for key in order if key.endswith(f"/{name}"))
         seqs = range(first, line.seq + 1)
         entering = (
-            seq for seq, other in _calls_by_other(recording, seqs, SIMULATE_ADD_TASK.upstream) if other == victim
+            seq for seq, other in _calls_by_other(recording, seqs, hooks.SIMULATE_ADD_TASK.upstream) if other == victim
         )
         start = next(entering, line.seq)
         without = tuple(each for each in away if each != victim)
         why = "" if fits else _refusal_text(recording, range(start, line.seq + 1), task, span.name, without)
-        leaving = _calls_by_other(recording, range(start + 1, line.seq + 1), SIMULATE_REMOVE_TASK.upstream)
+        leaving = _calls_by_other(recording, range(start + 1, line.seq + 1), hooks.SIMULATE_REMOVE_TASK.upstream)
         left = next((seq for seq, other in leaving if other == victim), 0)
         yield TaskTrial(PUT_BACK, victim, start, bool(fits), without, why, left)
         away = without if fits else away
@@ -233,22 +217,27 @@ def _put_back_trials(
 
 def _refusal_text(recording: Recording, seqs: range, task: TaskKey, node: NodeName, away: Sequence[TaskKey]) -> str:
     """Queue, room and predicates are asked in this order; the first no is the answer."""
-    for _, event in recording.filter_events(HookEvent, seqs):
-        if event.point == SIMULATE_ALLOCATABLE.upstream and not event.result:
+    for _, event in recording.filter_events(record.HookEvent, seqs):
+        if event.point == hooks.SIMULATE_ALLOCATABLE.upstream and not event.result:
             return f"{event.plugin}: beyond what the queue may have"
     room = room_equation(recording, seqs.start, task, node, away)
     if not room.verdict:
         return f"{room.deciding} is short"
-    for _, event in recording.filter_events(HookEvent, seqs):
-        if event.point == SIMULATE_PREDICATE.upstream and event.result is not None:
+    for _, event in recording.filter_events(record.HookEvent, seqs):
+        if event.point == hooks.SIMULATE_PREDICATE.upstream and event.result is not None:
             return f"{event.plugin}: its simulated predicate refuses"
     return ""
 
 
-def _find_winner(recording: Recording, span: Span, runs: Sequence[NodeDryRun]) -> tuple[NodeName, str]:
+def _find_winner(recording: Recording, span: record.Span, runs: Sequence[NodeDryRun]) -> tuple[NodeName, str]:
     """Where the victims went, and why there."""
     name = next(
-        (event.node for _, event in recording.filter_events(OpEvent, span.seq_range) if event.op == EVICT_OP), ""
+        (
+            event.node
+            for _, event in recording.filter_events(record.OpEvent, span.seq_range)
+            if event.op == record.EVICT_OP
+        ),
+        "",
     )
     found = {
         run.node: rank_candidate(Candidate(recording.session.nodes[run.node], tasks_of(recording, run.victims)))
@@ -268,7 +257,9 @@ def _find_winner(recording: Recording, span: Span, runs: Sequence[NodeDryRun]) -
 
 def _calls_by_other(recording: Recording, seqs: range, point: str) -> Iterator[tuple[Seq, TaskKey]]:
     """Who is put back, or taken away, in the books of plugins."""
-    return ((seq, event.other) for seq, event in recording.filter_events(HookEvent, seqs) if event.point == point)
+    return (
+        (seq, event.other) for seq, event in recording.filter_events(record.HookEvent, seqs) if event.point == point
+    )
 
 
 # The room that a task finds on the node that is being tried, at any event of the try.
@@ -278,7 +269,7 @@ class NodeRoom(NamedTuple):
     """What there is, and what is asked for."""
 
     request: Resource
-    amounts: NodeAmounts
+    amounts: record.NodeAmounts
     away: tuple[TaskKey, ...]
     """Who is taken away in a dry run."""
     freed: Resource
@@ -300,11 +291,11 @@ def node_room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> 
 
 def _placing_seq(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Seq:
     """The operation of this try that placed the task here, where that is still so."""
-    span = recording.span_tree.span_around(seq, Level.NODE)
+    span = recording.span_tree.span_around(seq, record.Level.NODE)
     if span is None or recording.timeline.state_at(seq).tasks[task].node != node:
         return 0
-    earlier = recording.filter_events(OpEvent, range(seq, span.first - 1, -1))
-    return next((at for at, event in earlier if event.task == task and event.op in PLACING_OPS), 0)
+    earlier = recording.filter_events(record.OpEvent, range(seq, span.first - 1, -1))
+    return next((at for at, event in earlier if event.task == task and event.op in record.PLACING_OPS), 0)
 
 
 # Why a node was refused: each check of each plugin on it, up to the one that ended it, asked once more.
@@ -334,7 +325,7 @@ def checks_of_node(recording: Recording, seq: Seq, node: NodeName) -> tuple[Node
     """Every check of a node in a pass of predicates; nothing where the session cannot be had again."""
     event = recording.event_at(seq)
     asked = asked_node_at(recording, seq, node)
-    if not isinstance(event, PredicateEvent) or asked is None:
+    if not isinstance(event, record.PredicateEvent) or asked is None:
         return ()
     return tuple(node_checks_in(asked, statuses_of(recording, event, node)))
 
@@ -373,7 +364,7 @@ def simulated_room(recording: Recording, seq: Seq, asked: AskedNode) -> Equation
     return _room_equation(asked, SIMULATED_FORMULA, SIMULATED_COLUMNS, terms)
 
 
-def statuses_of(recording: Recording, event: PredicateEvent, node: NodeName) -> tuple[FitStatus, ...]:
+def statuses_of(recording: Recording, event: record.PredicateEvent, node: NodeName) -> tuple[FitStatus, ...]:
     """What the pass recorded against a node."""
     failed = event.failed.tolist()
     row = recording.session.node_table.row_of[node]
@@ -391,7 +382,9 @@ def node_checks_in(asked: AskedNode, recorded: tuple[FitStatus, ...]) -> Iterato
     if reasons and reasons[0].startswith(SHORTAGE_PREFIX):
         yield NodeCheck("", action_room_check(asked))
         return
-    for plugin in (plugin_call.plugin for tier in asked.session.plugin_calls[PREDICATE.method] for plugin_call in tier):
+    for plugin in (
+        plugin_call.plugin for tier in asked.session.plugin_calls[hooks.PREDICATE.method] for plugin_call in tier
+    ):
         found = _plugin_checks(plugin, explainer_for(plugin).refusals, asked)
         yield from found
         if CACHED_STATUS in recorded and plugin == PREDICATES:
@@ -429,7 +422,7 @@ class CacheHit(NamedTuple):
 def cache_hits(recording: Recording, seq: Seq) -> dict[NodeName, CacheHit]:
     """The error cache's part in a search: nodes refused by what an earlier one found for the same job and role."""
     event = recording.event_at(seq)
-    if not isinstance(event, PredicateEvent):
+    if not isinstance(event, record.PredicateEvent):
         return {}
     key = cache_key(recording, event)
     failed, names = dict.fromkeys(event.failed.tolist()), recording.node_names
@@ -441,23 +434,23 @@ def cache_hits(recording: Recording, seq: Seq) -> dict[NodeName, CacheHit]:
     return hits
 
 
-def cache_key(recording: Recording, event: PredicateEvent) -> str:
+def cache_key(recording: Recording, event: record.PredicateEvent) -> str:
     """Under which refusals are kept; empty for a task without a role, of which nothing is kept."""
     task = recording.timeline.tasks[event.task]
     return f"{task.job}/{task.task_role}" if task.task_role else ""
 
 
-def _searches_with_cache(recording: Recording, seq: Seq) -> Iterator[tuple[Seq, PredicateEvent]]:
+def _searches_with_cache(recording: Recording, seq: Seq) -> Iterator[tuple[Seq, record.PredicateEvent]]:
     """Earlier searches that share their cache with one; none where the cache is off."""
     helper = next((line for line in reversed(_search_helper_lines(recording)) if line.seq < seq), None)
     if helper is None or not helper.values[0]:
         return
-    action = recording.span_tree.span_around(seq, Level.ACTION)
+    action = recording.span_tree.span_around(seq, record.Level.ACTION)
     first = max(helper.seq, action.first if action is not None else 1)
-    yield from ((one, event) for one, event in recording.events_of_type(PredicateEvent) if first <= one < seq)
+    yield from ((one, event) for one, event in recording.events_of_type(record.PredicateEvent) if first <= one < seq)
 
 
 @per_recording()
-def _search_helper_lines(recording: Recording) -> tuple[LogPoint, ...]:
+def _search_helper_lines(recording: Recording) -> tuple[record.LogPoint, ...]:
     """The lines that say of each action's searches whether they share a cache."""
     return tuple(line for line in recording.record.lines if line.key == "search.helper")

@@ -9,15 +9,7 @@ from vcdebug.amount_text import join_names
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.framework.gang_eviction import (
-    Bundle,
-    BundleType,
-    GangEviction,
-    bundle_roi,
-    idle_and_releasing,
-    sum_init_requests,
-    sum_requests,
-)
+from vcdebug.framework import gang_eviction
 from vcdebug.framework.gang_plan import pending_for_eviction
 from vcdebug.framework.hooks import UNIFIED_EVICTABLE
 from vcdebug.framework.record import PLANNED_OPS, HookEvent, Level, OpEvent, StatementEvent
@@ -250,7 +242,7 @@ class DomainBundles(NamedTuple):
 
 
 class _GangAction(Protocol):
-    eviction: GangEviction
+    eviction: gang_eviction.GangEviction
 
 
 @per_recording(most=16)
@@ -279,16 +271,20 @@ def bundles_at(recording: Recording, seq: Seq) -> DomainBundles | None:
 
 
 def _find_domain_bundles(
-    session: Session, eviction: GangEviction, job: JobInfo, candidates: Sequence[TaskKey], allowed: Sequence[TaskKey]
+    session: Session,
+    eviction: gang_eviction.GangEviction,
+    job: JobInfo,
+    candidates: Sequence[TaskKey],
+    allowed: Sequence[TaskKey],
 ) -> DomainBundles | None:
     """The domain whose bundles hold just these candidates."""
-    need = sum_init_requests(pending_for_eviction(session, job))
+    need = gang_eviction.sum_init_requests(pending_for_eviction(session, job))
     for domain in eviction.get_candidate_domains(session, job):
         bundles = eviction.list_bundles(session, job, need, domain)
         if [task.key for bundle in bundles for task in bundle.tasks] == list(candidates):
             keys = dict.fromkeys(allowed)
             uids = {task.uid: None for bundle in bundles for task in bundle.tasks if task.key in keys}
-            free = idle_and_releasing(session, domain)
+            free = gang_eviction.idle_and_releasing(session, domain)
             left = eviction.filter_bundles(session, job, need, bundles, uids)
             told = tuple(_bundle_outcomes(eviction, bundles, left, need, free, uids))
             return DomainBundles(job.uid, domain, need, free, told)
@@ -296,19 +292,19 @@ def _find_domain_bundles(
 
 
 def _bundle_outcomes(
-    eviction: GangEviction,
-    bundles: Sequence[Bundle],
-    left: Sequence[Bundle],
+    eviction: gang_eviction.GangEviction,
+    bundles: Sequence[gang_eviction.Bundle],
+    left: Sequence[gang_eviction.Bundle],
     need: Resource,
     free: Resource,
     allowed: dict[TaskId, None],
 ) -> list[BundleOutcome]:
     """Each bundle with what is left of it."""
-    victims: list[Bundle] = []
+    victims: list[gang_eviction.Bundle] = []
     enough: dict[int, bool] = {}
     for bundle in left:
         victims.append(bundle)
-        freed = sum_requests(task for each in victims for task in each.tasks)
+        freed = gang_eviction.sum_requests(task for each in victims for task in each.tasks)
         enough[_bundle_key(bundle)] = need.less_equal(free.clone().add(freed))
     found = []
     for bundle in bundles:
@@ -316,24 +312,27 @@ def _bundle_outcomes(
         kept = tuple(task.key for task in same.tasks) if same is not None else ()
         why = "" if len(kept) == len(bundle.tasks) else _dropped_reason(eviction, bundle, kept, allowed)
         tasks = tuple(task.key for task in bundle.tasks)
-        safe = bundle.type is BundleType.SAFE
+        safe = bundle.type is gang_eviction.BundleType.SAFE
         fits = enough.get(_bundle_key(same), False) if same is not None else False
-        worth = bundle_roi(bundle, need)
+        worth = gang_eviction.bundle_roi(bundle, need)
         found.append(
             BundleOutcome(safe, bundle.job.uid, tasks, bundle.local, bundle.everything, worth, kept, why, fits)
         )
     return found
 
 
-def _bundle_key(bundle: Bundle) -> int:
+def _bundle_key(bundle: gang_eviction.Bundle) -> int:
     return id(bundle)
 
 
 def _dropped_reason(
-    eviction: GangEviction, bundle: Bundle, kept: Sequence[TaskKey], allowed: dict[TaskId, None]
+    eviction: gang_eviction.GangEviction,
+    bundle: gang_eviction.Bundle,
+    kept: Sequence[TaskKey],
+    allowed: dict[TaskId, None],
 ) -> str:
     refused = [task.name for task in bundle.tasks if task.uid not in allowed]
-    if not refused and bundle.type is BundleType.WHOLE and not eviction.allow_whole_bundle:
+    if not refused and bundle.type is gang_eviction.BundleType.WHOLE and not eviction.allow_whole_bundle:
         return WHOLE_BUNDLES_OFF
     what = "cut" if kept else "dropped"
     return f"{what}: the plugins keep {', '.join(refused)}"

@@ -7,15 +7,7 @@ from typing import Final
 
 from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.amount_text import count_noun
-from vcdebug.explain.answer import (
-    Evidence,
-    ExplanationStep,
-    Finding,
-    StepState,
-    cluster_admin_advice,
-    owner_advice,
-    proof_of,
-)
+from vcdebug.explain import answer
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.node_fit import SHORTAGE_PREFIX, NodeFits
 from vcdebug.explain.pending.gates import ALLOCATING, resolve_gates
@@ -39,17 +31,20 @@ COUNTED_ONCE: Final = "each counted under the first amount that it lacks, before
 """What an answer that looks at all that a node lacks may differ by."""
 
 
-def steps_outside_session(recording: Recording, finding: Finding) -> tuple[ExplanationStep, ...]:
+def steps_outside_session(recording: Recording, finding: answer.Finding) -> tuple[answer.ExplanationStep, ...]:
     """For what is not in the session at all."""
     seqs = tuple(recording.index.seqs_of_type(StateEvent)[:1])
-    return (ExplanationStep("in the session", "failed", finding.sentence, seqs),)
+    return (answer.ExplanationStep("in the session", "failed", finding.sentence, seqs),)
 
 
-def checklist_steps(view: JobView) -> tuple[ExplanationStep, ...]:
+def checklist_steps(view: JobView) -> tuple[answer.ExplanationStep, ...]:
     """Every station in the scheduler's order."""
     found = [_in_session_step(view), _enqueued_step(view), _valid_step(view)]
     if any(step.state == "failed" for step in found):
-        return (*found, *(ExplanationStep(name, "not reached", "") for name in (ALLOCATE, *_evicting_actions(view))))
+        return (
+            *found,
+            *(answer.ExplanationStep(name, "not reached", "") for name in (ALLOCATE, *_evicting_actions(view))),
+        )
     found += _placing_steps(view)
     for action in _evicting_actions(view):
         found += _evicting_steps(view, action)
@@ -63,66 +58,68 @@ def _evicting_actions(view: JobView) -> list[str]:
     return [action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts_by_pod]
 
 
-def _in_session_step(view: JobView) -> ExplanationStep:
+def _in_session_step(view: JobView) -> answer.ExplanationStep:
     seqs = tuple(view.recording.index.seqs_of_type(StateEvent)[:1])
     text = f"queue {view.queue.name}, {count_noun(len(view.tasks), 'pod')}, minMember {view.job.min_available}"
-    return ExplanationStep("in the session", "passed", text, seqs)
+    return answer.ExplanationStep("in the session", "passed", text, seqs)
 
 
-def _enqueued_step(view: JobView) -> ExplanationStep:
+def _enqueued_step(view: JobView) -> answer.ExplanationStep:
     finding = admission(view)
     answers = view.calls_about(JOB_ENQUEUEABLE.upstream)
     if finding is not None:
-        return ExplanationStep("enqueued", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
+        return answer.ExplanationStep("enqueued", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
     if answers:
         plugins = ", ".join(event.plugin for _, event in answers)
-        return ExplanationStep("enqueued", "passed", f"{plugins} let it in", tuple(seq for seq, _ in answers))
+        return answer.ExplanationStep("enqueued", "passed", f"{plugins} let it in", tuple(seq for seq, _ in answers))
     phase = view.recording.timeline.opening_phases[view.job.uid]
     text = f"nobody objects (phase {phase or 'empty'})" if phase in WAITING_PHASES else f"was {phase} before this cycle"
-    return ExplanationStep("enqueued", "passed", text)
+    return answer.ExplanationStep("enqueued", "passed", text)
 
 
-def _valid_step(view: JobView) -> ExplanationStep:
+def _valid_step(view: JobView) -> answer.ExplanationStep:
     finding = validity(view) or gated(view)
     if finding is not None:
-        return ExplanationStep("valid", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
+        return answer.ExplanationStep("valid", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
     answers = view.calls_about(JOB_VALID.upstream)[-1:]
-    return ExplanationStep(
+    return answer.ExplanationStep(
         "valid", "passed", count_noun(view.job.valid_task_num(), "usable pod"), tuple(seq for seq, _ in answers)
     )
 
 
-def _placing_steps(view: JobView) -> Iterator[ExplanationStep]:
+def _placing_steps(view: JobView) -> Iterator[answer.ExplanationStep]:
     yield _queue_step(view)
     tries = view.placing_tries
     if not tries:
-        yield ExplanationStep("nodes found by allocate", "not reached", "no pod was tried")
+        yield answer.ExplanationStep("nodes found by allocate", "not reached", "no pod was tried")
         return
     searched = [attempt for attempt in tries if attempt.predicate_passes]
     failed = [attempt for attempt in searched if attempt.last_placement is None]
     if searched:
         yield _search_step(view, (failed or searched)[0], passed=not failed)
     else:
-        yield ExplanationStep("nodes found by allocate", "not reached", "predicates were not asked")
+        yield answer.ExplanationStep("nodes found by allocate", "not reached", "predicates were not asked")
     ends = [visit for visit in view.visits_of(ALLOCATE) if visit.end is not None]
     if ends:
         yield _statement_step(ends[-1])
 
 
-def _queue_step(view: JobView) -> ExplanationStep:
+def _queue_step(view: JobView) -> answer.ExplanationStep:
     overused = [(s, e) for s, e in view.calls_about(OVERUSED.upstream, "queue", view.queue.name) if e.result]
     answers = [hook for attempt in view.placing_tries for hook in attempt.task_calls(ALLOCATABLE.upstream)]
     refused = [(seq, event) for seq, event in answers if not event.result]
     if not view.placing_tries and overused:
-        return ExplanationStep("queue may allocate", "failed", "the queue is overused", (overused[0][0],))
+        return answer.ExplanationStep("queue may allocate", "failed", "the queue is overused", (overused[0][0],))
     if refused:
         text = f"{refused[0][1].plugin} refuses {count_noun(len(refused), 'pod')}"
-        return ExplanationStep("queue may allocate", "failed", text, tuple(seq for seq, _ in refused[:3]))
+        return answer.ExplanationStep("queue may allocate", "failed", text, tuple(seq for seq, _ in refused[:3]))
     if answers:
-        return ExplanationStep(
+        return answer.ExplanationStep(
             "queue may allocate", "passed", ALLOCATABLE.upstream, tuple(seq for seq, _ in answers[:1])
         )
-    return ExplanationStep("queue may allocate", "passed" if view.placing_tries else "not reached", "nobody was asked")
+    return answer.ExplanationStep(
+        "queue may allocate", "passed" if view.placing_tries else "not reached", "nobody was asked"
+    )
 
 
 def _fit_error_text(recording: Recording, attempt: TaskTry) -> str:
@@ -133,7 +130,7 @@ def _fit_error_text(recording: Recording, attempt: TaskTry) -> str:
     return errors.error_text()
 
 
-def _search_step(view: JobView, attempt: TaskTry, *, passed: bool) -> ExplanationStep:
+def _search_step(view: JobView, attempt: TaskTry, *, passed: bool) -> answer.ExplanationStep:
     seq, event = attempt.predicate_passes[-1]
     fit = f"{attempt.task_name}: {len(event.feasible)} of {count_noun(event.processed, 'node')} fit"
     found = search_reasons(view, attempt)
@@ -141,24 +138,24 @@ def _search_step(view: JobView, attempt: TaskTry, *, passed: bool) -> Explanatio
     if len(found) > 1 and any(reason.startswith(SHORTAGE_PREFIX) for reason, _ in found):
         reasons = f'the scheduler writes "{_fit_error_text(view.recording, attempt)}", {COUNTED_ONCE}'
     text = f"{fit}: {reasons}" if reasons else fit
-    return ExplanationStep("nodes found by allocate", "passed" if passed else "failed", text, (seq,))
+    return answer.ExplanationStep("nodes found by allocate", "passed" if passed else "failed", text, (seq,))
 
 
-def _statement_step(visit: JobVisit) -> ExplanationStep:
+def _statement_step(visit: JobVisit) -> answer.ExplanationStep:
     assert visit.end is not None
     seq, statement = visit.end
-    state: StepState = "passed" if visit.was_committed and statement.ops else "failed"
+    state: answer.StepState = "passed" if visit.was_committed and statement.ops else "failed"
     done = "committed" if visit.was_committed else "discarded"
     text = f"{len(visit.planned_tasks)} of {count_noun(len(visit.tries), 'pod')} had a place; statement {done}"
-    return ExplanationStep(f"statement of {visit.action}", state, text, (seq,))
+    return answer.ExplanationStep(f"statement of {visit.action}", state, text, (seq,))
 
 
-def _evicting_steps(view: JobView, action: str) -> Iterator[ExplanationStep]:
+def _evicting_steps(view: JobView, action: str) -> Iterator[answer.ExplanationStep]:
     starving = _starving_step(view, action)
     yield starving
     visits = [visit for visit in view.visits_of(action) if visit.tries and visit.end is not None]
     if starving.state != "passed" or not visits:
-        yield ExplanationStep(f"victims of {action}", "not reached", "")
+        yield answer.ExplanationStep(f"victims of {action}", "not reached", "")
         return
     visit = visits[-1]
     entitled = _entitled_step(view, visit)
@@ -168,90 +165,96 @@ def _evicting_steps(view: JobView, action: str) -> Iterator[ExplanationStep]:
     yield _statement_step(visit)
 
 
-def _gang_steps(view: JobView, action: str) -> Iterator[ExplanationStep]:
+def _gang_steps(view: JobView, action: str) -> Iterator[answer.ExplanationStep]:
     """gangpreempt and gangreclaim place all pods at once, or none."""
     yield _starving_step(view, action)
     ends = [(visit, visit.end) for visit in view.visits_of(action) if visit.end is not None]
     if not ends:
-        yield ExplanationStep(f"statement of {action}", "not reached", "")
+        yield answer.ExplanationStep(f"statement of {action}", "not reached", "")
         return
     visit, (seq, _) = ends[-1]
     done = (
         f"{count_noun(len(visit.planned_tasks), 'pod')} had a place; statement "
         f"{'committed' if visit.was_committed else 'discarded'}"
     )
-    yield ExplanationStep(f"statement of {action}", "passed" if visit.was_committed else "failed", done, (seq,))
+    yield answer.ExplanationStep(f"statement of {action}", "passed" if visit.was_committed else "failed", done, (seq,))
 
 
-def _starving_step(view: JobView, action: str) -> ExplanationStep:
+def _starving_step(view: JobView, action: str) -> answer.ExplanationStep:
     name = f"starving ({action})"
     if view.action_starts(action) is None:
-        return ExplanationStep(name, "not reached", "the action never ran")
+        return answer.ExplanationStep(name, "not reached", "the action never ran")
     answers = view.calls_during(action, JOB_STARVING.upstream)
     refused = [(seq, event) for seq, event in answers if not event.result]
     if not answers:
-        return ExplanationStep(name, "failed", "no plugin says so")
+        return answer.ExplanationStep(name, "failed", "no plugin says so")
     if refused and not view.visits_of(action):
-        return ExplanationStep(name, "failed", f"{refused[0][1].plugin} says no", (refused[0][0],))
-    return ExplanationStep(name, "passed", ", ".join(dict.fromkeys(e.plugin for _, e in answers)), (answers[0][0],))
+        return answer.ExplanationStep(name, "failed", f"{refused[0][1].plugin} says no", (refused[0][0],))
+    return answer.ExplanationStep(
+        name, "passed", ", ".join(dict.fromkeys(e.plugin for _, e in answers)), (answers[0][0],)
+    )
 
 
-def _entitled_step(view: JobView, visit: JobVisit) -> ExplanationStep | None:
+def _entitled_step(view: JobView, visit: JobVisit) -> answer.ExplanationStep | None:
     name = f"may {visit.action}"
     never = [attempt for attempt in visit.tries if view.tasks[attempt.task].pod.preemption_policy == "Never"]
     if never:
-        return ExplanationStep(
+        return answer.ExplanationStep(
             name, "failed", "preemptionPolicy Never", tuple(attempt.first - 1 for attempt in never[:1])
         )
     answers = visit.visit_calls(PREEMPTIVE.upstream)
     refused = [(seq, event) for seq, event in answers if not event.result]
     if refused:
-        return ExplanationStep(name, "failed", f"{refused[0][1].plugin} says no (Preemptive)", (refused[0][0],))
-    return ExplanationStep(name, "passed", PREEMPTIVE.upstream, (answers[0][0],)) if answers else None
+        return answer.ExplanationStep(name, "failed", f"{refused[0][1].plugin} says no (Preemptive)", (refused[0][0],))
+    return answer.ExplanationStep(name, "passed", PREEMPTIVE.upstream, (answers[0][0],)) if answers else None
 
 
-def _victim_steps(visit: JobVisit) -> Iterator[ExplanationStep]:
+def _victim_steps(visit: JobVisit) -> Iterator[answer.ExplanationStep]:
     nodes = [node for attempt in visit.tries for node in attempt.nodes]
     votes = [hook for node in nodes for hook in node.victim_votes]
     offered = [hook for hook in votes if hook[1].candidates]
     name = f"candidates of {visit.action}"
     if not nodes:
-        yield ExplanationStep(name, "not reached", "no node passed the predicates")
+        yield answer.ExplanationStep(name, "not reached", "no node passed the predicates")
         return
     if not offered:
-        yield ExplanationStep(
+        yield answer.ExplanationStep(
             name,
             "failed",
             f"none on {count_noun(len(dict.fromkeys(node.node for node in nodes)), 'node')}",
             tuple(seq for seq, _ in votes[:1]),
         )
         return
-    yield ExplanationStep(name, "passed", f"on {count_noun(len(offered), 'call')} of plugins", (offered[0][0],))
+    yield answer.ExplanationStep(name, "passed", f"on {count_noun(len(offered), 'call')} of plugins", (offered[0][0],))
     yield _vote_step(visit, offered)
     after = [hook for node in nodes for hook in node.node_calls(*POST_VICTIM_POINTS)]
     if after:
         yield _after_step(visit, after)
 
 
-def _vote_step(visit: JobVisit, offered: Sequence[NumberedCall]) -> ExplanationStep:
+def _vote_step(visit: JobVisit, offered: Sequence[NumberedCall]) -> answer.ExplanationStep:
     empty = group_by_key((event.plugin, seq) for seq, event in offered if not event.result and event.vote != 0)
     name = f"victims of {visit.action}"
     placed = len(visit.planned_tasks) == len(visit.tries)
     if not empty:
-        return ExplanationStep(name, "passed", "every plugin asked offers somebody", (offered[0][0],))
+        return answer.ExplanationStep(name, "passed", "every plugin asked offers somebody", (offered[0][0],))
     text = "; ".join(f"{plugin} offers nobody {count_noun(len(seqs), 'time')}" for plugin, seqs in empty.items())
     seqs = tuple(sorted(seq for entries in empty.values() for seq in entries[:2]))
-    return ExplanationStep(name, "passed" if placed else "failed", text, seqs)
+    return answer.ExplanationStep(name, "passed" if placed else "failed", text, seqs)
 
 
-def _after_step(visit: JobVisit, after: Sequence[NumberedCall]) -> ExplanationStep:
+def _after_step(visit: JobVisit, after: Sequence[NumberedCall]) -> answer.ExplanationStep:
     name = "queue and predicates after eviction"
     if visit.planned_tasks:
-        return ExplanationStep(name, "passed", f"for {count_noun(len(visit.planned_tasks), 'pod')}", (after[-1][0],))
+        return answer.ExplanationStep(
+            name, "passed", f"for {count_noun(len(visit.planned_tasks), 'pod')}", (after[-1][0],)
+        )
     seq, event = after[-1]
     if says_no(event):
-        return ExplanationStep(name, "failed", f"{event.plugin} ({event.point}) says no on the last node tried", (seq,))
-    return ExplanationStep(
+        return answer.ExplanationStep(
+            name, "failed", f"{event.plugin} ({event.point}) says no on the last node tried", (seq,)
+        )
+    return answer.ExplanationStep(
         name, "passed", "nobody objects on the last node tried, and yet no place there is kept", (seq,)
     )
 
@@ -272,12 +275,12 @@ def failed_search_seq(view: JobView, task: TaskInfo) -> Seq:
     return view.action_ends(ALLOCATE) or len(view.recording)
 
 
-def findings_of_gates(view: JobView, references: tuple[str, ...]) -> Iterator[Finding]:
+def findings_of_gates(view: JobView, references: tuple[str, ...]) -> Iterator[answer.Finding]:
     """What the gates of a list have to say."""
     return (finding for gate in resolve_gates(references) if (finding := gate(view)) is not None)
 
 
-def allocate_findings(view: JobView, task: TaskInfo, room: NodeFits) -> list[Finding]:
+def allocate_findings(view: JobView, task: TaskInfo, room: NodeFits) -> list[answer.Finding]:
     """What allocate said, the deciding gate first."""
     found = list(findings_of_gates(view, ALLOCATING))
     refused = [
@@ -299,13 +302,13 @@ def allocate_findings(view: JobView, task: TaskInfo, room: NodeFits) -> list[Fin
     return [no_best_node_finding(view, task) or not_tried_finding(view)]
 
 
-def _refused_finding(view: JobView, task: TaskInfo, room: NodeFits, seq: Seq, event: HookEvent) -> Finding:
+def _refused_finding(view: JobView, task: TaskInfo, room: NodeFits, seq: Seq, event: HookEvent) -> answer.Finding:
     """Allocatable's refusal, for the task that it was about."""
     about = view.tasks.get(event.task, task)
     return not_allocatable_finding(view, about, room if about is task else NodeFits(view, about, room.seq), seq, event)
 
 
-def not_tried_finding(view: JobView) -> Finding:
+def not_tried_finding(view: JobView) -> answer.Finding:
     """Nobody got to it, although a node would take it; or nothing of it waits."""
     actions = ", ".join(view.actions)
     task = view.blocked_task
@@ -318,16 +321,16 @@ def not_tried_finding(view: JobView) -> Finding:
     else:
         sentence = f"No action ({actions}) tried to place {task.name}, although a node would take it."
     evidence = _last_action_evidence(view, "the last action ends")
-    return Finding(
-        NOT_TRIED_CAUSE, sentence, {}, evidence, (owner_advice("look at the actions and at the next cycle"),)
+    return answer.Finding(
+        NOT_TRIED_CAUSE, sentence, {}, evidence, (answer.owner_advice("look at the actions and at the next cycle"),)
     )
 
 
-def _last_action_evidence(view: JobView, text: str) -> tuple[Evidence, ...]:
-    return proof_of(view.action_ends(view.actions[-1]) if view.actions else None, text)
+def _last_action_evidence(view: JobView, text: str) -> tuple[answer.Evidence, ...]:
+    return answer.proof_of(view.action_ends(view.actions[-1]) if view.actions else None, text)
 
 
-def _passed_over_finding(view: JobView, task: TaskInfo) -> Finding | None:
+def _passed_over_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
     """allocate took it from the queue and did not look at a node, since a pod like it had found none."""
     own = [attempt for attempt in view.placing_tries if attempt.task == task.key]
     failed = [attempt for attempt in view.placing_tries if attempt.last_placement is None and attempt.predicate_passes]
@@ -341,17 +344,17 @@ def _passed_over_finding(view: JobView, task: TaskInfo) -> Finding | None:
         f"looks for none for the others, and {name} found none."
     )
     evidence = (
-        Evidence(alike[0].predicate_passes[0][0], f"no node for {name}"),
-        Evidence(own[0].first, f"{task.name} is taken up and let go without a look at any node"),
+        answer.Evidence(alike[0].predicate_passes[0][0], f"no node for {name}"),
+        answer.Evidence(own[0].first, f"{task.name} is taken up and let go without a look at any node"),
     )
     advice = (
-        owner_advice(f"find out what {name} lacks: explain {name}"),
-        owner_advice("give the pods roles of their own"),
+        answer.owner_advice(f"find out what {name} lacks: explain {name}"),
+        answer.owner_advice("give the pods roles of their own"),
     )
-    return Finding(NOT_TRIED_CAUSE, sentence, {}, evidence, advice)
+    return answer.Finding(NOT_TRIED_CAUSE, sentence, {}, evidence, advice)
 
 
-def _no_backfill_finding(view: JobView, task: TaskInfo) -> Finding:
+def _no_backfill_finding(view: JobView, task: TaskInfo) -> answer.Finding:
     """Best effort, and nobody is there for it."""
     sentence = (
         f"{task.name} requests nothing (best effort): allocate leaves such pods to {BACKFILL}, which is not among the "
@@ -359,7 +362,7 @@ def _no_backfill_finding(view: JobView, task: TaskInfo) -> Finding:
     )
     evidence = _last_action_evidence(view, "the last action ends, and nobody looked at it")
     advice = (
-        owner_advice("let the pod request some cpu or memory"),
-        cluster_admin_advice(f"add {BACKFILL} to the actions"),
+        answer.owner_advice("let the pod request some cpu or memory"),
+        answer.cluster_admin_advice(f"add {BACKFILL} to the actions"),
     )
-    return Finding(NOT_TRIED_CAUSE, sentence, {}, evidence, advice)
+    return answer.Finding(NOT_TRIED_CAUSE, sentence, {}, evidence, advice)

@@ -11,14 +11,7 @@ from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Evidence, Explanation, Finding, cluster_admin_advice, owner_advice, sort_by_harm
 from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, find_subject
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending.checklist import (
-    allocate_findings,
-    checklist_steps,
-    failed_search_seq,
-    findings_of_gates,
-    not_tried_finding,
-    steps_outside_session,
-)
+from vcdebug.explain.pending import checklist
 from vcdebug.explain.pending.gates import (
     ALREADY_PLACED,
     EVICTION_GATES,
@@ -66,17 +59,17 @@ def doubt_of_input(recording: Recording) -> str:
 def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explanation:
     if subject.job not in recording.session.jobs:
         finding: Finding = resolve_reference(NOT_IN_SESSION)(recording, subject)
-        name, way = subject.job or subject.pod or "", steps_outside_session(recording, finding)
+        name, way = subject.job or subject.pod or "", checklist.steps_outside_session(recording, finding)
         return Explanation(
             name, subject.pod, finding.cause == PLACES_CAUSE, finding, (), sort_by_harm(finding.advice), way
         )
     view = JobView(recording, subject.job, subject.pod)
-    found = next(findings_of_gates(view, ALREADY_PLACED), None)
+    found = next(checklist.findings_of_gates(view, ALREADY_PLACED), None)
     once: dict[str, Finding] = {}
     for finding in judge_job(view) if found is None else [found, *_contributing_findings(view, found)]:
         once.setdefault(finding.cause, finding)
     first, *others = once.values()
-    dominant, way = _beyond_minimum(view, first), checklist_steps(view)
+    dominant, way = _beyond_minimum(view, first), checklist.checklist_steps(view)
     advice = sort_by_harm(line for finding in once.values() for line in finding.advice)
     return Explanation(view.job.uid, subject.pod, dominant.cause in HAS_CAUSES, dominant, tuple(others), advice, way)
 
@@ -108,14 +101,14 @@ def judge_job(view: JobView) -> list[Finding]:
     if isinstance(last, CutEvent):
         return [_cut_off_finding(view, last)]
     opened = bool(view.session.plugin_calls)
-    shut = list(findings_of_gates(view, PRECONDITIONS)) if opened else []
+    shut = list(checklist.findings_of_gates(view, PRECONDITIONS)) if opened else []
     task = view.blocked_task
     if shut:
         return [*shut, *_hopeless_findings(view, task)]
     if isinstance(last, PanicEvent):
         return [_panic_finding(view, last)]
     if task is None:
-        return [not_tried_finding(view)]
+        return [checklist.not_tried_finding(view)]
     return _placement_findings(view, task)
 
 
@@ -129,9 +122,9 @@ def _hopeless_findings(view: JobView, task: TaskInfo | None) -> list[Finding]:
 
 def _placement_findings(view: JobView, task: TaskInfo) -> list[Finding]:
     """allocate, then whatever evicts: the last one with a chance decides."""
-    room = NodeFits(view, task, failed_search_seq(view, task))
+    room = NodeFits(view, task, checklist.failed_search_seq(view, task))
     met: list[Gate] = [gate for asked in resolve_gates(EVICTION_GATES) for gate in asked(view, task, room)]
-    ordered = _order_findings(met, allocate_findings(view, task, room), room)
+    ordered = _order_findings(met, checklist.allocate_findings(view, task, room), room)
     told: Iterator[list[Finding] | None] = (last(view, task, room, met, ordered) for last in resolve_gates(OVERRIDES))
     return next((found for found in told if found is not None), ordered)
 

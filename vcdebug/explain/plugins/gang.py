@@ -18,20 +18,7 @@ from vcdebug.explain.pending.gates.queue_limits import room_limit
 from vcdebug.explain.plugins import OrderDifference, OrderMoment, PluginExplainer, VetoReason
 from vcdebug.explain.predicate_reasons import refusal_histogram
 from vcdebug.explain.queue_findings import gang_request_words, guarantee_words
-from vcdebug.framework.hooks import (
-    ALLOCATABLE,
-    JOB_ORDER,
-    JOB_PIPELINED,
-    JOB_READY,
-    JOB_STARVING,
-    JOB_VALID,
-    PREEMPTABLE,
-    RECLAIMABLE,
-    SUB_JOB_ORDER,
-    SUB_JOB_PIPELINED,
-    SUB_JOB_READY,
-    UNIFIED_EVICTABLE,
-)
+from vcdebug.framework import hooks
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level, StatementEvent
 from vcdebug.model.job import JobInfo
@@ -202,17 +189,17 @@ def _unready_difference(left: JobInfo | SubJobInfo, right: JobInfo | SubJobInfo)
 
 EXPLAINER = PluginExplainer(
     equations={
-        JOB_VALID.upstream: job_valid,
-        JOB_READY.upstream: job_ready,
-        JOB_PIPELINED.upstream: job_pipelined,
-        SUB_JOB_READY.upstream: sub_job_ready,
-        SUB_JOB_PIPELINED.upstream: sub_job_pipelined,
-        JOB_STARVING.upstream: job_starving,
-        PREEMPTABLE.upstream: surplus_equation,
-        RECLAIMABLE.upstream: surplus_equation,
-        UNIFIED_EVICTABLE.upstream: everybody_equation,
+        hooks.JOB_VALID.upstream: job_valid,
+        hooks.JOB_READY.upstream: job_ready,
+        hooks.JOB_PIPELINED.upstream: job_pipelined,
+        hooks.SUB_JOB_READY.upstream: sub_job_ready,
+        hooks.SUB_JOB_PIPELINED.upstream: sub_job_pipelined,
+        hooks.JOB_STARVING.upstream: job_starving,
+        hooks.PREEMPTABLE.upstream: surplus_equation,
+        hooks.RECLAIMABLE.upstream: surplus_equation,
+        hooks.UNIFIED_EVICTABLE.upstream: everybody_equation,
     },
-    comparators={JOB_ORDER.method: job_order, SUB_JOB_ORDER.method: sub_job_order},
+    comparators={hooks.JOB_ORDER.method: job_order, hooks.SUB_JOB_ORDER.method: sub_job_order},
     kept=explain_veto,
 )
 
@@ -299,11 +286,11 @@ def _gang_advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tupl
 def _gang_evidence(visit: JobVisit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[Evidence, ...]:
     found = [
         Evidence(s, f"JobPipelined: {e.plugin} answers {e.result}")
-        for s, e in visit.visit_calls(JOB_PIPELINED.upstream)[-1:]
+        for s, e in visit.visit_calls(hooks.JOB_PIPELINED.upstream)[-1:]
     ]
     for one in failed[:1]:
         found += [Evidence(s, f"no place for {one.task}") for s, e in one.predicate_passes if not len(e.feasible)][:1]
-        refused = [s for s, e in one.task_calls(ALLOCATABLE.upstream) if not e.result]
+        refused = [s for s, e in one.task_calls(hooks.ALLOCATABLE.upstream) if not e.result]
         found += [Evidence(s, f"the queue may not take {one.task}") for s in refused]
     found.append(Evidence(seq, f"{visit.action} discards {count_noun(len(visit.planned_tasks), 'placement')}"))
     return tuple(sorted(found))
@@ -327,7 +314,7 @@ def _failure_words(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, bl
     left_out = ineligible_reason(view, attempt)
     if left_out is not None:
         return f" ({name} may not preempt: {left_out})"
-    if any(not event.result for _, event in attempt.task_calls(ALLOCATABLE.upstream)):
+    if any(not event.result for _, event in attempt.task_calls(hooks.ALLOCATABLE.upstream)):
         return f" (queue {view.queue.name} may not allocate {name}{_beyond_limit_words(view, attempt)})"
     reasons = search_reasons(view, attempt)
     if reasons:
@@ -340,7 +327,7 @@ def _failure_words(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, bl
 
 def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
     """What the queue, or an ancestor, lacks for it."""
-    seq, event = next((s, e) for s, e in attempt.task_calls(ALLOCATABLE.upstream) if not e.result)
+    seq, event = next((s, e) for s, e in attempt.task_calls(hooks.ALLOCATABLE.upstream) if not e.result)
     limit = room_limit(view, event.plugin, seq, view.tasks[attempt.task].resreq)
     if not limit.exceeded_dimensions:
         return ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amount, format_amounts_apart, format_number, join_names
-from vcdebug.explain import answer
+from vcdebug.explain import answer, equation
 from vcdebug.explain.answer import (
     ADD_NODES_ADVICE,
     Advice,
@@ -16,15 +16,6 @@ from vcdebug.explain.answer import (
     cluster_admin_advice,
     owner_advice,
     queue_admin_advice,
-)
-from vcdebug.explain.equation import (
-    NO_MINIMUM,
-    WITH_DIMENSION,
-    Equation,
-    admission_equation,
-    all_dimensions,
-    limit_columns,
-    limit_terms,
 )
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer
@@ -50,15 +41,17 @@ def admission_check(recording: Recording, seq: Seq, job: JobInfo) -> LimitCheck:
     return check_admission(inqueue, job.get_min_resources(), idle)
 
 
-def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
     """Does the enlarged cluster hold the job's minimum?"""
     job = recording.session.jobs[event.job]
     check, factor = admission_check(recording, seq, job), state_before(recording, seq).plugin_figure(NAME, "", "factor")
     title = f"overcommit: does the cluster, enlarged {format_number(factor)} times, admit {job.uid}?"
     formula = "min resources + inqueue ≤ total × factor − used, in the dimensions of the minimum"
-    terms = limit_terms(check, all_dimensions(check.request, check.limit))
-    free = NO_MINIMUM if job.pod_group.min_resources is None else ""
-    return admission_equation(title, formula, limit_columns(check, "overcommitted idle"), terms, free=free)
+    terms = equation.limit_terms(check, equation.all_dimensions(check.request, check.limit))
+    free = equation.NO_MINIMUM if job.pod_group.min_resources is None else ""
+    return equation.admission_equation(
+        title, formula, equation.limit_columns(check, "overcommitted idle"), terms, free=free
+    )
 
 
 def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
@@ -131,6 +124,6 @@ def _overcommit_advice(
 
 EXPLAINER = PluginExplainer(
     equations={JOB_ENQUEUEABLE.upstream: job_enqueueable},
-    compared={JOB_ENQUEUEABLE.upstream: WITH_DIMENSION},
+    compared={JOB_ENQUEUEABLE.upstream: equation.WITH_DIMENSION},
     rejected=explain_rejection,
 )

@@ -11,46 +11,26 @@ from functools import partial
 from typing import NamedTuple
 
 from vcdebug.amount_text import count_noun, format_number
+from vcdebug.explain import predicate_reasons
 from vcdebug.explain.equation import Equation, Term, first_failing
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.explain.plugins.deviceshare import cards_equation
-from vcdebug.explain.predicate_reasons import (
-    format_affinity_term,
-    format_field,
-    format_node_term,
-    format_requirement,
-    format_selector,
-)
+from vcdebug.kube import taints
 from vcdebug.kube.dynamic_resources import ClaimState
 from vcdebug.kube.node_affinity import NodeTerm
 from vcdebug.kube.node_view import NodeView
 from vcdebug.kube.pod_affinity import AffinityState, AllTerms, IncomingTerm, PairCounts
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.ports import HostPort
-from vcdebug.kube.taints import (
-    NO_EXECUTE,
-    NO_SCHEDULE,
-    UNSCHEDULABLE_TAINT,
-    Taint,
-    Toleration,
-    parse_taints,
-    tolerates_cordon,
-)
 from vcdebug.kube.topology_spread import rows_with_all_keys, spread_domains
 from vcdebug.kube.volume_binding import VolumeState
 from vcdebug.kube.volume_zone import ZoneLimit, zone_of
 from vcdebug.model.devices.card_states import card_overview
 from vcdebug.model.node import NodeInfo
-from vcdebug.plugins.predicates import POD_NUMBER, STABLE, Predicates
+from vcdebug.plugins.predicates import POD_NUMBER, STABLE, Predicates, volume_filters
 from vcdebug.plugins.predicates.filters import InterPodAffinityFilter, NodePortsFilter, PodTopologySpreadFilter
 from vcdebug.plugins.predicates.proportional import ProportionalFilter
 from vcdebug.plugins.predicates.static_filters import EquivalenceCache
-from vcdebug.plugins.predicates.volume_filters import (
-    DynamicResourcesFilter,
-    NodeVolumeLimitsFilter,
-    VolumeBindingFilter,
-    VolumeZoneFilter,
-)
 from vcdebug.snapshot.manifest import key_of
 
 # Filters that look at other pods: host ports, affinity between pods, and spread over domains.
@@ -86,11 +66,13 @@ def _terms_by_state(view: NodeView, asked: AskedNode, state: AffinityState) -> I
         which = _pods_in_domain(view, asked, one.topology_key, partial(_matches_group, incoming.required_affinity))
         holds = domain is not None and (count > 0 or alone)
         words = "no pod matches anywhere, and the pod matches itself: it may be the first" if alone else ""
-        yield Term(f"affinity to {format_affinity_term(one.term)}", (domain, count, which), holds, words)
+        yield Term(
+            f"affinity to {predicate_reasons.format_affinity_term(one.term)}", (domain, count, which), holds, words
+        )
     for one in incoming.required_anti_affinity:
         domain, count = _count_in_domain(view, state.anti, one.topology_key, row)
         which = _pods_in_domain(view, asked, one.topology_key, partial(_matches_group, one))
-        yield Term(f"none of {format_affinity_term(one.term)}", (domain, count, which), count <= 0)
+        yield Term(f"none of {predicate_reasons.format_affinity_term(one.term)}", (domain, count, which), count <= 0)
     for key in state.existing_anti:
         domain, count = _count_in_domain(view, state.existing_anti, key, row)
         which = _pods_in_domain(view, asked, key, partial(_repels_incoming, key, state))
@@ -137,7 +119,7 @@ def spread_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
             view, constraint, labelled, shapes.label_group(asked.pod), shapes.node_constraints(asked.pod)
         )
         own = int(counted.column.ids[asked.row])
-        key, about = constraint.topology_key, format_selector(constraint.selector)
+        key, about = constraint.topology_key, predicate_reasons.format_selector(constraint.selector)
         if own < 0:
             yield Term(
                 f"{key} ({about})", (None, None, None, None, constraint.max_skew), False, "the node lacks the label"
@@ -172,16 +154,22 @@ def proportion_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
 def stable_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
     """What does not change in a session: cordon, labels, taints."""
     node, wishes = asked.node, plugin.node_view.shapes.node_constraints(asked.pod)
-    despite = tolerates_cordon(wishes.tolerations)
+    despite = taints.tolerates_cordon(wishes.tolerations)
     if node.is_unschedulable:
-        yield Term("cordon", ("unschedulable", _tolerations_text(UNSCHEDULABLE_TAINT, wishes.tolerations)), despite)
+        yield Term(
+            "cordon", ("unschedulable", _tolerations_text(taints.UNSCHEDULABLE_TAINT, wishes.tolerations)), despite
+        )
     if plugin.static_filters.affinity_on:
         for one in wishes.required.selector.requirements:
             holds = one.matches_labels(node.labels)
-            yield Term(f"nodeSelector {one.key}", (_label_text(node, one.key), format_requirement(one)), holds)
+            yield Term(
+                f"nodeSelector {one.key}",
+                (_label_text(node, one.key), predicate_reasons.format_requirement(one)),
+                holds,
+            )
         yield from _node_affinity_terms(node, wishes.required.terms)
-    for taint in parse_taints(node.taints) if plugin.static_filters.taints_on else ():
-        if taint.effect in (NO_SCHEDULE, NO_EXECUTE):
+    for taint in taints.parse_taints(node.taints) if plugin.static_filters.taints_on else ():
+        if taint.effect in (taints.NO_SCHEDULE, taints.NO_EXECUTE):
             words = f"{taint.key}={taint.value}:{taint.effect}"
             tolerated = any(one.tolerates_taint(taint) for one in wishes.tolerations)
             yield Term("taint", (words, _tolerations_text(taint, wishes.tolerations)), tolerated)
@@ -196,9 +184,17 @@ def _node_affinity_terms(node: NodeInfo, terms: tuple[NodeTerm, ...] | None) -> 
             yield Term(name, (None, "never matches"), None if met else False)
         for one in term.labels.requirements:
             holds = one.matches_labels(node.labels)
-            yield Term(name, (_label_text(node, one.key), format_requirement(one)), _judge_requirement(holds, met))
+            yield Term(
+                name,
+                (_label_text(node, one.key), predicate_reasons.format_requirement(one)),
+                _judge_requirement(holds, met),
+            )
         for field in term.fields:
-            yield Term(name, (node.name, format_field(field)), _judge_requirement(field.matches_name(node.name), met))
+            yield Term(
+                name,
+                (node.name, predicate_reasons.format_field(field)),
+                _judge_requirement(field.matches_name(node.name), met),
+            )
     if terms == ():
         yield Term("affinity", (None, "no term at all"), False)
 
@@ -211,14 +207,14 @@ def _label_text(node: NodeInfo, key: str) -> str:
     return f"{key}={node.labels[key]}" if key in node.labels else f"no {key}"
 
 
-def _tolerations_text(taint: Taint, tolerations: tuple[Toleration, ...]) -> str:
+def _tolerations_text(taint: taints.Taint, tolerations: tuple[taints.Toleration, ...]) -> str:
     """Those that accept the taint, else all of them."""
     accepting = [one for one in tolerations if one.tolerates_taint(taint)]
     told = [_toleration_text(one) for one in accepting or tolerations]
     return ("tolerates " if accepting else "tolerates only ") + ", ".join(told) if told else "tolerates nothing"
 
 
-def _toleration_text(one: Toleration) -> str:
+def _toleration_text(one: taints.Toleration) -> str:
     value = f"={one.value}" if one.value else ""
     exists = " exists" if one.operator == "Exists" else ""
     return f"{one.key or 'any key'}{value}{exists}{f':{one.effect}' if one.effect else ''}"
@@ -230,14 +226,14 @@ def _toleration_text(one: Toleration) -> str:
 def volume_limit_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
     """Each driver's volumes."""
     placed = plugin.node_view.pods[asked.row]
-    check = next(one.check for one in plugin.active_filters if isinstance(one, NodeVolumeLimitsFilter))
+    check = next(one.check for one in plugin.active_filters if isinstance(one, volume_filters.NodeVolumeLimitsFilter))
     for one in check.driver_counts(asked.pod, asked.node.name, placed)[0]:
         yield Term(one.driver, (one.attached, one.new, one.limit), not one.exceeds_limit)
 
 
 def volume_zone_terms(_: Predicates, asked: AskedNode) -> Iterator[Term]:
     """Each volume's zones beside the node's."""
-    wanted: object = asked.cycle_state.data.get(VolumeZoneFilter.STATE)
+    wanted: object = asked.cycle_state.data.get(volume_filters.VolumeZoneFilter.STATE)
     for one in wanted if isinstance(wanted, tuple) else ():
         here = zone_of(asked.node.labels, one)
         yield Term(one.key, (", ".join(one.values), here), here in one.values)
@@ -245,20 +241,20 @@ def volume_zone_terms(_: Predicates, asked: AskedNode) -> Iterator[Term]:
 
 def volume_claim_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
     """Each claim of the pod."""
-    state, node = asked.cycle_state.data.get(VolumeBindingFilter.STATE), asked.node
-    check = next(one.check for one in plugin.active_filters if isinstance(one, VolumeBindingFilter))
+    state, node = asked.cycle_state.data.get(volume_filters.VolumeBindingFilter.STATE), asked.node
+    check = next(one.check for one in plugin.active_filters if isinstance(one, volume_filters.VolumeBindingFilter))
     for one in check.claim_fits(state, node.name, node.labels) if isinstance(state, VolumeState) else ():
         yield Term(one.claim, (one.volume or None, one.words), one.fits)
 
 
 def resource_claim_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
     """Each allocated resource claim; of the others each request, with the devices that it gets."""
-    state, node = asked.cycle_state.data.get(DynamicResourcesFilter.STATE), asked.node
+    state, node = asked.cycle_state.data.get(volume_filters.DynamicResourcesFilter.STATE), asked.node
     if not isinstance(state, ClaimState) or plugin.claim_filter is None:
         return
     for selectors in state.selectors:
         met = any(term.matches_node(node.labels, node.name) for term in selectors)
-        yield Term(" or ".join(map(format_node_term, selectors)), (None, None, None), met)
+        yield Term(" or ".join(map(predicate_reasons.format_node_term, selectors)), (None, None, None), met)
     found = {key_of(claim): one for claim, one in zip(state.unallocated, state.found.get(node.name, ()), strict=False)}
     for one in plugin.claim_filter.request_candidates(state, node.labels, node.name):
         results = found[one.claim].results if one.claim in found else ()
@@ -316,13 +312,13 @@ FILTER_EXPLAINERS: Mapping[str, FilterExplainer] = {
         ("pods", "itself", "fewest", "skew", "max skew"),
         spread_terms,
     ),
-    NodeVolumeLimitsFilter.name: FilterExplainer(
+    volume_filters.NodeVolumeLimitsFilter.name: FilterExplainer(
         "volumes attached to",
         "attached + new volumes of a driver ≤ its limit on the node",
         ("attached", "new", "limit"),
         volume_limit_terms,
     ),
-    VolumeZoneFilter.name: FilterExplainer(
+    volume_filters.VolumeZoneFilter.name: FilterExplainer(
         "zones of volumes on",
         "the node's zone or region is one of the volume's; a node without such labels passes",
         ("the volume's", "the node's"),
@@ -334,13 +330,13 @@ FILTER_EXPLAINERS: Mapping[str, FilterExplainer] = {
         ("stays", "at least"),
         proportion_terms,
     ),
-    VolumeBindingFilter.name: FilterExplainer(
+    volume_filters.VolumeBindingFilter.name: FilterExplainer(
         "claims of the pod on",
         "bound volumes reach the node; the others are available there, or can be provisioned",
         ("volume", ""),
         volume_claim_terms,
     ),
-    DynamicResourcesFilter.name: FilterExplainer(
+    volume_filters.DynamicResourcesFilter.name: FilterExplainer(
         "resource claims on",
         "the node meets a selector term of each allocated claim, and has free devices for the others",
         ("asked for", "of the kind", "free"),
@@ -397,9 +393,9 @@ STATE_KEYS = {
     NodePortsFilter.name: NodePortsFilter.STATE,
     InterPodAffinityFilter.name: InterPodAffinityFilter.STATE,
     PodTopologySpreadFilter.name: PodTopologySpreadFilter.STATE,
-    VolumeZoneFilter.name: VolumeZoneFilter.STATE,
-    VolumeBindingFilter.name: VolumeBindingFilter.STATE,
-    DynamicResourcesFilter.name: DynamicResourcesFilter.STATE,
+    volume_filters.VolumeZoneFilter.name: volume_filters.VolumeZoneFilter.STATE,
+    volume_filters.VolumeBindingFilter.name: volume_filters.VolumeBindingFilter.STATE,
+    volume_filters.DynamicResourcesFilter.name: volume_filters.DynamicResourcesFilter.STATE,
 }
 
 

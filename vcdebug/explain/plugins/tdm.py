@@ -18,17 +18,7 @@ from vcdebug.gotime import SECOND
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins.tdm import (
-    MAX_UNAVAILABLE_KEY,
-    MIN_AVAILABLE_KEY,
-    NO_NODE,
-    NOT_ALLOWED,
-    NOT_PREEMPTABLE,
-    NOT_RUNNING,
-    REVOCABLE,
-    Tdm,
-    max_evictions,
-)
+from vcdebug.plugins import tdm
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import job_before, plugin_of, task_of, tasks_before
@@ -60,7 +50,7 @@ def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
 
 
 def _judge_victim(recording: Recording, seq: Seq, task: TaskInfo, taken: dict[JobId, list[TaskKey]]) -> Term:
-    rule, status = plugin_of(recording, Tdm).bar_reason(task), task.status.upstream_name
+    rule, status = plugin_of(recording, tdm.Tdm).bar_reason(task), task.status.upstream_name
     if rule or task.job not in recording.session.jobs:
         return Term(task.key, (status, None, None), False, _barred_reason(recording, task, rule))
     job = job_before(recording, task.job, seq)
@@ -73,7 +63,7 @@ def _judge_victim(recording: Recording, seq: Seq, task: TaskInfo, taken: dict[Jo
 
 def _budget_term(job: JobInfo, task: TaskInfo, about: str, before: int) -> Term:
     """Whether a job's budget lets a task go behind so many that would go before it."""
-    most = max_evictions(job)
+    most = tdm.max_evictions(job)
     note = "" if before < most else f"the budget of {job.name} lets {most} go: {_stated_budget(job)}"
     return Term(task.key, (about, most, min(before, most)), before < most, note)
 
@@ -81,10 +71,10 @@ def _budget_term(job: JobInfo, task: TaskInfo, about: str, before: int) -> Term:
 def _barred_reason(recording: Recording, task: TaskInfo, rule: str) -> str:
     node = recording.session.nodes.get(task.node_name)
     return {
-        NOT_PREEMPTABLE: "it states volcano.sh/preemptable false",
-        NOT_RUNNING: f"it is {task.status.upstream_name}, not Running",
-        NO_NODE: "its node is not in the session",
-        REVOCABLE: f"its node is revocable, in zone {node.revocable_zone if node is not None else ''}",
+        tdm.NOT_PREEMPTABLE: "it states volcano.sh/preemptable false",
+        tdm.NOT_RUNNING: f"it is {task.status.upstream_name}, not Running",
+        tdm.NO_NODE: "its node is not in the session",
+        tdm.REVOCABLE: f"its node is revocable, in zone {node.revocable_zone if node is not None else ''}",
         "": JOB_NOT_IN_SESSION,
     }[rule]
 
@@ -93,7 +83,7 @@ def _stated_budget(job: JobInfo) -> str:
     """Where the number comes from."""
     annotations, running, total = job.pod_group.annotations, job.count_tasks(TaskStatus.RUNNING), len(job.tasks)
     counts = f"{running} of {total} run"
-    for key in (MIN_AVAILABLE_KEY, MAX_UNAVAILABLE_KEY):
+    for key in (tdm.MIN_AVAILABLE_KEY, tdm.MAX_UNAVAILABLE_KEY):
         if annotations.get(key):
             return f"{key} {annotations[key]}, {counts}"
     return f"it states no budget, so one at a time, {counts}"
@@ -121,13 +111,13 @@ def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 def job_order(then: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
     """Whether a job is preemptable."""
-    sign = plugin_of(then.recording, Tdm).job_order(left, right)
+    sign = plugin_of(then.recording, tdm.Tdm).job_order(left, right)
     return iter_differences(sign, [("preemptable", left.preemptable, right.preemptable)])
 
 
 def score_equation(asked: AskedNode, part: str) -> Equation:
     """Revocable nodes come first for tasks that may use them."""
-    plugin, zone = asked.plugin_of_kind(Tdm), asked.node.revocable_zone
+    plugin, zone = asked.plugin_of_kind(tdm.Tdm), asked.node.revocable_zone
     window, error = (plugin.windows.get(zone, ""), plugin.zones.zone_error(zone)) if zone else ("", None)
     terms = (
         Term("the node is revocable", (zone or "no",), None),
@@ -141,11 +131,11 @@ def score_equation(asked: AskedNode, part: str) -> Equation:
 
 def check_equations(asked: AskedNode) -> Iterator[Equation]:
     """The zone's window against the clock, and the task's permission."""
-    plugin, zone = asked.plugin_of_kind(Tdm), asked.node.revocable_zone
+    plugin, zone = asked.plugin_of_kind(tdm.Tdm), asked.node.revocable_zone
     error = plugin.zones.zone_error(zone) if zone else None
     allowed = not zone or bool(asked.task.revocable_zone)
     window = Term("window", (zone or "no zone", plugin.windows.get(zone) or ""), error is None, error or "")
-    task = Term("task", (asked.task.revocable_zone or "no zone", ""), allowed, "" if allowed else NOT_ALLOWED)
+    task = Term("task", (asked.task.revocable_zone or "no zone", ""), allowed, "" if allowed else tdm.NOT_ALLOWED)
     terms, title = (window,) if error is not None else (window, task), f"tdm: zone of {asked.node.name}"
     yield Equation(title, ZONE_FORMULA, ("zone", "window"), "check", terms, all_hold(terms), first_failing(terms))
 
@@ -155,8 +145,8 @@ def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     title = "tdm: who has to leave a revocable node whose window is shut?"
     columns = ("zone", "may go", "gone before")
     session = session_at_event(recording, seq)
-    plugin = session.plugins.get(Tdm.name) if session is not None else None
-    if session is None or not isinstance(plugin, Tdm):
+    plugin = session.plugins.get(tdm.Tdm.name) if session is not None else None
+    if session is None or not isinstance(plugin, tdm.Tdm):
         return Equation(title, SHUT_FORMULA, columns, "check", (), event.victims)
     terms: list[Term] = []
     for zone in sorted(plugin.windows):

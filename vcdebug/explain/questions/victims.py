@@ -6,13 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
-from vcdebug.explain.decisions.evictions import (
-    CARRIED_OUT_FATES,
-    ORDER_OF_NODES_NOTE,
-    Eviction,
-    milder_nodes,
-    planned_evictions,
-)
+from vcdebug.explain.decisions import evictions
 from vcdebug.explain.decisions.votes import VictimDecision, VictimObjection, victim_choice_before
 from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.orders import OrderComparison, order_at, pop_kind
@@ -25,8 +19,8 @@ from vcdebug.recording.recording import Recording
 def why_evicted(recording: Recording, word: str) -> QuestionReply:
     """The eviction that was carried out, else the last one that was planned."""
     pod = find_pod(recording, word)
-    planned = [one for one in planned_evictions(recording) if one.victim == pod]
-    carried = [one for one in planned if one.fate in CARRIED_OUT_FATES]
+    planned = [one for one in evictions.planned_evictions(recording) if one.victim == pod]
+    carried = [one for one in planned if one.fate in evictions.CARRIED_OUT_FATES]
     if not planned:
         return QuestionReply(
             f"{pod} is not evicted in this cycle, and no action planned to.", data={"pod": pod, "evicted": False}
@@ -57,10 +51,10 @@ def find_pod(recording: Recording, word: str) -> TaskKey:
     raise NotFoundError("is a job", f"name one of its pods: {', '.join(sorted(tasks)[:5])}", word)
 
 
-def _eviction_sentence(one: Eviction, choice: VictimDecision | None) -> str:
+def _eviction_sentence(one: evictions.Eviction, choice: VictimDecision | None) -> str:
     who = one.preemptor or "nobody in particular: a plugin wants it to leave"
     node = f" on {one.node}" if one.node else ""
-    if one.fate not in CARRIED_OUT_FATES:
+    if one.fate not in evictions.CARRIED_OUT_FATES:
         planned = f"{one.action} planned it for {who}{node}, and took it back at event {one.end}"
         return f"{one.victim} is not evicted: {planned}."
     offering = _offering_plugins(choice, one.victim)
@@ -106,7 +100,7 @@ def _protection_lines(choice: VictimDecision | None, pod: TaskKey) -> Iterator[s
                 yield f"{seat.plugin} in tier {seat.tier} would have protected it, and was outvoted"
 
 
-def _format_gain(recording: Recording, one: Eviction) -> str:
+def _format_gain(recording: Recording, one: evictions.Eviction) -> str:
     """Whether whoever it was evicted for got anything."""
     job = _job_of(recording, one.preemptor)
     summary = next((each for each in cycle_effects(recording).jobs if each.job == job), None)
@@ -128,7 +122,7 @@ def _job_of(recording: Recording, asker: str) -> JobId:
     return recording.owners.jobs.get(asker, asker)
 
 
-def _eviction_evidence(one: Eviction, choice: VictimDecision | None) -> Iterator[Evidence]:
+def _eviction_evidence(one: evictions.Eviction, choice: VictimDecision | None) -> Iterator[Evidence]:
     if choice is not None:
         yield Evidence(choice.question.first, f"{choice.question.point} asks about {len(choice.candidates)} candidates")
     yield Evidence(one.seq, f"{one.action} evicts {one.victim}")
@@ -136,10 +130,10 @@ def _eviction_evidence(one: Eviction, choice: VictimDecision | None) -> Iterator
         yield Evidence(one.end, f"the statement's {one.fate or 'end'}")
 
 
-def _eviction_json(one: Eviction, choice: VictimDecision | None, gain: str) -> dict[str, object]:
+def _eviction_json(one: evictions.Eviction, choice: VictimDecision | None, gain: str) -> dict[str, object]:
     return {
         "pod": one.victim,
-        "evicted": one.fate in CARRIED_OUT_FATES,
+        "evicted": one.fate in evictions.CARRIED_OUT_FATES,
         "action": one.action,
         "for": one.preemptor or None,
         "node": one.node,
@@ -166,10 +160,10 @@ MAX_MILDER_NODES = 4
 def why_victim(recording: Recording, word: str) -> QuestionReply:
     """The pod's eviction, and everybody else who could have gone in its place."""
     pod = find_pod(recording, word)
-    planned = [one for one in planned_evictions(recording) if one.victim == pod]
+    planned = [one for one in evictions.planned_evictions(recording) if one.victim == pod]
     if not planned:
         return QuestionReply(f"{pod} is no victim in this cycle.", data={"pod": pod, "victim": False})
-    one = ([each for each in planned if each.fate in CARRIED_OUT_FATES] or planned)[-1]
+    one = ([each for each in planned if each.fate in evictions.CARRIED_OUT_FATES] or planned)[-1]
     choice = victim_choice_before(recording, one.seq) if one.tier is not None else None
     others = [task for task in dict.fromkeys(choice.victims) if task != pod] if choice is not None else []
     pop = _victim_pop_seq(recording, one)
@@ -185,7 +179,7 @@ def why_victim(recording: Recording, word: str) -> QuestionReply:
     )
 
 
-def _victim_pop_seq(recording: Recording, one: Eviction) -> Seq | None:
+def _victim_pop_seq(recording: Recording, one: evictions.Eviction) -> Seq | None:
     """The event by which it left the node's queue of victims."""
     span = recording.span_tree.span_around(one.seq, Level.NODE)
     for seq in range(one.seq, (span.first if span is not None else 1) - 1, -1):
@@ -195,7 +189,7 @@ def _victim_pop_seq(recording: Recording, one: Eviction) -> Seq | None:
     return None
 
 
-def _victim_sentence(one: Eviction, others: Sequence[TaskKey], orders: Sequence[OrderComparison]) -> str:
+def _victim_sentence(one: evictions.Eviction, others: Sequence[TaskKey], orders: Sequence[OrderComparison]) -> str:
     where = f"on {one.node}" if one.node else "here"
     if not others:
         return f"{one.victim} was the only pod {where} that could be evicted for {one.preemptor or 'anybody'}."
@@ -232,25 +226,27 @@ def _protected_sheet(choice: VictimDecision | None) -> ReplySheet:
     return ReplySheet("who was spared", ("pod", "tier#", "by", "why"), rows)
 
 
-def _milder_node_lines(recording: Recording, one: Eviction) -> Iterator[str]:
+def _milder_node_lines(recording: Recording, one: evictions.Eviction) -> Iterator[str]:
     """Other nodes where less important pods would have made room."""
     by_pod = recording.conf.facts_of(one.action).evicts_by_pod
     if one.preemptor not in recording.owners.jobs or not by_pod:
         return
-    found = milder_nodes(recording, one)
+    found = evictions.milder_nodes(recording, one)
     for node, task in list(found.items())[:MAX_MILDER_NODES]:
-        yield f"{node} would have done as well ({task.key} of priority {task.priority}): {ORDER_OF_NODES_NOTE}"
+        yield f"{node} would have done as well ({task.key} of priority {task.priority}): {evictions.ORDER_OF_NODES_NOTE}"
     if len(found) > MAX_MILDER_NODES:
         yield f"and {count_noun(len(found) - MAX_MILDER_NODES, 'node')} more"
 
 
-def _victim_evidence(one: Eviction, choice: VictimDecision | None, pop: Seq | None) -> list[tuple[Seq, str]]:
+def _victim_evidence(one: evictions.Eviction, choice: VictimDecision | None, pop: Seq | None) -> list[tuple[Seq, str]]:
     found = [(choice.question.first, "candidates are offered")] if choice is not None else []
     found += [(pop, f"{one.victim} leaves the queue of victims")] if pop is not None else []
     return [*found, (one.seq, f"{one.action} evicts it")]
 
 
-def _victim_json(one: Eviction, others: Sequence[TaskKey], orders: Sequence[OrderComparison]) -> dict[str, object]:
+def _victim_json(
+    one: evictions.Eviction, others: Sequence[TaskKey], orders: Sequence[OrderComparison]
+) -> dict[str, object]:
     decided = [
         {
             "instead": order.right,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, join_names
-from vcdebug.explain import answer
+from vcdebug.explain import answer, queue_findings
 from vcdebug.explain.answer import (
     ADD_NODES_ADVICE,
     Advice,
@@ -19,20 +19,6 @@ from vcdebug.explain.answer import (
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.queue_findings import (
-    CAPACITY_PLUGIN,
-    broken_tree_finding,
-    gang_request_words,
-    guarantee_words,
-    is_whole_cluster,
-    open_queue_advice,
-    quota_explainer,
-    sibling_holders_words,
-    tree_fault,
-    unbound_tasks,
-    unmet_guarantees,
-    whole_cluster_advice,
-)
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
@@ -52,7 +38,7 @@ PREEMPTIVE = "preemptive"
 def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[Advice, ...]:
     """For a queue whose limit does not hold one more task."""
     if view.queue.state != OPEN:
-        return open_queue_advice(view)
+        return queue_findings.open_queue_advice(view)
     if limit.is_capability:
         wait = owner_advice(f"wait until jobs of queue {limit.queue} end")
         raised = queue_admin_advice(f"raise spec.capability of queue {limit.queue}")
@@ -61,24 +47,28 @@ def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) 
         return owner_advice("use another queue"), cluster_admin_advice(
             f"look at {plugin}'s arguments and at queue {limit.queue}"
         )
-    if is_whole_cluster(view, limit.check.limit, limit.first_dimension):
+    if queue_findings.is_whole_cluster(view, limit.check.limit, limit.first_dimension):
         if _is_held_by_others(view, limit, seq):
-            return whole_cluster_advice(view, limit.queue, limit.first_dimension)
+            return queue_findings.whole_cluster_advice(view, limit.queue, limit.first_dimension)
         total = amount_text.format_named_amount(
             limit.first_dimension, view.session.total_resource.get(limit.first_dimension)
         )
         less = owner_advice(f"ask for less: the whole cluster has {total}, and no other job holds any of it")
         return (less, ADD_NODES_ADVICE)
-    keepers = unmet_guarantees(view, plugin, limit, seq)
+    keepers = queue_findings.unmet_guarantees(view, plugin, limit, seq)
     if keepers:
         return (queue_admin_advice(f"lower spec.guarantee of queue {join_names(keepers)}"), ADD_NODES_ADVICE)
-    unread = plugin != CAPACITY_PLUGIN and view.queue.deserved
+    unread = plugin != queue_findings.CAPACITY_PLUGIN and view.queue.deserved
     other = (
-        (cluster_admin_advice(f"put {CAPACITY_PLUGIN} in the place of {plugin}: it reads spec.deserved"),)
+        (
+            cluster_admin_advice(
+                f"put {queue_findings.CAPACITY_PLUGIN} in the place of {plugin}: it reads spec.deserved"
+            ),
+        )
         if unread
         else ()
     )
-    return (*quota_explainer(plugin).larger(view), *other)
+    return (*queue_findings.quota_explainer(plugin).larger(view), *other)
 
 
 # Allocation
@@ -109,7 +99,7 @@ def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> F
         for held, least in [format_amounts_apart(name, allocated.get(name), deserved.get(name))]
     )
     names = [name for name in deserved.resource_names() if name != PODS]
-    by_weight = deserved.is_empty() and event.plugin != CAPACITY_PLUGIN
+    by_weight = deserved.is_empty() and event.plugin != queue_findings.CAPACITY_PLUGIN
     sentence = (
         f"{action} leaves {view.job.uid} out: its queue {queue.name} is overused, it holds "
         f"{amount_text.format_resource(allocated, names or None)} and deserves {amount_text.format_resource(deserved)}"
@@ -117,8 +107,14 @@ def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> F
     )
     numbers = {**answer.numbers("queue.allocated", allocated), **answer.numbers("queue.deserved", deserved)}
     evidence = (Evidence(seq, f"{event.plugin} calls queue {queue.name} overused"),)
-    whole = [name for name, value in deserved.items() if value > 0 and is_whole_cluster(view, deserved, name)]
-    advice = whole_cluster_advice(view, queue.name, whole[0]) if whole else quota_explainer(event.plugin).larger(view)
+    whole = [
+        name for name, value in deserved.items() if value > 0 and queue_findings.is_whole_cluster(view, deserved, name)
+    ]
+    advice = (
+        queue_findings.whole_cluster_advice(view, queue.name, whole[0])
+        if whole
+        else queue_findings.quota_explainer(event.plugin).larger(view)
+    )
     return Finding(OVERUSED, sentence, numbers, evidence, advice, lines)
 
 
@@ -130,7 +126,7 @@ def allocatable_refusals(view: JobView) -> list[tuple[Seq, HookEvent]]:
 
 def room_limit(view: JobView, plugin: str, seq: Seq, request: Resource) -> QueueCheck:
     """The queue, or the ancestor, that does not hold a request; of a queue that is not Open nothing is exceeded."""
-    limit = first_exceeded(quota_explainer(plugin).room(view.recording, seq, view.queue.name, request))
+    limit = first_exceeded(queue_findings.quota_explainer(plugin).room(view.recording, seq, view.queue.name, request))
     return limit if view.queue.state == OPEN else limit.without_amounts()
 
 
@@ -138,10 +134,10 @@ def not_allocatable_finding(
     view: JobView, task: TaskInfo, fits: NodeFits, seq: Seq, event: HookEvent, *, after: str = ""
 ) -> Finding:
     """The queue may not take the task; `after` says whose evictions would have made room."""
-    broken = broken_tree_finding(view, seq, event.plugin)
+    broken = queue_findings.broken_tree_finding(view, seq, event.plugin)
     if broken is not None:
         return broken
-    quota = quota_explainer(event.plugin)
+    quota = queue_findings.quota_explainer(event.plugin)
     limit = room_limit(view, event.plugin, seq, task.resreq)
     alone = dimension_over_limit(view, limit)
     have = "has" if len(fits.free_nodes) == 1 else "have"
@@ -156,8 +152,10 @@ def not_allocatable_finding(
     evidence = (Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
     holds = "then holds" if after and not fits.free_nodes else "holds"
     sentence = _refusal_sentence(view, task, free, event.plugin, limit, holds)
-    sentence += sibling_holders_words(view, seq, event.plugin, limit) + guarantee_words(view, event.plugin, limit, seq)
-    if gang := gang_request_words(view, limit):
+    sentence += queue_findings.sibling_holders_words(view, seq, event.plugin, limit) + queue_findings.guarantee_words(
+        view, event.plugin, limit, seq
+    )
+    if gang := queue_findings.gang_request_words(view, limit):
         never = f", where {limit.format_limit(limit.first_dimension)} is all there may be"
         sentence += gang + (never if limit.is_capability and not alone else "")
     if alone:
@@ -173,7 +171,7 @@ def dimension_over_limit(view: JobView, limit: QueueCheck) -> str:
     """The dimension in which one request alone exceeds what the queue may ever have; empty where none does."""
     request, most = limit.check.request, limit.check.limit
     for name in limit.exceeded_dimensions:
-        firm = limit.is_capability or is_whole_cluster(view, most, name)
+        firm = limit.is_capability or queue_findings.is_whole_cluster(view, most, name)
         if firm and request.get(name) > most.get(name):
             return name
     return ""
@@ -189,14 +187,16 @@ def _larger_limit_advice(limit: QueueCheck, name: str) -> tuple[Advice, ...]:
 
 def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
     """The refusal of a pod that alone is more than its queue may ever have, and without which the gang is too small."""
-    held, waiting = view.job.ready_task_num(), unbound_tasks(view)
-    refused = allocatable_refusals(view) if not tree_fault(view.recording) else []
+    held, waiting = view.job.ready_task_num(), queue_findings.unbound_tasks(view)
+    refused = allocatable_refusals(view) if not queue_findings.tree_fault(view.recording) else []
     for seq, event in refused:
         task = view.tasks.get(event.task)
         if task is None or held + len(waiting) - 1 >= view.job.min_available > held:
             continue
         limit = room_limit(view, event.plugin, seq, task.resreq)
-        if dimension_over_limit(view, limit) or (limit.is_capability and gang_request_words(view, limit)):
+        if dimension_over_limit(view, limit) or (
+            limit.is_capability and queue_findings.gang_request_words(view, limit)
+        ):
             return seq, event
     return None
 
@@ -235,7 +235,7 @@ def _limit_kind(view: JobView, plugin: str, limit: QueueCheck) -> str:
     if limit.figure != "deserved":
         return "real capability"
     name, stated = limit.first_dimension, Resource.from_list(view.queue.deserved or {})
-    if plugin == CAPACITY_PLUGIN or stated.get(name) <= 0:
+    if plugin == queue_findings.CAPACITY_PLUGIN or stated.get(name) <= 0:
         return "deserved amount"
     return f"deserved by weight; {plugin} does not read spec.deserved, {format_amount(name, stated.get(name))}"
 
@@ -245,7 +245,7 @@ def _limit_kind(view: JobView, plugin: str, limit: QueueCheck) -> str:
 
 def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> Finding:
     """The queue asks for more than it deserves, or may hold."""
-    broken = broken_tree_finding(view, seq, event.plugin)
+    broken = queue_findings.broken_tree_finding(view, seq, event.plugin)
     if broken is not None:
         return broken
     asked = [view.tasks[key] for key in event.candidates if key in view.tasks] or [task]
@@ -256,8 +256,8 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
     if view.queue.state != OPEN:
         state = view.queue.state or "without a state"
         sentence = f"{refused}: it is {state}, and {event.plugin} lets only Open queues reclaim."
-        return Finding(PREEMPTIVE, sentence, {}, evidence, open_queue_advice(view))
-    quota = quota_explainer(event.plugin)
+        return Finding(PREEMPTIVE, sentence, {}, evidence, queue_findings.open_queue_advice(view))
+    quota = queue_findings.quota_explainer(event.plugin)
     limited = quota.reclaims_within_limit(view.recording)
     levels = quota.room(view.recording, seq, view.queue.name, request) if limited else []
     if levels and levels[0].exceeded_dimensions:
@@ -283,7 +283,7 @@ def _beyond_deserved(
     view: JobView, refused: str, seq: Seq, request: Resource, event: HookEvent, evidence: tuple[Evidence, ...]
 ) -> Finding:
     """What the queue would hold is more than it deserves."""
-    quota, queue = quota_explainer(event.plugin), view.queue
+    quota, queue = queue_findings.quota_explainer(event.plugin), view.queue
     claim = quota.claim(view.recording, seq, queue.name, request)
     names, taken, deserved = claim.exceeded_dimensions, claim.check.counted_already, claim.check.limit
     lines = tuple(
@@ -310,7 +310,7 @@ def _beyond_deserved(
 
 def _format_weight(view: JobView, plugin: str) -> str:
     """The queue's weight among the queues that have jobs: only they share the cluster."""
-    if plugin == CAPACITY_PLUGIN:
+    if plugin == queue_findings.CAPACITY_PLUGIN:
         return ""
     names = dict.fromkeys(job.queue for job in view.session.jobs.values())
     weights = [view.session.queues[name].weight for name in names]

@@ -26,14 +26,7 @@ from vcdebug.explain.pending.gates.eviction import entitlement, veto
 from vcdebug.explain.pending.gates.eviction import veto as victim_filter
 from vcdebug.explain.pending.no_node import search_evidence
 from vcdebug.explain.plugins import gang
-from vcdebug.framework.hooks import (
-    ALLOCATABLE,
-    JOB_STARVING,
-    PREDICATE,
-    PREEMPTIVE,
-    SIMULATE_ALLOCATABLE,
-    SIMULATE_PREDICATE,
-)
+from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent, Level, OpEvent
 from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import JobId, Seq
@@ -162,7 +155,7 @@ def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFit
             _chance_before_nodes(room, visit.action),
             entitlement.never_preempt_finding(view, visit, tried),
         )
-    refused = [(seq, event) for seq, event in attempt.task_calls(PREEMPTIVE.upstream) if not event.result]
+    refused = [(seq, event) for seq, event in attempt.task_calls(hooks.PREEMPTIVE.upstream) if not event.result]
     if refused:
         finding = queue_limits.not_preemptive_finding(view, tried, *refused[-1])
         return Gate(visit.action, _chance_before_nodes(room, visit.action), finding)
@@ -190,9 +183,13 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
     task = view.tasks[attempt.task]
     fits = room if room.task is task else NodeFits(view, task, room.seq)
     for node in nodes:
-        asked = node.node_calls(ALLOCATABLE.upstream, SIMULATE_ALLOCATABLE.upstream)
+        asked = node.node_calls(hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
         last = node.events[-1][0]
-        objections = [(s, e) for s, e in node.node_calls(PREDICATE.upstream, SIMULATE_PREDICATE.upstream) if says_no(e)]
+        objections = [
+            (s, e)
+            for s, e in node.node_calls(hooks.PREDICATE.upstream, hooks.SIMULATE_PREDICATE.upstream)
+            if says_no(e)
+        ]
         refused = asked and says_no(asked[-1][1]) and (not objections or objections[-1][0] < asked[-1][0])
         if refused and last >= asked[-1][0]:
             after = f"{attempt.action} would make room for {task.name} on {node.node}{_format_victims(node)}, but "
@@ -299,7 +296,7 @@ def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> 
 
 def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> Finding | None:
     """None unless the job starves and its queue gave up its turns at another one."""
-    starves = [event.result for _, event in view.calls_during(action, JOB_STARVING.upstream)]
+    starves = [event.result for _, event in view.calls_during(action, hooks.JOB_STARVING.upstream)]
     if not evicts_at_once(view, action) or not starves or not all(starves):
         return None
     other, seq = _last_turn_of_queue(view, action)

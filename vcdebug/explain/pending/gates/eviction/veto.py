@@ -7,31 +7,12 @@ from typing import NamedTuple
 
 from vcdebug.actions import PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import (
-    ADD_NODES_ADVICE,
-    Advice,
-    Evidence,
-    Finding,
-    cluster_admin_advice,
-    count,
-    histogram,
-    owner_advice,
-    pod_lines,
-    queue_admin_advice,
-)
+from vcdebug.explain import answer
 from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, hook_calls_at
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NEVER_CANDIDATE_RULES, NodeFits, SkippedVictim
 from vcdebug.explain.plugins import VetoReason, explainer_for
-from vcdebug.framework.evictions import (
-    GROUP_NOT_PREEMPTABLE,
-    NO_JOB,
-    NOT_PREEMPTABLE,
-    NOT_RECLAIMABLE,
-    NOT_RUNNING,
-    OTHER_QUEUE,
-    SAME_QUEUE,
-)
+from vcdebug.framework import evictions
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.task import TaskInfo
@@ -45,7 +26,7 @@ PLUGIN_ADVICE = "look at plugin {plugin}'s arguments, or switch its vote off"
 NodeSeats = Sequence[tuple[NodeTry, PluginAnswer]]
 
 
-def find_veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> Finding | None:
+def find_veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> answer.Finding | None:
     """Which plugin's answer keeps the task out, on most of the nodes; None where no plugin protects a candidate.
 
     preempt with enableTopologyAwarePreemption places nothing on a node where the task fits without evictions: there all
@@ -78,7 +59,7 @@ def deciding_seat(view: JobView, attempt: TaskTry, node: NodeTry) -> PluginAnswe
     return next(few, mine[-1])
 
 
-def _build_veto(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) -> Finding:
+def _build_veto(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) -> answer.Finding:
     offered = [key for node, _ in seats for key in node.candidates]
     left = [key for _, seat in seats for key in seat.result]
     kept = _veto_reason(view, attempt, plugin, seats)
@@ -97,21 +78,21 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) 
         advice = (*ranks.advice, *(advice if len([s for s in everybody if s.tier == tier]) > 1 else ()))
     if misspelt:
         sentence = f"{sentence[:-1]}; {misspelt}."
-        advice = (cluster_admin_advice(f"correct the switch: {misspelt}"), *advice)
+        advice = (answer.cluster_admin_advice(f"correct the switch: {misspelt}"), *advice)
     evidence = tuple(
-        Evidence(seat.seq, f"{plugin} offers {len(seat.result)} of {len(node.candidates)} on {node.node}")
+        answer.Evidence(seat.seq, f"{plugin} offers {len(seat.result)} of {len(node.candidates)} on {node.node}")
         for node, seat in seats[:5]
         if seat.seq is not None
     )
     cause = NOT_ABOVE_DESERVED if view.facts_of(attempt.action).across_queues and plugin in QUOTA_PLUGINS else plugin
     counted = {
-        "candidates": count(len(offered), "pods"),
-        "victims": count(len(left), "pods"),
-        "nodes.tried": count(len(seats), "nodes"),
-        "tier": count(tier, ""),
+        "candidates": answer.count(len(offered), "pods"),
+        "victims": answer.count(len(left), "pods"),
+        "nodes.tried": answer.count(len(seats), "nodes"),
+        "tier": answer.count(tier, ""),
         **kept.numbers,
     }
-    return Finding(cause, sentence, counted, evidence, advice, (*_tier_lines(everybody, node), *kept.lines))
+    return answer.Finding(cause, sentence, counted, evidence, advice, (*_tier_lines(everybody, node), *kept.lines))
 
 
 def _veto_reason(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) -> VetoReason:
@@ -130,10 +111,10 @@ def _reason_from_equation(view: JobView, plugin: str, refused: Sequence[TaskKey]
 
     shown = [equation_at(view.recording, seat.seq) for _, seat in seats if seat.seq is not None]
     terms = [term for each in shown if each is not None for term in each.terms]
-    order = histogram((term.name, term.note) for term in terms if term.name in refused and term.note)
+    order = answer.histogram((term.name, term.note) for term in terms if term.name in refused and term.note)
     why = "".join(f" ({note})" for note, _ in order[:1])
-    advice = explainer_for(plugin).keeps_advice or cluster_admin_advice(PLUGIN_ADVICE.format(plugin=plugin))
-    return VetoReason(f"it keeps {join_names(refused)}{why}", {}, (advice,), pod_lines(order))
+    advice = explainer_for(plugin).keeps_advice or answer.cluster_admin_advice(PLUGIN_ADVICE.format(plugin=plugin))
+    return VetoReason(f"it keeps {join_names(refused)}{why}", {}, (advice,), answer.pod_lines(order))
 
 
 def _misspelt_switch(view: JobView, plugin: str) -> str:
@@ -176,12 +157,12 @@ def _tier_lines(seats: Sequence[PluginAnswer], node: NodeTry) -> tuple[str, ...]
 # What gang would have to give up beyond those that it offers
 
 
-def _gang_advice(view: JobView, task: TaskInfo, seats: NodeSeats) -> tuple[Advice, ...]:
+def _gang_advice(view: JobView, task: TaskInfo, seats: NodeSeats) -> tuple[answer.Advice, ...]:
     """What would make gang offer enough on the node where that costs least."""
     node = seats[0][0]
     costs = [cost for node, seat in seats if (cost := _gang_cost(view, task, node, seat.result)) is not None]
     point = f"enable{node.victim_votes[0][1].point}"
-    switch = cluster_admin_advice(
+    switch = answer.cluster_admin_advice(
         f"set {point} of gang to false, and accept broken gangs", f"conf:plugins.gang.{point}=false"
     )
     if not costs:
@@ -206,24 +187,24 @@ def _gang_cost(view: JobView, task: TaskInfo, node: NodeTry, offered: Sequence[T
     return {job: pods for job, pods in gone.items() if job in broken}
 
 
-def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, gone: int) -> Iterator[Advice]:
+def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, gone: int) -> Iterator[answer.Advice]:
     """Nothing where its minimum already lets them go."""
     counts = view.recording.timeline.state_at(node.first - 1).job_counts(job)
     left = counts.ready_count - gone
     if left <= 0:
         pods = count_noun(counts.ready_count, "pod")
-        yield queue_admin_advice(f"free room elsewhere: no minMember lets gang give up all {pods} of {job}")
+        yield answer.queue_admin_advice(f"free room elsewhere: no minMember lets gang give up all {pods} of {job}")
     elif left < counts.min_available:
         edit = f"PodGroup/{job}:spec.minMember={left}"
         words = f"lower minMember of {job} from {counts.min_available} to {left}, if it can run with that few"
-        yield queue_admin_advice(words, edit)
+        yield answer.queue_admin_advice(words, edit)
 
 
 # The evicting action's own filter: who may be a candidate at all.
 
 KEPT, UNRECLAIMABLE = "victims-not-preemptable", "queue-not-reclaimable"
 RELEASING_PREFIX = "Releasing"
-FLAG_ADVICE = queue_admin_advice('remove volcano.sh/preemptable: "false" from pods that may be evicted')
+FLAG_ADVICE = answer.queue_admin_advice('remove volcano.sh/preemptable: "false" from pods that may be evicted')
 
 
 class FilterObjection(NamedTuple):
@@ -237,7 +218,9 @@ RankedObjections = Sequence[FilterObjection]
 """The most frequent first."""
 
 
-def filter_finding(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], room: NodeFits) -> tuple[Finding, bool]:
+def filter_finding(
+    view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], room: NodeFits
+) -> tuple[answer.Finding, bool]:
     """No candidate is left that would make room; and whether some node would have room without those that were the
     action's to take, but for a flag or a status.
     """
@@ -264,8 +247,13 @@ def rank_objections(spared: Iterable[tuple[TaskInfo, SkippedVictim]]) -> list[Fi
 
 def _filter_cause(order: RankedObjections) -> str:
     """The queue's flag, unless something else keeps more pods of other queues."""
-    flagged = [pod for why, pods in order if why.rule == NOT_RECLAIMABLE for pod in pods]
-    other = [pod for why, pods in order if why.rule not in (*NEVER_CANDIDATE_RULES, NOT_RECLAIMABLE) for pod in pods]
+    flagged = [pod for why, pods in order if why.rule == evictions.NOT_RECLAIMABLE for pod in pods]
+    other = [
+        pod
+        for why, pods in order
+        if why.rule not in (*NEVER_CANDIDATE_RULES, evictions.NOT_RECLAIMABLE)
+        for pod in pods
+    ]
     return UNRECLAIMABLE if flagged and len(other) <= len(flagged) else KEPT
 
 
@@ -276,12 +264,12 @@ def format_objections(order: RankedObjections) -> str:
 
 def objection_lines(order: RankedObjections) -> tuple[str, ...]:
     """One line per reason, with some of the pods."""
-    return pod_lines((why.text, [pod.key for pod in pods]) for why, pods in order)
+    return answer.pod_lines((why.text, [pod.key for pod in pods]) for why, pods in order)
 
 
 def _build_finding(
     view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], order: RankedObjections, spared: int
-) -> Finding:
+) -> answer.Finding:
     total = spared + len([pod for _, pods in order for pod in pods])
     left = f", and the {spared} left do not make enough room" if spared else ""
     sentence = (
@@ -289,43 +277,60 @@ def _build_finding(
         f"{count_noun(len(nodes), 'node')}, {format_objections(order)}{left}."
     )
     numbers = {
-        "pods.onNodes": count(total, "pods"),
-        "pods.candidates": count(spared, "pods"),
-        "nodes.tried": count(len(nodes), "nodes"),
+        "pods.onNodes": answer.count(total, "pods"),
+        "pods.candidates": answer.count(spared, "pods"),
+        "nodes.tried": answer.count(len(nodes), "nodes"),
     }
     searches, votes = attempt.predicate_passes[-1:], [hook for node in nodes for hook in node.victim_votes]
     evidence = (
         *(
-            Evidence(s, f"{attempt.action}: predicates leave {count_noun(len(e.feasible), 'node')}")
+            answer.Evidence(s, f"{attempt.action}: predicates leave {count_noun(len(e.feasible), 'node')}")
             for s, e in searches
         ),
-        *(Evidence(s, f"{e.plugin} is offered {count_noun(len(e.candidates), 'candidate')}") for s, e in votes[:1]),
+        *(
+            answer.Evidence(s, f"{e.plugin} is offered {count_noun(len(e.candidates), 'candidate')}")
+            for s, e in votes[:1]
+        ),
     )
     cause = _filter_cause(order)
-    return Finding(cause, sentence, numbers, evidence, filter_advice(view, cause, order), objection_lines(order))
+    return answer.Finding(cause, sentence, numbers, evidence, filter_advice(view, cause, order), objection_lines(order))
 
 
-def filter_advice(view: JobView, cause: str, order: RankedObjections) -> tuple[Advice, ...]:
+def filter_advice(view: JobView, cause: str, order: RankedObjections) -> tuple[answer.Advice, ...]:
     """What would make candidates of some of them."""
     if cause == UNRECLAIMABLE:
-        queue = next(view.session.jobs[pods[0].job].queue for why, pods in order if why.rule == NOT_RECLAIMABLE)
+        queue = next(
+            view.session.jobs[pods[0].job].queue for why, pods in order if why.rule == evictions.NOT_RECLAIMABLE
+        )
         edit = f"Queue/{queue}:spec.reclaimable=true"
-        return (queue_admin_advice(f"set spec.reclaimable of queue {queue} to true", edit),)
+        return (answer.queue_admin_advice(f"set spec.reclaimable of queue {queue} to true", edit),)
     rules = [why.rule for why, _ in order]
-    advice: dict[str, Advice] = {
-        NOT_PREEMPTABLE: FLAG_ADVICE,
-        GROUP_NOT_PREEMPTABLE: FLAG_ADVICE,
-        **_missing_action_advice(view, OTHER_QUEUE, RECLAIM, "it takes from other queues, preempt only from the same"),
-        **_missing_action_advice(view, SAME_QUEUE, PREEMPT, "it takes from the same queue, reclaim only from others"),
-        NO_JOB: cluster_admin_advice("keep pods outside Volcano off these nodes: they are never evicted"),
+    advice: dict[str, answer.Advice] = {
+        evictions.NOT_PREEMPTABLE: FLAG_ADVICE,
+        evictions.GROUP_NOT_PREEMPTABLE: FLAG_ADVICE,
+        **_missing_action_advice(
+            view, evictions.OTHER_QUEUE, RECLAIM, "it takes from other queues, preempt only from the same"
+        ),
+        **_missing_action_advice(
+            view, evictions.SAME_QUEUE, PREEMPT, "it takes from the same queue, reclaim only from others"
+        ),
+        evictions.NO_JOB: answer.cluster_admin_advice(
+            "keep pods outside Volcano off these nodes: they are never evicted"
+        ),
     }
     found = list(dict.fromkeys(text for rule, text in advice.items() if rule in rules))
-    if any(why.rule == NOT_RUNNING and not why.text.startswith(RELEASING_PREFIX) for why, _ in order):
-        found.append(owner_advice("look at the next cycle: pods that were placed in this one can be evicted only then"))
-    return tuple(found) or (owner_advice("wait for free room"), ADD_NODES_ADVICE)
+    if any(why.rule == evictions.NOT_RUNNING and not why.text.startswith(RELEASING_PREFIX) for why, _ in order):
+        found.append(
+            answer.owner_advice("look at the next cycle: pods that were placed in this one can be evicted only then")
+        )
+    return tuple(found) or (answer.owner_advice("wait for free room"), answer.ADD_NODES_ADVICE)
 
 
-def _missing_action_advice(view: JobView, rule: str, action: str, why: str) -> dict[str, Advice]:
+def _missing_action_advice(view: JobView, rule: str, action: str, why: str) -> dict[str, answer.Advice]:
     """The other action, where it is not configured."""
     there = ", ".join(view.actions)
-    return {} if action in view.actions else {rule: cluster_admin_advice(f"put {action} into actions ({there}): {why}")}
+    return (
+        {}
+        if action in view.actions
+        else {rule: answer.cluster_admin_advice(f"put {action} into actions ({there}): {why}")}
+    )

@@ -90,7 +90,7 @@ class Breakpoint:
         return next(self._iter_matches(recording, seq, step), None)
 
     def hit_seqs(self, recording: Recording) -> Seqs:
-        """All events at which it stops or speaks; looked for once."""
+        """All events at which it stops or logs; computed once per recording."""
         asked = (recording, self.condition, self.hit_count)
         if self._known is None or any(one is not other for one, other in zip(self._known[0], asked, strict=True)):
             self._known = (asked, self._all_hits(recording))

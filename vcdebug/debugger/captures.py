@@ -1,4 +1,4 @@
-"""A cluster over time: captures that lie open one after the other, as cycles do, and where more of them come from."""
+"""A cluster over time: open captures in order, like cycles, and the source of further ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import ORIGINAL, NoRecordingError, OpenRecordings
 
 MAX_OPEN_CAPTURES: Final = 8
-"""Captures whose recordings are kept in memory; earlier ones are read again when somebody goes back to them."""
+"""Captures whose recordings are kept in memory; earlier ones are read again on the way back."""
 ReadCapture = Callable[[], Snapshot]
 
 
@@ -55,10 +55,10 @@ class CaptureSeries:
 def append_capture(
     open_: OpenRecordings, captures: CaptureSeries, recording: Recording, read: ReadCapture
 ) -> OpenRecordings:
-    """With one more capture behind the last one, in place of what was foreseen.
+    """The open recordings with one more capture after the last one, replacing forecast cycles.
 
-    Whoever stands at the last capture goes along; whoever looks at an earlier one, or at a branch, stays there. Where
-    that leaves no room the new one is not opened, but lies behind what is.
+    The shown recording moves to the new capture only if the last one was shown. If the limit of open captures is
+    reached, the new capture is not opened and stays in the series of later ones.
     """
     if open_.branch and open_.start > captures.open_count:
         raise NoRecordingError("the edits are about a cycle that was foreseen", "undo them, then capture again")

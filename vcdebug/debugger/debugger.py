@@ -1,4 +1,4 @@
-"""Debugger: the facade for every front end. It keeps a position and breakpoints, and no state of any screen."""
+"""Debugger: the facade for every front end. It has a position and breakpoints, and no state of a screen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class MoveResult(NamedTuple):
 
     position: cursor.Position
     reason: str
-    """step, breakpoint 2 (victim), goto, last position, about job ns/a, start, end, or why there is nowhere to go."""
+    """step, breakpoint 2 (victim), goto, last position, about job ns/a, start, end, or why the move is impossible."""
     breakpoint: int | None = None
 
 
@@ -41,7 +41,7 @@ class Debugger:
         self.position = cursor.Position(1)
         self.breakpoints = breakpoints if breakpoints is not None else BreakpointList()
         self.log: list[BreakpointLogLine] = []
-        """What breakpoints with a log text have said."""
+        """Log lines of breakpoints so far."""
         self._trail: list[_StepTaken] = []
         self._last = cursor.Position(1)
 
@@ -85,7 +85,7 @@ class Debugger:
 
     @property
     def last_jump(self) -> cursor.Position:
-        """Where the last jump began; the same object until the next jump."""
+        """The position before the last jump; the same object until the next jump."""
         return self._last
 
     # Steps
@@ -95,7 +95,7 @@ class Debugger:
         return self._take_step("into", cursor.step_direction(back=back))
 
     def step_over(self, *, back: bool = False) -> MoveResult:
-        """The next event or span on the same level; what lies deeper is passed."""
+        """Move to the next event or span on the same level, skipping deeper ones."""
         return self._take_step("over", cursor.step_direction(back=back))
 
     def step_out(self, *, back: bool = False) -> MoveResult:
@@ -162,7 +162,7 @@ class Debugger:
         return stop._replace(position=target)
 
     def last_change(self, figure: Figure) -> MoveResult:
-        """To the event that wrote a figure as it stands now, or to the write before it if one is there."""
+        """Go to the event that wrote the figure's current value, or to the write before if already there."""
         followed = figure_history(self.recording, figure)
         change = followed.change_at(self.seq)
         found = followed.last_change(self.seq if change is None else self.seq - 1)

@@ -1,4 +1,4 @@
-"""The verbs over a Debugger that keys, command line and scripts share; each answers with where one stands then."""
+"""The verbs that keys, command line and scripts share; each returns the debugger's state after it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DebuggerState:
     recording: Recording
     seq: Seq
     reason: str
-    """Why one stands here."""
+    """Why the cursor is here."""
     job: str
     task: str
     queue: str
@@ -77,7 +77,7 @@ class Driver:
         self.notebook = Notebook(self.workbench.breakpoints)
         """What is set: breakpoints, watches, bookmarks."""
         self.followed: Figure | None = None
-        """The figure whose changes one goes through."""
+        """The figure whose changes `[` and `]` follow."""
         self._captures: CaptureSeries | None = None
         self._reason = "start"
         self._stands: tuple[BreakpointStatus, ...] = ()
@@ -94,7 +94,7 @@ class Driver:
 
     @property
     def captures(self) -> CaptureSeries | None:
-        """Where further captures of the same cluster come from, before and after what is open."""
+        """The source of further captures of the same cluster, before and after the open ones."""
         return self._captures
 
     @captures.setter
@@ -107,13 +107,13 @@ class Driver:
         self.notebook.bookmarks.before = len(self._captures.earlier) if self._captures is not None else 0
 
     def current_state(self) -> DebuggerState:
-        """Where one stands now."""
+        """The current state: position, reason, and open recordings."""
         return DebuggerState.from_debugger(
             self.debugger, self._reason, self._stands, self.notebook, self.open_recordings
         )
 
     def show_recordings(self, recordings: OpenRecordings, reason: str, divergence: Seq | None = None) -> DebuggerState:
-        """Show what lies open now; Workbench.take says where one stands then."""
+        """Show other open recordings; see Workbench.show_recordings for the new position."""
         self._count_captures()
         self.workbench.show_recordings(recordings, divergence)
         return self._after_switch(reason)
@@ -215,7 +215,7 @@ class Driver:
         return "no breakpoints"
 
     def refresh_breakpoints(self) -> None:
-        """Count the stops of all breakpoints anew: some are others than before."""
+        """Count the stops of all breakpoints again after a change of breakpoints."""
         debugger = self.debugger
         self._stands = tuple(
             BreakpointStatus(point.number, point.command_line(), point.enabled, tuple(debugger.hit_seqs(point.number)))
@@ -223,11 +223,11 @@ class Driver:
         )
 
 
-# The recordings that lie open, each with its own position; breakpoints are shared, and one recording is shown.
+# The open recordings, each with its own position; breakpoints are shared, and one recording is shown.
 
 
 class Workbench:
-    """Keeps a debugger per recording for as long as the recording lies open."""
+    """Keeps one debugger per open recording."""
 
     def __init__(self, first: Recording) -> None:
         self.recordings = OpenRecordings((first,))
@@ -249,10 +249,10 @@ class Workbench:
         return self.recordings.edit_texts != self.saved and bool(self.recordings.edits)
 
     def show_recordings(self, recordings: OpenRecordings, divergence: Seq | None = None) -> None:
-        """Show what lies open now.
+        """Replace the open recordings.
 
-        Where the recording that is shown and the one before are equal up to `divergence`, one stands at the same
-        event, else at the first difference; a place beyond it that one had taken before is kept.
+        If the shown recording equals the previous one up to `divergence`, the cursor stays at the same event, else it
+        goes to the first difference; an earlier position after the difference is kept.
         """
         before = self.debugger
         known = id(recordings.shown_recording) in self._debuggers
@@ -298,7 +298,7 @@ class Workbench:
             self._came = None
 
 
-# What a command is, and what it answers.
+# Commands: their form, and the form of their replies.
 
 
 class CommandError(VcdebugError):
@@ -307,7 +307,7 @@ class CommandError(VcdebugError):
 
 @dataclass(frozen=True, slots=True)
 class CommandReply:
-    """What a command came to: a new moment, words for the status line, something to open, or work to be done first."""
+    """The result of a command: a new state, text for the status line, a page to open, or background work."""
 
     moment: DebuggerState | None = None
     text: str = ""
@@ -318,7 +318,7 @@ class CommandReply:
     work: Callable[[], CommandReply] | None = None
     """Gives the reply proper after a cycle or more; a screen does it away from the keys and shows `text` meanwhile."""
     then: Callable[[], CommandReply] | None = None
-    """What work ends with: it puts its result in place, and is called where commands run, never beside one."""
+    """Called after the work, in the thread that runs commands: it installs the work's result."""
 
 
 class Verb(NamedTuple):
@@ -340,7 +340,7 @@ def open_command(what: str) -> Callable[[Driver, str], CommandReply]:
 
 
 def parse_number(argument: str, what: str) -> int:
-    """A whole number, or an error that says which one is missing."""
+    """Parse an integer; raises CommandError that names the missing number."""
     if not argument.isdigit():
         raise CommandError(f"{argument!r} is no {what}")
     return int(argument)

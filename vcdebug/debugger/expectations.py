@@ -1,4 +1,4 @@
-"""Expectations of a cycle's outcome, written down by a platform team and checked against replays."""
+"""Expectations: the outcome of a cycle written by a platform team, checked against a replay."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WORDS: Final = {bool: "true or false", int: "a whole number", str: "a text", li
 
 
 class ExpectationVerdict(NamedTuple):
-    """One expectation and what the replay says."""
+    """One expectation with the replay's outcome."""
 
     about: str
     """`job team/train`, `pod team/train-0`, or `cycle`."""
@@ -136,7 +136,7 @@ def _check_fields(raw: object, kinds: FieldKinds, where: str) -> dict[str, objec
 
 
 def check_expectation(expectation: Expectation, recording: Recording) -> list[ExpectationVerdict]:
-    """What was expected of the cycle beside what it did."""
+    """Compare an expectation with the recording; one verdict per expected field."""
     cycle = _CycleResult(recording)
     return [
         *(verdict for job, said in expectation.jobs.items() for verdict in _iter_job_verdicts(cycle, job, said)),
@@ -207,14 +207,14 @@ def _iter_pod_verdicts(cycle: _CycleResult, name: str, said: Mapping[str, object
 
 
 def _compare_value(about: str, field: str, expected: object, actual: object) -> ExpectationVerdict:
-    """A list of causes or nodes of a pod means one of them; nodes of a job means just these."""
+    """Compare one field: a list means any of its values, but `nodes` of a job means exactly these."""
     if isinstance(expected, list) and isinstance(actual, list):
         return ExpectationVerdict(about, field, expected, actual, sorted(map(str, expected)) == actual)
     met = actual in expected if isinstance(expected, list) else expected == actual
     return ExpectationVerdict(about, field, expected, actual, met)
 
 
-# What is waited for in capture after capture: a breakpoint that stops, or a job that waits or does so no more.
+# Conditions to watch for over captures: a breakpoint stops, a job becomes Pending or stops being so.
 
 JOB_STATE: Final = re.compile(r"(\S+) is (not )?(pending|placed|there)", re.IGNORECASE)
 MetReason = Callable[[Recording], str]

@@ -40,7 +40,7 @@ MILLI: Final = 1000.0
 
 
 class Expression(Protocol):
-    """A condition or a part of one."""
+    """A condition or a subexpression."""
 
     def evaluate(self, fields: Fields) -> Value:
         """What it comes to for one event."""
@@ -185,7 +185,7 @@ def parse_expression(line: str, known: KnownFields) -> Expression:
 
 
 def read_expression(reader: TokenReader, known: KnownFields) -> Expression:
-    """Read a condition from where the reader stands; what follows it is left."""
+    """Read a condition at the reader's position; later tokens stay unread."""
     return _Parser(reader, known).parse_or()
 
 
@@ -321,7 +321,7 @@ def required_equalities(expression: Expression | None) -> dict[str, str]:
     return {}
 
 
-# What the fields of events hold, so that a condition that could never hold is refused when it is written.
+# The types of fields, so that a condition that can never hold is refused when it is read.
 
 FieldType = Literal["number", "text", "list", "yes or no", "any"]
 KnownFields = Mapping[str, FieldType]
@@ -372,7 +372,7 @@ def describe_fields(known: KnownFields) -> str:
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in held.items())
 
 
-# A line of debugger words as pieces: names, texts, numbers, signs.
+# Tokens of a debugger line: names, texts, numbers, signs.
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
@@ -407,7 +407,7 @@ class ExpressionToken(NamedTuple):
 
     @property
     def text_content(self) -> str:
-        """What stands between the quotes of a text."""
+        """The content of a quoted text."""
         return re.sub(r"\\(.)", r"\1", self.text[1:-1]) if self.kind == "text" else self.text
 
 

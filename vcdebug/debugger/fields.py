@@ -31,7 +31,7 @@ def _span_name(recording: Recording, seq: Seq, level: record.Level) -> str | Non
 
 
 def _stated_name(event: record.Event, field: str) -> str | None:
-    """What the event itself says."""
+    """A name that the event itself has; None if it has none."""
     if isinstance(event, record.HookEvent):
         return name_in(event.subject, field) or None
     if isinstance(event, record.PopEvent):
@@ -173,7 +173,7 @@ def _attribute_reader(kind: type, name: str) -> FieldReader:
 
 
 def _length_reader(kind: type, name: str) -> FieldReader:
-    """How many entries a part of one type of event has."""
+    """Reads the length of an attribute of one event type."""
 
     def read_length(recording: Recording, seq: Seq, event: record.Event) -> Value:
         return len(getattr(event, name)) if isinstance(event, kind) else None

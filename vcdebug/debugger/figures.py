@@ -57,7 +57,7 @@ class Figure(NamedTuple):
     part: str
     dim: str = ""
     plugin: str = ""
-    """Whose book it stands in, for figures of queues, jobs and plugins."""
+    """The plugin that keeps it, for figures of queues, jobs and plugins."""
 
     def __str__(self) -> str:
         part = f"{self.plugin}/{self.part}" if self.plugin and self.kind != PLUGIN else self.part
@@ -125,7 +125,7 @@ VALUE_READERS: Final[Mapping[str, Callable[[Recording, ClusterState, Figure], Va
 
 
 def figure_parts(recording: Recording, kind: str, name: str) -> tuple[str, ...]:
-    """What there is to know of an object, the plugins' books included."""
+    """The figures of an object, including those of plugins."""
     books = recording.timeline.figures
     if kind in (NODE, TASK):
         return OWN_PARTS[kind]
@@ -137,7 +137,7 @@ def figure_parts(recording: Recording, kind: str, name: str) -> tuple[str, ...]:
 
 
 def figure_plugin(recording: Recording, name: str, part: str) -> str:
-    """The first plugin that keeps this figure of a queue or job; empty where none does."""
+    """The first plugin that keeps this figure of a queue or job; empty if none does."""
     for plugin, figures in recording.timeline.figures.items():
         if name and part in figures.get(name, ()):
             return plugin
@@ -185,7 +185,7 @@ def figure_dimensions(recording: Recording, figure: Figure) -> tuple[str, ...]:
 
 @per_recording()
 def all_dimensions(recording: Recording) -> tuple[str, ...]:
-    """cpu, memory, and whatever else nodes offer and plugins keep books of."""
+    """cpu, memory, and the other dimensions of nodes and plugin figures."""
     offered = (node.allocatable for node in recording.session.nodes.values())
     booked = (entry for entry in recording.timeline.opening_books.values() if isinstance(entry, Resource))
     names = dict.fromkeys(name for amounts in (*offered, *booked) for name, _ in amounts.items())
@@ -199,7 +199,7 @@ FIGURE_USAGE: Final = (
 )
 MAX_NAMED: Final = 12
 MAX_COMPARED: Final = 2_000
-"""Names among which one looks for what was meant."""
+"""Names that are compared for a "did you mean" hint."""
 
 
 class FigureError(VcdebugError):
@@ -227,7 +227,7 @@ def parse_figure_line(recording: Recording, line: str) -> Figure:
 
 
 def _find_name(kind: str, word: str, known: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
-    """The object, and what stands behind it in a word with dots."""
+    """(object, rest) of a word with dots, where the object's own name may contain dots."""
     if word in known:
         return word, ()
     head = word
@@ -335,7 +335,7 @@ class FigureHistory(NamedTuple):
 
 @per_recording(most=512)
 def figure_history(recording: Recording, figure: Figure) -> FigureHistory:
-    """Every event at which the figure changed; a write of the same value is none."""
+    """Every event at which the figure changed; a write of an equal value does not count."""
     values = _iter_counts(recording, figure) if _is_count(figure) else _iter_values(recording, figure)
     last, changes = figure_value(recording, figure, 0), []
     for seq, found in values:
@@ -368,7 +368,7 @@ def _is_count(figure: Figure) -> bool:
 
 
 def _iter_counts(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, int]]:
-    """A job's count after each event that moved one of its tasks, kept up to date from move to move."""
+    """(event, count) after each event that moved a task of the job, updated incrementally."""
     counts = dict(recording.timeline.opening_counts[figure.name])
     minimum = recording.session.jobs[figure.name].min_available
     for seq, moves in groupby(_status_moves(recording, figure.name), key=itemgetter(0)):

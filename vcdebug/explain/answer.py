@@ -15,7 +15,7 @@ from vcdebug.recording.recording import Recording
 
 
 class AdviceHarm(IntEnum):
-    """Who has to agree: the job's owner, those who share queues with it, or everybody."""
+    """Which role has to agree to a change, in rising order of harm."""
 
     JOB = 0
     QUEUE = 1
@@ -27,32 +27,32 @@ ADVICE_OWNER: Final = {
     AdviceHarm.QUEUE: "who shares the queues",
     AdviceHarm.CLUSTER: "the cluster's administrator",
 }
-"""Whose it is to do what would help."""
+"""The role in words, as the advice prints it."""
 
 
 class Advice(NamedTuple):
-    """One line."""
+    """One line of advice."""
 
     text: str
     harm: AdviceHarm
     edits: tuple[str, ...] = ()
     """As --set takes them; empty where an amount or an object is left to the reader."""
     risky: bool = False
-    """Whether it goes against what somebody has said about a node: better than nothing, worse than anything else."""
+    """Whether it overrides a taint or a cordon of a node; risky advice is sorted last."""
 
 
 def owner_advice(text: str, *edits: str) -> Advice:
-    """What the job's owner can do, and waiting, which costs nobody anything."""
+    """Advice to the job's owner, and advice to wait, which harms no job."""
     return Advice(text, AdviceHarm.JOB, edits)
 
 
 def queue_admin_advice(text: str, *edits: str) -> Advice:
-    """What those who share its queue, or hold what it needs, have to agree to."""
+    """Advice that affects other jobs of the queue, or the jobs that hold the resources."""
     return Advice(text, AdviceHarm.QUEUE, edits)
 
 
 def cluster_admin_advice(text: str, *edits: str) -> Advice:
-    """What only an administrator can do."""
+    """Advice that only a cluster admin can follow."""
     return Advice(text, AdviceHarm.CLUSTER, edits)
 
 
@@ -84,13 +84,13 @@ class Evidence(NamedTuple):
 
 
 def proof_of(seq: Seq | None, text: str) -> tuple[Evidence, ...]:
-    """What one event proves; nothing where it never came."""
+    """Evidence of one event; empty if `seq` is None."""
     return (Evidence(seq, text),) if seq is not None else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that stands in the way."""
+    """One obstacle of a job, with its proof and what would remove it."""
 
     cause: str
     sentence: str
@@ -103,7 +103,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ExplanationStep:
-    """One station on the job's way through the cycle."""
+    """One step of the cycle for the job: was it passed, and which events show that."""
 
     name: str
     state: StepState
@@ -113,11 +113,11 @@ class ExplanationStep:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a job waits, or what it got."""
+    """Why a job is Pending, or where its pods were placed."""
 
     job: JobId
     pod: TaskKey | None
-    """The pod that was asked about, where it was one."""
+    """The pod that the question named; None for a question about the job."""
     scheduled: bool
     dominant: Finding
     contributing: tuple[Finding, ...]
@@ -125,7 +125,7 @@ class Explanation:
     """The least harmful first."""
     steps: tuple[ExplanationStep, ...]
     doubt: str = ""
-    """Why the answer may be wrong: the input does not show one moment."""
+    """Why the answer may be wrong: the objects of the snapshot were read at different times."""
 
     @property
     def cause_code(self) -> str:
@@ -157,12 +157,12 @@ class Explanation:
 
 
 def numbers(prefix: str, what: Resource, names: Iterable[str] | None = None) -> dict[str, Number]:
-    """`prefix.cpu` and so on of what a text about the resource tells, in cores, bytes and pieces."""
+    """`prefix.cpu` → amount in cores, bytes or pieces, for each dimension that a text about the resource lists."""
     return {f"{prefix}.{name}": number(name, value) for name, value in listed_dimensions(what, names)}
 
 
 def number(name: str, value: float) -> Number:
-    """An amount in the unit that people use for it."""
+    """An amount in cores, bytes, pods, volumes or the resource's own unit."""
     if name == MEMORY:
         unit = "bytes"
     elif is_counted(name):
@@ -173,7 +173,7 @@ def number(name: str, value: float) -> Number:
 
 
 def count(value: int, unit: str) -> Number:
-    """A number of things."""
+    """An integer with its unit."""
     return Number(float(value), unit)
 
 
@@ -182,7 +182,7 @@ Histogram = list[tuple[str, list[Thing]]]
 
 
 def histogram(pairs: Iterable[tuple[Thing, str]]) -> Histogram[Thing]:
-    """Reason and what it is the reason of, the most frequent first."""
+    """(reason, things with this reason), the most frequent reason first, then by name."""
     found = group_by_key((reason, thing) for thing, reason in pairs)
     return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
 
@@ -206,14 +206,14 @@ class ReplySheet:
 
 @dataclass(frozen=True, slots=True)
 class QuestionReply:
-    """What is said about one subject: the answer in a sentence first."""
+    """The answer about one subject: the sentence first, then details."""
 
     sentence: str
     lines: tuple[str, ...] = ()
     sheets: tuple[ReplySheet, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     data: Mapping[str, object] = field(default_factory=dict)
-    """The same for programs."""
+    """The answer as JSON data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +224,6 @@ class NamedQuestion:
     words: str
     """As a person would ask it."""
     about: tuple[str, ...]
-    """Kinds of what it may be asked about: pod, job, queue, node, port, claim or quota; empty for the whole cycle."""
+    """Kinds of subjects: pod, job, queue, node, port, claim or quota; empty for the whole cycle."""
     answer: Callable[[Recording, str], QuestionReply]
-    """Takes the subject's name; raises NotFoundError where nothing has it."""
+    """Takes the subject's name; raises NotFoundError if no object has this name."""

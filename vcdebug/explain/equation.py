@@ -1,4 +1,4 @@
-"""Equation: the arithmetic behind one answer, every number from the session at that moment, and it in words.
+"""Equation: the arithmetic behind one answer of a plugin, with the session's figures at that event.
 
 Upstream: api/resource_info.
 """
@@ -45,7 +45,7 @@ class UnitAmount(Ratio):
 
     @classmethod
     def of(cls, units: float, dimension: str) -> UnitAmount:
-        """So many units of a dimension."""
+        """An amount of a dimension, in cores, bytes or pieces."""
         found = cls(units)
         found.dimension = dimension
         return found
@@ -79,10 +79,10 @@ class Term:
     """One line of an equation, its figures aligned with the equation's columns."""
 
     name: str
-    """A dimension (cpu, memory, nvidia.com/gpu), a check, or a task (namespace/name), as the equation's `kind` says."""
+    """A dimension (cpu, memory, nvidia.com/gpu), a check, or a task (namespace/name); see the equation's `kind`."""
     figures: tuple[TermFigure, ...]
     holds: bool | None
-    """Whether this line speaks for the answer that its formula asks about; None where it is not judged."""
+    """Whether this line satisfies the formula; None if the plugin does not judge it."""
     note: str = ""
     """In words: what this line lacks, or why it is not judged."""
 
@@ -118,18 +118,18 @@ JOB_NOT_IN_SESSION = "its job is not in the session"
 def victim_equation(
     title: str, formula: str, columns: tuple[str, ...], terms: Sequence[Term], note: str = ""
 ) -> Equation:
-    """Who becomes a victim: one line per candidate in the order asked."""
+    """The equation of a vote on victims: one term per candidate, in call order; the verdict lists those that hold."""
     victims = tuple(term.name for term in terms if term.holds)
     return Equation(title, formula, columns, "task", tuple(terms), victims, None, note)
 
 
 def first_failing(terms: tuple[Term, ...]) -> str | None:
-    """The first line that speaks against."""
+    """The name of the first term that does not hold; None if all hold."""
     return next((term.name for term in terms if term.holds is False), None)
 
 
 def all_hold(terms: tuple[Term, ...]) -> bool:
-    """Whether no line speaks against."""
+    """Whether no term fails; unjudged terms count as holding."""
     return first_failing(terms) is None
 
 
@@ -140,7 +140,7 @@ ResourceWriter = Callable[[Resource], str]
 def format_figure(
     found: Equation, term: Term, figure: TermFigure, write: ResourceWriter = amount_text.format_resource
 ) -> str:
-    """A figure in its own unit, else in the unit of its line, in enough digits to differ from others of its line."""
+    """A figure in its own unit, else its line's, with enough digits to differ from the other figures of the line."""
     if figure is None:
         return "–"
     if isinstance(figure, bool):
@@ -167,7 +167,7 @@ def _dimension_of(found: Equation, term: Term, figure: float) -> str:
 
 
 def format_figures(found: Equation, term: Term) -> str:
-    """`used 4, request 2, allocatable 8`; what has no figure is left out."""
+    """`used 4, request 2, allocatable 8`; columns without a figure are left out."""
     told = zip(found.columns, term.figures, strict=False)
     return ", ".join(
         f"{head} {format_figure(found, term, figure)}".strip() for head, figure in told if figure not in (None, "")
@@ -309,7 +309,7 @@ class QueueCheck(NamedTuple):
         return cls(queue, figure, check, Resource.from_list(own) if own else None)
 
     def without_amounts(self) -> QueueCheck:
-        """The same where the answer does not depend on amounts."""
+        """The check with an empty request, for answers that do not depend on amounts."""
         return self._replace(check=self.check._replace(asked=Resource()))
 
     @property
@@ -319,7 +319,7 @@ class QueueCheck(NamedTuple):
 
     @property
     def first_dimension(self) -> str:
-        """The dimension to speak of."""
+        """The first exceeded dimension; cpu if none is."""
         return next(iter(self.exceeded_dimensions), CPU)
 
     @property
@@ -341,7 +341,7 @@ class QueueCheck(NamedTuple):
         return self._written(name, self.check.request)
 
     def total_of(self, name: str) -> str:
-        """What would be taken with the request: `6`."""
+        """The usage including the request: `6`."""
         return self._written(name, self.check.total)
 
     def _written(self, name: str, what: Resource) -> str:
@@ -356,7 +356,7 @@ class QueueCheck(NamedTuple):
         return amount_text.format_amount(name, self.check.excess_of(name))
 
     def others_exceeded_words(self) -> str:
-        """The other dimensions in which it is too much, to be said after the first."""
+        """` (memory exceeded too)`: the exceeded dimensions after the first; empty if there are none."""
         others = [name for name in self.exceeded_dimensions if name != self.first_dimension]
         return f" ({amount_text.join_names(others)} exceeded too)" if others else ""
 
@@ -374,11 +374,11 @@ class QueueCheck(NamedTuple):
         return f"queue {self.queue}, {name}: request {asked} {parts} > {self.figure} {limit}"
 
     def excess_numbers(self) -> dict[str, Number]:
-        """By how much, for programs."""
+        """The excess of each exceeded dimension, as JSON numbers."""
         return {f"short.{name}": amounts.number(name, self.check.excess_of(name)) for name in self.exceeded_dimensions}
 
     def limit_numbers(self) -> dict[str, Number]:
-        """The same as the lines."""
+        """Usage, limit and excess of each exceeded dimension, as JSON numbers."""
         return {
             **amounts.numbers("queue.taken", self.check.counted_already, self.exceeded_dimensions),
             **amounts.numbers("queue.limit", self.check.limit, self.exceeded_dimensions),
@@ -411,7 +411,7 @@ def dry_run_start(recording: Recording, seq: Seq, plugin: str, task: TaskKey) ->
 def simulated_allocation(
     recording: Recording, start: Seq, seq: Seq, plugin: str, queue: QueueName, family: Collection[QueueName]
 ) -> Resource:
-    """What a queue holds with the dry run's additions and removals; `family` are the queues whose tasks count."""
+    """A queue's allocation with the dry run's additions and removals; tasks of the queues in `family` count."""
     held = state_before(recording, start).plugin_amount(plugin, queue, "allocated").clone()
     span = recording.span_tree.span_around(seq, Level.NODE)
     for _, event in recording.filter_events(HookEvent, range(seq if span is None else span.first, seq)):
@@ -423,7 +423,7 @@ def simulated_allocation(
 
 
 def reserved_for_others(recording: Recording, seq: Seq, queue: QueueName, task: TaskInfo) -> Resource | None:
-    """What the queue keeps for other tasks before an event; None where nothing is kept for anybody."""
+    """What capacity reserves in the queue for other gated tasks before an event; None if it has no reservations."""
     plugin = recording.session.plugins.get(CAPACITY)
     if plugin is None:
         return None

@@ -53,7 +53,7 @@ class JobView:
 
     @cached_property
     def pending_at_open(self) -> list[TaskInfo]:
-        """Tasks without a place of their own when the session opened; an earlier cycle's promise is none yet."""
+        """Tasks that were Pending or Pipelined when the session opened."""
         opening, waiting = self.recording.timeline.opening_tasks, (TaskStatus.PENDING, TaskStatus.PIPELINED)
         return [task for key, task in self.tasks.items() if opening[key].status in waiting]
 
@@ -120,7 +120,7 @@ class JobView:
     def calls_during(
         self, action: str, point: str, field: str = "job", name: str | None = None
     ) -> list[tuple[Seq, HookEvent]]:
-        """The same calls, while an action ran for the first time."""
+        """Calls of a hook about the job (or another subject) during the first run of an action."""
         start, end = self.action_starts(action) or 0, self.action_ends(action)
         hooks = self.calls_about(point, field, name)
         return [(seq, event) for seq, event in hooks if seq > start and (end is None or seq < end)]

@@ -34,7 +34,7 @@ SHORTAGE_PREFIX = "Insufficient "
 
 
 class NodeFits:
-    """All nodes, at one moment, for one task."""
+    """The fit of one task on every node, in the state before event `seq`."""
 
     def __init__(self, view: JobView, task: TaskInfo, seq: Seq) -> None:
         self.view = view
@@ -45,7 +45,7 @@ class NodeFits:
         self._filters: dict[str, evictions.CandidateFilter] = {}
         event = view.recording.event_at(seq)
         self.search = event if isinstance(event, PredicateEvent) and event.task == task.key else None
-        """The recorded search that is looked at, where the moment is one."""
+        """The recorded search at `seq`; None if the event is no search for this task."""
 
     @cached_property
     def node_fits(self) -> Sequence[NodeFit]:
@@ -59,7 +59,7 @@ class NodeFits:
         return [self._with_refusal(one, said, verdicts[said]) if (said := get(one.name)) else one for one in found]
 
     def _recorded_objections(self) -> Iterator[tuple[NodeName, tuple[FitStatus, ...]]]:
-        """What the recorded search says about the nodes for which it got beyond resources."""
+        """(node, reasons) of the recorded search, for nodes that passed the resource check."""
         if self.search is None:
             return
         yield from ((self.view.recording.node_names[row], ()) for row in self.search.feasible.tolist())
@@ -117,7 +117,7 @@ class NodeFits:
     # What could leave
 
     def tasks_on(self, node: NodeName) -> Sequence[TaskInfo]:
-        """Tasks on a node at this moment."""
+        """Tasks on a node in this state."""
         return tasks_by_node(self.view.recording, self._since).get(node, ())
 
     def victim_candidates(self, action: str, node: NodeName) -> list[TaskInfo]:
@@ -131,7 +131,7 @@ class NodeFits:
         return self._filters[action]
 
     def skipped_victim(self, action: str, victim: TaskInfo) -> SkippedVictim | None:
-        """Why preempt's or reclaim's own filter leaves a task alone."""
+        """Why the own filter of an evicting action skips a task; None for a candidate."""
         return skipped_victim(self.view.recording, self._victim_filter(action), victim)
 
     def fits_without(self, node: NodeName, victims: Sequence[TaskInfo]) -> bool:
@@ -179,7 +179,7 @@ class CardShortage(NamedTuple):
     have: int
     asked: int
     who: str
-    """Who takes each of them from another card."""
+    """The pods that take this resource on the cards, in words."""
 
 
 def card_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
@@ -217,7 +217,7 @@ def _npu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
 
 
 def npu_parts_request(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
-    """(how many, memory of each) where a container asks for parts of several NPUs, which nobody is given."""
+    """(number, memory of each) if a container asks for parts of several NPUs, which no node provides; else None."""
     if not node.devices:
         return None
     from vcdebug.model.devices.hami_ascend import HamiAscendLedger
@@ -242,7 +242,7 @@ MissingItems = tuple[tuple[str, float], ...]
 
 
 class NodeFit(NamedTuple):
-    """One node as it stood, for one task."""
+    """The fit of one task on one node."""
 
     name: NodeName
     kind: FitKind
@@ -269,7 +269,7 @@ class NodeFit(NamedTuple):
         return objections or "room"
 
     def with_objections(self, statuses: tuple[FitStatus, ...], said: FitKind) -> NodeFit:
-        """The same node, of which nothing has been said before, and what the predicates say and come to."""
+        """A copy with the objections of the predicates and the kind that they amount to."""
         kind = said if said == "unresolvable" or self.kind == "free" else self.kind
         return NodeFit(self.name, kind, statuses, self.future, self.allocatable, self.short)
 
@@ -391,7 +391,7 @@ class SkippedVictim(NamedTuple):
 
     rule: str
     text: str
-    """To be said behind a number of pods."""
+    """Follows a number of pods: `of the same job`."""
 
 
 def victim_filter_of(
@@ -413,14 +413,14 @@ def gang_victim_filter(recording: Recording, action: str, job: JobId) -> evictio
 
 
 def skipped_victim(recording: Recording, spares: evictions.CandidateFilter, victim: TaskInfo) -> SkippedVictim | None:
-    """Why a filter leaves a task alone, which is given with the status of the moment; None for a candidate."""
+    """Why a filter skips a task, which the caller passes in its state at that event; None for a candidate."""
     rule = skip_rule(recording, spares, victim)
     job = recording.session.jobs.get(victim.job)
     return SkippedVictim(rule, _rule_text(rule, victim, job.queue if job is not None else "")) if rule else None
 
 
 def skip_rule(recording: Recording, spares: evictions.CandidateFilter, victim: TaskInfo) -> str:
-    """The rule by which a filter leaves a task alone; empty for a candidate."""
+    """The rule by which a filter skips a task; empty for a candidate."""
     return spares(victim) if victim.job in recording.session.jobs else evictions.NO_JOB
 
 

@@ -54,7 +54,7 @@ TIES_BY_KIND: Final[Mapping[str, tuple[TieField, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class OrderStep:
-    """One thing that was compared, and on whose behalf."""
+    """One comparison, and the plugin that made it."""
 
     difference: OrderDifference
     point: str = ""
@@ -91,7 +91,7 @@ class OrderComparison(NamedTuple):
 
     @property
     def is_certain(self) -> bool:
-        """False where a plugin had a say of which a recording keeps nothing."""
+        """False if a plugin compared something that a recording does not keep."""
         return all(step.difference.known for step in self.steps)
 
 
@@ -112,7 +112,7 @@ def _is_victim_pop(recording: Recording, seq: Seq) -> bool:
 
 
 HeapKey = tuple[int, str, str]
-"""Which queue of elements: the span in which it lives, the kind of its elements, whose they are."""
+"""A priority queue: the span in which it exists, the kind of its elements, and their owner."""
 
 
 @per_recording(most=8)
@@ -144,7 +144,7 @@ def heap_key(recording: Recording, seq: Seq) -> HeapKey:
 
 
 def sibling_pops(recording: Recording, seq: Seq) -> Seqs:
-    """The pops of the same queue."""
+    """Events that popped from the priority queue of the pop at `seq`."""
     action = recording.span_tree.span_around(seq, Level.ACTION)
     return _pops_by_heap(recording, action.index).get(heap_key(recording, seq), ()) if action is not None else ()
 
@@ -172,7 +172,7 @@ def _heap_keys(action: int, span: Span) -> Iterator[HeapKey]:
 
 
 def next_rival(recording: Recording, seq: Seq) -> PopEvent | None:
-    """What left the same queue next, the same element that came back passed over."""
+    """The next pop from the same priority queue that is another element; None if there is none."""
     event, pops = recording.event_at(seq), sibling_pops(recording, seq)
     for later in pops[bisect_right(pops, seq) :]:
         other = recording.event_at(later)
@@ -182,7 +182,7 @@ def next_rival(recording: Recording, seq: Seq) -> PopEvent | None:
 
 
 def order_at(recording: Recording, seq: Seq, other: str) -> OrderComparison | None:
-    """The element that was popped at an event against another one, as they stood just before."""
+    """Compare the element popped at an event with another one, in the state before that event."""
     event, kind = recording.event_at(seq), pop_kind(recording, seq)
     if not isinstance(event, PopEvent) or kind is None:
         return None
@@ -228,7 +228,7 @@ def _compare_steps(then: OrderMoment, kind: ElementKind, left: object, right: ob
 
 
 def _plugin_steps(then: OrderMoment, hook: AnyHook, left: object, right: object) -> Iterator[OrderStep]:
-    """What each plugin compares; of one about which nothing is said a recording keeps nothing."""
+    """The comparison of each plugin; one without an explainer leaves an unknown step."""
     for tier, plugin in _asked_plugins(then, hook):
         unknown = OrderDifference(f"{plugin}'s own order", None, None, 0, known=False)
         comparator = explainer_for(plugin).comparators.get(hook.method)
@@ -282,9 +282,9 @@ MAX_COMPARED_TASKS = 200
 
 
 def find_order_circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[TaskKey, ...]:
-    """The shortest way round through the first of these tasks and another one; the first is named again at its end.
+    """The shortest cycle of the task order through the first of these tasks; the first is repeated at its end.
 
-    Empty unless all of them wait in one queue, and each goes both before and after the first, by however many others.
+    Empty unless all are in one queue and each comes both before and after the first, directly or over other tasks.
     """
     wanted = list(dict.fromkeys(tasks))
     seq = _first_pop_of(recording, wanted)

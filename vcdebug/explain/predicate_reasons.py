@@ -1,4 +1,4 @@
-"""One pass of predicates over nodes: the reasons, what about pod and node does not go together, what runs out where."""
+"""One pass of predicates over nodes: the reasons, incompatible constraints of pod and node, and missing resources."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def format_requirement(one: Requirement) -> str:
 
 
 def format_selector(selector: Selector) -> str:
-    """Every requirement; what a missing selector means."""
+    """The requirements of a selector in words; `no pod` for a missing one, empty for one that matches every pod."""
     if selector.nothing:
         return "no pod"
     return ", ".join(format_requirement(one) for one in selector.requirements)

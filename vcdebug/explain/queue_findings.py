@@ -1,4 +1,4 @@
-"""What is said alike wherever a queue's share or limit refuses: the plugin's words, a broken tree, what would help."""
+"""Findings shared by all gates about queue limits: the plugin's checks, a broken queue tree, and advice."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from vcdebug.recording.state_before import sum_resources
 
 
 def guarantee_words(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> str:
-    """Who is guaranteed more than it holds of what the queue lacks, to be said after the limit; empty for nobody."""
+    """Queues whose guarantee reserves what this queue lacks, appended to the limit; empty if there are none."""
     name = limit.first_dimension
     parts = [
         f"{more} {name} are guaranteed to queue {queue}, which holds {less}"
@@ -78,7 +78,7 @@ def gang_request_words(view: JobView, limit: QueueCheck) -> str:
 
 
 def unbound_tasks(view: JobView) -> list[TaskInfo]:
-    """Pods that wait when the cycle ends, also those that were promised room."""
+    """Pods that are Pending or Pipelined when the cycle ends."""
     return [task for task in view.pending_at_open if task.status in (TaskStatus.PENDING, TaskStatus.PIPELINED)]
 
 
@@ -93,7 +93,7 @@ BROKEN_TREE_ADVICE = (
 
 
 def quota_explainer(plugin: str) -> QuotaExplainer:
-    """What the plugin says about limits of queues."""
+    """The plugin's explainer of queue limits."""
     quota = explainer_for(plugin).quota
     assert quota is not None
     return quota
@@ -216,7 +216,7 @@ def not_above_share(
     return VetoReason(f"{'; '.join(parts[:2])}: not above its share", numbers, (advice,), tuple(lines))
 
 
-# A PodGroup that its queue or an ancestor does not admit: the limit, who counts against it, who holds it unplaced.
+# A PodGroup that its queue or an ancestor does not admit: the limit, and the jobs that count against it.
 
 QUOTA_CAUSE = "enqueue-queue-quota"
 CAPABILITY_CAUSE = "queue-capability"
@@ -263,7 +263,7 @@ def _closed_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
 
 
 def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> str:
-    """Whose limit it is."""
+    """Which queue or cluster figure the limit is, in words."""
     if limit.is_capability:
         return "its capability"
     if view.session.total_resource.get(limit.first_dimension) <= 0:
@@ -317,7 +317,7 @@ def rejection_evidence(seq: Seq, plugin: str) -> tuple[Evidence, ...]:
 
 
 def stuck_jobs(view: JobView, seq: Seq, *, same_queue: bool) -> list[JobInfo]:
-    """Other jobs that were Inqueue at this moment and end the cycle without a place."""
+    """Other jobs that were Inqueue before the event and end the cycle without a place."""
     phases = view.recording.timeline.state_at(seq).phases
     return [
         job

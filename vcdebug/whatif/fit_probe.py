@@ -1,6 +1,6 @@
-"""Would a job ever fit, and how many more of it: the job alone on the cluster, and copies of it beside what runs.
+"""Would a job ever fit: the job alone on the cluster, and how many copies next to the running pods.
 
-Both run the cycle again on an edited snapshot, with admission and placing only: nobody is evicted for the answer.
+Both replay the cycle on an edited snapshot without the actions that evict.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class AloneFit(NamedTuple):
 
 
 class FittingCopies(NamedTuple):
-    """How many copies of the job fit on the cluster as it stands, of how many that were tried."""
+    """The number of copies of the job that fit on the cluster, and the number tried."""
 
     fitting: int
     tried: int
@@ -56,7 +56,7 @@ class FittingCopies(NamedTuple):
 
 
 def probe_alone(recording: Recording, job: JobId) -> AloneFit:
-    """Everything else that this scheduler places is taken away; quotas, taints and other schedulers' pods stay."""
+    """Whether the job fits without this scheduler's other pods; quotas, taints and other schedulers' pods stay."""
     info, snapshot = recording.session.jobs[job], recording.snapshot
     names = snapshot.flags.scheduler_names
     others = [manifest for manifest in snapshot.objects_of("Pod") if Pod(manifest).scheduler_name not in names]
@@ -86,13 +86,13 @@ def probe_copies(recording: Recording, job: JobId, most: int) -> FittingCopies:
 
 
 def no_place_reason(told: Explanation) -> str:
-    """Why there is no place; that nobody is evicted for it is the question's own condition, no reason."""
+    """Why the job has no place; causes that only say that no pod is evicted are skipped, as the probe demands it."""
     found = (finding for finding in (told.dominant, *told.contributing) if finding.cause != NOT_CONFIGURED_CAUSE)
     return next(found, told.dominant).sentence
 
 
 def _placing_only(snapshot: Snapshot) -> Snapshot:
-    """The same configuration without the actions that evict, and nothing forced."""
+    """The snapshot without the actions that evict and without forced answers."""
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
     kept = [name for name in conf.actions if not conf.facts_of(name).evicts]
     text = snapshot.scheduler_conf or DEFAULT_ACTIONS

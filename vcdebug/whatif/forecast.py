@@ -1,4 +1,4 @@
-"""Foresight: cycles from one moment to the next at which anything changes, until a job has its place or never will."""
+"""Forecast: cycles from one change to the next, until a job is placed or can never be."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _assumption_words(assumed: ForecastAssumptions, snapshot: Snapshot) -> list[
 WHEN_QUESTION = NamedQuestion("when", "when will it be placed", ("job", "pod"), forecast_job)
 
 
-# A course in words: the answer in one sentence, what it rests on, and cycle by cycle.
+# The forecast in words: the answer in one sentence, its assumptions, and each cycle.
 
 _ENDED = " ended"
 
@@ -139,7 +139,7 @@ class JobForecast(NamedTuple):
     subject: ExplainSubject
     course: JobCourse
     assumed: tuple[str, ...]
-    """What the course rests on; nothing where nobody has to end."""
+    """The assumptions of the forecast; empty if no pod has to finish."""
     stuck: tuple[TaskKey, ...]
     """Pods that should have been gone for long."""
     deadlock: Deadlock | None
@@ -181,8 +181,7 @@ def _answer_sentence(found: JobForecast) -> str:
         verb = "is" if len(found.stuck) == 1 else "are"
         return (
             f"Nobody can say when {who} is placed: it waits for {join_names(found.stuck)}, which should have been "
-            "gone for "
-            f"long and {verb} not expected to leave without help: look at the node and at finalizers. {why}"
+            f"gone for long and {verb} not expected to leave without help: look at the node and at finalizers. {why}"
         )
     if not any(_ENDED in words for stage in course.stages for words in stage.before):
         return f"{who} is never placed by waiting: nothing is under way that could change what stops it. {why}"
@@ -216,8 +215,7 @@ def _deadlock_sentence(found: JobForecast, who: str, lock: Deadlock) -> str:
         own = describe_holding(jobs[found.subject.job])
         return (
             f"{who} and {join_names(lock.holders)} are in a deadlock: {who} holds {own}, {holders}, each needs what "
-            "the "
-            f"other holds, and neither ends before it is whole. Without {gone} {who} is placed."
+            f"the other holds, and neither ends before it is whole. Without {gone} {who} is placed."
         )
     never = f"{who} is never placed by waiting: {holders} and {rest}, so that it never ends"
     return f"{never}; without {gone} {who} is placed."
@@ -273,14 +271,14 @@ def _forecast_data(found: JobForecast) -> Mapping[str, object]:
     }
 
 
-# Deadlocks: jobs that are not whole, hold what another one needs, and so never end.
+# Deadlocks: incomplete jobs that hold what another incomplete job needs, so neither can finish.
 
 _MAX_HOLDERS: Final = 6
 """Holders that are tried one by one."""
 
 
 class Deadlock(NamedTuple):
-    """Who holds the job up by waiting itself."""
+    """The incomplete jobs that block the job."""
 
     holders: tuple[JobId, ...]
     """With these gone the job is placed: one where one is enough."""
@@ -291,7 +289,7 @@ class Deadlock(NamedTuple):
 
 
 def find_deadlock(recording: Recording, subject: ExplainSubject) -> Deadlock | None:
-    """None unless the job would be placed if others that wait for the rest of their gang let go of what they hold."""
+    """None unless the job would be placed without the pods of other incomplete gangs."""
     jobs = recording.session.jobs
     holders = [job for job in jobs.values() if job.uid != subject.job and holds_while_pending(job)]
     if not holders:
@@ -309,7 +307,7 @@ def find_deadlock(recording: Recording, subject: ExplainSubject) -> Deadlock | N
 
 
 def holds_while_pending(job: JobInfo) -> bool:
-    """Whether some of its gang run and others find no place."""
+    """Whether some pods of the gang run and others are Pending."""
     return (
         0 < len(_held_tasks(job)) < job.min_available and job.count_tasks(TaskStatus.PENDING, TaskStatus.PIPELINED) > 0
     )
@@ -331,6 +329,6 @@ def _held_tasks(job: JobInfo) -> list[TaskInfo]:
     ]
 
 
-# Every question beside "why does it wait": those that one recording answers, and those that need further cycles.
+# All questions of `ask`: those that one recording answers, and those that need further cycles.
 
 QUESTIONS: Final[tuple[NamedQuestion, ...]] = (*OF_ONE_CYCLE, WHEN_QUESTION)

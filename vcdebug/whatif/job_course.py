@@ -1,4 +1,4 @@
-"""The course of a job: cycles from moment to moment until it has its place, or nothing can change any more."""
+"""The course of a job: cycles from change to change until it is placed or nothing can change."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ForecastCycle(NamedTuple):
     before: tuple[str, ...]
     """What happened since the cycle before it."""
     done: tuple[str, ...]
-    """What the cycle did to others."""
+    """What the cycle did to other jobs."""
     evicted: tuple[TaskKey, ...]
     explanation: Explanation
 
@@ -79,7 +79,7 @@ class JobCourse:
         self._ever: dict[object, None] = {}
 
     def run_cycles(self, most: int = MAX_CYCLES) -> Iterator[ForecastCycle]:
-        """Each cycle as it is over; ends with an outcome other than unknown, or after so many cycles."""
+        """Yield each cycle when it ends, until the outcome is known or `most` cycles have run."""
         before: tuple[str, ...] = ()
         while True:
             stage = self._describe_cycle(before)
@@ -187,7 +187,7 @@ def _is_gang_ready(recording: Recording, subject: ExplainSubject) -> bool:
     return len(before) >= job.min_available
 
 
-# What happened between two cycles, and what a cycle did to others, in words.
+# In words: what happened between two cycles, and what a cycle did to other jobs.
 
 
 def describe_changes(recording: Recording, after: Snapshot) -> Iterator[str]:
@@ -206,7 +206,7 @@ def describe_changes(recording: Recording, after: Snapshot) -> Iterator[str]:
 
 
 def describe_deeds(recording: Recording, job: JobId) -> Iterator[str]:
-    """Evictions, and what others got."""
+    """Evictions, and placements of other jobs, in words."""
     done = cycle_effects(recording)
     if done.evicted:
         yield f"evicts {join_names(effect.task for effect in done.evicted)}"
@@ -220,7 +220,7 @@ def _count_by_job(verb: str, moved: list[Effect]) -> Iterator[str]:
         yield f"{verb} {join_names(count_noun(count, 'pod') + ' of ' + job for job, count in counts.items())}"
 
 
-# Times at which something changes without anybody doing anything: windows, promises, deletions, ends.
+# Points in time at which the cluster changes by itself: windows, waiting times, deletions, ends of pods.
 
 _ONE_SECOND: Final = timedelta(seconds=1)
 _DAY: Final = timedelta(days=1)

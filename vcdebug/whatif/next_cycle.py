@@ -1,4 +1,4 @@
-"""What happens between two cycles: each rule in a part of its own, and `advance`, which applies them in order.
+"""What happens between two cycles: one section per rule, and `advance`, which applies them in order.
 
 Differs: of the cluster's other actors only those act that a cycle itself sets going, or that `Between` names. No volume
 is provisioned, binds and evictions always succeed.
@@ -33,12 +33,12 @@ from vcdebug.snapshot.gathered_objects import Arrivals, with_arrivals
 from vcdebug.snapshot.manifest import JsonDict, JsonObject, key_of, metadata_of, name_of, owners_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
-# Who acts between two cycles beside the scheduler: controllers, pods that finish and when, users with new work.
+# Other actors between two cycles: controllers, pods that finish, users that submit jobs.
 
 DEFAULT_RUN_TIME: Final = timedelta(hours=1)
 """For a pod of which nothing is known."""
 SERVICE_OWNERS: Final = ("ReplicaSet", "DaemonSet", "StatefulSet", "ReplicationController")
-"""Owners whose pods are meant to run for ever."""
+"""Owners whose pods run until they are deleted."""
 _ONE_SECOND: Final = timedelta(seconds=1)
 
 
@@ -78,7 +78,7 @@ def is_endless(pod: Pod) -> bool:
 
 
 def start_time(pod: Pod) -> datetime | None:
-    """When it began to run, as far as its status tells."""
+    """When the pod began to run, from its status; None if unknown."""
     conditions = pod.status.get("conditions") or ()
     bound = [one for one in conditions if one.get("type") == "PodScheduled" and one.get("status") == "True"]
     times = (pod.status.get("startTime"), *(one.get("lastTransitionTime") for one in bound), pod.creation_timestamp)
@@ -111,7 +111,7 @@ class BetweenCycles:
     for_good: Mapping[TaskKey, None] = field(default_factory=dict)
     """Pods that no controller makes again."""
     stuck: Mapping[TaskKey, None] = field(default_factory=dict)
-    """Pods that stay, whatever their deletion timestamp says."""
+    """Pods that stay although their deletion is due."""
 
     def iter_arrivals_before(self, number: int) -> Iterator[tuple[str, Sequence[Manifest]]]:
         """What arrives before a cycle, by kind."""
@@ -183,7 +183,7 @@ def next_snapshot(recording: Recording, between: BetweenCycles = BetweenCycles()
 
 
 def _next_process(recording: Recording, pods: Iterable[Manifest]) -> SchedulerProcess:
-    """A pod that is gone leaves its CPUs on the node where it was bound, and there alone."""
+    """The state of the next scheduler process: a deleted pod keeps its CPUs only on the node where it was bound."""
     process = process_after(recording.session)
     if not process.reserved_cpus:
         return process
@@ -193,7 +193,7 @@ def _next_process(recording: Recording, pods: Iterable[Manifest]) -> SchedulerPr
     return replace(process, reserved_cpus=kept)
 
 
-# What becomes of resource claims: written down for the pods that are bound, and given back after the last one.
+# Resource claims: reserved for bound pods, and deallocated after the last pod.
 
 
 def next_claims(recording: Recording, pods: Iterable[Manifest]) -> list[Manifest]:
@@ -229,7 +229,7 @@ def _allocated_claim(claim: Manifest, reserved: ReservedClaim, pod: Pod) -> Mani
     return {**claim, "status": {**status, "allocation": allocation, "reservedFor": users}}
 
 
-# What the close of a session writes: PodGroups whose status it changed, all of it, and what queues have allocated.
+# What the session writes on close: the full status of changed PodGroups, and the allocated amounts of queues.
 
 
 def next_pod_groups(recording: Recording) -> list[Manifest]:
@@ -281,7 +281,7 @@ def _written_queue(manifest: Manifest, close: CloseEvent) -> Manifest:
     return {**manifest, "status": {**status_of(manifest), "allocated": dict(allocated)}}
 
 
-# What becomes of pods: bound, evicted, told why they wait, finished, gone.
+# Pods: bound, evicted, marked unschedulable, finished, deleted.
 
 DEFAULT_GRACE: Final = 30
 """Kubernetes' default grace period in seconds."""
@@ -304,7 +304,7 @@ def next_pods(recording: Recording, between: BetweenCycles, number: int, *, clos
 
 
 def pods_in_broken_gangs(recording: Recording) -> list[TaskKey]:
-    """Pods of jobs that lack others of their gang: they wait for these."""
+    """Pods of incomplete gangs, which do not finish while they wait for the others."""
     jobs = recording.session.jobs.values()
     broken = [job for job in jobs if job.ready_task_num() < job.min_available]
     return [task.key for job in broken for task in job.tasks.values()]
@@ -327,7 +327,7 @@ class PodChanges:
         self.patches = {patch.pod: patch for patch in annotation_patches(recording.session)}
 
     def apply_to(self, manifest: Manifest) -> Manifest:
-        """The pod as the cycle leaves it; the very same one where nothing was done to it."""
+        """The pod's manifest after the cycle; the same object if the cycle did not change it."""
         pod = Pod(manifest)
         if pod.key in self.bound:
             given = _with_annotations(manifest, self._device_annotations(pod))
@@ -340,7 +340,7 @@ class PodChanges:
         return manifest if patch is None else _patched_pod(manifest, patch)
 
     def _device_annotations(self, pod: Pod) -> Mapping[str, str]:
-        """What the bind request says of the devices that the pod was given."""
+        """The device annotations of the bind request."""
         node = self._nodes.get(self._own.get(pod.key, ""))
         ledgers = node.devices.values() if node is not None else ()
         asked = [ledger.bind_annotations(pod) for ledger in ledgers if ledger.has_device_request(pod)]

@@ -1,4 +1,4 @@
-"""Odds: the same cycle under many draws of what upstream leaves to chance, and where the outcomes part."""
+"""Odds: the same cycle with many random seeds, and where the outcomes differ."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class CycleDraw(NamedTuple):
     """Jobs of which this cycle bound or pipelined a pod."""
     evicted: tuple[TaskKey, ...]
     parts_at: Seq | None
-    """The base's event at which its deeds and those of this draw part; None where they are the same."""
+    """The base recording's event of the first different effect; None if the effects are equal."""
     panic: bool
 
     @property
     def outcome_key(self) -> tuple[object, ...]:
-        """What counts as the same: which jobs are placed, which pods are evicted."""
+        """Equal for draws that place the same jobs and evict the same pods."""
         return self.placed, self.evicted, self.panic
 
 
@@ -50,11 +50,11 @@ class JobOdds(NamedTuple):
 
 
 class DivergenceCount(NamedTuple):
-    """How many draws part from the base at one of its events."""
+    """The number of draws that first differ at one event of the base."""
 
     seq: Seq
     tie: Seq | None
-    """The tie or random number of the base that comes before it, about the same task where there is one."""
+    """The random choice of the base before that event, for the same task if there is one."""
     draws: int
     changed: int
     """How many of these place other jobs or evict other pods than the base."""
@@ -81,7 +81,7 @@ class OddsTally:
 
     @property
     def is_certain(self) -> bool:
-        """Whether every draw comes to the same."""
+        """Whether all draws have the same outcome."""
         return self.outcomes <= 1
 
 
@@ -151,7 +151,7 @@ def _count_divergences(base: Recording, draws: list[CycleDraw]) -> Iterator[Dive
 
 
 def tie_before(recording: Recording, seq: Seq) -> Seq | None:
-    """The nearest earlier event at which upstream draws: of the same task as an operation, else of any."""
+    """The nearest earlier random choice: for the task of the operation at `seq`, else for any."""
     event = recording.event_at(seq)
     span = recording.span_tree.enclosing_span(seq)
     first = span.first if isinstance(event, OpEvent) and span is not None else 1

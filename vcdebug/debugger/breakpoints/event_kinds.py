@@ -1,4 +1,4 @@
-"""The course of a cycle: its actions and statements, nodes filtered, scored and chosen, and known quirks."""
+"""Breakpoints on events: actions, statements, filtering, scoring, choices, votes, and known quirks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ActionBreakpoint(BreakpointKind):
 
 
 class StatementBreakpoint(BreakpointKind):
-    """Commit and discard, unless other words say which moments are meant."""
+    """Commit and discard, unless words name other operations."""
 
     KIND = "statement"
     HELP = "a statement commits or is discarded (or names of operations; operation; any)"
@@ -121,7 +121,7 @@ class QuirkBreakpoint(BreakpointKind):
         return sorted(dict.fromkeys(note.seq for note in recording.notes if note.seq <= len(recording)))
 
 
-# What plugins answer to a hook, and the searches for victims in which they are asked.
+# Answers of plugins to a hook, and the searches for victims that contain them.
 
 BETWEEN, WITHIN = "between", "within"
 
@@ -150,7 +150,7 @@ class EnqueueBreakpoint(BreakpointKind):
 
 
 class OverusedBreakpoint(BreakpointKind):
-    """Answers that call a queue overused; `all` also the others."""
+    """Answers that a queue is overused; with `all` every answer."""
 
     KIND = "overused"
     HELP = "a queue is found overused (all: also when it is not)"

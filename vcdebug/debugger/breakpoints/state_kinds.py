@@ -1,4 +1,4 @@
-"""The state of the cluster: a figure of it changes, or what should hold after every event does not hold."""
+"""Breakpoints on state: a figure changes, or an invariant is violated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of `:` and of scripts. A group of them is one file with VERBS, and one line here."""
+"""The commands of `:` and of scripts. A group of commands is one file with VERBS, and one line here."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ COMMAND_GROUPS = (
 
 
 def list_verbs() -> tuple[Verb, ...]:
-    """Every command; each group is imported when somebody asks for the first time."""
+    """Every command; a group is imported on first use."""
     return tuple(
         verb for group in COMMAND_GROUPS for verb in resolve_reference(f"vcdebug.debugger.commands.{group}:VERBS")
     )
 
 
 def find_verb(name: str) -> Verb | None:
-    """The verb of this name, or the only one that begins so."""
+    """The verb with this name, else the only one with this prefix; None otherwise."""
     every = list_verbs()
     exact = next((verb for verb in every if name in verb.names), None)
     if exact is not None or not name:
@@ -43,7 +43,7 @@ def find_verb(name: str) -> Verb | None:
 
 
 def execute_line(driver: Driver, line: str) -> CommandReply:
-    """Run one line; an error says what is wrong with it."""
+    """Run one command line; raises CommandError if it is unknown or its argument is wrong."""
     name, _, argument = line.strip().removeprefix(":").partition(" ")
     if not name:
         return CommandReply()
@@ -55,10 +55,10 @@ def execute_line(driver: Driver, line: str) -> CommandReply:
     return verb.run(driver, argument.strip())
 
 
-# Debugger commands from a file, one per line, as `:` takes them; empty lines and `#` comments are skipped.
+# Scripts: one command per line, as for `:`; empty lines and `#` comments are skipped.
 
 SCREEN_ONLY: tuple[str, ...] = ("filter", "open", "theme")
-"""What commands open that means nothing without a screen."""
+"""What commands can open only on a screen, so scripts skip it."""
 
 
 class ScriptError(VcdebugError):
@@ -76,12 +76,12 @@ class ScriptAnswer(NamedTuple):
     number: int
     command: str
     here: DebuggerState
-    """Where one stands after it."""
+    """The debugger's state after the command."""
     moved: bool
     """Whether the line was about going somewhere."""
     text: str
     log: tuple[BreakpointLogLine, ...]
-    """What breakpoints with a log text said on the way."""
+    """Log lines of breakpoints that were passed."""
     show: str
     """Something that the front end shows: help, an explanation, a panel."""
     argument: str

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def _replay_capture(snapshot: Snapshot, like: Recording) -> Recording:
-    """The cycle of another capture, with the extender's webhook if the one beside it had it."""
+    """Replay another capture, with the extender's webhook if the recording next to it used it."""
     from vcdebug.recording.replay import replay_cycle
 
     return replay_cycle(snapshot, ask_extender=like.session.ask_extender)
 
 
 def capture_again(driver: Driver, _: str) -> CommandReply:
-    """Capture again, and say what is not the same any more."""
+    """Capture the cluster again, and say what changed."""
     captures = driver.captures
     take = captures.again if captures is not None else None
     if captures is None or take is None:
@@ -60,7 +60,7 @@ def _append_arrived(
 
 
 def open_earlier(driver: Driver) -> CommandReply | None:
-    """The capture before the first one that is open; None where there is none."""
+    """Open the capture before the first open one; None if there is none."""
     captures = driver.captures
     if captures is None or not captures.earlier:
         return None
@@ -78,7 +78,7 @@ def open_earlier(driver: Driver) -> CommandReply | None:
 
 
 def open_later(driver: Driver) -> CommandReply | None:
-    """The capture behind the last one that is open; None where there is none, or where one stands elsewhere."""
+    """Open the capture after the last open one; None if there is none, or another recording is shown."""
     captures, open_ = driver.captures, driver.open_recordings
     if captures is None or not captures.later or (open_.side, open_.cycle) != (ORIGINAL, captures.open_count):
         return None

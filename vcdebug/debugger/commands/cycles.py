@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vcdebug.whatif.next_cycle import BetweenCycles
 
 MAX_CYCLES: Final = 100
-"""Cycles that one command runs at most: each keeps its recording."""
+"""Cycles that one command runs at most, since each keeps its recording in memory."""
 RECREATE: Final = "recreate"
 ADVANCE_HINT: Final = "advance [N] [TIME] [recreate]"
 

@@ -1,4 +1,4 @@
-"""Commands that move."""
+"""Commands that move the cursor."""
 
 from __future__ import annotations
 

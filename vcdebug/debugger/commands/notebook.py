@@ -1,4 +1,4 @@
-"""Commands about what is set: breakpoints, watches and bookmarks, the file that keeps them, the report about them."""
+"""Commands for breakpoints, watches and bookmarks, their file, and the report about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that open something."""
+"""Commands that open a page."""
 
 from __future__ import annotations
 

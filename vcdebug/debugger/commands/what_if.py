@@ -1,4 +1,4 @@
-"""Commands about edits and the branch that they make."""
+"""Commands for edits and the branch that they make."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def carry_out(driver: Driver, texts: Sequence[str], what: str) -> CommandReply:
 
 
 def _set_release(driver: Driver, argument: str) -> CommandReply:
-    """Another release's rules, as one more edit; without a name, whose rules are shown."""
+    """Switch to another release's rules as one more edit; without a name, say which release is replayed."""
     if not argument:
         text = (
             f"replayed by {driver.open_recordings.shown_recording.snapshot.release.describe_rules()}; there are "
@@ -152,7 +152,7 @@ def _side_command(side: branch.RecordingSide) -> Callable[[Driver, str], Command
 
 
 def _show_side(driver: Driver, side: branch.RecordingSide, seq: Seq | None) -> CommandReply:
-    """The other side at the same event, the first difference, or the event that was asked for."""
+    """Show the other side at the event asked for, the first difference, or the same event."""
     before = driver.open_recordings
     after = before.show_cycle(side, before.cycle)
     if seq is not None:

@@ -1,4 +1,4 @@
-"""The dry runs of topology-aware preemption: whom each node's simulation takes away and spares, and which node wins."""
+"""The dry runs of topology-aware preemption: the victims and the reprieved pods per node, and the winning node."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ FOUND_FIRST: Final = "the scheduler found it first"
 
 @dataclass(frozen=True, slots=True)
 class TaskTrial:
-    """One task leaves or comes back, and whether the preemptor fits then."""
+    """One step of a dry run: a task is removed or put back; does the preemptor fit then?"""
 
     verb: str
     task: TaskKey
     seq: Seq
     fits: bool
     away: tuple[TaskKey, ...]
-    """Who is gone while the test runs."""
+    """Tasks that are removed while the fit is tested."""
     why: str
     """What refuses the preemptor; empty where it fits."""
     left: Seq = 0
-    """The event with which a task that may not stay leaves again."""
+    """The event that removes a task again because the preemptor does not fit with it."""
 
     @property
     def verdict_text(self) -> str:
@@ -62,10 +62,10 @@ class NodeDryRun:
     last: Seq
     candidates: tuple[TaskKey, ...]
     offered: tuple[TaskKey, ...]
-    """What the plugins let go, where the node would then have room."""
+    """Candidate victims that the plugins allow, if removing all of them makes room."""
     trials: tuple[TaskTrial, ...]
     victims: tuple[TaskKey, ...]
-    """Who would go; empty where the node is no candidate."""
+    """Tasks that would be evicted; empty if the node is no candidate."""
 
     @property
     def outcome_words(self) -> str:
@@ -80,7 +80,7 @@ class NodeDryRun:
         return f"no candidate: {refused}" if refused else "no candidate"
 
     def tasks_away(self, seq: Seq) -> tuple[TaskKey, ...]:
-        """Who is gone in the simulation at an event."""
+        """Tasks that the simulation has removed at an event."""
         trial = next((trial for trial in reversed(self.trials) if trial.seq <= seq), None)
         if trial is None:
             return ()
@@ -97,7 +97,7 @@ class DryRunSearch:
     """How many candidates end the search."""
     runs: tuple[NodeDryRun, ...]
     winner: NodeName
-    """Empty where there is no candidate."""
+    """Empty if no node is a candidate."""
     rule: str
     """The rule after which only the winner was left."""
 
@@ -176,7 +176,7 @@ def _build_dry_run(
 
 
 def _take_away_trials(recording: Recording, task: TaskKey, span: record.Span, enough: bool) -> Iterator[TaskTrial]:
-    """Each pop takes one more away; the last one ends it where the preemptor fits."""
+    """Each pop removes one more task; if the preemptor fits, the last removal ends the loop."""
     pops = [(seq, event.name) for seq, event in recording.filter_events(record.PopEvent, span.seq_range)]
     back = _calls_by_other(recording, span.seq_range, hooks.SIMULATE_ADD_TASK.upstream)
     ends = [*(seq for seq, _ in pops[1:]), next((seq for seq, _ in back), span.last + 1)]
@@ -196,7 +196,7 @@ def _put_back_trials(
     order: Sequence[TaskKey],
     verdicts: Sequence[record.LogPoint],
 ) -> Iterator[TaskTrial]:
-    """Each that may come back, and those who went again before."""
+    """Each attempt to put a task back; tasks that had to be removed again stay in `away`."""
     away, first = gone, span.first
     for line in verdicts:
         name, fits = line.values
@@ -256,7 +256,7 @@ def _find_winner(recording: Recording, span: record.Span, runs: Sequence[NodeDry
 
 
 def _calls_by_other(recording: Recording, seqs: range, point: str) -> Iterator[tuple[Seq, TaskKey]]:
-    """Who is put back, or taken away, in the books of plugins."""
+    """(event, task) of each AddTask or RemoveTask call of the plugins in the simulation."""
     return (
         (seq, event.other) for seq, event in recording.filter_events(record.HookEvent, seqs) if event.point == point
     )
@@ -266,20 +266,20 @@ def _calls_by_other(recording: Recording, seqs: range, point: str) -> Iterator[t
 
 
 class NodeRoom(NamedTuple):
-    """What there is, and what is asked for."""
+    """The room of a node, and the request of a task."""
 
     request: Resource
     amounts: record.NodeAmounts
     away: tuple[TaskKey, ...]
-    """Who is taken away in a dry run."""
+    """Tasks that a dry run has removed."""
     freed: Resource
     future: Resource
     placed: Seq
-    """The event that placed the task here, before which the amounts are told; 0 while it is not here."""
+    """The event that placed the task here; the amounts are those before it. 0 if the task is not on the node."""
 
 
 def node_room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> NodeRoom:
-    """The node's future idle after an event, without what the task itself takes of it."""
+    """The node's future idle after an event, not counting the task's own placement."""
     placed = _placing_seq(recording, seq, task, node)
     amounts = recording.timeline.state_at(placed - 1 if placed else seq).nodes[node]
     run = dry_run_at(recording, seq)
@@ -410,7 +410,7 @@ def _room_equation(
 
 
 class CacheHit(NamedTuple):
-    """A node that an earlier search of the same action refused, so that nobody was asked again."""
+    """A node that an earlier search of the same action refused, so no plugin was asked again."""
 
     node: NodeName
     key: str
@@ -420,7 +420,7 @@ class CacheHit(NamedTuple):
 
 
 def cache_hits(recording: Recording, seq: Seq) -> dict[NodeName, CacheHit]:
-    """The error cache's part in a search: nodes refused by what an earlier one found for the same job and role."""
+    """Nodes that a search skipped by the error cache: an earlier search for the same job and role refused them."""
     event = recording.event_at(seq)
     if not isinstance(event, record.PredicateEvent):
         return {}
@@ -435,7 +435,7 @@ def cache_hits(recording: Recording, seq: Seq) -> dict[NodeName, CacheHit]:
 
 
 def cache_key(recording: Recording, event: record.PredicateEvent) -> str:
-    """Under which refusals are kept; empty for a task without a role, of which nothing is kept."""
+    """The key of the error cache; empty for a task without a role, which upstream does not cache."""
     task = recording.timeline.tasks[event.task]
     return f"{task.job}/{task.task_role}" if task.task_role else ""
 

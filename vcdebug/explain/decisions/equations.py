@@ -244,7 +244,7 @@ def operation_equation(recording: Recording, seq: Seq, event: record.OpEvent) ->
 
 
 def _reservation_change(recording: Recording, seq: Seq, event: record.OpEvent) -> AmountChange:
-    """An allocation of a task that an earlier cycle pipelined there keeps the promise; its undoing makes it again."""
+    """Allocating a task that an earlier cycle pipelined to this node uses its reservation; undoing it restores that."""
     was, now = (recording.timeline.state_at(at).tasks[event.task] for at in (seq - 1, seq))
     if event.op == record.ALLOCATE_OP and (was.status, was.node) == (TaskStatus.PIPELINED, event.node):
         return {"pipelined": -1}
@@ -283,12 +283,12 @@ class ScoreSummand(NamedTuple):
     value: float
     """NaN where the node has no entry."""
     top: bool
-    """Whether it counts itself; otherwise it is part of the one above it."""
+    """Whether it is a term of the total; False for a detail of the term above it."""
     batch: bool
 
 
 def summands_of(event: record.ScoreEvent, index: int) -> list[ScoreSummand]:
-    """Every part of one node's score, in the order in which they were asked."""
+    """Every summand of one node's score, in call order."""
     return [_build_summand(name, float(values[index])) for name, values in event.parts]
 
 
@@ -308,7 +308,7 @@ def total_score(parts: list[ScoreSummand]) -> float:
 
 
 def scored_row(recording: Recording, event: record.ScoreEvent, node: NodeName) -> int | None:
-    """Where a node stands among those scored."""
+    """The index of a node among the scored nodes; None if it was not scored."""
     rows = event.rows.tolist()
     row = recording.session.node_table.row_of.get(node)
     return rows.index(row) if row in rows else None
@@ -346,7 +346,7 @@ def _total_of_batch(parts: list[ScoreSummand]) -> float:
 def _score_terms(
     recording: Recording, node: NodeName, task: TaskKey, parts: list[ScoreSummand]
 ) -> Iterator[equation.Term]:
-    """The parts that make a sum stand under it; a part that is the whole sum stands for it."""
+    """One term per summand; the details of a sum follow it, a single detail replaces it."""
     for place, part in enumerate(parts):
         inner = _inner_parts(parts, place)
         if part.top and len(inner) == 1:
@@ -361,7 +361,7 @@ def _score_terms(
 
 
 def _inner_parts(parts: list[ScoreSummand], place: int) -> list[ScoreSummand]:
-    """The parts that follow a sum up to the next one."""
+    """The details that follow a sum, up to the next sum."""
     found: list[ScoreSummand] = []
     for part in parts[place + 1 :] if parts[place].top else ():
         if part.top:
@@ -394,20 +394,20 @@ def scores_before(recording: Recording, seq: Seq) -> tuple[Seq, record.ScoreEven
 
 
 def _second_best(scores: record.ScoreEvent, index: int) -> int | None:
-    """The best of the others."""
+    """The index of the best other node; None if only one was scored."""
     others = [(value, -i) for i, value in enumerate(scores.total.tolist()) if i != index and not isnan(value)]
     return -max(others)[1] if others else None
 
 
 def runner_up(recording: Recording, scores: record.ScoreEvent, node: NodeName) -> NodeName | None:
-    """The best node beside one."""
+    """The best node other than `node`; None if only one was scored."""
     index = scored_row(recording, scores, node)
     other = _second_best(scores, index) if index is not None else None
     return None if other is None else recording.node_names[int(scores.rows[other])]
 
 
 def best_node_equation(recording: Recording, seq: Seq, event: record.BestEvent) -> equation.Equation | None:
-    """Why one node is best: part by part against the best of the others."""
+    """Why one node is best: each summand compared with the runner-up's."""
     found = scores_before(recording, seq)
     index = scored_row(recording, found[1], event.name) if found is not None and event.kind == "node" else None
     if found is None or index is None:
@@ -436,17 +436,17 @@ def best_node_equation(recording: Recording, seq: Seq, event: record.BestEvent) 
 
 
 class ScorePart(NamedTuple):
-    """One part of a node's score."""
+    """One summand of a node's score."""
 
     name: str
     recorded: float
     """NaN where the node has no entry."""
     inside: equation.Equation | None
-    """What it was made of; None where there is nothing more to say."""
+    """How the summand was computed; None if the plugin does not explain it."""
 
 
 def score_parts(recording: Recording, seq: Seq, node: NodeName) -> tuple[ScorePart, ...]:
-    """Every part of a node's score, in the order in which they were asked."""
+    """Every summand of a node's score with its arithmetic, in call order."""
     event = recording.event_at(seq)
     place = scored_row(recording, event, node) if isinstance(event, record.ScoreEvent) else None
     asked = asked_node_at(recording, seq, node)

@@ -1,4 +1,4 @@
-"""Statements from first operation to end, and the evictions among them: who, for whom, what came of it, the price."""
+"""Statements from first operation to end, and their evictions: victim, preemptor, outcome and price."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StatementSpan(NamedTuple):
 
 @per_recording(most=64)
 def statements_between(recording: Recording, first: Seq, last: Seq) -> list[StatementSpan]:
-    """The statements that lie in a stretch of events. A trial that is merged goes on as part of the other."""
+    """The statements of a range of events. A trial statement that is merged continues as part of its target."""
     found: list[StatementSpan] = []
     pending: list[Seq] = []
     for seq, event in enumerate(recording.events[first - 1 : last], first):
@@ -74,7 +74,7 @@ class Eviction(NamedTuple):
     node: NodeName
     action: str
     preemptor: str
-    """The task that asked, or the job where a gang asked; empty where nobody did."""
+    """The task for which it was evicted, or the job for a gang action; empty if the action had no preemptor."""
     tier: int | None
     """The tier that named the victim."""
     fate: str
@@ -93,13 +93,13 @@ def _eviction_events(recording: Recording) -> Iterator[tuple[Seq, OpEvent]]:
 
 
 def lost_pods(view: JobView) -> list[Eviction]:
-    """Evictions of the job's own pods that were carried out, whoever wanted them."""
+    """Evictions of the job's own pods that were carried out, for any preemptor."""
     return list(_carried_out_by_job(view.recording).get(view.job.uid, ()))
 
 
 @per_recording()
 def not_discarded(recording: Recording) -> tuple[Eviction, ...]:
-    """Those whose statement was not discarded, in order."""
+    """Evictions whose statement was not discarded, in order."""
     wished = (
         (seq, event) for seq, event in _eviction_events(recording) if fate_of(recording, seq, event)[0] != "discard"
     )
@@ -117,7 +117,7 @@ def _carried_out_by_job(recording: Recording) -> Mapping[JobId, Sequence[Evictio
 
 
 def _preemptor_name(recording: Recording, seq: Seq) -> str:
-    """The task that asked, or else the job; empty where nobody did."""
+    """The preemptor: the task, else the job; empty if the action had none."""
     return recording.span_tree.name_around(seq, Level.TASK) or recording.span_tree.name_around(seq, Level.JOB)
 
 
@@ -157,7 +157,7 @@ def _fates_by_seq(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, t
 
 
 def eviction_price(view: JobView) -> str:
-    """`; conformance alone decided ..., n2 would have done as well`; empty where there is nothing to say."""
+    """`; conformance alone decided ..., n2 would have done as well`; empty if the evictions show neither."""
     evicted = carried_out(view.recording)
     facts_of = view.recording.conf.facts_of
     mine = [one for one in evicted if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
@@ -195,7 +195,7 @@ def _milder_nodes_words(view: JobView, one: Eviction) -> str:
 
 
 def milder_nodes(recording: Recording, one: Eviction) -> dict[NodeName, TaskInfo]:
-    """Other nodes that would have done, each with a victim of lower priority: as it stood before the plan."""
+    """Other feasible nodes → a victim of lower priority there, in the state before the plan."""
     asker, victim = task_of(recording, one.preemptor), task_of(recording, one.victim)
     same = (seq for seq, event in _eviction_events(recording) if event.node == one.node)
     first = next(seq for seq in same if _preemptor_name(recording, seq) == one.preemptor)
@@ -238,7 +238,7 @@ class DomainBundles(NamedTuple):
     free: Resource
     """Idle and releasing in the domain."""
     bundles: tuple[BundleOutcome, ...]
-    """In the order in which they were offered; those that stay are taken in this order too."""
+    """In the order in which the action passed them to the plugins, which is also the order of eviction."""
 
 
 class _GangAction(Protocol):
@@ -277,7 +277,7 @@ def _find_domain_bundles(
     candidates: Sequence[TaskKey],
     allowed: Sequence[TaskKey],
 ) -> DomainBundles | None:
-    """The domain whose bundles hold just these candidates."""
+    """The domain whose bundles contain exactly these candidates; None if no domain does."""
     need = gang_eviction.sum_init_requests(pending_for_eviction(session, job))
     for domain in eviction.get_candidate_domains(session, job):
         bundles = eviction.list_bundles(session, job, need, domain)

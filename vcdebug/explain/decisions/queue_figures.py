@@ -120,7 +120,7 @@ def opening_attr_of(recording: Recording, queue: QueueName) -> ProportionAttr | 
 
 
 def _capacity_queue_attr(recording: Recording, queue: QueueName) -> CapacityAttr | None:
-    """The same where capacity shares out the cluster."""
+    """The figures of a queue if capacity shares the cluster; None otherwise."""
     if sharing_plugin(recording) != CAPACITY or tree_is_broken(recording):
         return None
     plugin = _capacity_plugin(recording)
@@ -232,7 +232,7 @@ class StarvedPair(NamedTuple):
 
     starved: QueueName
     above: QueueName
-    """Empty where nobody holds more than it deserves."""
+    """Empty if no queue exceeds what it deserves."""
     dimension: str
     lacks: float
     """Up to what it deserves, as far as it asks for it."""
@@ -329,7 +329,7 @@ def _queue_family(recording: Recording, queue: QueueName) -> Iterator[QueueName]
 
 
 def _admission_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
-    """Jobs that the plugin was told of, with the last event of telling: what is reserved holds from the next one on."""
+    """Job → the last event of JobEnqueued for the plugin; the job's reservation counts from the next event on."""
     if plugin != OVERCOMMIT and recording.snapshot.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE):
         return _permit_seqs(recording, plugin, seq)
     told: dict[JobId, None] = {}

@@ -66,7 +66,7 @@ class NodeFunnel:
     stages: tuple[FunnelStage, ...]
     outcome: str
     by: str
-    """The plugin whose answer left nobody in the last tier that was asked."""
+    """The plugin whose answer left no candidate in the last tier that was asked."""
     fate: str
     """What became of a placement: commit, discard, or nothing."""
     end: Seq
@@ -78,7 +78,7 @@ class NodeFunnel:
 
     @property
     def stopped_at(self) -> str:
-        """The filter that left nobody; empty where victims were left."""
+        """The filter that left no candidate; empty if victims are left."""
         return next((stage.name for stage in self.stages if stage.left == 0), "")
 
     @property
@@ -106,7 +106,7 @@ class VictimFunnel:
     never: tuple[NodeName, ...]
     """Feasible nodes that were never tried."""
     reach: str
-    """Who is in reach, in words."""
+    """The jobs whose pods are candidates, in words."""
     two_turns: bool
     """Whether the action turns to each job twice, the second time to look inside the job."""
     within: bool
@@ -180,7 +180,7 @@ def _stop_reason(recording: Recording, span: Span, task: TaskInfo) -> str:
 
 
 def _format_reach(recording: Recording, action: str, task: TaskInfo, *, within: bool) -> str:
-    """Who is in reach, in words."""
+    """The jobs whose pods are candidates, in words."""
     own = job_of(recording, task.key)
     queue = own.queue if own is not None else ""
     if recording.conf.facts_of(action).across_queues:
@@ -220,7 +220,7 @@ def _victim_choice_in(recording: Recording, turn: Span) -> VictimDecision | None
 
 
 def _tier_stages(recording: Recording, choice: VictimDecision | None) -> Iterator[FunnelStage]:
-    """What each tier left of the candidates: the next one is asked only where it left nobody."""
+    """What each tier leaves of the candidates; the next tier is asked only if it leaves none."""
     asked = {tier.number: tier for tier in choice.tiers} if choice is not None else {}
     for number in tiers_asked(recording):
         tier = asked.get(number)
@@ -239,7 +239,7 @@ def tiers_asked(recording: Recording) -> tuple[int, ...]:
 
 
 def _cut_after_empty(stages: Sequence[FunnelStage]) -> tuple[FunnelStage, ...]:
-    """After a filter of the action itself left nobody nothing else counts; a tier that leaves nobody asks the next."""
+    """Drop the stages after an empty filter of the action itself; an empty tier does not end the funnel."""
     found: list[FunnelStage] = []
     empty = False
     for stage in stages:
@@ -282,7 +282,7 @@ QUEUE_POINTS: Final = (
 
 
 class Refusal(NamedTuple):
-    """Why tasks of one job were not taken in one action."""
+    """Why a node or queue refused tasks of one job in one action."""
 
     job: JobId
     action: str

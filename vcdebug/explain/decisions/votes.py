@@ -1,4 +1,4 @@
-"""One question to the plugins: who was asked, what each answered, who was not asked and why, and what it came to."""
+"""One question to the plugins: each plugin's answer, the plugins that were not asked and why, and the outcome."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class HookCallGroup:
     outcome: Answer
     """The combined answer as the action got it, tasks as names; None also where a panic cut the question short."""
     deciding_tier: int | None
-    """The tier after which nobody else needed to be asked; None where the outcome is what silence means."""
+    """The tier whose answer ended the question; None if the outcome is the default of an unanswered hook."""
     deciding_plugin: str | None
-    """The plugin whose answer ended the question, where one did."""
+    """The plugin whose answer ended the question; None if no single answer did."""
 
     @property
     def task(self) -> TaskKey:
-        """The task for which it is asked; empty where there is none."""
+        """The task that the question is about; empty if it is about none."""
         return name_in(self.subject, TASK)
 
     @property
@@ -73,7 +73,7 @@ class HookCallGroup:
 
 
 class NamedTask:
-    """A task of which a recording keeps the name only; combining rules compare the UID."""
+    """A task of which a recording has only the name; its name serves as the UID that combining rules compare."""
 
     __slots__ = ("uid",)
 
@@ -102,7 +102,7 @@ def hook_calls_at(recording: Recording, seq: Seq) -> HookCallGroup | None:
 
 
 def _run_start(recording: Recording, seq: Seq) -> Seq:
-    """The first of the unbroken calls about the same subject."""
+    """The first event of the uninterrupted run of calls of one hook about one subject."""
     event = recording.event_at(seq)
     while seq > 1 and _is_same_question(recording.event_at(seq - 1), event):
         seq -= 1
@@ -119,7 +119,7 @@ def _is_same_question(one: object, other: object) -> bool:
 
 
 def _iter_questions(recording: Recording, seq: Seq) -> Iterator[HookCallGroup]:
-    """The same question may be asked several times in a row."""
+    """Each question of a run of calls: the action may ask the same one several times in a row."""
     start = recording.event_at(seq)
     while seq <= len(recording) and _is_same_question(recording.event_at(seq), start):
         replayed = _Replay(recording, seq)
@@ -144,7 +144,7 @@ class _Replay:
         self.tasks: dict[TaskKey, NamedTask] = {}
 
     def replay_question(self) -> HookCallGroup:
-        """Ask, and tell who had a say."""
+        """Replay the combining rule over the recorded answers and name the seats that counted."""
         finished, outcome = True, None
         try:
             outcome = self.rule.combine(self.replay_tiers(), ())
@@ -212,7 +212,7 @@ def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) ->
                 yield PluginAnswer(tier, option.name, state, call.seq, call.result, "")
 
 
-# Who may be evicted: what each plugin offered, what was left after it, which tier decided, and who saved whom.
+# Victim questions: what each plugin allows, what is left after it, the deciding tier, and the protected candidates.
 
 VICTIM_POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream)
 
@@ -229,18 +229,18 @@ class PluginOffer:
 
 @dataclass(frozen=True, slots=True)
 class VictimTier:
-    """A tier's offers and what they came to."""
+    """The candidates that each plugin of a tier allows, and the tier's result."""
 
     number: int
     offers: tuple[PluginOffer, ...]
-    """In configuration order; plugins not asked are among them, with nothing offered."""
+    """In configuration order; a plugin that was not asked allows none."""
     victims: tuple[TaskKey, ...]
     decides: bool
 
 
 @dataclass(frozen=True, slots=True)
 class VictimObjection:
-    """A plugin does not offer a candidate."""
+    """A plugin protects a candidate."""
 
     tier: int
     plugin: str
@@ -273,7 +273,7 @@ class VictimDecision:
     candidates: tuple[TaskKey, ...]
     tiers: tuple[VictimTier, ...]
     victims: tuple[TaskKey, ...]
-    """As the action got them; a candidate may stand there twice."""
+    """As the action received them; a candidate can be listed twice."""
     deciding_tier: int | None
     fates: tuple[CandidateFate, ...]
     """One per candidate, in the order asked."""
@@ -288,13 +288,13 @@ def victim_choice(recording: Recording, seq: Seq) -> VictimDecision | None:
 
 
 def victim_choice_before(recording: Recording, seq: Seq) -> VictimDecision | None:
-    """The question that an event belongs to, or the one that led to it: the latest before it for the same task."""
+    """The victim question that contains an event, else the latest one before it for the same task, tier by tier."""
     found = _find_question_before(recording, seq)
     return None if found is None else _build_choice(recording, *found)
 
 
 def victim_question_before(recording: Recording, seq: Seq) -> HookCallGroup | None:
-    """The same without what was offered: the question, its outcome and the tier that decided."""
+    """The same question without the answers per tier, which cost more to compute."""
     found = _find_question_before(recording, seq)
     return None if found is None else found[1]
 
@@ -340,7 +340,7 @@ def _build_tier(asked: HookCallGroup, number: int) -> VictimTier:
 
 
 def _iter_offers(seats: Sequence[PluginAnswer]) -> Iterator[PluginOffer]:
-    """The running intersection: an empty one lets the next answer start over, an empty answer ends it."""
+    """The running intersection of the answers of a tier."""
     left: tuple[TaskKey, ...] = ()
     for seat in seats:
         if seat.state != "answered":
@@ -364,6 +364,6 @@ def _iter_fates(recording: Recording, asked: HookCallGroup, victims: tuple[TaskK
 
 
 def _refusal_notes(recording: Recording, seq: Seq) -> dict[TaskKey, str]:
-    """Why a plugin does not offer a candidate, where its arithmetic is known."""
+    """Candidate → why the plugin protects it, from the equation of its answer."""
     found = equation_at(recording, seq)
     return {} if found is None else {term.name: term.note for term in found.terms if not term.holds}

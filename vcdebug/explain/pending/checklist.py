@@ -281,7 +281,7 @@ def findings_of_gates(view: JobView, references: tuple[str, ...]) -> Iterator[an
 
 
 def allocate_findings(view: JobView, task: TaskInfo, room: NodeFits) -> list[answer.Finding]:
-    """What allocate said, the deciding gate first."""
+    """The findings about allocate, the deciding gate first."""
     found = list(findings_of_gates(view, ALLOCATING))
     refused = [
         (seq, event) for seq, event in allocatable_refusals(view) if event.task == task.key
@@ -309,7 +309,7 @@ def _refused_finding(view: JobView, task: TaskInfo, room: NodeFits, seq: Seq, ev
 
 
 def not_tried_finding(view: JobView) -> answer.Finding:
-    """Nobody got to it, although a node would take it; or nothing of it waits."""
+    """No action tried the job although a node would take it, or none of its pods is Pending."""
     actions = ", ".join(view.actions)
     task = view.blocked_task
     if task is None:
@@ -355,7 +355,7 @@ def _passed_over_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
 
 
 def _no_backfill_finding(view: JobView, task: TaskInfo) -> answer.Finding:
-    """Best effort, and nobody is there for it."""
+    """The pod requests nothing, and no configured action places such pods."""
     sentence = (
         f"{task.name} requests nothing (best effort): allocate leaves such pods to {BACKFILL}, which is not among the "
         f"actions ({', '.join(view.actions)})."

@@ -1,4 +1,4 @@
-"""What an opaque reason of a predicate means here: the node, the taint, the card, or who holds what is wanted."""
+"""What an opaque predicate reason means in this snapshot: the node, taint, card, or the pods that hold the resource."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from vcdebug.amount_text import count_noun, join_first_names, join_named_amounts
 from vcdebug.explain import answer
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending import placement_constraints
+from vcdebug.explain.pending.placement_constraints import ConstraintFailure
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
@@ -26,12 +27,12 @@ from vcdebug.recording.state_before import requested_together
 
 UNREADY_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 CONTROL_PLANE_PREFIX = "node.kubernetes.io/"
-"""Taints that the control plane sets and takes away by itself begin like this."""
+"""Prefix of taints that the control plane sets and removes by itself."""
 HOLDING_STATUSES = (TaskStatus.RUNNING, TaskStatus.BOUND)
 
 
-def find_constraint_failures(room: NodeFits) -> list[placement_constraints.ConstraintFailure]:
-    """Those behind the reasons of the nodes that refuse the task."""
+def find_constraint_failures(room: NodeFits) -> list[ConstraintFailure]:
+    """The failures that explain the reasons of the refusing nodes, without duplicates."""
     found = [obstacle for reads in _FAILURE_FINDERS for obstacle in reads(room)]
     return list(dict.fromkeys(found))
 
@@ -39,8 +40,8 @@ def find_constraint_failures(room: NodeFits) -> list[placement_constraints.Const
 # Taints
 
 
-def _taint_failures(room: NodeFits) -> Iterator[placement_constraints.ConstraintFailure]:
-    """Nodes that are out of order are named; other taints are, with what they say."""
+def _taint_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+    """NotReady nodes by name, then conditions that pass, then other taints."""
     unready: dict[str, list[str]] = {}
     others: dict[str, list[str]] = {}
     for node in room.node_fits:
@@ -48,7 +49,7 @@ def _taint_failures(room: NodeFits) -> Iterator[placement_constraints.Constraint
             (unready if taint.key in UNREADY_TAINTS else others).setdefault(format_taint(taint), []).append(node.name)
     for text, names in unready.items():
         verb = "is" if len(names) == 1 else "are"
-        yield placement_constraints.ConstraintFailure(
+        yield ConstraintFailure(
             f"{join_names(names)} {verb} NotReady ({text})",
             (
                 answer.cluster_admin_advice(
@@ -61,13 +62,9 @@ def _taint_failures(room: NodeFits) -> Iterator[placement_constraints.Constraint
     for text in passing:
         names = others[text]
         told = text.removeprefix(CONTROL_PLANE_PREFIX).partition(":")[0].replace("-", " ")
-        yield placement_constraints.ConstraintFailure(
-            f"{join_names(names)} has the condition {told} ({text}), which passes"
-        )
+        yield ConstraintFailure(f"{join_names(names)} has the condition {told} ({text}), which passes")
     for text in [text for text in others if text not in passing]:
-        yield placement_constraints.ConstraintFailure(
-            f"the pod tolerates no {text}, the taint of {join_names(others[text])}"
-        )
+        yield ConstraintFailure(f"the pod tolerates no {text}, the taint of {join_names(others[text])}")
 
 
 def untolerated_taints(room: NodeFits, node: NodeFit) -> Iterator[Taint]:
@@ -91,7 +88,7 @@ def format_taint(taint: Taint) -> str:
 # Ports
 
 
-def _port_failures(room: NodeFits) -> Iterator[placement_constraints.ConstraintFailure]:
+def _port_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     release = room.view.recording.snapshot.release
     wanted = host_ports(room.task.pod.spec, release)
     refusing = room.refused_for(NO_FREE_PORTS)
@@ -103,7 +100,7 @@ def _port_failures(room: NodeFits) -> Iterator[placement_constraints.ConstraintF
             if any(port.conflicts_with(theirs) for theirs in host_ports(other.pod.spec, release))
         ]
         if held:
-            yield placement_constraints.ConstraintFailure(
+            yield ConstraintFailure(
                 f"host port {port.port} is held by {join_names(held, placement_constraints.MAX_HOLDERS)}",
                 (
                     answer.owner_advice(
@@ -116,15 +113,16 @@ def _port_failures(room: NodeFits) -> Iterator[placement_constraints.ConstraintF
 # Affinity
 
 
-def _anti_affinity_failures(room: NodeFits) -> Iterator[placement_constraints.ConstraintFailure]:
-    """Whom the task may not stand beside, or who does not want it there."""
+def _anti_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+    """Pods that the task's anti-affinity excludes, and pods whose anti-affinity excludes the task."""
     around = [_TasksByDomain(room, term) for term in _anti_affinity_terms(room.task)]
     held = [(node, one.tasks_in_domain(node)) for node in room.refused_for(ANTI_AFFINITY_REASON) for one in around]
     total = sum(len(others) for _, others in held)
     if total:
         names = (f"{other.name} on {node.name}" for node, others in held for other in others)
-        yield placement_constraints.ConstraintFailure(
-            f"its anti-affinity forbids to stand beside {join_first_names(names, total, placement_constraints.MAX_HOLDERS)}",
+        yield ConstraintFailure(
+            "its anti-affinity forbids to stand beside "
+            f"{join_first_names(names, total, placement_constraints.MAX_HOLDERS)}",
             (answer.owner_advice("make the anti-affinity preferred, or leave the others out of its labelSelector"),),
             "affinity",
         )
@@ -136,7 +134,7 @@ def _anti_affinity_failures(room: NodeFits) -> Iterator[placement_constraints.Co
         if any(term.matches_group(mine, None) for term in _anti_affinity_terms(other))
     ]
     if objecting:
-        yield placement_constraints.ConstraintFailure(
+        yield ConstraintFailure(
             f"the anti-affinity of {join_names(objecting, placement_constraints.MAX_HOLDERS)} keeps it away",
             (),
             "affinity",
@@ -148,7 +146,7 @@ def _anti_affinity_terms(task: TaskInfo) -> Terms:
 
 
 class _TasksByDomain:
-    """Tasks that a term is about, by the domain in which they stand."""
+    """Tasks that match an affinity term, by topology domain."""
 
     def __init__(self, room: NodeFits, term: AffinityTerm) -> None:
         self._key = term.topology_key
@@ -163,7 +161,7 @@ class _TasksByDomain:
                 self._in_domain.setdefault(domain, []).extend(found)
 
     def tasks_in_domain(self, node: NodeFit) -> Sequence[TaskInfo]:
-        """Those in a node's domain; a node without the label is one by itself."""
+        """The tasks in a node's domain; a node without the label is a domain of its own."""
         domain = self._nodes[node.name].labels.get(self._key)
         return self._on_node[node.name] if domain is None else self._in_domain.get(domain, ())
 
@@ -175,7 +173,7 @@ def _label_group(task: TaskInfo) -> LabelGroup:
 # Plugins' own messages
 
 
-def _node_group_failures(room: NodeFits) -> Iterator[placement_constraints.ConstraintFailure]:
+def _node_group_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     """nodegroup: a queue without an affinity finds no place on nodes of a group while it is strict."""
     queue = room.view.queue
     refusing = room.refused_for("node group")
@@ -183,7 +181,7 @@ def _node_group_failures(room: NodeFits) -> Iterator[placement_constraints.Const
         return
     bare = [node.name for node in refusing if any("affinity not specified" in s.reason for s in node.statuses)]
     if bare:
-        yield placement_constraints.ConstraintFailure(
+        yield ConstraintFailure(
             f"queue {queue.name} names no node group in spec.affinity, so {NODEGROUP} keeps it off every node of a "
             f"group ({join_names(bare)})",
             (
@@ -199,15 +197,13 @@ def _node_group_failures(room: NodeFits) -> Iterator[placement_constraints.Const
         advice = answer.cluster_admin_advice(
             f"set strict: false in the arguments of {NODEGROUP}, so that it may use {takes}"
         )
-        yield placement_constraints.ConstraintFailure(f"and, being strict, off {takes}", (advice,))
+        yield ConstraintFailure(f"and, being strict, off {takes}", (advice,))
     elif loose:
-        yield placement_constraints.ConstraintFailure(
-            f"{join_names(loose)} {'has' if len(loose) == 1 else 'have'} no label of a node group"
-        )
+        yield ConstraintFailure(f"{join_names(loose)} {'has' if len(loose) == 1 else 'have'} no label of a node group")
 
 
-def shut_zone_failures(room: NodeFits) -> Iterator[placement_constraints.ConstraintFailure]:
-    """tdm keeps everybody off the nodes of a revocable zone until its window opens."""
+def shut_zone_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+    """Nodes of revocable zones whose window is closed: tdm places no pod there."""
     tdm = room.view.session.plugins.get(TDM)
     if tdm is None:
         return
@@ -221,7 +217,7 @@ def shut_zone_failures(room: NodeFits) -> Iterator[placement_constraints.Constra
         if names:
             now = tdm.zones.now.strftime("%H:%M")
             verb = "is" if len(names) == 1 else "are"
-            yield placement_constraints.ConstraintFailure(
+            yield ConstraintFailure(
                 f"{join_names(names)} {verb} in revocable zone {zone}, open {window} only, and it is {now}",
                 (
                     answer.owner_advice(
@@ -234,8 +230,8 @@ def shut_zone_failures(room: NodeFits) -> Iterator[placement_constraints.Constra
 # Who holds what it lacks
 
 
-def waiting_holder_failures(room: NodeFits) -> Iterator[placement_constraints.ConstraintFailure]:
-    """On the nearest node, where what lacks is held by jobs of which other pods find no place, as this one's do."""
+def waiting_holder_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+    """Jobs on the nearest node that hold what the task lacks and are themselves incomplete: a mutual wait."""
     near = room.nearest_node
     if near is None or near.kind != "short":
         return
@@ -247,12 +243,10 @@ def waiting_holder_failures(room: NodeFits) -> Iterator[placement_constraints.Co
         return
     jobs = dict.fromkeys(task.job for task in theirs)
     verb, lack = ("waits", "its") if len(jobs) == 1 else ("wait", "their")
-    yield placement_constraints.ConstraintFailure(
-        f"{near.name} is held by {join_names((task.name for task in theirs), placement_constraints.MAX_HOLDERS)} of {join_names(jobs)}, "
-        "which "
-        f"{verb} for {lack} own other pods as this job does with {count_noun(len(own), 'running pod')}: if none can "
-        "end "
-        "without them, they hold each other up for ever",
+    yield ConstraintFailure(
+        f"{near.name} is held by {join_names((task.name for task in theirs), placement_constraints.MAX_HOLDERS)} of "
+        f"{join_names(jobs)}, which {verb} for {lack} own other pods as this job does with "
+        f"{count_noun(len(own), 'running pod')}: if none can end without them, they hold each other up for ever",
         (
             answer.queue_admin_advice(
                 f"end {join_names(jobs, 1)} or this job, and let fewer start at once (minMember or minResources of "
@@ -267,7 +261,7 @@ def _has_pending(room: NodeFits, task: TaskInfo) -> bool:
     return job is not None and job.count_tasks(TaskStatus.PENDING) > 0
 
 
-_FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[placement_constraints.ConstraintFailure]], ...] = (
+_FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] = (
     placement_constraints.find_label_failures,
     _taint_failures,
     _port_failures,
@@ -287,11 +281,11 @@ _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[placement_constraints.Cons
 CSI = "attachable-volumes-csi-"
 _CHANGE_REQUEST = answer.owner_advice("change what the pod asks for")
 _GENERAL_ADVICE = (_CHANGE_REQUEST,)
-"""Advice for want of better."""
+"""Advice of last resort: dropped if more specific advice exists."""
 
 
 def advice_for_larger(nowhere: list[str]) -> tuple[answer.Advice, ...]:
-    """What is larger than any node in all, or asks for what no node has."""
+    """Advice for a task larger than every node, or one that requests a resource of no node."""
     drivers = [name.removeprefix(CSI) for name in nowhere if name.startswith(CSI)]
     if drivers:
         return (
@@ -308,10 +302,8 @@ def advice_for_larger(nowhere: list[str]) -> tuple[answer.Advice, ...]:
     )
 
 
-def merge_advice(
-    ways: Sequence[placement_constraints.ConstraintFailure], general: tuple[answer.Advice, ...]
-) -> tuple[answer.Advice, ...]:
-    """What helps against what is named, then the general advice that is not void beside it."""
+def merge_advice(ways: Sequence[ConstraintFailure], general: tuple[answer.Advice, ...]) -> tuple[answer.Advice, ...]:
+    """The advice of each failure, then the general advice that no failure makes void."""
     own = [line for way in ways for line in way.advice]
     void = [way.replaces for way in ways if way.replaces]
     kept = [
@@ -323,7 +315,7 @@ def merge_advice(
 
 
 def advice_for_unresolvable(room: NodeFits, reasons: list[str]) -> tuple[answer.Advice, ...]:
-    """What no node takes as it is, by the reasons of nodes."""
+    """Advice for a task that no node can take, from the reasons of the nodes."""
     advice: list[answer.Advice] = []
     text = " ".join(reasons).replace("PersistentVolume", "persistentvolume")
     for volumes in placement_constraints.VOLUME_ELSEWHERE_REASONS:
@@ -360,7 +352,7 @@ def advice_for_unresolvable(room: NodeFits, reasons: list[str]) -> tuple[answer.
 
 
 def _taint_advice(room: NodeFits) -> Iterator[answer.Advice]:
-    """What can be done about taints that somebody set on nodes in order; of any other the node has to be mended."""
+    """Advice about taints of Ready nodes; for a condition taint the node itself has to be repaired."""
     lifted, accepted = dict[str, Taint](), dict[str, Taint]()
     for node in room.of_kind("unresolvable"):
         manifest = room.view.session.nodes[node.name].manifest if node.name in room.view.session.nodes else {}
@@ -377,7 +369,7 @@ def _taint_advice(room: NodeFits) -> Iterator[answer.Advice]:
 
 
 def advice_for_mixed(room: NodeFits) -> tuple[answer.Advice, ...]:
-    """What some nodes lack room for, and others refuse for other reasons."""
+    """Advice if some nodes lack room and others refuse for other reasons."""
     advice: list[answer.Advice] = []
     if room.nearest_node is not None and room.nearest_node.short:
         advice += [

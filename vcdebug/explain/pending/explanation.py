@@ -1,4 +1,4 @@
-"""Why is this job Pending: the last gate that could still have let it in, and did not."""
+"""Why is this job Pending: the last gate that could still have admitted or placed it, and did not."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def explain_by_name(recording: Recording, word: str) -> Explanation:
 
 
 def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanation:
-    """The answer for a job or pod that is there, and whether the input is to be trusted."""
+    """The explanation of a job or pod of the snapshot, with the doubt about the input."""
     return replace(_build_explanation(recording, subject), doubt=doubt_of_input(recording))
 
 
 def doubt_of_input(recording: Recording) -> str:
-    """Why every answer about it may be wrong; empty where the input shows one moment."""
+    """Why every answer may be wrong; empty if the objects of the snapshot belong to one point in time."""
     provenance = recording.snapshot.provenance
     return "" if provenance is None else provenance.inconsistency_text()
 
@@ -75,7 +75,7 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
 
 
 def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
-    """Says of pods that wait although the gang is complete that they wait for themselves alone."""
+    """Add the line that minMember is met, so the gang does not hold the Pending pods back."""
     ready = view.job.ready_task_num()
     if (
         not view.left_over
@@ -89,14 +89,14 @@ def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
 
 
 def _contributing_findings(view: JobView, found: Finding) -> list[Finding]:
-    """What keeps the job's other pods waiting once the job has what it needs; of a phantom, what stops allocate."""
+    """Why the job's other pods are Pending although minMember is met; for a phantom, what stops allocate."""
     if found.cause == PHANTOM_CAUSE:
         return stopping_findings(view)
     return judge_job(view) if view.left_over and view.pod is None else []
 
 
 def judge_job(view: JobView) -> list[Finding]:
-    """The dominant finding first, then what else stands in the way."""
+    """The dominant finding first, then the contributing ones."""
     last = view.recording.event_at(len(view.recording))
     if isinstance(last, CutEvent):
         return [_cut_off_finding(view, last)]
@@ -113,7 +113,7 @@ def judge_job(view: JobView) -> list[Finding]:
 
 
 def _hopeless_findings(view: JobView, task: TaskInfo | None) -> list[Finding]:
-    """What would stop the job behind a shut door."""
+    """What would stop the job even if it passed the precondition that failed."""
     if task is None:
         return []
     finding = hopeless_finding(task, NodeFits(view, task, len(view.recording)))
@@ -158,21 +158,21 @@ def _cut_off_finding(view: JobView, event: CutEvent) -> Finding:
 # Which jobs are not whole when the cycle ends, each with its cause: without anything, or waiting in part.
 
 FAULT = "fault"
-"""The cause of a job whose answer failed."""
+"""The cause code of a job whose explanation raised an error."""
 
 
 class SurveyedJob(NamedTuple):
-    """One job, and how much of it waits."""
+    """One job with the number of its Pending pods."""
 
     explanation: Explanation
     queue: QueueName
-    """Empty for a job that names none."""
+    """Empty for a job without a queue."""
     pending: int
     """Pods that are Pending when the cycle ends."""
 
     @property
     def shown_finding(self) -> Finding:
-        """What to say about it: of a job that got its minimum, what keeps its other pods waiting."""
+        """The finding to show: for a job that has its minimum, why its other pods are Pending."""
         found = self.explanation
         beside = found.contributing if found.scheduled and self.pending else ()
         return beside[0] if beside else found.dominant
@@ -180,19 +180,19 @@ class SurveyedJob(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """All jobs of one recording; those that wait are explained."""
+    """All jobs of one recording; the Pending ones are explained."""
 
     jobs: int
-    """Those of the session and those it never sees."""
+    """Number of jobs, including those outside the session."""
     explained: tuple[SurveyedJob, ...]
     problems: int
-    """Problems of the input, which may falsify it all."""
+    """Number of problems of the input, which may change the answers."""
     named: bool = False
-    """Whether somebody asked about one job or pod: the only one that counts, and explained whatever came of it."""
+    """Whether the survey is about one named job or pod, which is explained even if it was scheduled."""
     doubt: str = ""
     """Why every answer may be wrong: the input does not show one moment."""
     incomplete: str = ""
-    """What the snapshot lacks without which no job can be explained; empty where it has jobs, or lacks nothing."""
+    """Kinds that the snapshot lacks and that jobs need; empty if it has jobs."""
 
     @property
     def unscheduled_jobs(self) -> list[SurveyedJob]:
@@ -201,14 +201,14 @@ class Survey:
 
     @property
     def partly_waiting_jobs(self) -> list[SurveyedJob]:
-        """The jobs that have what they need, but not all of their pods run."""
+        """The jobs that have their minimum and still have Pending pods."""
         return [] if self.named else [one for one in self.explained if one.explanation.scheduled]
 
 
 def survey_jobs(recording: Recording, tell: Callable[[int, int], object] | None = None) -> Survey:
-    """Every job that is not whole after this cycle, in the order of names; `tell` hears how many are explained.
+    """Every job with missing pods after the cycle, by name; `tell(done, total)` reports progress.
 
-    It explains hundreds of jobs in seconds, so it is kept in the recording.
+    Explaining hundreds of jobs takes seconds, so the recording caches the result.
     """
     kept = recording.answered.get("survey")
     if not isinstance(kept, Survey):
@@ -232,7 +232,7 @@ def _build_survey(recording: Recording, tell: Callable[[int, int], object]) -> S
 
 
 def survey_one(recording: Recording, word: str) -> Survey:
-    """The named job or pod, whatever came of it; nobody where there is none of that name."""
+    """The survey of the named job or pod, scheduled or not; empty if the name is unknown."""
     try:
         subject = find_subject(recording.snapshot, word)
     except NotFoundError:
@@ -242,7 +242,7 @@ def survey_one(recording: Recording, word: str) -> Survey:
 
 
 def _all_subjects(stands: WaitingSummary) -> list[ExplainSubject]:
-    """Jobs of PodGroups, of pods that name a missing PodGroup, and waiting pods of this scheduler without any."""
+    """Jobs of PodGroups, of pods whose PodGroup is missing, and Pending pods of this scheduler without a PodGroup."""
     return sorted([*(ExplainSubject("", pod) for pod in stands.lone), *map(ExplainSubject, stands.jobs)])
 
 

@@ -37,7 +37,7 @@ NODE_ORDER = "node-order"
 
 
 def no_node_finding(task: TaskInfo, room: NodeFits) -> Finding:
-    """Why no node takes the task."""
+    """The finding for a task that no node can take in this state."""
     if room.node_fits and all(_is_too_large(task, node) for node in room.node_fits):
         return _larger_than_any_finding(task, room)
     if not room.waiting_nodes and not room.free_nodes:
@@ -48,7 +48,7 @@ def no_node_finding(task: TaskInfo, room: NodeFits) -> Finding:
 
 
 def hopeless_finding(task: TaskInfo, room: NodeFits) -> Finding | None:
-    """None unless no node can ever take the task as it is."""
+    """None unless no node could take the task even if it were empty."""
     if room.waiting_nodes or room.free_nodes:
         return None
     return no_node_finding(task, room)
@@ -119,7 +119,7 @@ def _build_finding(
     numbers: Mapping[str, Number],
     proof: tuple[Evidence, ...] = (),
 ) -> Finding:
-    """What is said of all nodes: the searches are its proof, the reasons its table."""
+    """A finding about all nodes, with the searches as proof and the reasons as table."""
     counts = {
         "nodes": room.node_fits,
         "nodes.unresolvable": room.of_kind("unresolvable"),
@@ -172,7 +172,7 @@ def _larger_than_any_finding(task: TaskInfo, room: NodeFits) -> Finding:
 
 
 def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
-    """No node can ever take the task as it is."""
+    """The finding for a task that no node could take even if it were empty."""
     from vcdebug.explain.pending.constraint_failures import (
         advice_for_unresolvable,
         find_constraint_failures,
@@ -195,7 +195,7 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
 
 
 def _none_takes_words(task: TaskInfo, room: NodeFits) -> str:
-    """`None of 3 nodes can ever take a as it is`; what passes by itself is not said to be for ever."""
+    """`None of 3 nodes can ever take a as it is`; without "ever" if a condition passes by itself."""
     from vcdebug.explain.pending.constraint_failures import CONTROL_PLANE_PREFIX, shut_zone_failures, untolerated_taints
     from vcdebug.explain.pending.placement_constraints import are_devices_held, is_pool_unsettled
 
@@ -218,7 +218,7 @@ def _none_takes_words(task: TaskInfo, room: NodeFits) -> str:
 
 
 def _format_failures(ways: Sequence[ConstraintFailure]) -> str:
-    """What the reasons mean here, to be said after them."""
+    """The meaning of the reasons in this snapshot, appended to them."""
     return f"; {'; '.join(way.text for way in ways)}" if ways else ""
 
 
@@ -272,7 +272,7 @@ def _mixed_finding(task: TaskInfo, room: NodeFits) -> Finding:
 
 
 def _spread_out_words(task: TaskInfo, room: NodeFits) -> str:
-    """What is free in all nodes together, where only that it is in pieces keeps the task out."""
+    """The room of all nodes together, if it would be enough and only its fragmentation refuses the task."""
     short = room.of_kind("short")
     names = dict.fromkeys(name for node in short for name, _ in node.short)
     if len(short) < 2 or len(names) != 1 or PODS in names:
@@ -287,7 +287,7 @@ def _spread_out_words(task: TaskInfo, room: NodeFits) -> str:
 
 
 def _format_missing(node: NodeFit) -> str:
-    """What lacks; the name is not said twice where there is only one."""
+    """The missing amounts; the dimension's name is omitted if only one is short."""
     return (
         amount_text.format_amount(*node.short[0])
         if len(node.short) == 1
@@ -295,7 +295,7 @@ def _format_missing(node: NodeFit) -> str:
     )
 
 
-# Room that was there when the cycle began, and that the cycle itself gave to somebody else.
+# Room that was free when the cycle began and that the cycle gave to other tasks.
 
 MAX_TAKERS = 3
 
@@ -329,7 +329,7 @@ def room_takers(room: NodeFits) -> list[RoomTaker]:
 
 
 def format_takers(room: NodeFits, found: list[RoomTaker]) -> str:
-    """Who got it, and what put them first."""
+    """The tasks that got the room, and which order put them first."""
     jobs = room.view.session.jobs
     who = join_names((f"{t.task.name} of {t.task.job} (queue {jobs[t.task.job].queue})" for t in found), MAX_TAKERS)
     nodes = join_names(dict.fromkeys(taker.node for taker in found))

@@ -1,4 +1,4 @@
-"""What a pod wants of its node beside room, and what the nodes have instead: labels, neighbours, and near misses."""
+"""Constraints on labels, neighbours, volumes and devices that nodes fail, with near misses such as typing errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ConstraintFailure(NamedTuple):
     text: str
     advice: tuple[Advice, ...] = ()
     replaces: str = ""
-    """Advice with this word is void beside it."""
+    """General advice that contains this word is void next to this failure."""
 
 
 NODE_AFFINITY_REASON = "didn't match Pod's node affinity/selector"
@@ -48,7 +48,7 @@ MAX_VALUES = 4
 
 
 def find_label_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """Labels that no node has, with those that it could have been meant to be."""
+    """Required labels that no node has, with similar ones that nodes have."""
     if not room.refused_for(NODE_AFFINITY_REASON):
         return
     wanted = required_node_affinity(room.task.pod.spec)
@@ -59,7 +59,7 @@ def find_label_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
 
 
 def _requirement_failures(room: NodeFits, requirement: Requirement) -> Iterator[ConstraintFailure]:
-    """Who has it, where few do; else what they have instead."""
+    """The nodes with the label if they are few, else the values that nodes have."""
     nodes = [room.view.session.nodes[node.name] for node in room.node_fits]
     have = [node.name for node in nodes if requirement.matches_labels(node.labels)]
     if have:
@@ -102,7 +102,7 @@ def _unknown_key(room: NodeFits, requirement: Requirement, wish: str) -> Iterato
 
 
 def _closest_name(wanted: Iterable[str], known: Iterable[str]) -> str:
-    """The known word that one of the wanted ones was probably meant to be; empty if none is near."""
+    """The known word closest to one of the wanted ones; empty if none is similar."""
     from difflib import get_close_matches
 
     names = list(known)
@@ -127,7 +127,7 @@ def format_requirement(requirement: Requirement) -> str:
 
 
 def format_resource_meant(room: NodeFits, name: str) -> str:
-    """The resource that was probably meant by one that no node has, and a node that has it; empty if none is near."""
+    """The resource most similar to one that no node has, and a node that has it; empty if none is similar."""
     nodes = [room.view.session.nodes[node.name] for node in room.node_fits]
     known = {each: node.name for node in nodes for each, value in node.allocatable.items() if value > 0}
     meant = _closest_name((name,), [each for each in known if "/" in each])
@@ -135,7 +135,7 @@ def format_resource_meant(room: NodeFits, name: str) -> str:
 
 
 def find_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """Whom the pod wants to stand beside: nobody there is, or where they are."""
+    """Required pod affinity: no matching pod exists, or the matching pods are in other domains."""
     if not room.refused_for(AFFINITY_REASON):
         return
     for term in pod_affinity_terms(room.task.pod.spec.get("affinity") or {}, room.task.namespace).required_affinity:
@@ -162,7 +162,7 @@ def _format_selector(selector: Selector) -> str:
     return join_names(format_requirement(each) for each in selector.requirements) or "any labels"
 
 
-# What stands behind a refusal for volumes: the claim, its class, where its volume can be used, who mounts it.
+# Volumes: the claim, its storage class, the nodes that can use its volume, and the pods that mount it.
 
 VOLUME_ELSEWHERE_REASONS: Final = ("persistentvolume's node affinity", "volume node affinity conflict")
 NONE_TO_BIND: Final = "available persistent volumes to bind"
@@ -261,10 +261,10 @@ def claim_names_of(pod: Pod) -> list[str]:
     return [claim.name for claim in claim_names(pod) if claim.name and not claim.ephemeral]
 
 
-# What stands behind a refusal for resource claims: how many devices of the kind there are, and how many are free.
+# Resource claims: how many devices of the class exist, and how many are free.
 
 UNSETTLED_POOL_REASONS: Final = ("resource pool", "is invalid: duplicate device name")
-"""What upstream says of pools that a driver is writing, or has written wrongly."""
+"""Upstream's messages about resource pools that are incomplete or invalid."""
 
 
 def find_device_shortages(room: NodeFits) -> Iterator[ConstraintFailure]:
@@ -279,7 +279,7 @@ def find_device_shortages(room: NodeFits) -> Iterator[ConstraintFailure]:
 
 
 def are_devices_held(room: NodeFits) -> bool:
-    """Whether some claim waits only for devices that others hold: they come back."""
+    """Whether a claim lacks only devices that other claims hold, which are freed when their pods end."""
     check, state = _claims_of_task(room)
     if check is None or state is None:
         return False
@@ -358,14 +358,14 @@ def _candidates_by_node(
         yield from ((node.name, one) for one in check.request_candidates(state, labels, node.name))
 
 
-# What stands behind a refusal for shared cards: too few of them, or what each of them lacks.
+# Shared cards: too few of them, or what each of them lacks.
 
 CARD_REFUSALS: Final = ("hami-vgpuDeviceSharing error", "no ascend device available", "no enough gpu")
 """What ledgers say, whatever their cards lack."""
 
 
 def find_card_shortages(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """Nodes with too few cards, parts that nobody is given, and cards of which none would do."""
+    """Nodes with too few cards, requests for parts that no node provides, and nodes without a suitable card."""
     yield from _too_few_cards(room)
     yield from _parts_of_npus(room)
     yield from _unsuitable_cards(room)
@@ -399,7 +399,7 @@ def _parts_of_npus(room: NodeFits) -> Iterator[ConstraintFailure]:
 
 
 def _unsuitable_cards(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """Nodes where no card would do, as the cycle leaves them, by what their cards lack."""
+    """Nodes where no card is suitable when the cycle ends, by what their cards lack."""
     refused = dict.fromkeys(node.name for said in CARD_REFUSALS for node in room.refused_for(said))
     drawings = ((drawing, name) for name in refused for drawing in _draw_cards(room, room.view.session.nodes[name]))
     none_does = group_by_key(
@@ -423,7 +423,7 @@ def _draw_cards(room: NodeFits, node: NodeInfo) -> Iterator[CardOverview]:
 
 
 def _has_suitable_card(drawing: CardOverview) -> bool:
-    """Or they are not the obstacle: parts of several cards are told of apart."""
+    """Whether a card is suitable; True as well for parts of several cards, which have their own failure."""
     from vcdebug.model.devices.card_states import PARTIAL_CARDS
 
     return not drawing.cards or any(card.suits or card.why == PARTIAL_CARDS for card in drawing.cards)

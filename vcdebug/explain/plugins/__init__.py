@@ -1,4 +1,4 @@
-"""Plugins about which something is said beyond their answers; a module is imported when somebody asks."""
+"""The explainer of each plugin: how it computes an answer, and why it refuses; imported on first use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.timeline import ClusterState
 
-# What can be said about one plugin, in the words of its file in explain/plugins.
+# The form of an explainer: orders, vetoes, queue limits, scores and refusals of one plugin.
 
 OrderFigure = float | int | str | bool | None
 Sortable = TypeVar("Sortable", float, str)
@@ -42,11 +42,11 @@ class OrderDifference(NamedTuple):
     right: OrderFigure
     sign: int
     known: bool = True
-    """Whether a recording keeps what is compared."""
+    """Whether a recording keeps the compared figures."""
 
 
 class OrderMoment(NamedTuple):
-    """A moment at which is compared: the state after event `seq`."""
+    """The recording and the event `seq` after which two elements are compared."""
 
     recording: Recording
     seq: Seq
@@ -79,7 +79,7 @@ ExplainRejection = Callable[[JobView, Seq, HookEvent], Finding | None]
 
 
 class VetoReason(NamedTuple):
-    """Why a plugin keeps candidates from a task."""
+    """Why a plugin protects candidates from being evicted for a task."""
 
     text: str
     """Half a sentence."""
@@ -94,7 +94,7 @@ ExplainVeto = Callable[[JobView, TaskInfo, Sequence[TaskKey], Seq], VetoReason |
 
 @dataclass(frozen=True, slots=True)
 class QuotaExplainer:
-    """What a plugin says about the limits of queues, asked again with the figures of a moment."""
+    """A plugin's checks of queue limits, replayed with the figures before an event."""
 
     admission: Callable[[Recording, Seq, JobInfo], list[QueueCheck]]
     """JobEnqueueable, for the queue and its ancestors."""
@@ -123,32 +123,32 @@ ExplainRefusals = Callable[["AskedNode"], Iterator[Equation]]
 
 @dataclass(frozen=True, slots=True)
 class PluginExplainer:
-    """Everything that is said about one plugin."""
+    """Everything that is said about one plugin; a field left out means that the plugin explains nothing there."""
 
     equations: Mapping[str, ExplainCall] = field(default_factory=dict)
     """Hook by upstream's name → its arithmetic."""
     compared: Mapping[str, str] = field(default_factory=dict)
-    """Hook by upstream's name → the comparison of resources that judges its lines, unless its arithmetic says it."""
+    """Upstream's hook name → the resource comparison that judges its terms, unless the equation states it."""
     comparators: Mapping[str, Comparator[Any]] = field(default_factory=dict)  # Any: the hook decides what is compared
     """Order hook by method → what it compares."""
     victim_queues: CompareVictimQueues | None = None
     """VictimQueueOrder: what two victims' queues are compared by for a third that asks."""
     kept: ExplainVeto | None = None
-    """Why it keeps candidates; where nothing is said, the notes of its arithmetic stand for it."""
+    """Why it protects candidates; None: the notes of its equation are used."""
     keeps_advice: Advice | None = None
     """What helps against its vote."""
     rejected: ExplainRejection | None = None
     """Why it does not admit a PodGroup."""
     quota: QuotaExplainer | None = None
     scores: ExplainScore | None = None
-    """What a node's score is made of, asked of the plugin once more in the session of that moment."""
+    """How a node's score is computed, by calling the plugin again in the session at that event."""
     refusals: ExplainRefusals | None = None
     """What its predicate compares on one node, asked once more too."""
     simulated: ExplainRefusals | None = None
     """What its SimulatePredicate compares on the copy that a dry run changes."""
 
 
-# A node about which plugins are asked once more, in the session as it stood at that moment.
+# A node about which a plugin is called again, in the session rebuilt at an event.
 
 SIMULATION_POINTS: Final = tuple(
     hook.upstream for hook in (SIMULATE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK)
@@ -168,7 +168,7 @@ class AskedNode(NamedTuple):
     simulated: DryRunState | None = None
     """The dry run in which it is asked about."""
     away: tuple[TaskKey, ...] = ()
-    """Who is gone there."""
+    """Tasks that a dry run has removed from the node."""
 
     @property
     def node(self) -> NodeInfo:
@@ -182,7 +182,7 @@ class AskedNode(NamedTuple):
 
     @property
     def row_index(self) -> int:
-        """Where it stands among those asked about."""
+        """The node's index among the nodes of the event."""
         places: list[Row] = self.nodes.rows.tolist()
         return places.index(self.row)
 
@@ -221,7 +221,7 @@ def is_filter(event: Event) -> TypeGuard[HookEvent]:
 
 
 def asked_node_in(session: Session, event: ScoreEvent | PredicateEvent | HookEvent, row: Row) -> AskedNode | None:
-    """As asked_at, in a session that one has; None where it does not stand at that event."""
+    """The asked node in a given session; None if the session is not at that event."""
     task = session.seeking
     if task is None or task.key != event.task:
         return None
@@ -256,12 +256,12 @@ PLUGINS: dict[str, str] = {
     "tdm": "vcdebug.explain.plugins.tdm:EXPLAINER",
     "usage": "vcdebug.explain.plugins.usage:EXPLAINER",
 }
-"""Names in a configuration → words, imported on first use."""
+"""Plugin name in a configuration → reference of its explainer."""
 
 NO_EXPLAINER = PluginExplainer()
 
 
 def explainer_for(plugin: str) -> PluginExplainer:
-    """What is said about a plugin; nothing about one that only answers."""
+    """The explainer of a plugin; an empty one if it has none."""
     found: PluginExplainer = resolve_reference(PLUGINS[plugin]) if plugin in PLUGINS else NO_EXPLAINER
     return found

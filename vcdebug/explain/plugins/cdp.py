@@ -1,4 +1,4 @@
-"""cdp: whose cooldown has passed.
+"""cdp: pods whose cooldown has passed may be evicted.
 
 Upstream: plugins/cdp.
 """

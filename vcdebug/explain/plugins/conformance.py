@@ -1,4 +1,4 @@
-"""conformance: who is critical.
+"""conformance: critical pods are protected.
 
 Upstream: plugins/conformance.
 """

@@ -39,7 +39,7 @@ def totals_of(state: ClusterState) -> ShareTotals:
 
 
 def shares_of(recording: Recording, state: ClusterState) -> Mapping[JobId, DominantShare]:
-    """Every job's share, as the plugin keeps it."""
+    """The plugin's dominant share of every job in a state."""
     totals = totals_of(state)
     return LazyMap(
         recording.session.jobs, lambda uid: DominantShare(totals, state.plugin_amount(NAME, uid, "allocated").clone())

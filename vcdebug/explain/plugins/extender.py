@@ -1,4 +1,4 @@
-"""extender: which call the webhook gets, and what the answer in extender.json, or a live one, says.
+"""extender: the call that the webhook gets, and its answer from extender.json or a live webhook.
 
 Upstream: plugins/extender.
 """
@@ -62,7 +62,7 @@ def _shorten_answer(answer: object) -> str:
 
 
 def _vote_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """A recorded vote beside the answer that it comes from."""
+    """A recorded vote with the webhook's answer that it follows from."""
     method, key = QUESTIONS[event.point]
     about = key(event)
     terms = call_terms(plugin_of(recording, Extender), method, about)
@@ -84,7 +84,7 @@ def check_equations(asked: AskedNode) -> Iterator[Equation]:
 
 
 def score_equation(asked: AskedNode, part: str) -> Equation | None:
-    """The answer about all nodes, and the node's part of it."""
+    """The webhook's answer about all nodes, and this node's score in it."""
     plugin = asked.plugin_of_kind(Extender)
     try:
         scores = plugin.batch_node_order(asked.task, asked.nodes)

@@ -1,4 +1,4 @@
-"""gang: how many tasks a job has against its minimum, and whom a gang can spare.
+"""gang: a job's tasks against its minimum, the victims that it allows, and discarded statements.
 
 Upstream: plugins/gang.
 """
@@ -52,7 +52,7 @@ def job_ready(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 
 def job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Are enough tasks placed or promised a place?"""
+    """Are enough tasks placed or pipelined?"""
     job = job_before(recording, event.job, seq)
     return _pipelined_equation(job, *_gang_terms(job.pipelined_roles(), job.pipelined_sub_jobs()))
 
@@ -63,7 +63,7 @@ def sub_job_ready(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 
 def sub_job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Are enough tasks of the sub job placed or promised a place?"""
+    """Are enough tasks of the sub job placed or pipelined?"""
     return _pipelined_equation(sub_job_before(recording, event.sub_job, seq))
 
 
@@ -140,7 +140,7 @@ def _member_term(each: GangMember) -> Term:
 
 
 def everybody_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """All of them: the action itself takes gangs as a whole."""
+    """gang allows all candidates, since the action itself evicts whole gangs."""
     span = recording.span_tree.span_around(seq, Level.JOB)
     terms = [Term(key, (), True) for key in event.candidates]
     return victim_equation(
@@ -149,7 +149,7 @@ def everybody_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equa
 
 
 def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> VetoReason | None:
-    """Gangs that have nothing to spare, None where no candidate has a job; what that costs is for the gate to say."""
+    """Gangs at their minimum, without advice, which needs the nodes; None if no candidate has a job."""
     owners = view.recording.owners.jobs
     jobs = [job_before(view.recording, uid, seq) for uid in dict.fromkeys(owners[k] for k in refused if k in owners)]
     if not jobs:
@@ -204,7 +204,7 @@ EXPLAINER = PluginExplainer(
 )
 
 
-# All or nothing: some tasks found places, not enough of them.
+# Discarded statements: some tasks of a gang found places, but not enough of them.
 
 DISCARD_CAUSE = "gang-discard"
 
@@ -212,7 +212,7 @@ DISCARD_CAUSE = "gang-discard"
 def discarded_finding(view: JobView, action: str, blame: str = "") -> Finding | None:
     """None unless the action's last statement for the job had places for some tasks and was discarded.
 
-    `blame` says in a few words what stopped the first task without a place.
+    `blame` names in a few words what stopped the first unplaced task.
     """
     ends = [visit for visit in view.visits_of(action) if visit.end is not None]
     if not ends or ends[-1].was_committed or not ends[-1].planned_tasks:
@@ -221,7 +221,7 @@ def discarded_finding(view: JobView, action: str, blame: str = "") -> Finding | 
 
 
 def discarded_by_allocate(view: JobView) -> Finding | None:
-    """Allocate's last statement for the job."""
+    """The finding about allocate's last statement for the job, if it was discarded."""
     return discarded_finding(view, ALLOCATE)
 
 
@@ -259,12 +259,11 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> Finding:
 
 
 def _format_short_roles(job: JobInfo, visit: JobVisit, roles: Iterable[MinimumCount], why: str) -> str:
-    """Roles that have fewer places than minTaskMember asks for, as the plan stood before it was discarded."""
+    """The sentence about roles with fewer places than minTaskMember, in the plan before it was discarded."""
     short = join_names(f"role {role.name} has {role.have} of the {role.least}" for role in roles)
     return (
         f"{job.uid} is not whole: {visit.action} found places for {count_noun(len(visit.planned_tasks), 'pod')}, "
-        "which would do "
-        f"for minMember {job.min_available}, but {short} that minTaskMember asks for{why}."
+        f"which would do for minMember {job.min_available}, but {short} that minTaskMember asks for{why}."
     )
 
 
@@ -274,7 +273,7 @@ def _role_advice(roles: Collection[MinimumCount]) -> tuple[Advice, ...]:
 
 
 def _gang_advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tuple[Advice, ...]:
-    """None where the missing pods do not wait for room."""
+    """Advice to lower minMember or make room; empty if the missing pods lack something else."""
     if failed and ineligible_reason(view, failed[0]) is not None:
         return ()
     enough = view.job.min_available - missing
@@ -326,7 +325,7 @@ def _failure_words(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, bl
 
 
 def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
-    """What the queue, or an ancestor, lacks for it."""
+    """`: 1 over the limit ...`: what the queue or an ancestor lacks for the task."""
     seq, event = next((s, e) for s, e in attempt.task_calls(hooks.ALLOCATABLE.upstream) if not e.result)
     limit = room_limit(view, event.plugin, seq, view.tasks[attempt.task].resreq)
     if not limit.exceeded_dimensions:
@@ -340,7 +339,7 @@ def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
 
 
 def _nearest_node_words(view: JobView, attempt: TaskTry, visit: JobVisit) -> str:
-    """How near the best node came, as it stood after the pods that were placed before."""
+    """How near the best node came, after the tasks that were placed before this one."""
     seq = next((seq for seq, event in attempt.predicate_passes if not len(event.feasible)), visit.first)
     task = view.tasks[attempt.task]
     state = view.recording.timeline.state_at(seq)
@@ -374,8 +373,7 @@ def _held_finding(view: JobView) -> Finding | None:
         return None
     sentence = (
         f"{count_noun(len(held), 'pod')} of {view.job.uid} got a node but {'is' if len(held) == 1 else 'are'} not "
-        "bound: "
-        f"{view.job.ready_task_num()} of {view.job.min_available} pods are ready."
+        f"bound: {view.job.ready_task_num()} of {view.job.min_available} pods are ready."
     )
     numbers = {"job.minAvailable": count(view.job.min_available, "pods"), "pods.placed": count(len(held), "pods")}
     places = {task.key: task.node_name for task in held}

@@ -39,7 +39,7 @@ def _affinity_terms(found: GroupVerdict) -> tuple[Term, ...]:
 
 
 def score_equation(asked: AskedNode, part: str) -> Equation | None:
-    """What the queue's affinity says about the node's group."""
+    """The score of the node's group by the queue's affinity."""
     found = _group_standing(asked)
     affinity = found.queue.affinity if found.queue is not None else None
     if affinity is None:

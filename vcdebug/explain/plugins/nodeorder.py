@@ -42,7 +42,7 @@ BOTH_ENDS = "lowest {lowest}, highest {highest}"
 SPREAD_COLUMNS = ("domain", "pods", "domains", "log", "max skew", "counts")
 
 ExplainScorer = Callable[[nodeorder.Scorers, AskedNode], Equation | None]
-"""A scorer's whole number before its weight, and the words that stand before it; a float is final."""
+"""Explains a scorer: an integer verdict is still to be weighted, a float is final; None if it has no arithmetic."""
 
 
 def score_equation(asked: AskedNode, part: str) -> Equation | None:
@@ -70,7 +70,7 @@ def least_allocated(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
 
 
 def most_allocated(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
-    """How much of cpu and memory is taken."""
+    """The requested share of cpu and memory."""
     return _average_equation(scorers, asked, "most allocated", MOST_FORMULA, least=False)
 
 
@@ -118,7 +118,7 @@ def node_affinity(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
 
 
 def plain_node_affinity(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
-    """The weights as they stand, where they are not normalised."""
+    """The sum of the matching weights, not normalised."""
     return _preference_equation(scorers, asked)[0]
 
 
@@ -152,7 +152,7 @@ def taint_toleration(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
 def _scale_score(
     raw: int, raws: IntArray, whole: Callable[[IntArray], IntArray], ends: str = "the highest of all nodes is {highest}"
 ) -> tuple[str, int]:
-    """What a raw score becomes beside those of all nodes, behind the words that say so."""
+    """(words, score): the normalisation of a raw score over all nodes."""
     lowest, highest = int(raws.min()), int(raws.max())
     score = int(whole(np.array([raw, lowest, highest], dtype=np.int64))[0])
     return f"sum {raw}, {ends.format(lowest=lowest, highest=highest)}: ", score

@@ -55,7 +55,7 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equatio
 
 
 def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
-    """What is lacking, or who holds it without being placed."""
+    """The missing amounts, or the Inqueue jobs that hold them without being placed."""
     state, check = view.recording.timeline.state_at(seq), admission_check(view.recording, seq, view.job)
     total, factor = state.plugin_amount(NAME, "", "total"), float(state.plugin_figure(NAME, "", "factor") or 0.0)
     minimum, idle, inqueue, names = check.request, check.limit, check.counted_already, check.exceeded_dimensions

@@ -33,14 +33,14 @@ from vcdebug.plugins.predicates.proportional import ProportionalFilter
 from vcdebug.plugins.predicates.static_filters import EquivalenceCache
 from vcdebug.snapshot.manifest import key_of
 
-# Filters that look at other pods: host ports, affinity between pods, and spread over domains.
+# Filters that look at other pods: host ports, inter-pod affinity, topology spread.
 
 SHOWN_PODS = 3
 SHOWN_DOMAINS = 12
 
 
 def port_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
-    """Each wanted port, and who holds it."""
+    """Each requested host port with the pods that hold it."""
     view, row = plugin.node_view, asked.row
     for wanted in view.shapes.pod_shape(asked.pod).ports:
         holders = [
@@ -108,7 +108,7 @@ def _pods_in_domain(view: NodeView, asked: AskedNode, key: str, matches: Callabl
 
 
 def spread_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
-    """Each hard constraint: the node's domain first, then the others."""
+    """Each hard constraint: the node's domain first, then the other domains."""
     view = plugin.node_view
     spread_filter = next(one for one in plugin.active_filters if isinstance(one, PodTopologySpreadFilter))
     constraints = spread_filter.hard_constraints(asked.pod)
@@ -138,13 +138,13 @@ def spread_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
 
 
 def pod_number_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
-    """Pods beside the most that the node may have."""
+    """The number of pods against the node's maximum."""
     have, most = plugin.pod_numbers(asked.node.name)
     yield Term("pods", (have, most), have < most)
 
 
 def proportion_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
-    """What the pod would leave of cpu and memory beside what idle accelerators are to find."""
+    """The cpu and memory left after the pod, against what is reserved per idle accelerator."""
     judge = next((one for one in plugin.active_filters if isinstance(one, ProportionalFilter)), None)
     for kept in judge.kept_idle(asked.pod, asked.node) if judge is not None else ():
         for kind, (left, least) in (("cpu", kept.cpu), ("memory", kept.memory)):
@@ -176,7 +176,7 @@ def stable_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
 
 
 def _node_affinity_terms(node: NodeInfo, terms: tuple[NodeTerm, ...] | None) -> Iterator[Term]:
-    """One term has to hold as a whole: lines of the others are not judged once one does."""
+    """The terms are alternatives: once one matches, the requirements of the others are not judged."""
     met = terms is not None and any(term.matches_node(node.labels, node.name) for term in terms)
     for place, term in enumerate(terms or (), start=1):
         name = f"affinity term {place}"
@@ -232,7 +232,7 @@ def volume_limit_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
 
 
 def volume_zone_terms(_: Predicates, asked: AskedNode) -> Iterator[Term]:
-    """Each volume's zones beside the node's."""
+    """Each volume's zones against the node's."""
     wanted: object = asked.cycle_state.data.get(volume_filters.VolumeZoneFilter.STATE)
     for one in wanted if isinstance(wanted, tuple) else ():
         here = zone_of(asked.node.labels, one)
@@ -248,7 +248,7 @@ def volume_claim_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
 
 
 def resource_claim_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
-    """Each allocated resource claim; of the others each request, with the devices that it gets."""
+    """Allocated claims, then each request of the other claims with the devices that it gets."""
     state, node = asked.cycle_state.data.get(volume_filters.DynamicResourcesFilter.STATE), asked.node
     if not isinstance(state, ClaimState) or plugin.claim_filter is None:
         return
@@ -271,7 +271,7 @@ class FilterExplainer(NamedTuple):
     """What a filter compares on a node, as a formula and its lines."""
 
     title: str
-    """The node's name stands behind it."""
+    """A phrase that the node's name follows."""
     formula: str
     columns: tuple[str, ...]
     lines: Callable[[Predicates, AskedNode], Iterable[Term]]
@@ -404,7 +404,7 @@ class PreparedFilter(NamedTuple):
 
     filter: str
     key: str
-    """Its entry in the CycleState; empty where it keeps none."""
+    """The filter's key in the CycleState; empty if it stores nothing."""
     skipped: bool
     found: str
     """What it counted, in words."""

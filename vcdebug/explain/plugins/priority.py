@@ -1,4 +1,4 @@
-"""priority: who is of lower priority, and which job misses a task.
+"""priority: victims of lower priority, and the order of jobs and tasks.
 
 Upstream: plugins/priority.
 """

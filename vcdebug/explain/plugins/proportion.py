@@ -38,12 +38,12 @@ NO_DRY_RUN = "PrePredicate has not run for the task, so that there is nothing to
 
 
 def attr_of(state: ClusterState, queue: QueueName) -> proportion.ProportionQueueAttr:
-    """The queue's figures at a moment, as the plugin keeps them."""
+    """The plugin's figures of a queue in a state."""
     return proportion.from_figures(state.books[NAME][queue])
 
 
 def attrs_of(state: ClusterState) -> dict[QueueName, proportion.ProportionQueueAttr]:
-    """The figures of all queues that it keeps."""
+    """The plugin's figures of all its queues in a state."""
     return {queue: attr_of(state, queue) for queue in state.books[NAME] if queue}
 
 
@@ -77,7 +77,7 @@ def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> equ
 
 
 def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
-    """May the queue take the task, with victims taken off in a dry run?"""
+    """May the queue allocate the task after the removals of a dry run?"""
     queue, task = event.queue, task_of(recording, event.task)
     title = f"proportion: might queue {queue} take {task.key}?"
     start = equation.dry_run_start(recording, seq, NAME, task.key)
@@ -151,7 +151,7 @@ def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resou
 
 
 def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
-    """Queues that hold more than they deserve somewhere, less what has been taken already."""
+    """Queues above what they deserve in some dimension, counting the victims before this one as gone."""
     attrs = attrs_of(state_before(recording, seq))
     judged = proportion.iter_holdings(recording.session.jobs, attrs, tasks_of(recording, event.candidates))
     columns = ("queue", "dimension", "allocated", "deserved")
@@ -204,7 +204,7 @@ class QueuePortion(NamedTuple):
     queue: proportion.DealtShare
 
     def offered_amount(self, name: str) -> float:
-        """What it had and its part by weight, before any limit."""
+        """The deserved amount before this round plus the share by weight, before any limit."""
         before, weight = self.queue.before, self.queue.attr.weight
         return proportion.offered_share(before, self.round.remaining, weight, self.round.weight).get(name)
 

@@ -1,4 +1,4 @@
-"""rescheduling: nodes beside the thresholds, and the pods of busy nodes in the order of their turn.
+"""rescheduling: node utilisation against the thresholds, and the pods of busy nodes in eviction order.
 
 Upstream: plugins/rescheduling (lowNodeUtilization).
 """

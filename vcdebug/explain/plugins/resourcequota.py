@@ -53,7 +53,7 @@ def _admitted_minimums(recording: Recording, seq: Seq, namespace: str) -> dict[s
 
 
 def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Does every ResourceQuota of the namespace hold the job's minimum beside what this cycle has admitted?"""
+    """Does every ResourceQuota of the namespace have room for the job's minimum besides what this cycle admitted?"""
     job = recording.session.jobs[event.job]
     title = f"resourcequota: does namespace {job.namespace} admit {job.uid}?"
     formula = "used + admitted in this cycle + min resources ≤ hard, for names that a quota states"
@@ -99,7 +99,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
 
 
 def _scale_nano(name: str, value: int) -> float:
-    """As amounts are kept: thousandths, but for bytes."""
+    """A nano amount in the unit of Resource: bytes of memory, pieces of counted resources, else thousandths."""
     units = value / NANO_UNITS
     return units if name == MEMORY or is_counted(name) else units * 1000.0
 
@@ -118,7 +118,7 @@ PENDING_SUFFIX: Final = " (Pending)"
 
 
 class ExhaustedQuota(NamedTuple):
-    """One name of a quota that leaves too little."""
+    """One exhausted resource of a ResourceQuota."""
 
     quota: str
     name: str

@@ -1,4 +1,4 @@
-"""sla: promises on waiting.
+"""sla: the maximum waiting time of a job.
 
 Upstream: plugins/sla.
 """
@@ -22,7 +22,7 @@ from vcdebug.recording.state_before import plugin_of
 
 
 def overdue_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Has the job waited as long as it was promised at most?"""
+    """Has the job waited longer than its maximum waiting time?"""
     job, plugin = recording.session.jobs[event.job], plugin_of(recording, Sla)
     deadline, created, verdict = (
         plugin.job_deadline(job),

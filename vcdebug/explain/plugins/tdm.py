@@ -1,4 +1,4 @@
-"""tdm: who may make room outside revocable zones, and which jobs starve.
+"""tdm: victims outside revocable zones, revocable zones by their windows, and starving jobs.
 
 Upstream: plugins/tdm.
 """
@@ -32,7 +32,7 @@ ADVICE = queue_admin_advice(
 
 
 def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Running preemptable tasks outside revocable zones, as many per job as its disruption budget lets go."""
+    """Running preemptable tasks outside revocable zones, per job as many as its disruption budget allows."""
     preemptor = task_of(recording, event.task)
     title = f"tdm: who may make room for {preemptor.key}?"
     formula = "preemptable, Running, on no revocable node, and within what the job's budget lets go"
@@ -62,7 +62,7 @@ def _judge_victim(recording: Recording, seq: Seq, task: TaskInfo, taken: dict[Jo
 
 
 def _budget_term(job: JobInfo, task: TaskInfo, about: str, before: int) -> Term:
-    """Whether a job's budget lets a task go behind so many that would go before it."""
+    """Whether a job's budget allows one more victim after `before` others."""
     most = tdm.max_evictions(job)
     note = "" if before < most else f"the budget of {job.name} lets {most} go: {_stated_budget(job)}"
     return Term(task.key, (about, most, min(before, most)), before < most, note)
@@ -90,7 +90,7 @@ def _stated_budget(job: JobInfo) -> str:
 
 
 def job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Are enough tasks placed or promised a place? Minimums of roles do not count."""
+    """Are enough tasks placed or pipelined? Minimums of roles do not count."""
     job = job_before(recording, event.job, seq)
     have, whole = job.waiting_task_num() + job.settled_task_num(), job.is_pipelined()
     term, verdict = Term("tasks", (have, job.min_available), whole), PERMIT if whole else REJECT
@@ -141,7 +141,7 @@ def check_equations(asked: AskedNode) -> Iterator[Equation]:
 
 
 def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Each zone's window against the clock; of shut ones the preemptable tasks, as many as budgets let go."""
+    """Each zone's window against the clock; in closed zones the preemptable tasks, as many as budgets allow."""
     title = "tdm: who has to leave a revocable node whose window is shut?"
     columns = ("zone", "may go", "gone before")
     session = session_at_event(recording, seq)

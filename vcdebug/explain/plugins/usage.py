@@ -42,7 +42,7 @@ def score_equation(asked: AskedNode, part: str) -> Equation:
 
 
 def check_equations(asked: AskedNode) -> Iterator[Equation]:
-    """The measured load beside the thresholds."""
+    """The measured load against the thresholds."""
     found = _node_load(asked)
     terms = tuple(
         Term(one.name, (Ratio(one.percent), Ratio(one.threshold)), not (found.fresh and one.percent > one.threshold))

@@ -1,4 +1,4 @@
-"""Questions beside "why does it wait", one line each."""
+"""The questions of `ask` that one recording answers, one line each."""
 
 from __future__ import annotations
 

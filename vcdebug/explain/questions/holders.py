@@ -1,4 +1,4 @@
-"""Who holds what is needed: the pods on a node, in a queue, on a port, a volume or a quota, or in a job's way."""
+"""Holders: the pods on a node, in a queue, on a port, a volume or a quota, or of what a job lacks."""
 
 from __future__ import annotations
 

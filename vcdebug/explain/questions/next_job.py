@@ -1,4 +1,4 @@
-"""Who is next: the order in which queues and jobs that wait would be tried, with what decides between neighbours."""
+"""The next jobs: the order in which queues and Pending jobs would be tried, and what decides between neighbours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def who_is_next(recording: Recording, word: str) -> QuestionReply:
 
 
 def next_at(recording: Recording, seq: Seq, word: str = "") -> QuestionReply:
-    """The same as it stands after an event."""
+    """The order after an event, for a queue or for all queues."""
     session = recording.session
     if word and word not in session.queues:
         raise NotFoundError("no such queue", f"there are {', '.join(session.queues)}", word)

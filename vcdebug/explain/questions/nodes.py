@@ -21,7 +21,7 @@ MAX_SCORED_NODES = 8
 
 
 class ScoredNode(NamedTuple):
-    """A node with its total and each plugin's part."""
+    """A node with its total score and each plugin's summand."""
 
     node: NodeName
     total: float
@@ -44,9 +44,9 @@ def why_node(recording: Recording, word: str) -> QuestionReply:
 
 
 def _find_scores(recording: Recording, seq: Seq, pod: TaskKey, node: NodeName) -> tuple[Seq, Seq] | None:
-    """The scores by which the node was best for the pod, and the event that says so.
+    """(scores, choice): the events that scored the node best for the pod; None if there are none.
 
-    A plan for a domain is kept and carried out later: then they lie in the trial that made it.
+    A plan for a HyperNode is made in a trial and carried out later: then both events are in the trial.
     """
     tree = recording.span_tree
     span = (
@@ -69,7 +69,7 @@ def _is_placement(recording: Recording, seq: Seq, pod: TaskKey) -> bool:
 
 
 def _last_event_before(recording: Recording, seq: Seq, kind: type, pod: TaskKey) -> Seq | None:
-    """The last event of a kind in the same attempt that is about the pod, or about nodes."""
+    """The last event of a type in the same attempt that is about the pod, or about nodes."""
     span = recording.span_tree.enclosing_span(seq)
     first = 1 if span is None else span.first
     for earlier in range(seq, first - 1, -1):
@@ -124,7 +124,7 @@ def _reply_with_scores(
 
 
 class ScoreComparison(NamedTuple):
-    """What a part was made of, on the node and on the runner-up."""
+    """How a summand was computed, on the node and on the runner-up."""
 
     mine: ScorePart
     against: ScorePart | None
@@ -176,7 +176,7 @@ def _format_term(found: Equation, name: str) -> str:
 def _score_comparisons(
     recording: Recording, scores: Seq, mine: ScoredNode, other: ScoredNode | None
 ) -> list[ScoreComparison]:
-    """Part by part; none where a webhook had a say in the cycle."""
+    """One comparison per summand; empty if an extender's webhook answered in the cycle."""
     parts = score_parts(recording, scores, mine.node)
     against = {part.name: part for part in score_parts(recording, scores, other.node)} if other is not None else {}
     return [ScoreComparison(part, against.get(part.name)) for part in parts]
@@ -214,7 +214,7 @@ def rank_nodes(recording: Recording, seq: Seq) -> list[ScoredNode]:
 
 
 def _scores_sheet(ranked: list[ScoredNode], mine: ScoredNode) -> ReplySheet:
-    """Only the parts in which some node differs."""
+    """The table of scores, with only the summands in which some nodes differ."""
     shown = [mine, *(one for one in ranked if one.node != mine.node)][:MAX_SCORED_NODES]
     names = dict.fromkeys(name for one in ranked for name in one.parts)
     telling = [name for name in names if len(dict.fromkeys(one.parts.get(name) for one in ranked)) > 1]
@@ -232,7 +232,7 @@ def _scores_sheet(ranked: list[ScoredNode], mine: ScoredNode) -> ReplySheet:
 NODE_QUESTION = NamedQuestion("node", "why did this pod get this node", ("pod",), why_node)
 
 
-# Why no other node: what every node objected to a pod, and the figures that each check compared.
+# Why no other node: the objections of every node, and the figures that each check compared.
 
 MAX_REFUSAL_SHEETS = 12
 

@@ -1,4 +1,4 @@
-"""Why was this pod evicted: for whom, who offered it, who could have protected it, and what it was good for."""
+"""Why was this pod evicted: the preemptor, the plugins that allowed or protected it, and what it achieved."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _objections_to(choice: VictimDecision, pod: TaskKey) -> Iterator[VictimObjec
 
 
 def _protection_lines(choice: VictimDecision | None, pod: TaskKey) -> Iterator[str]:
-    """Who could have kept it, had the configuration asked."""
+    """Plugins that protected the pod and were not in the deciding tier."""
     for tier in choice.tiers if choice is not None else ():
         for offer in tier.offers:
             seat = offer.seat
@@ -101,7 +101,7 @@ def _protection_lines(choice: VictimDecision | None, pod: TaskKey) -> Iterator[s
 
 
 def _format_gain(recording: Recording, one: evictions.Eviction) -> str:
-    """Whether whoever it was evicted for got anything."""
+    """Whether the preemptor got a place from the eviction, in words."""
     job = _job_of(recording, one.preemptor)
     summary = next((each for each in cycle_effects(recording).jobs if each.job == job), None)
     if summary is None:
@@ -152,13 +152,13 @@ def _eviction_json(one: evictions.Eviction, choice: VictimDecision | None, gain:
 EVICTED_QUESTION = NamedQuestion("evicted", "why was this pod evicted", ("pod",), why_evicted)
 
 
-# Why this victim: the order in which a node's victims leave, and what put this one before the next.
+# Why this victim: the eviction order on a node, and what put this pod before the next.
 
 MAX_MILDER_NODES = 4
 
 
 def why_victim(recording: Recording, word: str) -> QuestionReply:
-    """The pod's eviction, and everybody else who could have gone in its place."""
+    """The pod's eviction, and the other candidates that could have been evicted instead."""
     pod = find_pod(recording, word)
     planned = [one for one in evictions.planned_evictions(recording) if one.victim == pod]
     if not planned:
@@ -218,7 +218,7 @@ def _orders_sheet(orders: Sequence[OrderComparison]) -> ReplySheet:
 
 
 def _protected_sheet(choice: VictimDecision | None) -> ReplySheet:
-    """Candidates that some plugin kept."""
+    """The table of candidates that a plugin protected."""
     fates = choice.fates if choice is not None else ()
     rows = tuple(
         (fate.task, str(saved.tier), saved.plugin, saved.why) for fate in fates if (saved := fate.saved_by) is not None
@@ -233,7 +233,8 @@ def _milder_node_lines(recording: Recording, one: evictions.Eviction) -> Iterato
         return
     found = evictions.milder_nodes(recording, one)
     for node, task in list(found.items())[:MAX_MILDER_NODES]:
-        yield f"{node} would have done as well ({task.key} of priority {task.priority}): {evictions.ORDER_OF_NODES_NOTE}"
+        less = f"{task.key} of priority {task.priority}"
+        yield f"{node} would have done as well ({less}): {evictions.ORDER_OF_NODES_NOTE}"
     if len(found) > MAX_MILDER_NODES:
         yield f"and {count_noun(len(found) - MAX_MILDER_NODES, 'node')} more"
 

@@ -1,4 +1,4 @@
-"""Lever: one change that may let a job in, written as the edits that `--set` takes."""
+"""Fix: one change that may place a job, written as the edits that `--set` takes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vcdebug.snapshot.quantity import milli_value, whole_value
 from vcdebug.snapshot.snapshot import Snapshot
 
 AMOUNT_BLANK = "{amount}"
-"""Stands in edits and words for an amount that is searched for."""
+"""Placeholder in edits and words for the amount that is searched for."""
 
 Unit = Literal["milli", "bytes", "count", "hundredths"]
 _MILLI = 1000
@@ -48,10 +48,10 @@ class AmountRange:
 
 
 class FixSize(NamedTuple):
-    """One size of a change whose edits are not a matter of filling in a number."""
+    """One size of a change whose edits differ in more than a number."""
 
     text: str
-    """What stands for the amount in the words."""
+    """The text for the amount."""
     edits: tuple[str, ...]
 
 
@@ -64,16 +64,16 @@ class Fix:
     edits: tuple[str, ...]
     harm: AdviceHarm
     causes: tuple[str, ...] = ()
-    """Codes of the causes that it is made for; a trailing `*` stands for any ending."""
+    """Cause codes that it addresses; a trailing `*` matches any ending."""
     amount: AmountRange | None = None
     family: str = ""
-    """Levers of one family are the same remedy in several sizes, the mildest proposed first."""
+    """Fixes of one family are one change in several sizes, the mildest proposed first."""
     choices: tuple[FixSize, ...] = ()
     """Sizes of the change, the mildest first; the amount then counts them from 1."""
     less: bool = False
     """Whether the job gets less than it asks for: smaller pods, or fewer at a time."""
     risky: bool = False
-    """Whether it goes against what somebody has said about a node; such a remedy comes behind all others that work."""
+    """Whether it overrides a taint or cordon of a node; such a fix is ranked after all others that work."""
     mends: bool = False
     """Whether it puts right what is broken: such a remedy comes before any that works around it."""
     aspect: str = ""
@@ -104,7 +104,7 @@ class Fix:
 
 
 class FixSituation:
-    """A job that waits, in one recording, as those who propose levers look at it."""
+    """A Pending job in one recording: the input of the functions that propose fixes."""
 
     def __init__(self, recording: Recording, explanation: Explanation) -> None:
         self.recording = recording
@@ -120,7 +120,7 @@ class FixSituation:
 
     @cached_property
     def pod_group(self) -> PodGroup | None:
-        """The job's PodGroup, where there is one."""
+        """The job's PodGroup; None if it has none."""
         groups = (PodGroup(manifest) for manifest in self.snapshot.objects_of("PodGroup"))
         return next((one for one in groups if f"{one.namespace}/{one.name}" == self.explanation.job), None)
 
@@ -138,7 +138,7 @@ class FixSituation:
 
     @cached_property
     def model_pod(self) -> Pod | None:
-        """A pod of the job that others could be made like, one that waits where there is one."""
+        """A pod of the job to copy, preferably a Pending one; None if the job has no pods."""
         own = [pod for pod in map(Pod, self.snapshot.objects_of("Pod")) if self._is_own(pod)]
         return next(iter((*self.pending_pods, *sorted(own, key=lambda pod: pod.key))), None)
 
@@ -170,7 +170,7 @@ class FixSituation:
 
 
 def pod_edits(pods: tuple[Pod, ...], change: str) -> tuple[str, ...]:
-    """The same change of several pods."""
+    """One edit per pod with the same change."""
     return tuple(f"Pod/{pod.key}:{change}" for pod in pods)
 
 
@@ -181,7 +181,7 @@ def coarsest_step(unit: Unit, *values: int) -> int:
     return next((one for one in choices if all(value % one == 0 for value in values)), finest)
 
 
-# Amounts of resources as edits write them: units, steps, and fields of resource lists.
+# Resource amounts in edits: units, steps, and fields of resource lists.
 
 _BYTES = ("memory", "ephemeral-storage", "storage")
 
@@ -205,7 +205,7 @@ def field_step(resource: str) -> str:
 
 
 _LEAST: Mapping[Unit, tuple[int, ...]] = {"milli": (100, 10), "bytes": (256 << 20, 16 << 20), "count": (1,)}
-"""The smallest requests that a pod is told to make do with, the usual one first: nobody is told to ask for nothing."""
+"""The smallest requests that are proposed, the usual one first; a request of zero is never proposed."""
 
 
 def smaller_amount(resource: str, present: int) -> AmountRange | None:

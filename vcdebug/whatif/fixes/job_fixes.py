@@ -1,4 +1,4 @@
-"""What the owner of a job can change about the job itself."""
+"""Fixes of the job owner: the job itself."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
 
 
 def _iter_copy_edits(model: Pod, name: str, role: str) -> Iterator[str]:
-    """A pod like another one, as it is when it has just been made."""
+    """Edits that add a copy of a pod in the state of a new one."""
     yield f"Pod/{name}:+={model.key}"
     if model.node_name:
         yield f"Pod/{name}:spec.nodeName-"
@@ -163,9 +163,8 @@ def _propose_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         )
     if group.min_member >= roles > 1:
         words = (
-            f"lower minMember from {group.min_member} to {fix.AMOUNT_BLANK}, below the {roles} that minTaskMember adds "
-            "up to: "
-            "roles are then not counted"
+            f"lower minMember from {group.min_member} to {fix.AMOUNT_BLANK}, below the {roles} that minTaskMember "
+            "adds up to: roles are then not counted"
         )
         yield fix.Fix(words, edit, AdviceHarm.JOB, _GANG_CAUSES, fix.AmountRange(roles, 1), less=True)
 

@@ -1,4 +1,4 @@
-"""What an administrator can change about nodes: repair, labels and taints, and more or larger ones."""
+"""Fixes of the cluster admin: repaired, labelled, untainted, more or larger nodes, and the configuration."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def propose_node_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_repair_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Nodes whose kubelet does not report Ready, as they would be if it did."""
+    """Fixes that make NotReady nodes Ready."""
     for node in situation.snapshot.objects_of("Node"):
         name, conditions = name_of(node), status_of(node).get("conditions") or ()
         if any(one.get("type") == "Ready" and one.get("status") != "True" for one in conditions):
@@ -81,7 +81,7 @@ def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _is_reported_label(key: str) -> bool:
-    """Whether Kubernetes or a cloud reports the label: nobody makes it true by writing it."""
+    """Whether Kubernetes or a cloud sets the label, so that editing it does not change the node."""
     domain = key.rpartition("/")[0]
     return any(domain == one or domain.endswith(f".{one}") for one in _REPORTED_DOMAINS)
 
@@ -104,7 +104,7 @@ def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fi
 
 
 def _iter_added_node_edits(model: Manifest, name: str, larger: Mapping[str, str]) -> Iterator[str]:
-    """A copy that no taint and no cordon keeps pods from."""
+    """Edits that add a copy of a node without taints and cordon."""
     yield f"Node/{name}:+={model['metadata']['name']}"
     yield from (f"Node/{name}:spec.{mark}-" for mark in _BLOCKING_MARKS if spec_of(model).get(mark))
     for resource, amount in larger.items():
@@ -148,9 +148,9 @@ _TAINT_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-co
 
 
 def propose_taint_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Who set a taint may take it away, or let a pod stand there all the same; never where the node is out of order.
+    """Fixes that remove a taint or tolerate it; none for taints of broken nodes.
 
-    What it was set for cannot be told by its key, so that both come behind everything else that works.
+    The reason of a taint is not in its key, so both are ranked after everything else that works.
     """
     for taint, nodes in _blocking_taints(situation, may_be_tolerated).items():
         match = f'operator: Equal, value: "{taint.value}"' if taint.value else "operator: Exists"
@@ -183,13 +183,13 @@ def _blocking_taints(
     )
 
 
-# What an administrator can change for everybody in the configuration: actions, plugins and their arguments.
+# Fixes in the scheduler configuration: actions, plugins and their arguments.
 
 _ACTION_ORDER: Final = (ENQUEUE, ALLOCATE, BACKFILL, GANG_PREEMPT, PREEMPT, GANG_RECLAIM, RECLAIM)
 """Where a missing action is put in."""
 _OPTIONAL_ACTIONS: Final = (PREEMPT, RECLAIM, ENQUEUE, ALLOCATE, BACKFILL)
 _UNSAFE_PLUGINS: Final = (CONFORMANCE, PDB)
-"""Plugins that protect what the cluster needs; nobody should be told to switch them off."""
+"""Plugins that protect critical pods and budgets; switching them off is never proposed."""
 _FACTOR_LIMIT: Final = 1000
 
 
@@ -224,7 +224,7 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
 
 
 def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """The same actions as their makers meant them to follow each other."""
+    """A fix that puts the actions into upstream's usual order."""
     present = [name for name in situation.recording.conf.actions if name]
     usual = [name for name in _ACTION_ORDER if name in present] + [
         name for name in present if name not in _ACTION_ORDER

@@ -1,4 +1,4 @@
-"""What the owner of a job can change about its pods: smaller requests, fewer conditions on nodes."""
+"""Fixes of the job owner: smaller requests and fewer constraints of the pods."""
 
 from __future__ import annotations
 
@@ -111,11 +111,12 @@ def _iter_request_edits(pod: Pod, container: int, resource: str) -> Iterator[str
         if resource in (stated.get(part) or ()) and (
             part == "requests" or "/" in resource or resource not in (stated.get("requests") or ())
         ):
-            yield f"Pod/{pod.key}:spec.containers[{container}].resources.{part}{fix.field_step(resource)}={fix.AMOUNT_BLANK}"
+            path = f"Pod/{pod.key}:spec.containers[{container}].resources.{part}"
+            yield f"{path}{fix.field_step(resource)}={fix.AMOUNT_BLANK}"
 
 
 def _propose_port_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Another host port, one that no pod of the snapshot takes."""
+    """A fix with another host port that no pod of the snapshot uses."""
     taken = {
         used.port
         for pod in map(Pod, situation.snapshot.objects_of("Pod"))
@@ -147,7 +148,7 @@ def _iter_host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:
                 yield at, place, int(port["hostPort"])
 
 
-# What can be changed about the volumes of a job: its claims, and the drivers that nodes run.
+# Volumes of a job: its claims, and the drivers of nodes.
 
 _VOLUME_CAUSES = ("predicates-*", "larger-than-any-node", "gang-discard", "queue-not-allocatable")
 _MAX_DRIVER_NODES = 8

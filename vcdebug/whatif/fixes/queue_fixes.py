@@ -1,4 +1,4 @@
-"""What those who share queues can change: limits, shares, and what others hold."""
+"""Fixes of the queue admin: limits, shares, and what other jobs hold."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _propose_capability_fixes(situation: fix.FixSituation, queue: QueueInfo) -> 
 
 
 def _propose_own_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """A queue that nobody shares, without limits."""
+    """A fix that gives the job a queue of its own without limits."""
     name = f"{situation.explanation.job.partition('/')[2]}-own"
     if situation.pod_group is None or any(name_of(m) == name for m in situation.snapshot.objects_of("Queue")):
         return
@@ -124,7 +124,8 @@ def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Itera
             amount = fix.larger_amount(
                 resource, deserved.get(resource, 0), fix.total_request(situation.pending_pods, resource)
             )
-            words = f"let queue {queue.name} deserve {fix.AMOUNT_BLANK} {resource} (now {amount.format_amount(amount.fails)})"
+            now = amount.format_amount(amount.fails)
+            words = f"let queue {queue.name} deserve {fix.AMOUNT_BLANK} {resource} (now {now})"
             edits = (f"Queue/{queue.name}:spec.deserved{fix.field_step(resource)}={fix.AMOUNT_BLANK}",)
             yield fix.Fix(words, edits, AdviceHarm.QUEUE, _SHARE_CAUSES, amount)
 
@@ -159,7 +160,7 @@ def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_preemptable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Pods of others that say they may not be evicted."""
+    """Fixes that make other jobs' pods preemptable."""
     for job in situation.recording.session.jobs.values():
         spared = [task for task in job.tasks.values() if not task.preemptable and is_allocated_status(task.status)]
         if spared and job.uid != situation.explanation.job:
@@ -172,7 +173,7 @@ def _propose_preemptable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
 
 
 def _propose_gang_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Gangs of others that hold just their minimum: with a smaller one, some of their pods may go."""
+    """Fixes that lower minMember of other gangs at their minimum, so that some of their pods can be evicted."""
     found = []
     for job in situation.recording.session.jobs.values():
         running = job.count_tasks(TaskStatus.RUNNING)

@@ -1,6 +1,6 @@
-"""The search for remedies: single changes first, then changes on top of those that got further, then the amounts.
+"""The search for fixes: single changes, then changes on top of those that got further, then the amounts.
 
-It never runs anything itself: it says what to try next and is told what came of it, so that trials may run anywhere.
+It runs no cycle itself: it yields the next trials and receives their outcomes, so trials can run in any process.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class FixSearch:
         """Plans that got the job further, but not in."""
         self._tried: dict[EditTexts, TrialOutcome | None] = {}
         self._tight: list[frozenset[str]] = []
-        """Families whose mildest amounts are known."""
+        """Families whose smallest working amounts are known."""
         self.finished = False
-        """Whether everything was tried that was meant to be."""
+        """Whether all planned trials are done."""
 
     @property
     def trial_count(self) -> int:
@@ -202,7 +202,7 @@ def _best_of_each(remedies: Sequence[TriedPlan]) -> list[TriedPlan]:
 
 
 def _built_upon(frontier: Sequence[TriedPlan]) -> list[FixPlan]:
-    """Levers on top of each step, taken in turn so that none of them waits for the others."""
+    """Fixes on top of each plan, one plan after the other in turn, so that no plan uses up the trials."""
     stacks = [
         [FixPlan.of_fixes(*step.plan.levers, lever) for lever in _other_fixes(step)[:MAX_ON_TOP]] for step in frontier
     ]
@@ -218,7 +218,7 @@ def _other_fixes(step: TriedPlan) -> list[Fix]:
 def run_search(
     search: FixSearch, run: RunTrials, go_on: Callable[[FixSearch], bool] = lambda _search: True
 ) -> FixSearch:
-    """Run the search's trials as long as it is wanted."""
+    """Run the search's trials until it is finished or cancelled."""
     rounds = search.trial_rounds()
     wanted = next(rounds, None)
     while wanted is not None and go_on(search):
@@ -230,7 +230,7 @@ def run_search(
     return search
 
 
-# Remedies of one job, from its recording.
+# Searching the fixes of one job, from its recording.
 
 
 def start_search(recording: Recording, explanation: Explanation) -> FixSearch:
@@ -287,7 +287,7 @@ def describe_result(remedy: TriedPlan) -> str:
     return f"{places + ', ' if places else ''}then {outcome.cause}: {outcome.sentence}"
 
 
-# Plan: some levers together, each with an amount; a remedy, a plan that was carried out; and its mildest amounts.
+# A plan combines fixes, each with an amount; a tried plan has an outcome and its smallest working amounts.
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +310,7 @@ class FixPlan:
 
     @property
     def all_edits(self) -> EditTexts:
-        """As --set takes them."""
+        """The edits in the form of --set."""
         return tuple(edit for lever in self.filled_fixes for edit in lever.edits)
 
     @property
@@ -320,12 +320,12 @@ class FixPlan:
 
     @property
     def is_risky(self) -> bool:
-        """Whether any of its levers goes against what somebody has said about a node."""
+        """Whether any of its fixes overrides a taint or cordon of a node."""
         return any(lever.risky for lever in self.levers)
 
     @property
     def family_key(self) -> frozenset[str]:
-        """Plans of one family are the same remedy in another order or size."""
+        """Plans with the same key are the same fixes in another order or size."""
         return frozenset(lever.family or lever.words for lever in self.levers)
 
     def without_places(self, places: Iterable[int]) -> FixPlan:
@@ -358,7 +358,7 @@ class TriedPlan:
 
     @property
     def rank_key(self) -> tuple[bool, bool, bool, AdviceHarm, int, bool, bool, int]:
-        """Works at all, no risk, mends what is broken, least harm, fewest changes, all that the job asks for, nobody's
+        """Works, not risky, repairs a fault, least harm, fewest changes, all that the job asks for, no job
         end, fewest costs.
         """
         costs, levers = self.outcome.costs, self.plan.levers

@@ -101,7 +101,7 @@ def _no_candidates_finding(view: JobView, visit: JobVisit) -> Finding:
 
 
 def _skipped_victims(view: JobView, visit: JobVisit) -> Iterator[tuple[TaskInfo, SkippedVictim]]:
-    """The pods on nodes, and why the action's own filter leaves each alone."""
+    """Pods on nodes with the rule by which the action's own filter skips them."""
     recording, spares = view.recording, gang_victim_filter(view.recording, visit.action, view.job.uid)
     room = NodeFits(view, next(iter(view.tasks.values())), visit.first)
     for name in view.session.nodes:
@@ -141,8 +141,7 @@ def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEv
     why, proof = trial or ("all that they hold in one domain is still too little for all of the gang", ())
     sentence = (
         f"{visit.action} may evict {len(allowed)} of {count_noun(len(offered), 'candidate')} for {who}, but even "
-        "without "
-        f"them {why}, so nobody is evicted."
+        f"without them {why}, so nobody is evicted."
     )
     advice = (owner_advice("lower minMember"), queue_admin_advice("free room for the whole gang in one domain"))
     lines = (f"may be evicted: {join_names(allowed, 8)}",)

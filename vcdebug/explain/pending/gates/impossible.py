@@ -25,7 +25,7 @@ MAX_KINDS = 8
 def never(
     view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
 ) -> list[Finding] | None:
-    """The advice of what only waits for others is void then."""
+    """Put the finding first that no eviction changes; advice to make room is dropped from the others."""
     found = impossible_finding(view, task, room.seq) or _beyond_limit_finding(view, room)
     if found is None:
         return None

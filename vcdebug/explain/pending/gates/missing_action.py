@@ -40,7 +40,7 @@ class ActionTrial(NamedTuple):
 
 
 def replay_with_action(recording: Recording, action: str) -> Recording:
-    """The cycle with the action inserted where it usually stands."""
+    """The cycle replayed with the action inserted at its usual position."""
     document, actions = load_yaml(recording.conf.text), recording.conf.actions
     place = max((actions.index(name) + 1 for name in EVICT_AFTER if name in actions), default=len(actions))
     raw = dict(document) if isinstance(document, dict) else {}
@@ -63,7 +63,7 @@ def _effects_with(recording: Recording, action: str) -> Effects | None:
 
 
 def try_action(recording: Recording, job: JobId, action: str) -> ActionTrial | None:
-    """None when the job would stay unplaced all the same, or a forced answer has no place in such a cycle."""
+    """The action's effects for the job; None if the job stays unplaced, or a forced answer does not fit the cycle."""
     done = _effects_with(recording, action)
     if done is None:
         return None
@@ -81,7 +81,7 @@ NOT_CONFIGURED_CAUSE = "action-not-configured"
 def missing_action(
     view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
 ) -> list[Finding] | None:
-    """Before all others where it would help on most nodes; none where an action that evicts task by task came near."""
+    """First if the action would help on most nodes, else second; None if a configured evicting action came near."""
     if room.free_nodes or any(
         gate.chance is GateChance.REAL and view.facts_of(gate.action).evicts_by_pod for gate in met
     ):
@@ -99,12 +99,11 @@ def missing_action(
 
 
 def no_allocate_finding(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
-    """There is room, and no action that would use it."""
+    """A node has room, and no configured action allocates."""
     have = "has" if len(room.free_nodes) == 1 else "have"
     sentence = (
         f"{count_noun(len(room.free_nodes), 'node')} {have} room for {task.name}, but allocate is not among the "
-        "actions "
-        f"({', '.join(view.actions)})."
+        f"actions ({', '.join(view.actions)})."
     )
     evidence = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was allocated")
     numbers = {"nodes.free": count(len(room.free_nodes), "nodes")}

@@ -73,14 +73,13 @@ def _capture_incomplete(recording: Recording, subject: ExplainSubject) -> Findin
 
 
 def other_scheduler_finding(recording: Recording, who: str, hidden: list[Pod]) -> Finding:
-    """The pods wait for somebody else."""
+    """The finding for pods that name another scheduler."""
     names = recording.snapshot.flags.scheduler_names
     named = ", ".join(dict.fromkeys(pod.scheduler_name or "none" for pod in hidden))
     verb = "names" if len(hidden) == 1 else "name"
     sentence = (
         f"Volcano never sees {count_noun(len(hidden), 'pod')} of {who}: {join_names(pod.name for pod in hidden)} "
-        f"{verb} "
-        f"schedulerName {named}, this scheduler takes only {' or '.join(names)}."
+        f"{verb} schedulerName {named}, this scheduler takes only {' or '.join(names)}."
     )
     numbers, evidence = (
         {"pods.hidden": count(len(hidden), "pods")},
@@ -129,8 +128,7 @@ def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: l
         verb = "names" if len(pods) == 1 else "name"
         sentence = (
             f"{count_noun(len(pods), 'pod')} {verb} PodGroup {subject.job}, which does not exist: no job is made of "
-            "them"
-            f"{_namesake_words(recording, subject)}."
+            f"them{_namesake_words(recording, subject)}."
         )
     else:
         sentence = f"{subject.pod} has no annotation {GROUP_ANNOTATION}: it belongs to no PodGroup, so no job has it."
@@ -142,7 +140,7 @@ def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: l
 
 
 def _namesake_words(recording: Recording, subject: ExplainSubject) -> str:
-    """A PodGroup of that name in another namespace, or one of a similar name in the same."""
+    """A PodGroup of the same name in another namespace, or of a similar name in this one, in words."""
     namespace, _, name = subject.job.partition("/")
     elsewhere = _namespaces_with(recording, subject)
     if elsewhere:

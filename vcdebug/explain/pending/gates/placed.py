@@ -114,14 +114,14 @@ def _format_nodes(tasks: Sequence[TaskInfo]) -> str:
 
 
 def _task_line(view: JobView, task: TaskInfo) -> str:
-    """`a/train-0 -> n1`, and for a task that waits there, for whom."""
+    """`a/train-0 -> n1`; for a pipelined task with the pods that have to terminate first."""
     waits = task.status is TaskStatus.PIPELINED
     gone = [f"{one.key} ({format_deletion_due(view, one)})" for one in releasing_tasks(view, [task] if waits else [])]
     return f"{task.key} -> {task.node_name}{f' behind {join_names(gone)}' if gone else ''}"
 
 
 def format_deletion_due(view: JobView, task: TaskInfo) -> str:
-    """When a pod that leaves should be gone: `due in 20s`, `2h overdue`; `evicted now` where no manifest says it."""
+    """When a terminating pod should be gone: `due in 20s`, `2h overdue`; `evicted now` without a deletion timestamp."""
     gone = metadata_of(task.pod.manifest).get("deletionTimestamp")
     if not isinstance(gone, str):
         return "evicted now"
@@ -174,13 +174,13 @@ def _placement_evidence(
             yield Evidence(start, f"{join_names(task.key for task in gone)} Releasing before allocate began")
 
 
-# With task state persistence: somebody else bound the pod to another node while the cycle ran.
+# With task state persistence: another client bound the pod to another node during the cycle.
 
 CAUSE = "bound-elsewhere"
 
 
 def bound_elsewhere(view: JobView) -> Finding | None:
-    """None unless a bind of the job, or of the pod that was asked about, failed because of it."""
+    """None unless another client bound the pod that was asked about, or a pod of the job, during the cycle."""
     tasks = {task.key: task for task in view.tasks.values() if view.pod in (None, task.key)}
     found = next(((tasks[key], note) for key, note in _bound_elsewhere_notes(view.recording) if key in tasks), None)
     if found is None:
@@ -197,18 +197,18 @@ def bound_elsewhere(view: JobView) -> Finding | None:
 
 @per_recording()
 def _bound_elsewhere_notes(recording: Recording) -> Sequence[tuple[TaskKey, Note]]:
-    """Which binds failed because of it, with their pods."""
+    """(pod, note) of each bind that failed because another client had bound the pod."""
     notes = (note for note in recording.notes if note.code == BOUND_ELSEWHERE)
     return [(TaskKey(note.text.split(" ", 1)[0]), note) for note in notes]
 
 
-# Pipelined for ever: placed on room that nobody is leaving, so that there is nothing to wait for.
+# Phantom pipelines: a task pipelined to a node where no pod terminates is never bound.
 
 PHANTOM_CAUSE = "phantom-pipelined"
 
 
 def pipelined_for_ever(view: JobView) -> Finding | None:
-    """None unless the job (or the pod that was asked about) waits for room, and none is being released."""
+    """None unless the job, or the pod that was asked about, is pipelined and no pod releases resources for it."""
     waiting = _pipelined_tasks(view)
     bound = any(task.status is TaskStatus.BINDING for task in view.placed_tasks)
     enough = view.job.ready_task_num() >= view.job.min_available
@@ -225,13 +225,13 @@ def _pipelined_tasks(view: JobView) -> list[TaskInfo]:
 
 
 def stopping_findings(view: JobView) -> list[Finding]:
-    """Why allocate does not bind what waits; nothing where it was not tried, since it has a place already."""
+    """Why allocate does not bind the pipelined task; empty for a task restored from an earlier cycle."""
     return list(_find_stopping(view.recording, view))
 
 
 @per_recording(most=1)
 def _find_stopping(_: Recording, view: JobView) -> Sequence[Finding]:
-    """Asked for by the sentence, and again by what is told beside it."""
+    """The findings about allocate; cached, since the sentence and the contributing findings both need them."""
     task = _pipelined_tasks(view)[0]
     if _is_restored(view, task):
         return []
@@ -266,7 +266,7 @@ def _phantom_finding(view: JobView, waiting: Sequence[TaskInfo]) -> Finding:
 
 
 def _last_pipeline(view: JobView, task: TaskInfo) -> tuple[Seq, str] | None:
-    """The last operation that pipelined the task in this cycle, and the action it belongs to."""
+    """(event, action) that last pipelined the task in this cycle; None if an earlier cycle did."""
     found = [
         (seq, visit.action)
         for visit in view.job_visits
@@ -277,7 +277,7 @@ def _last_pipeline(view: JobView, task: TaskInfo) -> tuple[Seq, str] | None:
 
 
 def _phantom_reason(view: JobView, task: TaskInfo) -> tuple[str, tuple[Advice, ...]]:
-    """What keeps allocate from binding it, and what would help."""
+    """Why allocate does not bind the task, and advice."""
     if _is_restored(view, task):
         free = [
             node.name for node in NodeFits(view, task, len(view.recording)).free_nodes if node.name != task.node_name

@@ -1,4 +1,4 @@
-"""Pods were evicted for a job, the statement was committed, and afterwards its places were taken back."""
+"""Pods were evicted for a job by a committed statement, and a later step undid its placements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_VICTIMS = 6
 def plan_lost(
     view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
 ) -> list[Finding] | None:
-    """None unless victims left for pods that wait again when the cycle ends."""
+    """None unless pods were evicted for tasks that are Pending again when the cycle ends."""
     waiting = [task.key for task in view.left_over]
     for visit in reversed(view.job_visits):
         commits = [(s, e) for s, e in visit.events if isinstance(e, StatementEvent) and e.what == "commit"]
@@ -48,9 +48,8 @@ def _build_finding(
     by, cost = f"{undone[1] if undone is not None else 'something'} took", count_noun(len(victims), "eviction")
     sentence = (
         f"{visit.action} committed {cost} for {view.job.uid} ({join_names(victims, MAX_VICTIMS)}) and pipelined "
-        f"{count_noun(len(lost), 'pod')} on {join_names(nodes)}, but then {by} the places back in the same cycle: "
-        "the pods "
-        f"wait again, and the {cost} bought nothing."
+        f"{count_noun(len(lost), 'pod')} on {join_names(nodes)}, but then {by} the places back in the same cycle: the "
+        f"pods wait again, and the {cost} bought nothing."
     )
     numbers = {
         "pods.evicted": count(len(victims), "pods"),
@@ -70,7 +69,7 @@ def _build_finding(
 
 
 def _find_undoing(view: JobView, after: Seq, lost: Sequence[TaskKey]) -> tuple[Seq, str] | None:
-    """The event that took the first place back, and its action."""
+    """(event, action) that undid the first placement; None if no event did."""
     for seq in view.recording.index.seqs_of_type(OpEvent):
         event = view.recording.event_at(seq)
         if seq > after and isinstance(event, OpEvent) and event.op in UNDOING_OPS and event.task in lost:

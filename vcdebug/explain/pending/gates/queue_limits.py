@@ -1,4 +1,4 @@
-"""A queue that may not take a task, or reclaim for it: whose limit, by how much, and what would help."""
+"""A queue that may not allocate a task or reclaim for it: the limit, the excess, and what would help."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PREEMPTIVE = "preemptive"
 
 
 def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[Advice, ...]:
-    """For a queue whose limit does not hold one more task."""
+    """Advice for a queue whose limit leaves no room for one more task."""
     if view.queue.state != OPEN:
         return queue_findings.open_queue_advice(view)
     if limit.is_capability:
@@ -133,7 +133,7 @@ def room_limit(view: JobView, plugin: str, seq: Seq, request: Resource) -> Queue
 def not_allocatable_finding(
     view: JobView, task: TaskInfo, fits: NodeFits, seq: Seq, event: HookEvent, *, after: str = ""
 ) -> Finding:
-    """The queue may not take the task; `after` says whose evictions would have made room."""
+    """The finding for a queue that may not allocate the task; `after` names the evictions that would make room."""
     broken = queue_findings.broken_tree_finding(view, seq, event.plugin)
     if broken is not None:
         return broken
@@ -202,7 +202,7 @@ def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
 
 
 def _is_held_by_others(view: JobView, limit: QueueCheck, seq: Seq) -> bool:
-    """Whether anybody but the job itself holds what the queue lacks: nobody else's end can give it back."""
+    """Whether other jobs hold what the queue lacks, so that their end would help."""
     tasks, left = (
         view.recording.timeline.state_at(seq - 1).tasks,
         limit.check.counted_already.get(limit.first_dimension),
@@ -229,7 +229,7 @@ def _refusal_sentence(view: JobView, task: TaskInfo, but: str, plugin: str, limi
 
 
 def _limit_kind(view: JobView, plugin: str, limit: QueueCheck) -> str:
-    """What sort of limit it is, and what the queue's own spec says where the plugin does not read it."""
+    """The kind of limit; for proportion with the value of spec.deserved, which it does not read."""
     if limit.is_capability:
         return "capability"
     if limit.figure != "deserved":

@@ -89,15 +89,13 @@ def _quota_advice(full: ExhaustedQuota) -> Advice:
 
 
 def _lost_pods_finding(view: JobView, valid: int, lost: Sequence[Eviction]) -> Finding:
-    """It was valid when the cycle began, and then somebody evicted its pods."""
+    """The job was valid when the cycle began, and evictions in the cycle made it invalid."""
     job, one = view.job, lost[0]
     own = f" of the job itself for {one.preemptor}" if one.preemptor in view.tasks else f" for {one.preemptor}"
     sentence = (
         f"{job.uid} lost {count_noun(len(lost), 'pod')} in this cycle: {one.action} evicts "
-        f"{join_names(e.victim for e in lost)}"
-        f"{own if one.preemptor else ''}, which leaves {count_noun(valid, 'usable pod')} of the {job.min_available} "
-        "that "
-        "minMember asks for."
+        f"{join_names(e.victim for e in lost)}{own if one.preemptor else ''}, which leaves "
+        f"{count_noun(valid, 'usable pod')} of the {job.min_available} that minMember asks for."
     )
     numbers = {
         "pods.valid": count(valid, "pods"),

@@ -59,7 +59,7 @@ def bar_reason(recording: Recording, queue: QueueName) -> str:
 
 
 def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[equation.QueueCheck]:
-    """Allocatable's question, without what is kept for gated pods."""
+    """Allocatable's checks, without the reservations for gated pods."""
     limits = plugin_of(recording, Capacity).limits
     return _checks_upward(recording, seq, queue, lambda attr: limits.check_room(attr, attr.allocated, request))
 
@@ -73,7 +73,7 @@ def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[equat
 def _checks_upward(
     recording: Recording, seq: Seq, queue: QueueName, check: Callable[[CapacityQueueAttr], LimitCheck]
 ) -> list[equation.QueueCheck]:
-    """The same question about the queue and its ancestors."""
+    """One check per queue, from the queue up to its ancestors."""
     attrs = (
         victims.attr_of(recording, state_before(recording, seq), name) for name in queue_and_ancestors(recording, queue)
     )
@@ -101,7 +101,7 @@ def allocatable_equation(recording: Recording, seq: Seq, event: HookEvent) -> eq
 
 
 def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
-    """As Allocatable, with the dry run's victims taken off the queue and its ancestors; its state does not matter."""
+    """As Allocatable, minus the dry run's victims in the queue and its ancestors; the queue's state is not checked."""
     title = f"capacity: might queue {event.queue} take {event.task}?"
     start, reason = equation.dry_run_start(recording, seq, victims.NAME, event.task), bar_reason(recording, event.queue)
     if start is None or reason in (victims.BROKEN_TREE, NO_LEAF):
@@ -154,7 +154,7 @@ def _requested_terms(queue: QueueName, check: LimitCheck, prefix: str = "") -> I
 
 
 def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
-    """Do the queue and all its ancestors hold the job's minimum beside everything that is not elastic?"""
+    """Do the queue and all its ancestors have room for the job's minimum besides everything that is not elastic?"""
     job = recording.session.jobs[event.job]
     title = f"capacity: does queue {job.queue} admit {job.uid}?"
     formula = "min resources + allocated + inqueue − elastic ≤ limit, for the queue and each ancestor"
@@ -173,7 +173,7 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equatio
 def _add_devices_term(
     terms: tuple[equation.Term, ...], columns: tuple[str, ...], *, refused: bool
 ) -> tuple[equation.Term, ...]:
-    """Devices, of which a recording keeps no sums, by the answer: they are what refuses where nothing else does."""
+    """Terms for devices: a recording keeps no sums of them, so they fail if no other term explains the refusal."""
     if not refused or not equation.all_hold(terms):
         return terms
     return (*terms, equation.Term("devices", (None,) * len(columns), False, DEVICES_NOTE))
@@ -252,7 +252,7 @@ def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
 
 
 def queue_order(then: OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[OrderDifference]:
-    """The higher queue priority, leaves, the smaller share where the branches part, who deserves something."""
+    """Queue priority, then leaf queues, the share where the branches divide, and a non-zero deserved amount."""
     plugin = copy(plugin_of(then.recording, Capacity))
     plugin.queues = victims.attrs_of(then.recording, then.state)
     mine, other = plugin.queues[left.name], plugin.queues[right.name]

@@ -1,4 +1,4 @@
-"""Whom capacity gives away: queues that keep their guarantee and hold more than they deserve.
+"""capacity's victims: pods of queues that exceed what they deserve and keep their guarantee.
 
 Upstream: plugins/capacity (Reclaimable, UnifiedEvictable).
 """
@@ -44,12 +44,12 @@ BROKEN_TREE = "the tree of queues is broken: capacity refuses everything"
 
 
 def attr_of(recording: Recording, state: ClusterState, queue: QueueName) -> CapacityQueueAttr:
-    """The queue's figures at a moment, as the plugin keeps them."""
+    """The plugin's figures of a queue in a state."""
     return with_figures(plugin_of(recording, Capacity).queues[queue], state.books[NAME][queue])
 
 
 def attrs_of(recording: Recording, state: ClusterState) -> dict[QueueName, CapacityQueueAttr]:
-    """The figures of all queues that it keeps."""
+    """The plugin's figures of all its queues in a state."""
     return {queue: attr_of(recording, state, queue) for queue in state.books[NAME] if queue}
 
 
@@ -58,7 +58,7 @@ NO_FIGURES: tuple[TermFigure, ...] = (None,) * len(VICTIM_COLUMNS)
 
 
 def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Candidates in the order of eviction whose queues hold more than they deserve."""
+    """Reclaimable: candidates in eviction order whose queues hold more than they deserve."""
     plugin, title = plugin_of(recording, Capacity), f"capacity: from whom can {event.task} reclaim?"
     job, attrs = job_of(recording, event.task), attrs_of(recording, state_before(recording, seq))
     asking = attrs.get(job.queue) if job is not None else None
@@ -79,7 +79,7 @@ def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
 def _sort_by_eviction(
     recording: Recording, seq: Seq, candidates: Sequence[TaskKey], reclaimer: TaskKey
 ) -> list[TaskKey]:
-    """As the heap of victims gives them, asked again with the figures of that moment."""
+    """The candidates in the order of the plugin's victim heap, replayed with the figures before the event."""
 
     def goes_first(left: TaskKey, right: TaskKey) -> bool:
         return order_of(recording, seq, "victim", left, right, reclaimer).order_sign < 0
@@ -89,7 +89,7 @@ def _sort_by_eviction(
 
 
 def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """As Reclaimable in the order given, and without a look at dimensions or ancestors; gangpreempt takes all."""
+    """As Reclaimable in the given order, but without dimensions and ancestors; for gangpreempt all candidates."""
     action = recording.span_tree.span_around(seq, Level.ACTION)
     title = "capacity: whose queue holds more than it deserves?"
     if action is not None and not recording.conf.facts_of(action.name).across_queues:
@@ -147,7 +147,7 @@ def _telling_dimension(judged: JudgedCandidate, task: TaskInfo) -> str:
 
 
 def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> VetoReason:
-    """Why capacity keeps these pods from a task, by the first rule that does."""
+    """Why capacity protects these pods from the task, by the first rule that applies."""
     plugin, attrs = plugin_of(view.recording, Capacity), attrs_of(view.recording, state_before(view.recording, seq))
     if not plugin.ready:
         return not_above_share(view, NAME, refused, seq, smaller_share_advice)
@@ -161,7 +161,7 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
 def _veto_reason(
     recording: Recording, plugin: Capacity, attrs: dict[QueueName, CapacityQueueAttr], task: TaskInfo, key: TaskKey
 ) -> str:
-    """The first of capacity's rules that keeps the pod, with nobody taken before it."""
+    """The first of capacity's rules that protects the pod, as if it were the first victim."""
     victim, job = task_of(recording, key), job_of(recording, key)
     attr = attrs[job.queue if job is not None else ""]
     asker = job_of(recording, task.key)

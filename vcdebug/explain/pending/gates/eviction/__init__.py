@@ -1,4 +1,4 @@
-"""preempt and reclaim: how far the job got with an action that evicts, and who stopped it."""
+"""preempt and reclaim: how far an evicting action came for the job, and which filter or plugin stopped it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NEVER_PREEMPT = "Never"
 MIXED_CAUSE = "predicates-mixed"
 UNDO_PIPELINE = "unpipeline"
 MAX_VETO_EVIDENCE = 3
-"""Events that prove what stopped the first pod without a place, where the whole statement was discarded for it."""
+"""Events shown for the gate that stopped the first unplaced pod, if its whole statement was discarded."""
 BLAME_BY_CAUSE = {
     MIXED_CAUSE: "the predicates object on every node left",
     queue_limits.NOT_ALLOCATABLE: "its queue may not allocate it",
@@ -50,11 +50,11 @@ BLAME_BY_CAUSE = {
     entitlement.NOT_ELIGIBLE: "it may not preempt",
     veto.NOT_ABOVE_DESERVED: "no queue there is above its share",
 }
-"""The gates that are no plugin's veto, in a few words."""
+"""Cause code → a few words, for gates other than a plugin's veto."""
 
 
 class GateChance(IntEnum):
-    """Whether the gate could still have let the job in."""
+    """Whether the job could still have been placed at this gate."""
 
     NONE = 0
     WEAK = 1
@@ -62,7 +62,7 @@ class GateChance(IntEnum):
 
 
 class NodeStage(IntEnum):
-    """How far a node was looked into."""
+    """How far the action came on a node."""
 
     TOO_SMALL = 0
     FILTER = 1
@@ -73,7 +73,7 @@ class NodeStage(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """An evicting action's verdict."""
+    """The finding about one evicting action, and how near the action came."""
 
     action: str
     chance: GateChance
@@ -81,14 +81,14 @@ class Gate:
 
 
 def gates_of_tasks(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
-    """The actions that evict task by task."""
+    """The gates of every configured action that evicts pod by pod."""
     for action in dict.fromkeys(view.actions):
         if view.facts_of(action).evicts_by_pod:
             yield from eviction_gates(view, action, task, room)
 
 
 def eviction_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list[Gate]:
-    """The gates at which the action left the job, the deciding one first; empty if the action never ran."""
+    """The gates at which the action stopped for the job, the deciding one first; empty if the action never ran."""
     if view.action_starts(action) is None:
         return []
     visits = [
@@ -114,7 +114,7 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -
 
 
 def _chance_before_nodes(room: NodeFits, action: str) -> GateChance:
-    """The chance behind a gate that comes before any node is looked at."""
+    """The chance at a gate that comes before the search over nodes."""
     if room.freeable_nodes(action):
         return GateChance.REAL
     return GateChance.WEAK if room.waiting_nodes else GateChance.NONE
@@ -145,7 +145,7 @@ def _visited_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFits
 
 
 def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFits) -> Gate | None:
-    """The action tried tasks, and no node of any of them."""
+    """The finding for tasks for which the action looked at no node."""
     missed = [attempt for attempt in visit.tries if attempt.task not in visit.planned_tasks] or list(visit.tries)
     attempt = next((one for one in missed if one.task == task.key), missed[0])
     tried = view.tasks[attempt.task]
@@ -164,7 +164,7 @@ def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFit
 
 
 def _node_stage(view: JobView, attempt: TaskTry, node: NodeTry) -> NodeStage:
-    """How far one task came on one node."""
+    """How far the action came with one task on one node."""
     if node.task_placed:
         return NodeStage.PLACED
     if node.node_calls(*POST_VICTIM_POINTS) or (node.evicted_tasks and evicts_at_once(view, attempt.action)):
@@ -177,7 +177,7 @@ def _node_stage(view: JobView, attempt: TaskTry, node: NodeTry) -> NodeStage:
 
 
 def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits) -> Finding:
-    """Victims were found (or not needed), and then the queue or a predicate objected."""
+    """Victims were found or not needed, and then the queue or a predicate refused."""
     if evicts_at_once(view, attempt.action):
         return freed_too_little_finding(view, attempt, nodes[-1])
     task = view.tasks[attempt.task]
@@ -205,7 +205,7 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
 
 
 def _not_kept_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> Finding:
-    """Nobody objected, and all the same no place was kept: a dry run whose victims may all stay proposes nothing."""
+    """No plugin refused, yet no place was kept: a dry run whose victims are all reprieved proposes no node."""
     task = view.tasks[attempt.task]
     sentence = f"{attempt.action} keeps no place for {task.name} on {node.node}, although nobody objects to it there."
     seq, event = node.node_calls(*POST_VICTIM_POINTS)[-1]
@@ -215,13 +215,12 @@ def _not_kept_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> Finding
 
 
 def _refused_reservation_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq) -> Finding:
-    """Nobody objected to the node, but a handler refused the task there."""
+    """No predicate refused the node, but an event handler refused the reservation."""
     task = view.tasks[attempt.task]
     why = " ".join(note.text for note in view.recording.notes_at(seq))
     sentence = (
-        f"{attempt.action} would make room for {task.name} on {node.node}{_format_victims(node)}, but its place "
-        "there is refused "
-        f"and taken back: {why or 'a plugin objects to the promise'}."
+        f"{attempt.action} would make room for {task.name} on {node.node}{_format_victims(node)}, but its place there "
+        f"is refused and taken back: {why or 'a plugin objects to the promise'}."
     )
     evidence = (*search_evidence(view, task), Evidence(seq, f"the promise of {node.node} is taken back"))
     advice = (queue_admin_advice(f"make room on {node.node} by other means: what is idle is allocated, not promised"),)
@@ -229,12 +228,12 @@ def _refused_reservation_finding(view: JobView, attempt: TaskTry, node: NodeTry,
 
 
 def _format_victims(node: NodeTry) -> str:
-    """Whom the plan evicts there."""
+    """` by evicting a/x-0`: the victims of the plan on this node; empty if there are none."""
     return f" by evicting {join_names(node.evicted_tasks)}" if node.evicted_tasks else ""
 
 
 def _predicate_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq, event: HookEvent) -> Finding:
-    """The victims would make room, but a predicate still objects."""
+    """The evictions would make room, but a predicate still refuses the node."""
     task = view.tasks[attempt.task]
     votes = node.victim_votes
     gone = "with its victims gone " if any(e.result for _, e in votes) else ""
@@ -261,19 +260,19 @@ def _format_objection(event: HookEvent) -> str:
     return str(event.result.get("error")) if isinstance(event.result, dict) else str(event.result)
 
 
-# reclaim of older releases evicts at once, one task per turn of a queue: what that costs, and who ends the turns.
+# In older releases reclaim evicts without a statement, one task per turn of a queue.
 
 TURNS_ENDED = "queue-turns-ended"
 FREED_TOO_LITTLE = "freed-too-little"
 
 
 def evicts_at_once(view: JobView, action: str) -> bool:
-    """Whether this is the action, and a release in which it evicts without a statement."""
+    """Whether the action is reclaim of a release that evicts without a statement."""
     return action == RECLAIM and view.recording.snapshot.release.has_older_form(RECLAIM_IMMEDIATE)
 
 
 def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> Finding:
-    """Pods of a node were evicted that free less than the task asks for."""
+    """The evicted pods of a node free less than the task requests."""
     task, gone = view.tasks[attempt.task], node.evicted_tasks
     freed = requested_together(view.recording, gone)
     short = task.init_resreq.less_equal_with_resources_name(freed)[1]
@@ -284,8 +283,7 @@ def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> 
     ]
     sentence = (
         f"{attempt.action} evicted {join_names(gone)} on {node.node} for {task.name} and keeps no place for it: that "
-        "frees "
-        f"{join_names(parts)}, and this release does not count what is free there."
+        f"frees {join_names(parts)}, and this release does not count what is free there."
     )
     numbers = {**answer.numbers("request", task.init_resreq, short), **answer.numbers("freed", freed, short)}
     evidence = tuple(Evidence(seq, f"{key} is evicted on {node.node}") for key, seq in gone.items())
@@ -295,7 +293,7 @@ def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> 
 
 
 def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> Finding | None:
-    """None unless the job starves and its queue gave up its turns at another one."""
+    """None unless the job starves and its queue's turns ended at another job."""
     starves = [event.result for _, event in view.calls_during(action, hooks.JOB_STARVING.upstream)]
     if not evicts_at_once(view, action) or not starves or not all(starves):
         return None

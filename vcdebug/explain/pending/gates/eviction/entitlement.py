@@ -1,4 +1,4 @@
-"""May the job evict at all? Starving, preemption policy; and of each pod, whether its nominated node lets it."""
+"""May the job evict at all: does it starve, is its preemptionPolicy Never, does a nominated node forbid it?"""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _start_evidence(view: JobView, action: str) -> tuple[Evidence, ...]:
 
 
 def never_preempt_finding(view: JobView, visit: JobVisit, task: TaskInfo) -> Finding:
-    """The gate of pods that may evict nobody, because their preemptionPolicy is Never."""
+    """The finding for a pod whose preemptionPolicy is Never."""
     name = task.pod.priority_class_name
     source = f" (priority class {name})" if name else ""
     candidates = count_noun(len([t for t in visit.tries if view.tasks[t.task].pod.preemption_policy == "Never"]), "pod")

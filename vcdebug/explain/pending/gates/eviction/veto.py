@@ -1,4 +1,4 @@
-"""Plugins decide who may be evicted: whose answer leaves nobody, or too few, and what would make it offer enough."""
+"""The votes on victims: which plugin protects too many candidates, and what would change its answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NodeSeats = Sequence[tuple[NodeTry, PluginAnswer]]
 
 
 def find_veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> answer.Finding | None:
-    """Which plugin's answer keeps the task out, on most of the nodes; None where no plugin protects a candidate.
+    """The finding about the plugin that blocks the task on most nodes; None if no plugin protects a candidate.
 
     preempt with enableTopologyAwarePreemption places nothing on a node where the task fits without evictions: there all
     candidates may be evicted, and no plugin is to blame.
@@ -42,13 +42,13 @@ def find_veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> answ
 
 
 def _question_and_answers(view: JobView, node: NodeTry) -> tuple[HookCallGroup | None, list[PluginAnswer]]:
-    """The question about the node's candidates, and everybody whose answer counted."""
+    """The question about the node's candidates, and the seats whose answer counted."""
     asked = hook_calls_at(view.recording, node.victim_votes[0][0])
     return asked, [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
 
 
 def deciding_seat(view: JobView, attempt: TaskTry, node: NodeTry) -> PluginAnswer | None:
-    """The seat whose answer left nobody; where victims were left, but too few, the first that offered too few."""
+    """The seat whose answer left no victim; if some are left but too few, the first seat that allowed too few."""
     asked, answered = _question_and_answers(view, node)
     if asked is None or not answered:
         return None
@@ -106,7 +106,7 @@ def _veto_reason(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats)
 
 
 def _reason_from_equation(view: JobView, plugin: str, refused: Sequence[TaskKey], seats: NodeSeats) -> VetoReason:
-    """For plugins without words of their own: what their arithmetic says of each pod that they keep."""
+    """For plugins without an own explanation: the note of its equation per protected pod."""
     from vcdebug.explain.decisions.equations import equation_at
 
     shown = [equation_at(view.recording, seat.seq) for _, seat in seats if seat.seq is not None]
@@ -127,7 +127,7 @@ def _misspelt_switch(view: JobView, plugin: str) -> str:
 
 
 def _format_passed_on(empty: Sequence[PluginAnswer], tier: int) -> str:
-    """` (gang offers nobody in tier 1, so tier 2 is asked)`; nothing if no earlier tier had a say."""
+    """` (gang offers nobody in tier 1, so tier 2 is asked)`; empty if no earlier tier answered."""
     plugins, tiers = (
         join_names(dict.fromkeys(each)) for each in ([s.plugin for s in empty], [str(s.tier) for s in empty])
     )
@@ -137,7 +137,7 @@ def _format_passed_on(empty: Sequence[PluginAnswer], tier: int) -> str:
 def _no_lower_priority(
     view: JobView, attempt: TaskTry, empty: Sequence[PluginAnswer], refused: Sequence[TaskKey]
 ) -> VetoReason | None:
-    """What priority says of the candidates, where it alone kept an earlier tier from offering anybody."""
+    """priority's reason, if priority alone emptied an earlier tier; None otherwise."""
     if [seat.plugin for seat in empty] != [PRIORITY] or empty[0].seq is None:
         return None
     keeper = explainer_for(PRIORITY).kept
@@ -145,7 +145,7 @@ def _no_lower_priority(
 
 
 def _tier_lines(seats: Sequence[PluginAnswer], node: NodeTry) -> tuple[str, ...]:
-    """One line per tier: who offered how many on this node; none where only one plugin had a say."""
+    """One line per tier: how many candidates each plugin allows on this node; empty if only one plugin answered."""
     offered, tiers = len(node.candidates), dict.fromkeys(seat.tier for seat in seats)
     return tuple(
         f"{node.node}, tier {tier}: "
@@ -158,7 +158,7 @@ def _tier_lines(seats: Sequence[PluginAnswer], node: NodeTry) -> tuple[str, ...]
 
 
 def _gang_advice(view: JobView, task: TaskInfo, seats: NodeSeats) -> tuple[answer.Advice, ...]:
-    """What would make gang offer enough on the node where that costs least."""
+    """How gang would allow enough victims, on the node where that costs the fewest pods."""
     node = seats[0][0]
     costs = [cost for node, seat in seats if (cost := _gang_cost(view, task, node, seat.result)) is not None]
     point = f"enable{node.victim_votes[0][1].point}"
@@ -172,7 +172,7 @@ def _gang_advice(view: JobView, task: TaskInfo, seats: NodeSeats) -> tuple[answe
 
 
 def _gang_cost(view: JobView, task: TaskInfo, node: NodeTry, offered: Sequence[TaskKey]) -> dict[JobId, int] | None:
-    """job → pods that have to leave the node, where gang offers too few of them; None if nothing makes room."""
+    """Job → number of its pods to evict beyond what gang allows; None if even all candidates make no room."""
     recording, refused = view.recording, [key for key in node.candidates if key not in offered]
     future, gone = idle_without(recording, node.first, node.node, ()), dict[JobId, int]()
     for key in (*offered, *refused):
@@ -188,7 +188,7 @@ def _gang_cost(view: JobView, task: TaskInfo, node: NodeTry, offered: Sequence[T
 
 
 def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, gone: int) -> Iterator[answer.Advice]:
-    """Nothing where its minimum already lets them go."""
+    """Advice to lower the job's minMember; none if its minimum already allows the evictions."""
     counts = view.recording.timeline.state_at(node.first - 1).job_counts(job)
     left = counts.ready_count - gone
     if left <= 0:
@@ -200,7 +200,7 @@ def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, gone: int) -
         yield answer.queue_admin_advice(words, edit)
 
 
-# The evicting action's own filter: who may be a candidate at all.
+# The evicting action's own filter: which pods it passes to the plugins as candidates.
 
 KEPT, UNRECLAIMABLE = "victims-not-preemptable", "queue-not-reclaimable"
 RELEASING_PREFIX = "Releasing"
@@ -208,7 +208,7 @@ FLAG_ADVICE = answer.queue_admin_advice('remove volcano.sh/preemptable: "false" 
 
 
 class FilterObjection(NamedTuple):
-    """A reason with the pods that it keeps."""
+    """A reason and the pods that the filter skips for it."""
 
     why: SkippedVictim
     pods: list[TaskInfo]
@@ -246,7 +246,7 @@ def rank_objections(spared: Iterable[tuple[TaskInfo, SkippedVictim]]) -> list[Fi
 
 
 def _filter_cause(order: RankedObjections) -> str:
-    """The queue's flag, unless something else keeps more pods of other queues."""
+    """The queue's reclaimable flag, unless another rule skips more pods of other queues."""
     flagged = [pod for why, pods in order if why.rule == evictions.NOT_RECLAIMABLE for pod in pods]
     other = [
         pod

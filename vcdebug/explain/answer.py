@@ -101,6 +101,15 @@ class Finding:
     """The equation, histogram or table behind the sentence, line by line."""
 
 
+class ConstraintFailure(NamedTuple):
+    """One thing in the way, with names."""
+
+    text: str
+    advice: tuple[Advice, ...] = ()
+    replaces: str = ""
+    """General advice that contains this word is void next to this failure."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExplanationStep:
     """One step of the cycle for the job: was it passed, and which events show that."""

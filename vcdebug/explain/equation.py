@@ -7,29 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from vcdebug import amount_text
 from vcdebug.amount_text import decimals_apart, digits_apart, format_number
 from vcdebug.explain import answer as amounts
 from vcdebug.explain.answer import Number
-from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK
+from vcdebug.framework.hooks import PRE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK
 from vcdebug.framework.plugin import PERMIT, REJECT
-from vcdebug.framework.record import CHARGING_OPS, RELEASING_OPS, HookEvent, Level, OpEvent
+from vcdebug.framework.record import HookEvent, Level
 from vcdebug.framework.session import Session
 from vcdebug.model.limits import ELASTIC, MINIMUM, REQUEST, LimitCheck
 from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
-from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import CAPACITY
 from vcdebug.recording.event_index import TASK
 from vcdebug.recording.event_index import seq_before as before_seq
-from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import state_before, task_of
-
-if TYPE_CHECKING:
-    from vcdebug.plugins.capacity.limits import Reservations
 
 
 class Ratio(float):
@@ -391,7 +386,7 @@ def first_exceeded(checks: list[QueueCheck]) -> QueueCheck:
     return next((each for each in checks if each.exceeded_dimensions), checks[0])
 
 
-# What queues hold while evictions are simulated, and what they keep for gated pods: the plugin's books, kept again.
+# What queues hold while a dry run simulates evictions: the plugin's figures, computed again.
 
 SIMULATED_EXCHANGES = {SIMULATE_ADD_TASK.upstream: True, SIMULATE_REMOVE_TASK.upstream: False}
 
@@ -420,35 +415,3 @@ def simulated_allocation(
             if recording.owners.queues.get(task.job) in family:
                 held = held.add(task.resreq) if SIMULATED_EXCHANGES[event.point] else held.sub(task.resreq)
     return held
-
-
-def reserved_for_others(recording: Recording, seq: Seq, queue: QueueName, task: TaskInfo) -> Resource | None:
-    """What capacity reserves in the queue for other gated tasks before an event; None if it has no reservations."""
-    plugin = recording.session.plugins.get(CAPACITY)
-    if plugin is None:
-        return None
-    from vcdebug.plugins.capacity import Capacity
-
-    if not isinstance(plugin, Capacity) or plugin.limits.reservations is None:
-        return None
-    return _reservations_before(recording, seq).reserved_for_others(queue, task)
-
-
-@per_recording(most=16)
-def _reservations_before(recording: Recording, seq: Seq) -> Reservations:
-    from vcdebug.plugins.capacity.limits import Reservations
-
-    timeline, owners = recording.timeline, recording.owners
-    tasks = ((job.queue, task) for job in recording.session.jobs.values() for task in job.tasks.values())
-    opening = (entry for entry in tasks if timeline.opening_tasks[entry[1].key].status is TaskStatus.PENDING)
-    kept = Reservations(opening)
-    for number in range(1, seq):
-        event = recording.event_at(number)
-        if isinstance(event, HookEvent) and (event.plugin, event.point) == (CAPACITY, ALLOCATABLE.upstream):
-            if event.result:
-                kept.add_task(event.queue, timeline.tasks[event.task])
-        elif isinstance(event, OpEvent) and event.op in CHARGING_OPS:
-            kept.remove_task(timeline.tasks[event.task].uid)
-        elif isinstance(event, OpEvent) and event.op in RELEASING_OPS and event.task in owners.jobs:
-            kept.add_task(owners.queues[owners.jobs[event.task]], timeline.tasks[event.task])
-    return kept

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from vcdebug.amount_text import count_noun, join_first_names, join_named_amounts, join_names
 from vcdebug.explain import answer
+from vcdebug.explain.answer import ConstraintFailure
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending import placement_constraints
-from vcdebug.explain.pending.placement_constraints import ConstraintFailure
+from vcdebug.explain.plugins import explainer_for
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
@@ -22,7 +24,7 @@ from vcdebug.kube.taints import (
     parse_tolerations,
 )
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import NODEGROUP, TDM
+from vcdebug.plugins import DEVICESHARE, NODEGROUP, TDM
 from vcdebug.recording.state_before import requested_together
 
 UNREADY_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -170,63 +172,6 @@ def _label_group(task: TaskInfo) -> LabelGroup:
     return LabelGroup(task.namespace, task.pod.labels, deleting=False)
 
 
-# Plugins' own messages
-
-
-def _node_group_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """nodegroup: a queue without an affinity finds no place on nodes of a group while it is strict."""
-    queue = room.view.queue
-    refusing = room.refused_for("node group")
-    if not refusing:
-        return
-    bare = [node.name for node in refusing if any("affinity not specified" in s.reason for s in node.statuses)]
-    if bare:
-        yield ConstraintFailure(
-            f"queue {queue.name} names no node group in spec.affinity, so {NODEGROUP} keeps it off every node of a "
-            f"group ({join_names(bare)})",
-            (
-                answer.queue_admin_advice(
-                    f"give queue {queue.name} a spec.affinity with the node group that it may use"
-                ),
-            ),
-            "affinity",
-        )
-    loose = [node.name for node in refusing if any("label not found" in s.reason for s in node.statuses)]
-    if loose and bare:
-        takes = f"{join_names(loose)}, which {'is' if len(loose) == 1 else 'are'} in no group"
-        advice = answer.cluster_admin_advice(
-            f"set strict: false in the arguments of {NODEGROUP}, so that it may use {takes}"
-        )
-        yield ConstraintFailure(f"and, being strict, off {takes}", (advice,))
-    elif loose:
-        yield ConstraintFailure(f"{join_names(loose)} {'has' if len(loose) == 1 else 'have'} no label of a node group")
-
-
-def shut_zone_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """Nodes of revocable zones whose window is closed: tdm places no pod there."""
-    tdm = room.view.session.plugins.get(TDM)
-    if tdm is None:
-        return
-    from vcdebug.plugins.tdm import Tdm
-
-    if not isinstance(tdm, Tdm):
-        return
-    for zone, window in tdm.windows.items():
-        error = tdm.zones.zone_error(zone)
-        names = [node.name for node in room.refused_for(error)] if error else []
-        if names:
-            now = tdm.zones.now.strftime("%H:%M")
-            verb = "is" if len(names) == 1 else "are"
-            yield ConstraintFailure(
-                f"{join_names(names)} {verb} in revocable zone {zone}, open {window} only, and it is {now}",
-                (
-                    answer.owner_advice(
-                        f"wait until the window of zone {zone} opens (vcdebug ask when says when the job gets in)"
-                    ),
-                ),
-            )
-
-
 # Who holds what it lacks
 
 
@@ -261,17 +206,30 @@ def _has_pending(room: NodeFits, task: TaskInfo) -> bool:
     return job is not None and job.count_tasks(TaskStatus.PENDING) > 0
 
 
+def plugin_failures(plugin: str, room: NodeFits) -> Iterator[ConstraintFailure]:
+    """What the plugin's explainer finds behind its own refusals; nothing if the session does not have the plugin."""
+    find = explainer_for(plugin).failures if plugin in room.view.session.plugins else None
+    return find(room) if find is not None else iter(())
+
+
+def _card_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+    # Older releases check devices in predicates, without the plugin deviceshare: the ledgers decide, not the plugin.
+    find = explainer_for(DEVICESHARE).failures
+    has_devices = any(room.view.session.nodes[node.name].devices for node in room.node_fits)
+    return find(room) if find is not None and has_devices else iter(())
+
+
 _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] = (
     placement_constraints.find_label_failures,
     _taint_failures,
     _port_failures,
     placement_constraints.find_affinity_failures,
     _anti_affinity_failures,
-    _node_group_failures,
-    placement_constraints.find_card_shortages,
+    partial(plugin_failures, NODEGROUP),
+    _card_failures,
     placement_constraints.find_volume_shortages,
     placement_constraints.find_device_shortages,
-    shut_zone_failures,
+    partial(plugin_failures, TDM),
     waiting_holder_failures,
 )
 

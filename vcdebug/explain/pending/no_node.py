@@ -12,6 +12,7 @@ from vcdebug.explain import answer
 from vcdebug.explain.answer import (
     ADD_NODES_ADVICE,
     Advice,
+    ConstraintFailure,
     Evidence,
     Finding,
     Number,
@@ -22,12 +23,13 @@ from vcdebug.explain.answer import (
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits, room_by_node
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
-from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, ConstraintFailure, format_resource_meant
+from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, format_resource_meant
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import TDM
 
 UNRESOLVABLE_CAUSE = "predicates-unresolvable"
 MIXED_CAUSE = "predicates-mixed"
@@ -196,7 +198,7 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
 
 def _none_takes_words(task: TaskInfo, room: NodeFits) -> str:
     """`None of 3 nodes can ever take a as it is`; without "ever" if a condition passes by itself."""
-    from vcdebug.explain.pending.constraint_failures import CONTROL_PLANE_PREFIX, shut_zone_failures, untolerated_taints
+    from vcdebug.explain.pending.constraint_failures import CONTROL_PLANE_PREFIX, plugin_failures, untolerated_taints
     from vcdebug.explain.pending.placement_constraints import are_devices_held, is_pool_unsettled
 
     passing = any(
@@ -206,7 +208,7 @@ def _none_takes_words(task: TaskInfo, room: NodeFits) -> str:
     )
     passing = (
         passing
-        or any(shut_zone_failures(room))
+        or any(plugin_failures(TDM, room))
         or any(w in n.reason.lower() for n in room.node_fits for w in UNBOUND_REASONS)
     )
     passing = passing or are_devices_held(room) or is_pool_unsettled(node.reason for node in room.node_fits)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeGuard, TypeVar
 
-from vcdebug.explain.answer import Advice, Finding, Number
+from vcdebug.explain.answer import Advice, ConstraintFailure, Finding, Number
 from vcdebug.explain.equation import Equation, QueueCheck
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.hooks import PREDICATE, SIMULATE_ADD_TASK, SIMULATE_PREDICATE, SIMULATE_REMOVE_TASK
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import Event, HookEvent, PredicateEvent, ScoreEvent
@@ -26,6 +27,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.timeline import ClusterState
+from vcdebug.recording.visits import NodeTry
 
 # The form of an explainer: orders, vetoes, queue limits, scores and refusals of one plugin.
 
@@ -89,6 +91,8 @@ class VetoReason(NamedTuple):
 
 
 CompareVictimQueues = Callable[[OrderMoment, QueueInfo, QueueInfo, QueueInfo], Iterator[OrderDifference]]
+NodeAnswers = Sequence[tuple[NodeTry, Sequence[TaskKey]]]
+"""The searched nodes, each with the candidates that the plugin allows there."""
 ExplainVeto = Callable[[JobView, TaskInfo, Sequence[TaskKey], Seq], VetoReason | None]
 
 
@@ -137,6 +141,8 @@ class PluginExplainer:
     """Why it protects candidates; None: the notes of its equation are used."""
     keeps_advice: Advice | None = None
     """What helps against its vote."""
+    victim_advice: Callable[[JobView, TaskInfo, NodeAnswers], tuple[Advice, ...]] | None = None
+    """What would make it allow enough victims, if `kept` gives no advice."""
     rejected: ExplainRejection | None = None
     """Why it does not admit a PodGroup."""
     quota: QuotaExplainer | None = None
@@ -144,6 +150,8 @@ class PluginExplainer:
     """How a node's score is computed, by calling the plugin again in the session at that event."""
     refusals: ExplainRefusals | None = None
     """What its predicate compares on one node, asked once more too."""
+    failures: Callable[[NodeFits], Iterator[ConstraintFailure]] | None = None
+    """What its opaque refusals of nodes mean in this snapshot."""
     simulated: ExplainRefusals | None = None
     """What its SimulatePredicate compares on the copy that a dry run changes."""
 

@@ -10,25 +10,33 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import Advice, Evidence, Finding, count, owner_advice, queue_admin_advice
+from vcdebug.explain.answer import (
+    Advice,
+    Evidence,
+    Finding,
+    cluster_admin_advice,
+    count,
+    owner_advice,
+    queue_admin_advice,
+)
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.eviction.entitlement import ineligible_reason
 from vcdebug.explain.pending.gates.queue_limits import room_limit
-from vcdebug.explain.plugins import OrderDifference, OrderMoment, PluginExplainer, VetoReason
+from vcdebug.explain.plugins import NodeAnswers, OrderDifference, OrderMoment, PluginExplainer, VetoReason
 from vcdebug.explain.predicate_reasons import refusal_histogram
 from vcdebug.explain.queue_findings import gang_request_words, guarantee_words
 from vcdebug.framework import hooks
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level, StatementEvent
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import Seq, TaskKey
+from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.sub_job import MinimumCount, SubJobInfo, TaskSet
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins.gang import GangMember, gang_members, unready_first
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.state_before import job_before, jobs_before, sub_job_before, tasks_of
-from vcdebug.recording.visits import JobVisit, TaskTry
+from vcdebug.recording.state_before import idle_without, job_before, jobs_before, sub_job_before, task_of, tasks_of
+from vcdebug.recording.visits import JobVisit, NodeTry, TaskTry
 
 READY_FORMULA = "ready + best-effort pending ≥ min available"
 PIPELINED_FORMULA = "ready + waiting + best-effort pending ≥ min available"
@@ -169,6 +177,49 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
     return VetoReason(text, numbers, (), lines)
 
 
+def _victim_advice(view: JobView, task: TaskInfo, answers: NodeAnswers) -> tuple[Advice, ...]:
+    """How gang would allow enough victims, on the node where that costs the fewest pods."""
+    node = answers[0][0]
+    costs = [cost for node, allowed in answers if (cost := _gang_cost(view, task, node, allowed)) is not None]
+    point = f"enable{node.victim_votes[0][1].point}"
+    switch = cluster_admin_advice(
+        f"set {point} of gang to false, and accept broken gangs", f"conf:plugins.gang.{point}=false"
+    )
+    if not costs:
+        return (switch,)
+    cheapest = min(costs, key=lambda cost: sum(cost.values()))  # exact: ints
+    return (*(line for job, gone in cheapest.items() for line in _lower_minimum_advice(view, node, job, gone)), switch)
+
+
+def _gang_cost(view: JobView, task: TaskInfo, node: NodeTry, offered: Sequence[TaskKey]) -> dict[JobId, int] | None:
+    """Job → number of its pods to evict beyond what gang allows; None if even all candidates make no room."""
+    recording, refused = view.recording, [key for key in node.candidates if key not in offered]
+    future, gone = idle_without(recording, node.first, node.node, ()), dict[JobId, int]()
+    for key in (*offered, *refused):
+        if task.init_resreq.less_equal(future):
+            break
+        victim = task_of(recording, key)
+        future.add(victim.resreq)
+        gone[victim.job] = gone.get(victim.job, 0) + 1
+    if not task.init_resreq.less_equal(future):
+        return None
+    broken = dict.fromkeys(task_of(recording, key).job for key in refused)
+    return {job: pods for job, pods in gone.items() if job in broken}
+
+
+def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, gone: int) -> Iterator[Advice]:
+    """Advice to lower the job's minMember; none if its minimum already allows the evictions."""
+    counts = view.recording.timeline.state_at(node.first - 1).job_counts(job)
+    left = counts.ready_count - gone
+    if left <= 0:
+        pods = count_noun(counts.ready_count, "pod")
+        yield queue_admin_advice(f"free room elsewhere: no minMember lets gang give up all {pods} of {job}")
+    elif left < counts.min_available:
+        edit = f"PodGroup/{job}:spec.minMember={left}"
+        words = f"lower minMember of {job} from {counts.min_available} to {left}, if it can run with that few"
+        yield queue_admin_advice(words, edit)
+
+
 # Orders
 
 
@@ -201,6 +252,7 @@ EXPLAINER = PluginExplainer(
     },
     comparators={hooks.JOB_ORDER.method: job_order, hooks.SUB_JOB_ORDER.method: sub_job_order},
     kept=explain_veto,
+    victim_advice=_victim_advice,
 )
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import format_number
-from vcdebug.explain.answer import queue_admin_advice
+from vcdebug.amount_text import format_number, join_names
+from vcdebug.explain.answer import ConstraintFailure, owner_advice, queue_admin_advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, OrderDifference, OrderMoment, PluginExplainer, iter_differences
 from vcdebug.framework.hooks import JOB_ORDER, JOB_PIPELINED, JOB_STARVING, PREEMPTABLE, VICTIM_TASKS
 from vcdebug.framework.plugin import PERMIT, REJECT
@@ -161,6 +162,26 @@ def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     return Equation(title, SHUT_FORMULA, columns, "check", tuple(terms), event.victims, None, note)
 
 
+def find_closed_zones(room: NodeFits) -> Iterator[ConstraintFailure]:
+    """Nodes of revocable zones whose window is closed: tdm places no pod there."""
+    plugin = room.view.session.plugins[tdm.Tdm.name]
+    assert isinstance(plugin, tdm.Tdm)
+    for zone, window in plugin.windows.items():
+        error = plugin.zones.zone_error(zone)
+        names = [node.name for node in room.refused_for(error)] if error else []
+        if names:
+            now = plugin.zones.now.strftime("%H:%M")
+            verb = "is" if len(names) == 1 else "are"
+            yield ConstraintFailure(
+                f"{join_names(names)} {verb} in revocable zone {zone}, open {window} only, and it is {now}",
+                (
+                    owner_advice(
+                        f"wait until the window of zone {zone} opens (vcdebug ask when says when the job gets in)"
+                    ),
+                ),
+            )
+
+
 EXPLAINER = PluginExplainer(
     scores=score_equation,
     refusals=check_equations,
@@ -172,4 +193,5 @@ EXPLAINER = PluginExplainer(
     },
     comparators={JOB_ORDER.method: job_order},
     keeps_advice=ADVICE,
+    failures=find_closed_zones,
 )

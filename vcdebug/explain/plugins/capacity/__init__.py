@@ -19,15 +19,17 @@ from vcdebug.explain.queue_findings import explain_queue_rejection
 from vcdebug.framework import hooks
 from vcdebug.framework.persistence import counted_request
 from vcdebug.framework.plugin import PERMIT, REJECT
-from vcdebug.framework.record import HookEvent
+from vcdebug.framework.record import CHARGING_OPS, RELEASING_OPS, HookEvent, OpEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limits import LimitCheck
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins.capacity import Capacity
+from vcdebug.plugins.capacity.limits import Reservations
 from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr, check_claim, common_level, deserves_more, surplus_in
-from vcdebug.recording.recording import Recording
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import plugin_of, requested_together, state_before, task_of
 
 LIMIT_FIGURE = "realCapability"
@@ -118,6 +120,31 @@ def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> eq
     return _room_equation(recording, seq, event, title, allocation_in_dry_run, note)
 
 
+def _reserved_for_others(recording: Recording, seq: Seq, queue: QueueName, task: TaskInfo) -> Resource | None:
+    """What capacity reserves in the queue for other gated tasks before an event; None if it has no reservations."""
+    if plugin_of(recording, Capacity).limits.reservations is None:
+        return None
+    return _reservations_before(recording, seq).reserved_for_others(queue, task)
+
+
+@per_recording(most=16)
+def _reservations_before(recording: Recording, seq: Seq) -> Reservations:
+    timeline, owners = recording.timeline, recording.owners
+    tasks = ((job.queue, task) for job in recording.session.jobs.values() for task in job.tasks.values())
+    opening = (entry for entry in tasks if timeline.opening_tasks[entry[1].key].status is TaskStatus.PENDING)
+    kept = Reservations(opening)
+    for number in range(1, seq):
+        event = recording.event_at(number)
+        if isinstance(event, HookEvent) and (event.plugin, event.point) == (victims.NAME, hooks.ALLOCATABLE.upstream):
+            if event.result:
+                kept.add_task(event.queue, timeline.tasks[event.task])
+        elif isinstance(event, OpEvent) and event.op in CHARGING_OPS:
+            kept.remove_task(timeline.tasks[event.task].uid)
+        elif isinstance(event, OpEvent) and event.op in RELEASING_OPS and event.task in owners.jobs:
+            kept.add_task(owners.queues[owners.jobs[event.task]], timeline.tasks[event.task])
+    return kept
+
+
 def _room_equation(
     recording: Recording, seq: Seq, event: HookEvent, title: str, held: Callable[[QueueName], Resource], note: str
 ) -> equation.Equation:
@@ -127,9 +154,7 @@ def _room_equation(
     columns: tuple[str, ...] = ()
     for name in queue_and_ancestors(recording, event.queue):
         attr = victims.attr_of(recording, state_before(recording, seq), name)
-        check = limits.check_room(
-            attr, held(name), task.resreq, equation.reserved_for_others(recording, seq, name, task)
-        )
+        check = limits.check_room(attr, held(name), task.resreq, _reserved_for_others(recording, seq, name, task))
         columns = equation.limit_columns(check, "limit")
         found += _requested_terms(name, check)
     terms = _add_devices_term(

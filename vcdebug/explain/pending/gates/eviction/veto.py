@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from vcdebug.actions import PREEMPT, RECLAIM
@@ -14,10 +14,10 @@ from vcdebug.explain.node_fit import NEVER_CANDIDATE_RULES, NodeFits, SkippedVic
 from vcdebug.explain.plugins import VetoReason, explainer_for
 from vcdebug.framework import evictions
 from vcdebug.grouping import group_by_key
-from vcdebug.model.names import JobId, TaskKey
+from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import CAPACITY, PRIORITY, PROPORTION
-from vcdebug.recording.state_before import fits_without, idle_without, task_of
+from vcdebug.recording.state_before import fits_without
 from vcdebug.recording.visits import NodeTry, TaskTry
 
 NOT_ABOVE_DESERVED = "victims-not-above-deserved"
@@ -102,7 +102,10 @@ def _veto_reason(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats)
     kept = keeper(view, task, refused, seats[0][1].seq or 1) if keeper is not None else None
     if kept is None:
         return _reason_from_equation(view, plugin, refused, seats)
-    return kept if kept.advice else kept._replace(advice=_gang_advice(view, task, seats))
+    advise = explainer_for(plugin).victim_advice
+    if kept.advice or advise is None:
+        return kept
+    return kept._replace(advice=advise(view, task, [(node, seat.result) for node, seat in seats]))
 
 
 def _reason_from_equation(view: JobView, plugin: str, refused: Sequence[TaskKey], seats: NodeSeats) -> VetoReason:
@@ -152,52 +155,6 @@ def _tier_lines(seats: Sequence[PluginAnswer], node: NodeTry) -> tuple[str, ...]
         f"{', '.join(f'{s.plugin} {len(s.result)} of {offered}' for s in seats if s.tier == tier)}"
         for tier in (tiers if len(seats) > 1 else ())
     )
-
-
-# What gang would have to give up beyond those that it offers
-
-
-def _gang_advice(view: JobView, task: TaskInfo, seats: NodeSeats) -> tuple[answer.Advice, ...]:
-    """How gang would allow enough victims, on the node where that costs the fewest pods."""
-    node = seats[0][0]
-    costs = [cost for node, seat in seats if (cost := _gang_cost(view, task, node, seat.result)) is not None]
-    point = f"enable{node.victim_votes[0][1].point}"
-    switch = answer.cluster_admin_advice(
-        f"set {point} of gang to false, and accept broken gangs", f"conf:plugins.gang.{point}=false"
-    )
-    if not costs:
-        return (switch,)
-    cheapest = min(costs, key=lambda cost: sum(cost.values()))  # exact: ints
-    return (*(line for job, gone in cheapest.items() for line in _lower_minimum_advice(view, node, job, gone)), switch)
-
-
-def _gang_cost(view: JobView, task: TaskInfo, node: NodeTry, offered: Sequence[TaskKey]) -> dict[JobId, int] | None:
-    """Job → number of its pods to evict beyond what gang allows; None if even all candidates make no room."""
-    recording, refused = view.recording, [key for key in node.candidates if key not in offered]
-    future, gone = idle_without(recording, node.first, node.node, ()), dict[JobId, int]()
-    for key in (*offered, *refused):
-        if task.init_resreq.less_equal(future):
-            break
-        victim = task_of(recording, key)
-        future.add(victim.resreq)
-        gone[victim.job] = gone.get(victim.job, 0) + 1
-    if not task.init_resreq.less_equal(future):
-        return None
-    broken = dict.fromkeys(task_of(recording, key).job for key in refused)
-    return {job: pods for job, pods in gone.items() if job in broken}
-
-
-def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, gone: int) -> Iterator[answer.Advice]:
-    """Advice to lower the job's minMember; none if its minimum already allows the evictions."""
-    counts = view.recording.timeline.state_at(node.first - 1).job_counts(job)
-    left = counts.ready_count - gone
-    if left <= 0:
-        pods = count_noun(counts.ready_count, "pod")
-        yield answer.queue_admin_advice(f"free room elsewhere: no minMember lets gang give up all {pods} of {job}")
-    elif left < counts.min_available:
-        edit = f"PodGroup/{job}:spec.minMember={left}"
-        words = f"lower minMember of {job} from {counts.min_available} to {left}, if it can run with that few"
-        yield answer.queue_admin_advice(words, edit)
 
 
 # The evicting action's own filter: which pods it passes to the plugins as candidates.

@@ -45,8 +45,6 @@ class Debugger:
         self._trail: list[_StepTaken] = []
         self._last = cursor.Position(1)
 
-    # Where one stands
-
     @property
     def seq(self) -> Seq:
         """The current event's number."""
@@ -88,8 +86,6 @@ class Debugger:
         """The position before the last jump; the same object until the next jump."""
         return self._last
 
-    # Steps
-
     def step_into(self, *, back: bool = False) -> MoveResult:
         """The next event, however deep."""
         return self._take_step("into", cursor.step_direction(back=back))
@@ -119,8 +115,6 @@ class Debugger:
         return (
             bool(self._trail) and self._trail[-1].target == self.seq and self._trail[-1][:2] == ("out", cursor.BACKWARD)
         )
-
-    # Jumps
 
     def continue_(self, *, back: bool = False) -> MoveResult:
         """To the nearest enabled breakpoint, else to the end (backward: to the start)."""

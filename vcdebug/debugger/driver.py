@@ -177,8 +177,6 @@ class Driver:
         """Which recording is shown: its cycle, and whether it is the branch's."""
         return self.open_recordings.cycle, self.open_recordings.side == BRANCH
 
-    # Breakpoints
-
     def add_breakpoint(self, line: str) -> str:
         """Set one; the words say how often it will stop."""
         point = self.debugger.breakpoints.add_breakpoint(line, self.debugger.recording)

@@ -147,9 +147,6 @@ class NumberedList(Generic[Thing]):
         self._things.clear()
 
 
-# Bookmarks: events with a note.
-
-
 class BookmarkError(VcdebugError):
     """A bookmark that is not there."""
 

@@ -43,8 +43,6 @@ class JobView:
         """What an action does."""
         return self.recording.conf.facts_of(action)
 
-    # Tasks
-
     @cached_property
     def tasks(self) -> dict[TaskKey, TaskInfo]:
         """The job's tasks, by name."""
@@ -71,8 +69,6 @@ class JobView:
     def hidden_pods(self) -> list[Pod]:
         """The job's pods that name another scheduler and wait: not in the session."""
         return _hidden_pods(self.recording).get((self.job.namespace, self.job.name), [])
-
-    # Visits
 
     @cached_property
     def job_visits(self) -> Sequence[JobVisit]:
@@ -102,8 +98,6 @@ class JobView:
         stuck = [self.tasks[key] for key in tried if self.tasks[key].status not in PLACED_STATUSES]
         waiting = [task for task in self.left_over if not task.sch_gated] or self.left_over
         return stuck[0] if stuck else (waiting[0] if waiting else None)
-
-    # Moments
 
     def action_starts(self, action: str) -> Seq | None:
         """The event with which an action starts; None if it never ran."""

@@ -114,8 +114,6 @@ class NodeFits:
         """Reason and its nodes, most frequent first."""
         return histogram((node.name, node.reason) for node in self.node_fits if node.kind != "free")
 
-    # What could leave
-
     def tasks_on(self, node: NodeName) -> Sequence[TaskInfo]:
         """Tasks on a node in this state."""
         return tasks_by_node(self.view.recording, self._since).get(node, ())

@@ -242,9 +242,6 @@ def _asked_plugins(then: OrderMoment, hook: AnyHook) -> Iterator[tuple[int, str]
     return ((tier, one.plugin) for tier, plugin_calls in enumerate(tiers, start=1) for one in plugin_calls)
 
 
-# Victims
-
-
 def _victim_steps(then: OrderMoment, left: TaskKey, right: TaskKey, asker: TaskKey) -> Iterator[OrderStep]:
     """Orphans first, then by queue, by reverse job order, by reverse task order."""
     recording = then.recording

@@ -108,9 +108,6 @@ def _port_reasons(recording: Recording, seq: Seq, asking: TaskInfo, node: NodeNa
                 yield f"host port {used.port}/{used.protocol} is taken by {key}"
 
 
-# What runs out where
-
-
 class NodeShortage(NamedTuple):
     """One node that lacks something of one dimension."""
 

@@ -7,15 +7,6 @@ from collections.abc import Callable, Sequence
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amounts_apart, format_named_amount, join_names
 from vcdebug.explain import answer
-from vcdebug.explain.answer import (
-    ADD_NODES_ADVICE,
-    Advice,
-    Evidence,
-    Finding,
-    cluster_admin_advice,
-    owner_advice,
-    queue_admin_advice,
-)
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import QuotaExplainer, VetoReason, explainer_for
@@ -84,8 +75,8 @@ def unbound_tasks(view: JobView) -> list[TaskInfo]:
 
 CAPACITY_PLUGIN = CAPACITY
 BROKEN_TREE_ADVICE = (
-    owner_advice("see vcdebug inspect for what is missing"),
-    queue_admin_advice(
+    answer.owner_advice("see vcdebug inspect for what is missing"),
+    answer.queue_admin_advice(
         "give the queue an existing parent, and limits within its parent's, or move the job to a leaf queue: one fault "
         "stops every queue"
     ),
@@ -105,7 +96,7 @@ def tree_fault(recording: Recording) -> str:
     return next((note.text for note in recording.notes if note.code == QUEUE_TREE_BROKEN), "")
 
 
-def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> Finding | None:
+def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding | None:
     """capacity gave up on its tree of queues: everything is refused. None where the tree is in force."""
     fault = tree_fault(view.recording)
     if not fault:
@@ -113,20 +104,22 @@ def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> Finding | None:
     circle = circle_of_queues(view.recording)
     names = f"; {circle_text(circle)}" if circle else ""
     sentence = f"{view.job.uid} is refused like every other: {fault}{names}."
-    evidence = (Evidence(seq, f"{plugin} refuses without looking at amounts"),)
-    advice: tuple[Advice, ...] = BROKEN_TREE_ADVICE
+    evidence = (answer.Evidence(seq, f"{plugin} refuses without looking at amounts"),)
+    advice: tuple[answer.Advice, ...] = BROKEN_TREE_ADVICE
     if circle:
         edit = f"Queue/{circle[0]}:spec.parent={ROOT_QUEUE}"
-        advice = (queue_admin_advice(f"give queue {circle[0]} another spec.parent, say {ROOT_QUEUE}", edit),)
-    return Finding(QUEUE_TREE_BROKEN, sentence, {}, evidence, advice)
+        advice = (answer.queue_admin_advice(f"give queue {circle[0]} another spec.parent, say {ROOT_QUEUE}", edit),)
+    return answer.Finding(QUEUE_TREE_BROKEN, sentence, {}, evidence, advice)
 
 
-def open_queue_advice(view: JobView) -> tuple[Advice, ...]:
+def open_queue_advice(view: JobView) -> tuple[answer.Advice, ...]:
     """For a queue that is not Open."""
     name = view.queue.name
     return (
-        owner_advice("move the job to an open queue"),
-        queue_admin_advice(f"open the queue: vcctl queue operate -a open -n {name}", f"Queue/{name}:status.state=Open"),
+        answer.owner_advice("move the job to an open queue"),
+        answer.queue_admin_advice(
+            f"open the queue: vcctl queue operate -a open -n {name}", f"Queue/{name}:status.state=Open"
+        ),
     )
 
 
@@ -135,12 +128,12 @@ def is_whole_cluster(view: JobView, limit: Resource, name: str) -> bool:
     return limit.get(name) >= view.session.total_resource.get(name)
 
 
-def whole_cluster_advice(view: JobView, queue: QueueName, name: str) -> tuple[Advice, ...]:
+def whole_cluster_advice(view: JobView, queue: QueueName, name: str) -> tuple[answer.Advice, ...]:
     """The advice where a queue may have the whole cluster already."""
     total = amount_text.format_named_amount(name, view.session.total_resource.get(name))
     return (
-        owner_advice(f"wait until jobs of queue {queue} end: it may already have the whole cluster ({total})"),
-        ADD_NODES_ADVICE,
+        answer.owner_advice(f"wait until jobs of queue {queue} end: it may already have the whole cluster ({total})"),
+        answer.ADD_NODES_ADVICE,
     )
 
 
@@ -171,9 +164,6 @@ def sibling_holders_words(view: JobView, seq: Seq, plugin: str, limit: QueueChec
     return f"; {join_names(parts)}{closed}"
 
 
-# Victims
-
-
 def victim_queues(view: JobView, refused: Sequence[TaskKey]) -> list[QueueName]:
     """The queues of candidates."""
     owners = view.recording.owners.jobs
@@ -185,7 +175,7 @@ def not_above_share(
     plugin: str,
     refused: Sequence[TaskKey],
     seq: Seq,
-    smaller: Callable[[JobView, Sequence[QueueName]], Advice],
+    smaller: Callable[[JobView, Sequence[QueueName]], answer.Advice],
 ) -> VetoReason:
     """The candidates' queues hold no more than they deserve."""
     state, queues = view.recording.timeline.state_at(seq - 1), victim_queues(view, refused)
@@ -209,7 +199,7 @@ def not_above_share(
         if state.plugin_amount(plugin, q, "request").less_equal(state.plugin_amount(plugin, q, "deserved"))
     ]
     verb = "deserves all it asks for" if len(queues) == 1 else "deserve all they ask for"
-    enough = queue_admin_advice(
+    enough = answer.queue_admin_advice(
         f"free room that others hold, or add nodes: {join_names(queues)} {verb}, no weight changes that"
     )
     advice = enough if len(sated) == len(queues) else smaller(view, queues)
@@ -224,7 +214,7 @@ CLOSED_CAUSE = "queue-closed"
 HELD_CAUSE = "enqueue-held-by-inqueue"
 
 
-def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
+def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Finding:
     """The PodGroup's minimum is too much for its queue, or for an ancestor."""
     plugin, children = event.plugin, _child_queues(view)
     if view.queue.state != OPEN:
@@ -248,18 +238,18 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Findin
         f"{sibling_holders_words(view, seq, plugin, limit)}."
     )
     numbers = {**answer.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
-    advice = (owner_advice("ask for less in spec.minResources"), *_more_room_advice(view, limit))
+    advice = (answer.owner_advice("ask for less in spec.minResources"), *_more_room_advice(view, limit))
     cause = CAPABILITY_CAUSE if plugin == CAPACITY_PLUGIN and limit.is_capability else QUOTA_CAUSE
-    return Finding(cause, sentence, numbers, rejection_evidence(seq, plugin), advice, limit.arithmetic_lines())
+    return answer.Finding(cause, sentence, numbers, rejection_evidence(seq, plugin), advice, limit.arithmetic_lines())
 
 
-def _closed_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
+def _closed_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:
     state = view.queue.state or "without a state"
     sentence = (
         f"{view.job.uid} is not admitted: its queue {view.queue.name} is {state}, "
         f"and {plugin} rejects every PodGroup of a queue that is not Open."
     )
-    return Finding(CLOSED_CAUSE, sentence, {}, rejection_evidence(seq, plugin), open_queue_advice(view))
+    return answer.Finding(CLOSED_CAUSE, sentence, {}, rejection_evidence(seq, plugin), open_queue_advice(view))
 
 
 def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> str:
@@ -274,34 +264,34 @@ def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> str:
     return "what the cluster and guarantees leave it"
 
 
-def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[Advice, ...]:
+def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[answer.Advice, ...]:
     name = limit.first_dimension
     if limit.is_capability:
         more = amount_text.format_named_amount(name, limit.check.excess_of(name))
         return (
-            owner_advice(f"wait until jobs of queue {limit.queue} end"),
-            queue_admin_advice(f"raise the capability of queue {limit.queue} by {more}"),
+            answer.owner_advice(f"wait until jobs of queue {limit.queue} end"),
+            answer.queue_admin_advice(f"raise the capability of queue {limit.queue} by {more}"),
         )
     if is_whole_cluster(view, limit.check.limit, name):
         return whole_cluster_advice(view, limit.queue, name)
     return (
-        owner_advice(f"wait until jobs of queue {limit.queue} end"),
-        queue_admin_advice("lower the guarantees of other queues"),
+        answer.owner_advice(f"wait until jobs of queue {limit.queue} end"),
+        answer.queue_admin_advice("lower the guarantees of other queues"),
     )
 
 
-def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
+def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:
     """Rejected without regard to amounts: a queue that is no leaf, devices, a tree that cannot be read."""
     children, written = _child_queues(view), view.plugin_message(seq)
     amounts_hold = f"none of its amounts is exceeded{f': {written}' if written else ''}"
     reason = f"it is no leaf (children: {join_names(children)})" if children else amounts_hold
     sentence = f"{view.job.uid} is not admitted: {plugin} rejects it in queue {view.queue.name}, and {reason}."
     advice = (
-        (owner_advice("put the job into a leaf queue"),)
+        (answer.owner_advice("put the job into a leaf queue"),)
         if children
-        else (cluster_admin_advice("look at the plugin's arguments and at devices"),)
+        else (answer.cluster_admin_advice("look at the plugin's arguments and at devices"),)
     )
-    return Finding(QUOTA_CAUSE, sentence, {}, rejection_evidence(seq, plugin), advice)
+    return answer.Finding(QUOTA_CAUSE, sentence, {}, rejection_evidence(seq, plugin), advice)
 
 
 def _child_queues(view: JobView) -> list[QueueName]:
@@ -311,9 +301,9 @@ def _child_queues(view: JobView) -> list[QueueName]:
 # What Inqueue jobs hold without being placed
 
 
-def rejection_evidence(seq: Seq, plugin: str) -> tuple[Evidence, ...]:
+def rejection_evidence(seq: Seq, plugin: str) -> tuple[answer.Evidence, ...]:
     """The proof of a rejection."""
-    return (Evidence(seq, f"{plugin} rejects the PodGroup (JobEnqueueable -1)"),)
+    return (answer.Evidence(seq, f"{plugin} rejects the PodGroup (JobEnqueueable -1)"),)
 
 
 def stuck_jobs(view: JobView, seq: Seq, *, same_queue: bool) -> list[JobInfo]:
@@ -346,7 +336,7 @@ def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> R
 
 def stuck_jobs_finding(
     view: JobView, seq: Seq, plugin: str, stuck: Sequence[JobInfo], lines: tuple[str, ...], limit: Resource
-) -> Finding:
+) -> answer.Finding:
     """The job would fit without them."""
     minimum = view.job.get_min_resources()
     held = sum_resources(_reserved_by(view, job) for job in stuck)
@@ -364,8 +354,8 @@ def stuck_jobs_finding(
         "jobs.holding": answer.count(len(stuck), "jobs"),
     }
     advice = (
-        owner_advice(f"find out why {stuck[0].uid} cannot be placed (vcdebug explain)"),
-        queue_admin_advice(
+        answer.owner_advice(f"find out why {stuck[0].uid} cannot be placed (vcdebug explain)"),
+        answer.queue_admin_advice(
             f"delete {stuck[0].uid}: that gives back "
             f"{amount_text.format_resource(_reserved_by(view, stuck[0]), names)}",
             f"PodGroup/{stuck[0].uid}:-",
@@ -374,4 +364,4 @@ def stuck_jobs_finding(
     more = tuple(
         f"{job.uid}: Inqueue, reserves {amount_text.format_resource(_reserved_by(view, job), names)}" for job in stuck
     )
-    return Finding(HELD_CAUSE, sentence, numbers, rejection_evidence(seq, plugin), advice, (*lines, *more))
+    return answer.Finding(HELD_CAUSE, sentence, numbers, rejection_evidence(seq, plugin), advice, (*lines, *more))

@@ -100,9 +100,7 @@ def _assumed_interval(snapshot: Snapshot, assumed: ForecastAssumptions) -> Betwe
     leaving = [pod for pod in map(Pod, snapshot.objects_of("Pod")) if pod.deleting]
     overdue = [pod.key for pod in leaving if _is_overdue(pod, snapshot)]
     return BetweenCycles(
-        recreate=assumed.recreate,
-        for_good=dict.fromkeys(pod.key for pod in leaving),
-        stuck=dict.fromkeys(overdue),
+        recreate=assumed.recreate, for_good=dict.fromkeys(pod.key for pod in leaving), stuck=dict.fromkeys(overdue)
     )
 
 

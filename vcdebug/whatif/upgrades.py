@@ -187,8 +187,6 @@ class UpgradeSearch:
         if fresh:
             self._tried.update(zip(fresh, (yield fresh), strict=True))
 
-    # Each change alone
-
     def _try_alone(self, asked: ChangeMixture) -> UpgradeRounds:
         """Try each change alone: switched back in groups, one change can hide the effect of another."""
         without = {name: self._mixture_without(name) for name in asked}
@@ -200,8 +198,6 @@ class UpgradeSearch:
 
     def _mixture_without(self, left_out: str) -> ChangeMixture:
         return tuple(name for name in self._all if name != left_out)
-
-    # The smallest set
 
     def _find_smallest(self, first: MixtureTrial | None) -> UpgradeRounds:
         """Begin with what decides alone, then what is asked about, then everything; take away what is idle."""

@@ -110,9 +110,6 @@ def _unfinished_trial(recording: Recording, seq: Seq, event: record.StatementEve
     return replace(room, title=f"discarded: {room.title} after the evictions")
 
 
-# What left a queue of elements
-
-
 def _pop_equation(recording: Recording, seq: Seq, event: record.PopEvent) -> equation.Equation | None:
     """Everything that the two were compared by, up to the first difference; None for the last one of a queue."""
     other = next_rival(recording, seq)
@@ -144,9 +141,6 @@ def _order_note(order: OrderComparison) -> str:
         return LATER_NOTE
     unknown = [step.plugin for step in order.steps if not step.difference.known]
     return f"a recording does not keep what {', '.join(unknown)} compares" if unknown else ""
-
-
-# Room on a node
 
 
 def room_equation(
@@ -381,9 +375,6 @@ def _scorer_origin(
     return plugin.scorers.score_origin(part.name, part.value, pod, row) or (None, None, None)
 
 
-# The choice
-
-
 def scores_before(recording: Recording, seq: Seq) -> tuple[Seq, record.ScoreEvent] | None:
     """The scores that a choice was made from."""
     for earlier in range(seq - 1, max(0, seq - EVENTS_LOOKED_BACK), -1):
@@ -430,9 +421,6 @@ def best_node_equation(recording: Recording, seq: Seq, event: record.BestEvent) 
     title = f"why {event.name} and not {name}"
     columns = (event.name, name, "difference")
     return equation.Equation(title, BEST_FORMULA, columns, "check", terms, event.score, deciding, words)
-
-
-# The inside of each part
 
 
 class ScorePart(NamedTuple):

@@ -153,9 +153,6 @@ def _fates_by_seq(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, t
     return found
 
 
-# What a place cost
-
-
 def eviction_price(view: JobView) -> str:
     """`; conformance alone decided ..., n2 would have done as well`; empty if the evictions show neither."""
     evicted = carried_out(view.recording)

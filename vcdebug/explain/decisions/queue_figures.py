@@ -127,9 +127,6 @@ def _capacity_queue_attr(recording: Recording, queue: QueueName) -> CapacityAttr
     return None if plugin is None else plugin.queues.get(queue)
 
 
-# Share
-
-
 def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
     """The share after an event, with the dimension that it comes from."""
     plugin, figures = (
@@ -151,9 +148,6 @@ def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
     note = "" if recorded == attr.share else STALE_SHARE
     columns = ("allocated", "deserved", "share")
     return Equation(title, SHARE_FORMULA, columns, "dimension", terms, recorded, deciding, note)
-
-
-# Limits
 
 
 def real_capability(recording: Recording, queue: QueueName) -> Equation | None:
@@ -181,9 +175,6 @@ def _limit_term(name: str, bound: QueueLimit) -> Term:
         return Term(name, (*figures, stated, None), None, "nothing is left of it")
     by = "capability decides" if stated is not None and stated < figures[-1] else "what is left decides"
     return Term(name, (*figures, stated, bound.limit.get(name)), None, by)
-
-
-# Deserved, as capacity has it
 
 
 def stated_deserved(recording: Recording, queue: QueueName) -> Equation | None:

@@ -18,14 +18,6 @@ from vcdebug.explain.equation import Equation
 from vcdebug.explain.node_fit import victim_filter_of
 from vcdebug.framework import hooks
 from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, CandidateFilter
-from vcdebug.framework.hooks import (
-    ALLOCATABLE,
-    JOB_ENQUEUEABLE,
-    PRE_PREDICATE,
-    PREDICATE,
-    PREEMPTIVE,
-    SIMULATE_ALLOCATABLE,
-)
 from vcdebug.framework.plugin import REJECT
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, Span
 from vcdebug.grouping import group_by_key
@@ -37,7 +29,7 @@ from vcdebug.recording.visits import spans_inside, starts_after_pop
 
 NEVER_PREEMPT: Final = "Never"
 ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
-QUEUE_LIMIT_POINTS: Final = (ALLOCATABLE.upstream, SIMULATE_ALLOCATABLE.upstream)
+QUEUE_LIMIT_POINTS: Final = (hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
 PLACED, TAKEN_BACK, ENOUGH, TOO_FEW = "placed", "placed, taken back", "enough room", "not enough room"
 
 
@@ -159,7 +151,9 @@ def _count_single_asks(recording: Recording, span: Span) -> tuple[int, int]:
     """(nodes that the predicates were asked about outside a search, those of them that they refused)."""
     turns = [inner.name for inner in spans_inside(recording, span) if inner.level is Level.NODE]
     answers = (
-        event for _, event in recording.filter_events(HookEvent, span.seq_range) if event.point == PREDICATE.upstream
+        event
+        for _, event in recording.filter_events(HookEvent, span.seq_range)
+        if event.point == hooks.PREDICATE.upstream
     )
     asked = dict.fromkeys([*turns, *(dict(event.subject)["node"] for event in answers)]) if turns else {}
     return len(asked), len([name for name in asked if name not in turns])
@@ -170,9 +164,9 @@ def _stop_reason(recording: Recording, span: Span, task: TaskInfo) -> str:
     if task.pod.preemption_policy == NEVER_PREEMPT:
         return "its preemptionPolicy is Never"
     for _, event in recording.filter_events(HookEvent, reversed(span.seq_range)):
-        if event.point == PREEMPTIVE.upstream and event.result is False:
+        if event.point == hooks.PREEMPTIVE.upstream and event.result is False:
             return f"{event.plugin}: its queue may not reclaim"
-        if event.point == PRE_PREDICATE.upstream and event.result is not None:
+        if event.point == hooks.PRE_PREDICATE.upstream and event.result is not None:
             return f"{event.plugin} objects before any node"
     if task.pod.nominated_node_name:
         return f"{task.pod.nominated_node_name} is already nominated for it"
@@ -273,10 +267,10 @@ def _short_words(room: Equation) -> str:
 # A node's and a queue's own view: which jobs they refused in the cycle, and why.
 
 QUEUE_POINTS: Final = (
-    JOB_ENQUEUEABLE.upstream,
-    ALLOCATABLE.upstream,
-    SIMULATE_ALLOCATABLE.upstream,
-    PREEMPTIVE.upstream,
+    hooks.JOB_ENQUEUEABLE.upstream,
+    hooks.ALLOCATABLE.upstream,
+    hooks.SIMULATE_ALLOCATABLE.upstream,
+    hooks.PREEMPTIVE.upstream,
 )
 """Hooks that answer for a queue."""
 

@@ -39,9 +39,6 @@ def find_constraint_failures(room: NodeFits) -> list[ConstraintFailure]:
     return list(dict.fromkeys(found))
 
 
-# Taints
-
-
 def _taint_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     """NotReady nodes by name, then conditions that pass, then other taints."""
     unready: dict[str, list[str]] = {}
@@ -87,9 +84,6 @@ def format_taint(taint: Taint) -> str:
     return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
 
 
-# Ports
-
-
 def _port_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     release = room.view.recording.snapshot.release
     wanted = host_ports(room.task.pod.spec, release)
@@ -110,9 +104,6 @@ def _port_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
                     ),
                 ),
             )
-
-
-# Affinity
 
 
 def _anti_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
@@ -170,9 +161,6 @@ class _TasksByDomain:
 
 def _label_group(task: TaskInfo) -> LabelGroup:
     return LabelGroup(task.namespace, task.pod.labels, deleting=False)
-
-
-# Who holds what it lacks
 
 
 def waiting_holder_failures(room: NodeFits) -> Iterator[ConstraintFailure]:

@@ -9,17 +9,6 @@ from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain import answer
-from vcdebug.explain.answer import (
-    ADD_NODES_ADVICE,
-    Advice,
-    ConstraintFailure,
-    Evidence,
-    Finding,
-    Number,
-    cluster_admin_advice,
-    count,
-    owner_advice,
-)
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits, room_by_node
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
@@ -38,7 +27,7 @@ LARGER_CAUSE = "larger-than-any-node"
 NODE_ORDER = "node-order"
 
 
-def no_node_finding(task: TaskInfo, room: NodeFits) -> Finding:
+def no_node_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     """The finding for a task that no node can take in this state."""
     if room.node_fits and all(_is_too_large(task, node) for node in room.node_fits):
         return _larger_than_any_finding(task, room)
@@ -49,14 +38,14 @@ def no_node_finding(task: TaskInfo, room: NodeFits) -> Finding:
     return _mixed_finding(task, room)
 
 
-def hopeless_finding(task: TaskInfo, room: NodeFits) -> Finding | None:
+def hopeless_finding(task: TaskInfo, room: NodeFits) -> answer.Finding | None:
     """None unless no node could take the task even if it were empty."""
     if room.waiting_nodes or room.free_nodes:
         return None
     return no_node_finding(task, room)
 
 
-def no_best_node_finding(view: JobView, task: TaskInfo) -> Finding | None:
+def no_best_node_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
     """Nodes passed the filter, and then the scores failed: the task is lost without a word."""
     attempts = [
         attempt for attempt in view.placing_tries if attempt.task == task.key and attempt.last_placement is None
@@ -70,40 +59,44 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> Finding | None:
         "was chosen: the task is passed over without a reason in its condition."
     )
     advice = (
-        cluster_admin_advice(
+        answer.cluster_admin_advice(
             "look at the scoring plugins: one needs a state that predicates did not write (enablePredicate: false?)"
         ),
     )
-    evidence = (Evidence(seq, f"{count_noun(len(event.feasible), 'node')} pass; no best node follows"),)
-    return Finding(NODE_ORDER, sentence, {"nodes.feasible": count(len(event.feasible), "nodes")}, evidence, advice)
+    evidence = (answer.Evidence(seq, f"{count_noun(len(event.feasible), 'node')} pass; no best node follows"),)
+    return answer.Finding(
+        NODE_ORDER, sentence, {"nodes.feasible": answer.count(len(event.feasible), "nodes")}, evidence, advice
+    )
 
 
 def _is_too_large(task: TaskInfo, node: NodeFit) -> bool:
     return not task.init_resreq.less_equal(node.allocatable)
 
 
-def search_evidence(view: JobView, task: TaskInfo) -> tuple[Evidence, ...]:
+def search_evidence(view: JobView, task: TaskInfo) -> tuple[answer.Evidence, ...]:
     """The passes of predicates for the task, one per action."""
-    found: dict[str, Evidence] = {}
+    found: dict[str, answer.Evidence] = {}
     for visit in view.job_visits:
         for attempt in visit.tries:
             if attempt.task != task.key:
                 continue
             for seq, event in attempt.predicate_passes:
                 refused = f"{len(event.failed)} of {count_noun(event.processed, 'node')} refuse"
-                found.setdefault(visit.action, Evidence(seq, f"{visit.action}: {refused} {task.name}"))
+                found.setdefault(visit.action, answer.Evidence(seq, f"{visit.action}: {refused} {task.name}"))
             for seq, hook in attempt.task_calls(PRE_PREDICATE.upstream):
                 if hook.result is not None:
-                    found.setdefault(visit.action, Evidence(seq, f"{visit.action}: PrePredicate fails for {task.name}"))
+                    found.setdefault(
+                        visit.action, answer.Evidence(seq, f"{visit.action}: PrePredicate fails for {task.name}")
+                    )
     return tuple(sorted(found.values())) or _untried_evidence(view)
 
 
-def _untried_evidence(view: JobView) -> tuple[Evidence, ...]:
+def _untried_evidence(view: JobView) -> tuple[answer.Evidence, ...]:
     """The task never came before the predicates: what its nodes lack is read from the state."""
     end = view.action_ends(ALLOCATE)
     if end is None:
         return opening_evidence(view.recording, "the nodes when the session opened")
-    return (Evidence(end, "the nodes when allocate ended; the predicates were not asked"),)
+    return (answer.Evidence(end, "the nodes when allocate ended; the predicates were not asked"),)
 
 
 def histogram_lines(room: NodeFits) -> tuple[str, ...]:
@@ -117,10 +110,10 @@ def _build_finding(
     room: NodeFits,
     cause: str,
     sentence: str,
-    advice: tuple[Advice, ...],
-    numbers: Mapping[str, Number],
-    proof: tuple[Evidence, ...] = (),
-) -> Finding:
+    advice: tuple[answer.Advice, ...],
+    numbers: Mapping[str, answer.Number],
+    proof: tuple[answer.Evidence, ...] = (),
+) -> answer.Finding:
     """A finding about all nodes, with the searches as proof and the reasons as table."""
     counts = {
         "nodes": room.node_fits,
@@ -128,14 +121,14 @@ def _build_finding(
         "nodes.tooSmall": room.of_kind("too small"),
         "nodes.short": room.of_kind("short", "pods", "refused"),
     }
-    counted = {name: count(len(nodes), "nodes") for name, nodes in counts.items()}
+    counted = {name: answer.count(len(nodes), "nodes") for name, nodes in counts.items()}
     every = {**answer.numbers("request", room.task.init_resreq), **counted, **numbers}
     evidence = search_evidence(room.view, room.task)
     told = tuple(sorted((*evidence, *proof))) if proof else evidence
-    return Finding(cause, sentence, every, told, advice, histogram_lines(room))
+    return answer.Finding(cause, sentence, every, told, advice, histogram_lines(room))
 
 
-def _larger_than_any_finding(task: TaskInfo, room: NodeFits) -> Finding:
+def _larger_than_any_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     """A single task asks more than any node has in all."""
     from vcdebug.explain.pending.constraint_failures import CSI, advice_for_larger
 
@@ -145,7 +138,7 @@ def _larger_than_any_finding(task: TaskInfo, room: NodeFits) -> Finding:
         if value > 0:
             largest[name] = max(room.node_fits, key=lambda node: node.allocatable.get(name))
     beyond = [name for name, node in largest.items() if request.get(name) > node.allocatable.get(name)]
-    numbers: dict[str, Number] = {}
+    numbers: dict[str, answer.Number] = {}
     if beyond:
         name = beyond[0]
         node = largest[name]
@@ -173,7 +166,7 @@ def _larger_than_any_finding(task: TaskInfo, room: NodeFits) -> Finding:
     return _build_finding(room, LARGER_CAUSE, sentence, advice, numbers)
 
 
-def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
+def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     """The finding for a task that no node could take even if it were empty."""
     from vcdebug.explain.pending.constraint_failures import (
         advice_for_unresolvable,
@@ -183,7 +176,7 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
 
     if not room.node_fits:
         sentence = f"The session has no nodes at all, so nothing can take {task.name}."
-        return _build_finding(room, UNRESOLVABLE_CAUSE, sentence, (ADD_NODES_ADVICE,), {})
+        return _build_finding(room, UNRESOLVABLE_CAUSE, sentence, (answer.ADD_NODES_ADVICE,), {})
     reasons = room.reason_histogram
     several = "; ".join(f"{len(names)} {reason}" for reason, names in reasons)
     text = reasons[0][0] if len(reasons) == 1 else several
@@ -219,7 +212,7 @@ def _none_takes_words(task: TaskInfo, room: NodeFits) -> str:
     return f"{none} {'can ever' if several else 'ever'} take {task.name} as it is"
 
 
-def _format_failures(ways: Sequence[ConstraintFailure]) -> str:
+def _format_failures(ways: Sequence[answer.ConstraintFailure]) -> str:
     """The meaning of the reasons in this snapshot, appended to them."""
     return f"; {'; '.join(way.text for way in ways)}" if ways else ""
 
@@ -231,7 +224,7 @@ def _format_node_selector(task: TaskInfo) -> str:
     return f" (it wants {', '.join(f'{key}={value}' for key, value in sorted(selector.items()))})"
 
 
-def _pod_count_finding(task: TaskInfo, room: NodeFits) -> Finding:
+def _pod_count_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     crowded = room.of_kind("pods")
     limits = dict.fromkeys(amount_text.format_amount(PODS, node.allocatable.get(PODS)) for node in crowded)
     node = crowded[0]
@@ -244,17 +237,20 @@ def _pod_count_finding(task: TaskInfo, room: NodeFits) -> Finding:
         "pods.allocatable": answer.number(PODS, node.allocatable.get(PODS)),
         "pods.free": answer.number(PODS, node.future.get(PODS)),
     }
-    advice = (owner_advice("run fewer small pods"), cluster_admin_advice("add nodes, or raise the kubelets' maxPods"))
+    advice = (
+        answer.owner_advice("run fewer small pods"),
+        answer.cluster_admin_advice("add nodes, or raise the kubelets' maxPods"),
+    )
     return _build_finding(room, POD_COUNT, sentence, advice, numbers)
 
 
-def _mixed_finding(task: TaskInfo, room: NodeFits) -> Finding:
+def _mixed_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     from vcdebug.explain.pending.constraint_failures import advice_for_mixed, find_constraint_failures, merge_advice
 
     text = ", ".join(f"{len(names)} {reason}" for reason, names in room.reason_histogram)
     where = f"fits none of {len(room.node_fits)} nodes" if len(room.node_fits) > 1 else "does not fit on the only node"
     sentence = f"{task.name} ({amount_text.format_resource(task.init_resreq)}) {where}: {text}"
-    numbers, node = dict[str, Number](), room.nearest_node
+    numbers, node = dict[str, answer.Number](), room.nearest_node
     if node is not None and node.short:
         free = [(name, max(node.future.get(name), 0.0)) for name, _ in node.short]
         sentence += (
@@ -356,6 +352,6 @@ def _format_order(room: NodeFits, first: RoomTaker) -> str:
     return f", which is tried first by {decided.deciding_step.difference.what}"
 
 
-def taker_evidence(found: list[RoomTaker]) -> tuple[Evidence, ...]:
+def taker_evidence(found: list[RoomTaker]) -> tuple[answer.Evidence, ...]:
     """The placements."""
-    return tuple(Evidence(taker.seq, f"{taker.task.key} gets {taker.node}") for taker in found[:MAX_TAKERS])
+    return tuple(answer.Evidence(taker.seq, f"{taker.task.key} gets {taker.node}") for taker in found[:MAX_TAKERS])

@@ -96,7 +96,5 @@ def score_equation(asked: AskedNode, part: str) -> Equation | None:
 
 
 EXPLAINER = PluginExplainer(
-    equations=dict.fromkeys(QUESTIONS, _vote_equation),
-    scores=score_equation,
-    refusals=check_equations,
+    equations=dict.fromkeys(QUESTIONS, _vote_equation), scores=score_equation, refusals=check_equations
 )

@@ -10,15 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import (
-    Advice,
-    Evidence,
-    Finding,
-    cluster_admin_advice,
-    count,
-    owner_advice,
-    queue_admin_advice,
-)
+from vcdebug.explain import answer
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.eviction.entitlement import ineligible_reason
@@ -128,9 +120,6 @@ def format_placed(tasks: TaskSet) -> str:
     return f"{tasks.ready_task_num()} ready, {tasks.waiting_task_num()} waiting"
 
 
-# Victims
-
-
 def surplus_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """As many as the job has beyond its minimum, first come first served."""
     judged = gang_members(jobs_before(recording, seq), tasks_of(recording, event.candidates))
@@ -173,16 +162,19 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
     alike = [uid for uid, each in spares.items() if uid != told.uid and (each <= 0) == (spare <= 0)]
     more = f" (likewise {join_names(alike)})" if alike else ""
     text = f"{told.uid} has {ready} ready of minMember {told.min_available}, {limit}{more}"
-    numbers = {"victim.ready": count(ready, "pods"), "victim.minAvailable": count(told.min_available, "pods")}
+    numbers = {
+        "victim.ready": answer.count(ready, "pods"),
+        "victim.minAvailable": answer.count(told.min_available, "pods"),
+    }
     return VetoReason(text, numbers, (), lines)
 
 
-def _victim_advice(view: JobView, task: TaskInfo, answers: NodeAnswers) -> tuple[Advice, ...]:
+def _victim_advice(view: JobView, task: TaskInfo, answers: NodeAnswers) -> tuple[answer.Advice, ...]:
     """How gang would allow enough victims, on the node where that costs the fewest pods."""
     node = answers[0][0]
     costs = [cost for node, allowed in answers if (cost := _gang_cost(view, task, node, allowed)) is not None]
     point = f"enable{node.victim_votes[0][1].point}"
-    switch = cluster_admin_advice(
+    switch = answer.cluster_admin_advice(
         f"set {point} of gang to false, and accept broken gangs", f"conf:plugins.gang.{point}=false"
     )
     if not costs:
@@ -207,20 +199,17 @@ def _gang_cost(view: JobView, task: TaskInfo, node: NodeTry, offered: Sequence[T
     return {job: pods for job, pods in gone.items() if job in broken}
 
 
-def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, gone: int) -> Iterator[Advice]:
+def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, gone: int) -> Iterator[answer.Advice]:
     """Advice to lower the job's minMember; none if its minimum already allows the evictions."""
     counts = view.recording.timeline.state_at(node.first - 1).job_counts(job)
     left = counts.ready_count - gone
     if left <= 0:
         pods = count_noun(counts.ready_count, "pod")
-        yield queue_admin_advice(f"free room elsewhere: no minMember lets gang give up all {pods} of {job}")
+        yield answer.queue_admin_advice(f"free room elsewhere: no minMember lets gang give up all {pods} of {job}")
     elif left < counts.min_available:
         edit = f"PodGroup/{job}:spec.minMember={left}"
         words = f"lower minMember of {job} from {counts.min_available} to {left}, if it can run with that few"
-        yield queue_admin_advice(words, edit)
-
-
-# Orders
+        yield answer.queue_admin_advice(words, edit)
 
 
 def job_order(then: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
@@ -261,7 +250,7 @@ EXPLAINER = PluginExplainer(
 DISCARD_CAUSE = "gang-discard"
 
 
-def discarded_finding(view: JobView, action: str, blame: str = "") -> Finding | None:
+def discarded_finding(view: JobView, action: str, blame: str = "") -> answer.Finding | None:
     """None unless the action's last statement for the job had places for some tasks and was discarded.
 
     `blame` names in a few words what stopped the first unplaced task.
@@ -272,12 +261,12 @@ def discarded_finding(view: JobView, action: str, blame: str = "") -> Finding | 
     return _build_discarded(view, ends[-1], blame)
 
 
-def discarded_by_allocate(view: JobView) -> Finding | None:
+def discarded_by_allocate(view: JobView) -> answer.Finding | None:
     """The finding about allocate's last statement for the job, if it was discarded."""
     return discarded_finding(view, ALLOCATE)
 
 
-def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> Finding:
+def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Finding:
     assert visit.end is not None
     seq, statement = visit.end
     job, planned = view.job, visit.planned_tasks
@@ -299,15 +288,15 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> Finding:
         f"few{why}{' and the victims stay' if victims else ''}."
     )
     numbers = {
-        "job.minAvailable": count(job.min_available, "pods"),
-        "pods.ready": count(ready, "pods"),
-        "pods.placed": count(len(planned), "pods"),
-        "pods.missing": count(missing, "pods"),
-        "pods.evicted": count(len(victims), "pods"),
+        "job.minAvailable": answer.count(job.min_available, "pods"),
+        "pods.ready": answer.count(ready, "pods"),
+        "pods.placed": answer.count(len(planned), "pods"),
+        "pods.missing": answer.count(missing, "pods"),
+        "pods.evicted": answer.count(len(victims), "pods"),
     }
     advice = _role_advice(roles.values()) if roles else _gang_advice(view, failed, missing)
     evidence, lines = _gang_evidence(visit, seq, failed), _gang_lines(view, statement, failed)
-    return Finding(DISCARD_CAUSE, sentence, numbers, evidence, advice, lines)
+    return answer.Finding(DISCARD_CAUSE, sentence, numbers, evidence, advice, lines)
 
 
 def _format_short_roles(job: JobInfo, visit: JobVisit, roles: Iterable[MinimumCount], why: str) -> str:
@@ -319,31 +308,35 @@ def _format_short_roles(job: JobInfo, visit: JobVisit, roles: Iterable[MinimumCo
     )
 
 
-def _role_advice(roles: Collection[MinimumCount]) -> tuple[Advice, ...]:
-    lower = (owner_advice(f"lower minTaskMember of role {one.name} ({one.least})") for one in roles if one.least > 1)
-    return (*lower, *(queue_admin_advice(f"make room for one more pod of role {one.name}") for one in roles))
+def _role_advice(roles: Collection[MinimumCount]) -> tuple[answer.Advice, ...]:
+    lower = (
+        answer.owner_advice(f"lower minTaskMember of role {one.name} ({one.least})") for one in roles if one.least > 1
+    )
+    return (*lower, *(answer.queue_admin_advice(f"make room for one more pod of role {one.name}") for one in roles))
 
 
-def _gang_advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tuple[Advice, ...]:
+def _gang_advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tuple[answer.Advice, ...]:
     """Advice to lower minMember or make room; empty if the missing pods lack something else."""
     if failed and ineligible_reason(view, failed[0]) is not None:
         return ()
     enough = view.job.min_available - missing
     edit = f"PodGroup/{view.job.uid}:spec.minMember={enough}"
-    lower = (owner_advice(f"lower minMember to {enough}", edit),) if 0 < enough else ()
-    return (*lower, queue_admin_advice(f"make room for {count_noun(missing, 'more pod')} at the same time"))
+    lower = (answer.owner_advice(f"lower minMember to {enough}", edit),) if 0 < enough else ()
+    return (*lower, answer.queue_admin_advice(f"make room for {count_noun(missing, 'more pod')} at the same time"))
 
 
-def _gang_evidence(visit: JobVisit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[Evidence, ...]:
+def _gang_evidence(visit: JobVisit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[answer.Evidence, ...]:
     found = [
-        Evidence(s, f"JobPipelined: {e.plugin} answers {e.result}")
+        answer.Evidence(s, f"JobPipelined: {e.plugin} answers {e.result}")
         for s, e in visit.visit_calls(hooks.JOB_PIPELINED.upstream)[-1:]
     ]
     for one in failed[:1]:
-        found += [Evidence(s, f"no place for {one.task}") for s, e in one.predicate_passes if not len(e.feasible)][:1]
+        found += [
+            answer.Evidence(s, f"no place for {one.task}") for s, e in one.predicate_passes if not len(e.feasible)
+        ][:1]
         refused = [s for s, e in one.task_calls(hooks.ALLOCATABLE.upstream) if not e.result]
-        found += [Evidence(s, f"the queue may not take {one.task}") for s in refused]
-    found.append(Evidence(seq, f"{visit.action} discards {count_noun(len(visit.planned_tasks), 'placement')}"))
+        found += [answer.Evidence(s, f"the queue may not take {one.task}") for s in refused]
+    found.append(answer.Evidence(seq, f"{visit.action} discards {count_noun(len(visit.planned_tasks), 'placement')}"))
     return tuple(sorted(found))
 
 
@@ -418,7 +411,7 @@ def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]
     return refusal_histogram(view.recording, empty[-1]) if empty else []
 
 
-def _held_finding(view: JobView) -> Finding | None:
+def _held_finding(view: JobView) -> answer.Finding | None:
     """Tasks that were placed but never bound, since the statement was neither committed nor discarded."""
     held = [task for task in view.placed_tasks if task.status is TaskStatus.ALLOCATED]
     if not held or view.job.is_pipelined():
@@ -427,10 +420,15 @@ def _held_finding(view: JobView) -> Finding | None:
         f"{count_noun(len(held), 'pod')} of {view.job.uid} got a node but {'is' if len(held) == 1 else 'are'} not "
         f"bound: {view.job.ready_task_num()} of {view.job.min_available} pods are ready."
     )
-    numbers = {"job.minAvailable": count(view.job.min_available, "pods"), "pods.placed": count(len(held), "pods")}
+    numbers = {
+        "job.minAvailable": answer.count(view.job.min_available, "pods"),
+        "pods.placed": answer.count(len(held), "pods"),
+    }
     places = {task.key: task.node_name for task in held}
     tries = [one for visit in view.job_visits for one in visit.tries if one.task in places]
     evidence = tuple(
-        Evidence(one.last_placement[0], f"{one.task} gets {places[one.task]}") for one in tries if one.last_placement
+        answer.Evidence(one.last_placement[0], f"{one.task} gets {places[one.task]}")
+        for one in tries
+        if one.last_placement
     )
-    return Finding(DISCARD_CAUSE, sentence, numbers, evidence)
+    return answer.Finding(DISCARD_CAUSE, sentence, numbers, evidence)

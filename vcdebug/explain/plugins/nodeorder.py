@@ -61,9 +61,6 @@ def score_equation(asked: AskedNode, part: str) -> Equation | None:
     return replace(found, verdict=float(score) * float(weight), note=note)
 
 
-# Resources
-
-
 def least_allocated(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
     """How much of cpu and memory stays free."""
     return _average_equation(scorers, asked, "least allocated", LEAST_FORMULA, least=True)
@@ -102,9 +99,6 @@ def _resource_term(one: AveragePart | BalancePart, *more: TermFigure) -> Term:
     unit = 1000 if one.name == GPU else 1
     amounts = (float(each * unit) for each in (one.allocatable, one.requested, one.added))
     return Term(one.name, (*amounts, *more), None)
-
-
-# What a pod wishes of the node itself
 
 
 def node_affinity(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
@@ -171,9 +165,6 @@ def image_locality(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
     )
     title, columns = f"images on {asked.node.name}", ("bytes", "nodes", "counts")
     return Equation(title, IMAGE_FORMULA, columns, "check", terms, image_score(wanted, states, nodes))
-
-
-# Other pods
 
 
 def pod_affinity(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation | None:

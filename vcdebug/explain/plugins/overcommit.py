@@ -8,15 +8,6 @@ from __future__ import annotations
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amount, format_amounts_apart, format_number, join_names
 from vcdebug.explain import answer, equation
-from vcdebug.explain.answer import (
-    ADD_NODES_ADVICE,
-    Advice,
-    Finding,
-    Number,
-    cluster_admin_advice,
-    owner_advice,
-    queue_admin_advice,
-)
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer
 from vcdebug.explain.queue_findings import rejection_evidence, stuck_jobs, stuck_jobs_finding, total_without
@@ -54,7 +45,7 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equatio
     )
 
 
-def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
+def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Finding:
     """The missing amounts, or the Inqueue jobs that hold them without being placed."""
     state, check = view.recording.timeline.state_at(seq), admission_check(view.recording, seq, view.job)
     total, factor = state.plugin_amount(NAME, "", "total"), float(state.plugin_figure(NAME, "", "factor") or 0.0)
@@ -84,19 +75,19 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
         f"Inqueue jobs, short by {format_amount(name, short[name])}{f' (and by {others})' if others else ''}"
         f"{_beyond_cluster_words(minimum, total, names)}{unread_factor if unread else ''}."
     )
-    numbers: dict[str, Number] = {
+    numbers: dict[str, answer.Number] = {
         **answer.numbers("minResources", minimum, names),
         **answer.numbers("idle", idle, names),
         **answer.numbers("inqueue", inqueue, names),
         **answer.numbers("total", total, names),
         **answer.numbers("used", used, names),
-        "factor": Number(factor, ""),
+        "factor": answer.Number(factor, ""),
         **{f"short.{each}": answer.number(each, value) for each, value in short.items()},
     }
     missing = " and ".join(amount_text.format_named_amount(each, value) for each, value in short.items())
     held = any(used.get(each) + inqueue.get(each) > 0 for each in short)
     advice = _overcommit_advice(wanted, total, names, missing if held else "", unread=unread)
-    return Finding(CAUSE, sentence, numbers, rejection_evidence(seq, NAME), advice, lines)
+    return answer.Finding(CAUSE, sentence, numbers, rejection_evidence(seq, NAME), advice, lines)
 
 
 def _beyond_cluster_words(minimum: Resource, total: Resource, names: list[str]) -> str:
@@ -108,18 +99,23 @@ def _beyond_cluster_words(minimum: Resource, total: Resource, names: list[str]) 
 
 def _overcommit_advice(
     wanted: Resource, total: Resource, names: list[str], missing: str, *, unread: bool
-) -> tuple[Advice, ...]:
+) -> tuple[answer.Advice, ...]:
     nowhere = join_names(name for name in names if total.get(name) <= 0)
     if nowhere:
-        none = owner_advice(f"ask for no {nowhere} in spec.minResources: no node has any")
-        return none, cluster_admin_advice(f"add a node that has {nowhere}")
+        none = answer.owner_advice(f"ask for no {nowhere} in spec.minResources: no node has any")
+        return none, answer.cluster_admin_advice(f"add a node that has {nowhere}")
     factor = max((wanted.get(name) / total.get(name) for name in names), default=1.0)
-    free = (queue_admin_advice(f"free {missing}"),) if missing else ()
+    free = (answer.queue_admin_advice(f"free {missing}"),) if missing else ()
     if unread:
         words = f"indent {FACTOR_KEY} under arguments of overcommit, where it is read, and set it above {factor:.2f}"
     else:
         words = f"raise {FACTOR_KEY} above {factor:.2f}"
-    return (owner_advice("ask for less in spec.minResources"), *free, ADD_NODES_ADVICE, cluster_admin_advice(words))
+    return (
+        answer.owner_advice("ask for less in spec.minResources"),
+        *free,
+        answer.ADD_NODES_ADVICE,
+        answer.cluster_admin_advice(words),
+    )
 
 
 EXPLAINER = PluginExplainer(

@@ -220,9 +220,6 @@ def _toleration_text(one: taints.Toleration) -> str:
     return f"{one.key or 'any key'}{value}{exists}{f':{one.effect}' if one.effect else ''}"
 
 
-# Volumes and claims
-
-
 def volume_limit_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
     """Each driver's volumes."""
     placed = plugin.node_view.pods[asked.row]

@@ -47,9 +47,6 @@ def attrs_of(state: ClusterState) -> dict[QueueName, proportion.ProportionQueueA
     return {queue: attr_of(state, queue) for queue in state.books[NAME] if queue}
 
 
-# Questions about a queue
-
-
 def queue_overused(recording: Recording, seq: Seq, queue: QueueName) -> equation.Equation:
     """Is everything that the queue deserves used up? As proportion would answer Overused before an event."""
     attr = attr_of(state_before(recording, seq), queue)
@@ -125,9 +122,6 @@ def _admission_check(recording: Recording, state: ClusterState, job: JobInfo) ->
     return plugin_of(recording, proportion.Proportion).check_admission(attr_of(state, job.queue), job)
 
 
-# The same for the gates
-
-
 def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[equation.QueueCheck]:
     """JobEnqueueable's question."""
     check = _admission_check(recording, state_before(recording, seq), job)
@@ -145,9 +139,6 @@ def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resou
 def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[equation.QueueCheck]:
     """Allocatable's question."""
     return [claim_check(recording, seq, queue, request)]
-
-
-# Victims
 
 
 def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
@@ -180,9 +171,6 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
     return not_above_share(view, NAME, refused, seq, smaller_share_advice)
 
 
-# Order
-
-
 def queue_order(then: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[plugins.OrderDifference]:
     """The higher queue priority, then the smaller share."""
     plugin = copy(plugin_of(then.recording, proportion.Proportion))
@@ -190,9 +178,6 @@ def queue_order(then: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) ->
     mine, other = (plugin.queues[queue.name].share for queue in (left, right))
     looked = ("queue priority", left.priority, right.priority), ("proportion share", mine, other)
     return plugins.iter_differences(plugin.queue_order(left, right), looked)
-
-
-# What is deserved
 
 
 class QueuePortion(NamedTuple):

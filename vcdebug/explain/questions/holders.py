@@ -98,9 +98,6 @@ def _claim_keys(pod: Pod) -> list[str]:
     return [f"{pod.namespace}/{name}" for name in claim_names_of(pod)]
 
 
-# A job's view
-
-
 def _for_job(recording: Recording, word: str) -> QuestionReply:
     subject = find_subject(recording.snapshot, word)
     if subject.job not in recording.session.jobs:

@@ -6,16 +6,6 @@ from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, join_names
 from vcdebug.explain import answer, queue_findings
-from vcdebug.explain.answer import (
-    ADD_NODES_ADVICE,
-    Advice,
-    Evidence,
-    Finding,
-    cluster_admin_advice,
-    count,
-    owner_advice,
-    queue_admin_advice,
-)
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -32,19 +22,16 @@ OVERUSED = "overused"
 PREEMPTIVE = "preemptive"
 
 
-# What would help
-
-
-def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[Advice, ...]:
+def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[answer.Advice, ...]:
     """Advice for a queue whose limit leaves no room for one more task."""
     if view.queue.state != OPEN:
         return queue_findings.open_queue_advice(view)
     if limit.is_capability:
-        wait = owner_advice(f"wait until jobs of queue {limit.queue} end")
-        raised = queue_admin_advice(f"raise spec.capability of queue {limit.queue}")
+        wait = answer.owner_advice(f"wait until jobs of queue {limit.queue} end")
+        raised = answer.queue_admin_advice(f"raise spec.capability of queue {limit.queue}")
         return (wait, raised) if _is_held_by_others(view, limit, seq) else (raised,)
     if not limit.exceeded_dimensions:
-        return owner_advice("use another queue"), cluster_admin_advice(
+        return answer.owner_advice("use another queue"), answer.cluster_admin_advice(
             f"look at {plugin}'s arguments and at queue {limit.queue}"
         )
     if queue_findings.is_whole_cluster(view, limit.check.limit, limit.first_dimension):
@@ -53,15 +40,18 @@ def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) 
         total = amount_text.format_named_amount(
             limit.first_dimension, view.session.total_resource.get(limit.first_dimension)
         )
-        less = owner_advice(f"ask for less: the whole cluster has {total}, and no other job holds any of it")
-        return (less, ADD_NODES_ADVICE)
+        less = answer.owner_advice(f"ask for less: the whole cluster has {total}, and no other job holds any of it")
+        return (less, answer.ADD_NODES_ADVICE)
     keepers = queue_findings.unmet_guarantees(view, plugin, limit, seq)
     if keepers:
-        return (queue_admin_advice(f"lower spec.guarantee of queue {join_names(keepers)}"), ADD_NODES_ADVICE)
+        return (
+            answer.queue_admin_advice(f"lower spec.guarantee of queue {join_names(keepers)}"),
+            answer.ADD_NODES_ADVICE,
+        )
     unread = plugin != queue_findings.CAPACITY_PLUGIN and view.queue.deserved
     other = (
         (
-            cluster_admin_advice(
+            answer.cluster_admin_advice(
                 f"put {queue_findings.CAPACITY_PLUGIN} in the place of {plugin}: it reads spec.deserved"
             ),
         )
@@ -71,10 +61,7 @@ def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) 
     return (*queue_findings.quota_explainer(plugin).larger(view), *other)
 
 
-# Allocation
-
-
-def overused_finding(view: JobView, action: str) -> Finding | None:
+def overused_finding(view: JobView, action: str) -> answer.Finding | None:
     """None unless the action passed the job by because its queue is overused."""
     if view.action_starts(action) is None or any(visit.tries for visit in view.visits_of(action)):
         return None
@@ -83,12 +70,12 @@ def overused_finding(view: JobView, action: str) -> Finding | None:
     return _build_overused(view, action, *answers[-1]) if answers else None
 
 
-def overused_in_allocate(view: JobView) -> Finding | None:
+def overused_in_allocate(view: JobView) -> answer.Finding | None:
     """Whether allocate passed the job by."""
     return overused_finding(view, ALLOCATE)
 
 
-def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> Finding:
+def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> answer.Finding:
     state, queue = view.recording.timeline.state_at(seq - 1), view.queue
     allocated, deserved = (
         state.plugin_amount(event.plugin, queue.name, figure) for figure in ("allocated", "deserved")
@@ -106,7 +93,7 @@ def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> F
         f"{f' (its weight is {queue.weight})' if by_weight else ''}."
     )
     numbers = {**answer.numbers("queue.allocated", allocated), **answer.numbers("queue.deserved", deserved)}
-    evidence = (Evidence(seq, f"{event.plugin} calls queue {queue.name} overused"),)
+    evidence = (answer.Evidence(seq, f"{event.plugin} calls queue {queue.name} overused"),)
     whole = [
         name for name, value in deserved.items() if value > 0 and queue_findings.is_whole_cluster(view, deserved, name)
     ]
@@ -115,7 +102,7 @@ def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> F
         if whole
         else queue_findings.quota_explainer(event.plugin).larger(view)
     )
-    return Finding(OVERUSED, sentence, numbers, evidence, advice, lines)
+    return answer.Finding(OVERUSED, sentence, numbers, evidence, advice, lines)
 
 
 def allocatable_refusals(view: JobView) -> list[tuple[Seq, HookEvent]]:
@@ -132,7 +119,7 @@ def room_limit(view: JobView, plugin: str, seq: Seq, request: Resource) -> Queue
 
 def not_allocatable_finding(
     view: JobView, task: TaskInfo, fits: NodeFits, seq: Seq, event: HookEvent, *, after: str = ""
-) -> Finding:
+) -> answer.Finding:
     """The finding for a queue that may not allocate the task; `after` names the evictions that would make room."""
     broken = queue_findings.broken_tree_finding(view, seq, event.plugin)
     if broken is not None:
@@ -147,9 +134,9 @@ def not_allocatable_finding(
         **answer.numbers("queue.allocated", limit.check.counted_already, limit.exceeded_dimensions),
         **answer.numbers(f"queue.{limit.figure}", limit.check.limit, limit.exceeded_dimensions),
         **limit.excess_numbers(),
-        "nodes.free": count(len(fits.free_nodes), "nodes"),
+        "nodes.free": answer.count(len(fits.free_nodes), "nodes"),
     }
-    evidence = (Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
+    evidence = (answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
     holds = "then holds" if after and not fits.free_nodes else "holds"
     sentence = _refusal_sentence(view, task, free, event.plugin, limit, holds)
     sentence += queue_findings.sibling_holders_words(view, seq, event.plugin, limit) + queue_findings.guarantee_words(
@@ -164,7 +151,9 @@ def not_allocatable_finding(
         sentence += f"; {task.name} alone asks {asks} where {has} is all there may be: {helps}"
     rounds = () if limit.is_capability else quota.derivation(view.recording, limit.queue, limit.first_dimension)
     advice = _larger_limit_advice(limit, alone) if alone else _more_share_advice(view, event.plugin, limit, seq)
-    return Finding(NOT_ALLOCATABLE, f"{sentence}.", numbers, evidence, advice, (*limit.arithmetic_lines(), *rounds))
+    return answer.Finding(
+        NOT_ALLOCATABLE, f"{sentence}.", numbers, evidence, advice, (*limit.arithmetic_lines(), *rounds)
+    )
 
 
 def dimension_over_limit(view: JobView, limit: QueueCheck) -> str:
@@ -177,12 +166,14 @@ def dimension_over_limit(view: JobView, limit: QueueCheck) -> str:
     return ""
 
 
-def _larger_limit_advice(limit: QueueCheck, name: str) -> tuple[Advice, ...]:
+def _larger_limit_advice(limit: QueueCheck, name: str) -> tuple[answer.Advice, ...]:
     wanted = amount_text.format_named_amount(name, limit.check.request.get(name))
     if not limit.is_capability:
-        return owner_advice(f"ask for less than {wanted} in one pod: the whole cluster has less"), ADD_NODES_ADVICE
-    more = queue_admin_advice(f"raise spec.capability of queue {limit.queue} to {wanted} or more")
-    return owner_advice("ask for less in one pod, or use another queue"), more
+        return answer.owner_advice(
+            f"ask for less than {wanted} in one pod: the whole cluster has less"
+        ), answer.ADD_NODES_ADVICE
+    more = answer.queue_admin_advice(f"raise spec.capability of queue {limit.queue} to {wanted} or more")
+    return answer.owner_advice("ask for less in one pod, or use another queue"), more
 
 
 def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
@@ -240,10 +231,7 @@ def _limit_kind(view: JobView, plugin: str, limit: QueueCheck) -> str:
     return f"deserved by weight; {plugin} does not read spec.deserved, {format_amount(name, stated.get(name))}"
 
 
-# Reclaim
-
-
-def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> Finding:
+def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> answer.Finding:
     """The queue asks for more than it deserves, or may hold."""
     broken = queue_findings.broken_tree_finding(view, seq, event.plugin)
     if broken is not None:
@@ -251,12 +239,14 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
     asked = [view.tasks[key] for key in event.candidates if key in view.tasks] or [task]
     who = asked[0].name if len(asked) == 1 else f"{count_noun(len(asked), 'pod')} at once"
     request = sum_resources(each.resreq for each in asked)
-    evidence = (Evidence(seq, f"{event.plugin}: queue {view.queue.name} is not entitled to more (Preemptive false)"),)
+    evidence = (
+        answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} is not entitled to more (Preemptive false)"),
+    )
     refused = f"Queue {view.queue.name} may not reclaim for {who}"
     if view.queue.state != OPEN:
         state = view.queue.state or "without a state"
         sentence = f"{refused}: it is {state}, and {event.plugin} lets only Open queues reclaim."
-        return Finding(PREEMPTIVE, sentence, {}, evidence, queue_findings.open_queue_advice(view))
+        return answer.Finding(PREEMPTIVE, sentence, {}, evidence, queue_findings.open_queue_advice(view))
     quota = queue_findings.quota_explainer(event.plugin)
     limited = quota.reclaims_within_limit(view.recording)
     levels = quota.room(view.recording, seq, view.queue.name, request) if limited else []
@@ -266,8 +256,8 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
 
 
 def _beyond_capability(
-    view: JobView, refused: str, limit: QueueCheck, event: HookEvent, evidence: tuple[Evidence, ...]
-) -> Finding:
+    view: JobView, refused: str, limit: QueueCheck, event: HookEvent, evidence: tuple[answer.Evidence, ...]
+) -> answer.Finding:
     """What the queue would hold is more than it may ever hold."""
     name = limit.first_dimension
     then = limit.total_of(name)
@@ -276,12 +266,12 @@ def _beyond_capability(
         f"({_limit_kind(view, event.plugin, limit)}), so {event.plugin} says no{limit.others_exceeded_words()}."
     )
     advice = _more_share_advice(view, event.plugin, limit, evidence[0].seq)
-    return Finding(PREEMPTIVE, sentence, limit.limit_numbers(), evidence, advice, limit.arithmetic_lines())
+    return answer.Finding(PREEMPTIVE, sentence, limit.limit_numbers(), evidence, advice, limit.arithmetic_lines())
 
 
 def _beyond_deserved(
-    view: JobView, refused: str, seq: Seq, request: Resource, event: HookEvent, evidence: tuple[Evidence, ...]
-) -> Finding:
+    view: JobView, refused: str, seq: Seq, request: Resource, event: HookEvent, evidence: tuple[answer.Evidence, ...]
+) -> answer.Finding:
     """What the queue would hold is more than it deserves."""
     quota, queue = queue_findings.quota_explainer(event.plugin), view.queue
     claim = quota.claim(view.recording, seq, queue.name, request)
@@ -301,11 +291,11 @@ def _beyond_deserved(
         **answer.numbers("queue.allocated", taken, names),
         **answer.numbers("queue.deserved", deserved, names),
         **claim.excess_numbers(),
-        "queue.weight": count(queue.weight, ""),
+        "queue.weight": answer.count(queue.weight, ""),
     }
-    advice = (owner_advice("ask for less at once"), *quota.larger(view))
+    advice = (answer.owner_advice("ask for less at once"), *quota.larger(view))
     rounds = tuple(line for n in names[:1] for line in quota.derivation(view.recording, queue.name, n))
-    return Finding(PREEMPTIVE, sentence, numbers, evidence, advice, (*lines, *rounds))
+    return answer.Finding(PREEMPTIVE, sentence, numbers, evidence, advice, (*lines, *rounds))
 
 
 def _format_weight(view: JobView, plugin: str) -> str:

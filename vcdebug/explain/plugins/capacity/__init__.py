@@ -57,9 +57,6 @@ def bar_reason(recording: Recording, queue: QueueName) -> str:
     return equation.not_open_reason(recording.session, queue) or (NO_LEAF if plugin.queues[queue].children else "")
 
 
-# Questions about a queue
-
-
 def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[equation.QueueCheck]:
     """Allocatable's checks, without the reservations for gated pods."""
     limits = plugin_of(recording, Capacity).limits
@@ -271,9 +268,6 @@ def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
     """How a queue comes to deserve more."""
     more = queue_admin_advice(f"raise spec.deserved of queue {view.queue.name}, or lower the others' guarantees")
     return owner_advice("use another queue"), more
-
-
-# Orders
 
 
 def queue_order(then: OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[OrderDifference]:

@@ -10,15 +10,6 @@ from vcdebug import amount_text
 from vcdebug.actions import RECLAIM
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain import answer
-from vcdebug.explain.answer import (
-    Evidence,
-    Finding,
-    cluster_admin_advice,
-    count,
-    owner_advice,
-    proof_of,
-    queue_admin_advice,
-)
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates import queue_limits
@@ -77,7 +68,7 @@ class Gate:
 
     action: str
     chance: GateChance
-    finding: Finding
+    finding: answer.Finding
 
 
 def gates_of_tasks(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
@@ -176,7 +167,7 @@ def _node_stage(view: JobView, attempt: TaskTry, node: NodeTry) -> NodeStage:
     return NodeStage.FILTER if whole else NodeStage.TOO_SMALL
 
 
-def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits) -> Finding:
+def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits) -> answer.Finding:
     """Victims were found or not needed, and then the queue or a predicate refused."""
     if evicts_at_once(view, attempt.action):
         return freed_too_little_finding(view, attempt, nodes[-1])
@@ -204,17 +195,19 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
     return _not_kept_finding(view, attempt, nodes[0])
 
 
-def _not_kept_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> Finding:
+def _not_kept_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> answer.Finding:
     """No plugin refused, yet no place was kept: a dry run whose victims are all reprieved proposes no node."""
     task = view.tasks[attempt.task]
     sentence = f"{attempt.action} keeps no place for {task.name} on {node.node}, although nobody objects to it there."
     seq, event = node.node_calls(*POST_VICTIM_POINTS)[-1]
-    evidence = (*search_evidence(view, task), Evidence(seq, f"{event.plugin} does not object to {node.node}"))
-    advice = (owner_advice(f"see what {attempt.action} does after the last event of the proof"),)
-    return Finding(MIXED_CAUSE, sentence, {"nodes.tried": count(len(attempt.nodes), "nodes")}, evidence, advice)
+    evidence = (*search_evidence(view, task), answer.Evidence(seq, f"{event.plugin} does not object to {node.node}"))
+    advice = (answer.owner_advice(f"see what {attempt.action} does after the last event of the proof"),)
+    return answer.Finding(
+        MIXED_CAUSE, sentence, {"nodes.tried": answer.count(len(attempt.nodes), "nodes")}, evidence, advice
+    )
 
 
-def _refused_reservation_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq) -> Finding:
+def _refused_reservation_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq) -> answer.Finding:
     """No predicate refused the node, but an event handler refused the reservation."""
     task = view.tasks[attempt.task]
     why = " ".join(note.text for note in view.recording.notes_at(seq))
@@ -222,9 +215,13 @@ def _refused_reservation_finding(view: JobView, attempt: TaskTry, node: NodeTry,
         f"{attempt.action} would make room for {task.name} on {node.node}{_format_victims(node)}, but its place there "
         f"is refused and taken back: {why or 'a plugin objects to the promise'}."
     )
-    evidence = (*search_evidence(view, task), Evidence(seq, f"the promise of {node.node} is taken back"))
-    advice = (queue_admin_advice(f"make room on {node.node} by other means: what is idle is allocated, not promised"),)
-    return Finding(MIXED_CAUSE, sentence, {"nodes.tried": count(len(attempt.nodes), "nodes")}, evidence, advice)
+    evidence = (*search_evidence(view, task), answer.Evidence(seq, f"the promise of {node.node} is taken back"))
+    advice = (
+        answer.queue_admin_advice(f"make room on {node.node} by other means: what is idle is allocated, not promised"),
+    )
+    return answer.Finding(
+        MIXED_CAUSE, sentence, {"nodes.tried": answer.count(len(attempt.nodes), "nodes")}, evidence, advice
+    )
 
 
 def _format_victims(node: NodeTry) -> str:
@@ -232,7 +229,7 @@ def _format_victims(node: NodeTry) -> str:
     return f" by evicting {join_names(node.evicted_tasks)}" if node.evicted_tasks else ""
 
 
-def _predicate_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq, event: HookEvent) -> Finding:
+def _predicate_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq, event: HookEvent) -> answer.Finding:
     """The evictions would make room, but a predicate still refuses the node."""
     task = view.tasks[attempt.task]
     votes = node.victim_votes
@@ -241,17 +238,17 @@ def _predicate_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq,
         f"{attempt.action} would find room for {task.name} on {node.node}, but {gone}{event.plugin} still objects: "
         f"{_format_objection(event)}."
     )
-    numbers = {"nodes.tried": count(len(attempt.nodes), "nodes")}
+    numbers = {"nodes.tried": answer.count(len(attempt.nodes), "nodes")}
     evidence = (
         *search_evidence(view, task),
         *(
-            Evidence(s, f"{e.plugin} offers {count_noun(len(e.result), 'victim')} on {node.node}")
+            answer.Evidence(s, f"{e.plugin} offers {count_noun(len(e.result), 'victim')} on {node.node}")
             for s, e in node.victim_votes[-1:]
         ),
-        Evidence(seq, f"{event.plugin} refuses {node.node} after the evictions"),
+        answer.Evidence(seq, f"{event.plugin} refuses {node.node} after the evictions"),
     )
-    advice = (owner_advice("see the predicate's reason: evictions alone do not help"),)
-    return Finding(MIXED_CAUSE, sentence, numbers, evidence, advice)
+    advice = (answer.owner_advice("see the predicate's reason: evictions alone do not help"),)
+    return answer.Finding(MIXED_CAUSE, sentence, numbers, evidence, advice)
 
 
 def _format_objection(event: HookEvent) -> str:
@@ -271,7 +268,7 @@ def evicts_at_once(view: JobView, action: str) -> bool:
     return action == RECLAIM and view.recording.snapshot.release.has_older_form(RECLAIM_IMMEDIATE)
 
 
-def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> Finding:
+def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> answer.Finding:
     """The evicted pods of a node free less than the task requests."""
     task, gone = view.tasks[attempt.task], node.evicted_tasks
     freed = requested_together(view.recording, gone)
@@ -286,13 +283,13 @@ def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> 
         f"frees {join_names(parts)}, and this release does not count what is free there."
     )
     numbers = {**answer.numbers("request", task.init_resreq, short), **answer.numbers("freed", freed, short)}
-    evidence = tuple(Evidence(seq, f"{key} is evicted on {node.node}") for key, seq in gone.items())
-    return Finding(
-        FREED_TOO_LITTLE, sentence, numbers, evidence, (cluster_admin_advice("use a newer release of Volcano"),)
+    evidence = tuple(answer.Evidence(seq, f"{key} is evicted on {node.node}") for key, seq in gone.items())
+    return answer.Finding(
+        FREED_TOO_LITTLE, sentence, numbers, evidence, (answer.cluster_admin_advice("use a newer release of Volcano"),)
     )
 
 
-def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> Finding | None:
+def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> answer.Finding | None:
     """None unless the job starves and its queue's turns ended at another job."""
     starves = [event.result for _, event in view.calls_during(action, hooks.JOB_STARVING.upstream)]
     if not evicts_at_once(view, action) or not starves or not all(starves):
@@ -306,10 +303,10 @@ def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> Finding |
         f"not reclaim any more this release ends the queue's turns; no node has room for {task.name} "
         f"({amount_text.format_resource(task.init_resreq)})."
     )
-    advice = (owner_advice(f"give {view.job.uid} a higher priority than {other}, or use another queue"),)
+    advice = (answer.owner_advice(f"give {view.job.uid} a higher priority than {other}, or use another queue"),)
     numbers = answer.numbers("request", task.init_resreq)
-    return Finding(
-        TURNS_ENDED, sentence, numbers, proof_of(seq, f"the last turn of queue {queue} goes to {other}"), advice
+    return answer.Finding(
+        TURNS_ENDED, sentence, numbers, answer.proof_of(seq, f"the last turn of queue {queue} goes to {other}"), advice
     )
 
 

@@ -105,9 +105,6 @@ def never_preempt_finding(view: JobView, visit: JobVisit, task: TaskInfo) -> Fin
     return Finding(POLICY_NEVER, sentence, answer.numbers("request", task.init_resreq), evidence, advice)
 
 
-# Pods with a nominated node
-
-
 def ineligible_reason(view: JobView, attempt: TaskTry) -> str | None:
     """Why preempt left the pod out because of its nominated node, in a few words."""
     node = view.tasks[attempt.task].pod.nominated_node_name

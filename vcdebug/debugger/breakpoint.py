@@ -85,6 +85,7 @@ class Breakpoint:
 
     def next_hit(self, recording: Recording, seq: Seq, step: Step) -> Seq | None:
         """The nearest hit beyond an event, in either direction."""
+        # Counting needs every hit from the start; without a count the nearest one is found without reading the others.
         if self.hit_count is not None or self._known is not None:
             return next(_iter_seqs_beyond(self.hit_seqs(recording), seq, step), None)
         return next(self._iter_matches(recording, seq, step), None)
@@ -92,6 +93,7 @@ class Breakpoint:
     def hit_seqs(self, recording: Recording) -> Seqs:
         """All events at which it stops or logs; computed once per recording."""
         asked = (recording, self.condition, self.hit_count)
+        # By identity: comparing recordings with == would compare all their events.
         if self._known is None or any(one is not other for one, other in zip(self._known[0], asked, strict=True)):
             self._known = (asked, self._all_hits(recording))
         return self._known[1]
@@ -99,6 +101,7 @@ class Breakpoint:
     def _all_hits(self, recording: Recording) -> Seqs:
         matches = self._iter_matches(recording, 0, FORWARD)
         if self.condition is None and self.kind.matches_every_candidate:
+            # The index alone answers, without rebuilding a single event.
             matches = iter(self._candidate_seqs(recording))
         if self.hit_count is None:
             return list(matches)
@@ -145,6 +148,7 @@ class Breakpoint:
         candidates = self.kind.candidate_seqs(recording)
         searches = PredicateEvent in self.kind.WATCHES or ScoreEvent in self.kind.WATCHES
         for field, name in expression.required_equalities(self.condition).items():
+            # A condition such as `job == "a/b"` narrows the candidates by index: reading all events would take seconds.
             if field in FIELD_LEVELS or (field == PLUGIN and not searches):
                 candidates = _narrow_candidates(recording, candidates, field, name, searches=searches)
         return candidates
@@ -155,8 +159,10 @@ def _narrow_candidates(recording: Recording, candidates: Seqs, field: str, name:
     if field == NODE and searches:
         return candidates
     about = recording.index.seqs_about(field, name)
+    # The intersection searches each element of the shorter list in the longer one.
     if len(about) > len(candidates):
         return candidates
+    # A dict, not a set: candidates that state the name and also lie in its span count once, in order.
     kept = dict.fromkeys(_common_seqs(about, candidates))
     level = FIELD_LEVELS.get(field)
     for span in recording.index.spans_of(level, name) if level is not None else ():
@@ -207,6 +213,7 @@ def _quote_bare_log(line: str) -> str:
     """A log text without quotes reaches to the end of the line."""
     for found in _BARE_LOG.finditer(line):
         before = line[: found.start()]
+        # The word `log` can also be part of a quoted text in the condition.
         if before.count('"') % 2 == 0 and before.count("'") % 2 == 0:
             return f"{before} log {_quote_text(found[1].strip())}"
     return line

@@ -54,6 +54,7 @@ def step_over(tree: SpanTree, seq: Seq, step: Step) -> Seq | None:
     beyond = last + 1 if step == FORWARD else first - 1
     if not 1 <= beyond <= tree.events:
         return None
+    # The neighbour can be the head of a deeper span; the landing is its first event on this level.
     return tree.landing_seq(beyond, tree.enclosing_span(seq))
 
 

@@ -27,6 +27,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import state_before, task_of
 
 
+# Subclasses of float, so that a figure knows its unit while arithmetic and JSON treat it as a plain number.
 class Ratio(float):
     """A number without a unit in a line of amounts."""
 
@@ -146,6 +147,7 @@ def format_figure(
         return str(figure)
     dimension = _dimension_of(found, term, figure)
     floats = (each for each in term.figures if isinstance(each, float))
+    # Rounding both sides of a comparison to the same text would show a refusal as `4 > 4`.
     alike = [float(each) for each in floats if _dimension_of(found, term, each) == dimension]
     if not dimension:
         return amount_text.format_number(figure, decimals_apart(alike))
@@ -196,6 +198,7 @@ def _plain_figure(figure: TermFigure | EquationVerdict) -> object:
         return dict(figure.items())
     if isinstance(figure, DimensionAmount):
         return float(figure)
+    # JSON knows no tuples, and a verdict that is read back has to equal the written one.
     return list(figure) if isinstance(figure, tuple) else figure
 
 
@@ -413,5 +416,6 @@ def simulated_allocation(
         if event.plugin == plugin and event.result is None and event.point in SIMULATED_EXCHANGES:
             task = task_of(recording, event.other)
             if recording.owners.queues.get(task.job) in family:
+                # In the order of the calls: additions in another order give other last bits than the plugin's sum.
                 held = held.add(task.resreq) if SIMULATED_EXCHANGES[event.point] else held.sub(task.resreq)
     return held

@@ -135,6 +135,7 @@ def _hidden_pods(recording: Recording) -> Mapping[tuple[str, str], list[Pod]]:
     names = recording.snapshot.flags.scheduler_names
     found: dict[tuple[str, str], list[Pod]] = {}
     for manifest in recording.snapshot.objects_of("Pod"):
+        # The identity alone is much cheaper than a Pod, and most pods of a cluster have a node.
         stated = PodIdentity.of_manifest(manifest)
         if not stated.node and stated.scheduler not in names:
             group, pod = _group_annotation(manifest), Pod(manifest)
@@ -222,6 +223,7 @@ def _require_unique(keys: Sequence[str], word: str) -> str:
 
 
 def _unknown_name_error(word: str, known: Sequence[str]) -> NotFoundError:
+    # Imported here: only a misspelt name needs it.
     from difflib import get_close_matches
 
     tails = {key.rpartition("/")[2]: key for key in known}

@@ -41,6 +41,7 @@ class NodeFits:
         self.task = task
         self.seq = seq
         self.state = view.recording.timeline.state_at(seq)
+        # The caches below are keyed by the first event with this state, so neighbouring events share their entries.
         self._since = view.recording.timeline.earliest_same_seq(seq)
         self._filters: dict[str, evictions.CandidateFilter] = {}
         event = view.recording.event_at(seq)
@@ -51,6 +52,7 @@ class NodeFits:
     def node_fits(self) -> Sequence[NodeFit]:
         """Every node by name."""
         objections = predicate_objections(self.view.session, self.task)
+        # A predicate that is called now sees the end of the cycle; what the search itself recorded is exact and wins.
         objections.update(self._recorded_objections())
         found = fits_by_amounts(self.view.recording, self._since, tuple(self.task.init_resreq.items()))
         if not objections:
@@ -81,6 +83,7 @@ class NodeFits:
     @cached_property
     def _distinct_objections(self) -> dict[tuple[FitStatus, ...], None]:
         """What the predicates say about nodes, each once."""
+        # Thousands of nodes share a few tuples of reasons: texts are searched once per tuple, not once per node.
         return dict.fromkeys(node.statuses for node in self.node_fits)
 
     def refused_for(self, reason: str) -> list[NodeFit]:
@@ -107,6 +110,7 @@ class NodeFits:
 
     def _relative_lack(self, node: NodeFit) -> float:
         request = self.task.init_resreq
+        # Relative to the request, since cores and bytes have no common unit; 1.0 only keeps the division defined.
         return max(missing / max(request.get(name), 1.0) for name, missing in node.short)
 
     @cached_property
@@ -150,6 +154,7 @@ def predicate_objections(session: Session, task: TaskInfo) -> dict[NodeName, tup
 
     Nothing where the question itself would end the scheduler's process: the cycle never asked it for this task.
     """
+    # These calls are not part of the cycle, so they must not become events of the recording.
     session.record.silent += 1
     try:
         error = session.ask_plugins(PRE_PREDICATE, task)
@@ -189,6 +194,7 @@ def card_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
 
 
 def _virtual_gpu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
+    # Imported here, so that clusters without devices do not load the device ledgers.
     from vcdebug.model.devices.vgpu import VgpuLedger
     from vcdebug.model.devices.vgpu_annotations import requests_of
 
@@ -282,6 +288,7 @@ class NodeIdle(NamedTuple):
 @per_recording(most=8)
 def room_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, NodeIdle]:
     """Every node after an event."""
+    # Only changed nodes are computed again: most of thousands of nodes are as they were at the opening.
     changed = recording.timeline.changed_up_to(NODE, seq).items()
     return {
         **_rooms_at_opening(recording),
@@ -323,6 +330,7 @@ def _lacks_by_node(asked: RequestItems, columns: Sequence[FloatArray], nodes: in
     found: list[MissingItems] = [()] * nodes
     for (name, amount), column in zip(asked, columns, strict=True):
         missing = (amount - column).tolist()
+        # Fits if l < r or |l - r| < 0.1, like LessEqual; a plain `>=` would refuse amounts within upstream's tolerance.
         for row in np.flatnonzero(~(column - amount > -MIN_RESOURCE)).tolist():
             found[row] += ((name, missing[row]),)
     return found
@@ -351,11 +359,13 @@ def tasks_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, Sequence[
         state = opening[key] if place is None else TaskState(*timeline.value_written_at(place, TASK, key))
         if state.node:
             same = state == (task.status, task.node_name)
+            # The session's tasks have their final status, so an earlier status needs a copy.
             found.setdefault(state.node, []).append(task if same else _task_in_state(task, state))
     return found
 
 
 def _task_in_state(task: TaskInfo, state: TaskState) -> TaskInfo:
+    # A copy: the session and all other findings share the task itself.
     clone = task.clone()
     clone.status, clone.node_name = state
     return clone
@@ -419,6 +429,7 @@ def skipped_victim(recording: Recording, spares: evictions.CandidateFilter, vict
 
 def skip_rule(recording: Recording, spares: evictions.CandidateFilter, victim: TaskInfo) -> str:
     """The rule by which a filter skips a task; empty for a candidate."""
+    # The filter itself expects a victim whose job is in the session.
     return spares(victim) if victim.job in recording.session.jobs else evictions.NO_JOB
 
 

@@ -100,6 +100,7 @@ def pop_kind(recording: Recording, seq: Seq) -> ElementKind | None:
     event = recording.event_at(seq)
     if not isinstance(event, PopEvent) or event.kind not in ORDERS:
         return None
+    # Victims are popped from a queue of tasks as well; only the enclosing node span tells the two apart.
     if event.kind == "task" and _is_victim_pop(recording, seq):
         return "victim"
     return event.kind  # type: ignore[return-value]
@@ -203,6 +204,7 @@ def order_of(
     return OrderComparison(kind, left, right, tuple(_until_difference(steps)))
 
 
+# A generator, since upstream's order functions return at the first difference: later plugins are not called.
 def _until_difference(steps: Iterator[OrderStep]) -> Iterator[OrderStep]:
     for step in steps:
         yield step
@@ -247,6 +249,7 @@ def _victim_steps(then: OrderMoment, left: TaskKey, right: TaskKey, asker: TaskK
     recording = then.recording
     one, two = task_of(recording, left), task_of(recording, right)
     jobs = recording.session.jobs
+    # A victim without a job in the session is evicted before all others.
     mine, other = jobs.get(one.job), jobs.get(two.job)
     if one.job != two.job and (mine is None or other is None):
         absent = OrderDifference("has a job", mine is not None, other is not None, (other is None) - (mine is None))
@@ -257,6 +260,7 @@ def _victim_steps(then: OrderMoment, left: TaskKey, right: TaskKey, asker: TaskK
             queues = recording.session.queues
             yield from _victim_queue_steps(then, queues[mine.queue], queues[other.queue], queues[preemptor.queue])
             return
+        # The victims' heap is built with the negated order functions: what is placed last is evicted first.
         for step in _plugin_steps(then, JOB_ORDER, mine, other):
             yield replace(step, reverse=True)
     for step in _compare_steps(then, "task", one, two):
@@ -293,6 +297,7 @@ def find_order_circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[T
     queue = list(dict.fromkeys([*wanted, *others]))
     if len(queue) > MAX_COMPARED_TASKS:
         return ()
+    # An order that is not transitive has no sorted result, so a path in each direction proves the cycle.
     later = _shortest_ways(recording, seq, queue, later=True)
     earlier = _shortest_ways(recording, seq, queue, later=False)
     if any(task not in later or task not in earlier for task in wanted):
@@ -324,6 +329,7 @@ def _shortest_ways(
     ways: dict[TaskKey, tuple[TaskKey, ...]] = {queue[0]: (queue[0],)}
     left = dict.fromkeys(queue[1:])
     reached = [queue[0]]
+    # The list grows while it is iterated: it is the queue of a breadth-first search.
     for task in reached:
         for other in list(left):
             if _goes_before(recording, seq, *((task, other) if later else (other, task))):

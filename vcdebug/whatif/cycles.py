@@ -94,6 +94,7 @@ def first_different_cycle(
     """Two processes side by side: the first cycle in which they decide otherwise, else the last one of both."""
     chains = CycleChain(before, between), CycleChain(after, between)
     for number in range(1, count + 1):
+        # A recording that was cut off would look like a difference of the two processes.
         pair = tuple(require_whole(chain.recordings[-1]) for chain in chains)
         if (
             number == count
@@ -126,6 +127,7 @@ def find_repeat(recordings: Sequence[Recording]) -> CycleRepeat | None:
 
     Cycles without a planned eviction are no repeats: an idle cluster looks the same every second.
     """
+    # Both keys share the table: the exact one finds loops of the same pods, the nameless one loops of recreated pods.
     seen: dict[object, int] = {}
     for number, recording in enumerate(recordings, start=1):
         deeds = _collect_deeds(recording)
@@ -150,6 +152,7 @@ def _nameless_key(recording: Recording, deeds: _CycleDeeds) -> object:
     """The state from which the cycle starts and its deeds, without names of pods."""
     of = pod_kinds(recording.snapshot)
     return (
+        # A frozenset, because only equality counts; nothing iterates over it.
         frozenset(state_counts(recording.snapshot).items()),
         tuple(sorted(of[task] for task in deeds.evicted)),
         tuple(sorted(of[task] for task in deeds.given_back)),

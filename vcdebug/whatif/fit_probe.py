@@ -59,10 +59,12 @@ def probe_alone(recording: Recording, job: JobId) -> AloneFit:
     """Whether the job fits without this scheduler's other pods; quotas, taints and other schedulers' pods stay."""
     info, snapshot = recording.session.jobs[job], recording.snapshot
     names = snapshot.flags.scheduler_names
+    # Other schedulers' pods stay, since no change of the queue or job of this scheduler removes them.
     others = [manifest for manifest in snapshot.objects_of("Pod") if Pod(manifest).scheduler_name not in names]
     groups = [_fresh_group(snapshot, info, info.name)]
     pods = list(_iter_fresh_pods(info, info.name))
     objects = {**snapshot.objects, "Pod": [*others, *pods], POD_GROUP: groups}
+    # Disposed of at once: a probe's recording is as large as the cluster's and is read only here.
     with disposing(replay_cycle(_placing_only(replace(snapshot, objects=objects)), beside=recording)) as run:
         counts = run.timeline.state_at(len(run)).job_counts(job)
         return AloneFit(len(pods), counts.ready_count + counts.waiting_count, explain_by_name(run, job))
@@ -71,6 +73,7 @@ def probe_alone(recording: Recording, job: JobId) -> AloneFit:
 def probe_copies(recording: Recording, job: JobId, most: int) -> FittingCopies:
     """Up to so many copies are tried, one after the other in the order of their names."""
     info, snapshot = recording.session.jobs[job], recording.snapshot
+    # Leading zeros: jobs of equal priority and age are ordered by UID, which ends in this name.
     names = [f"{info.name}-copy-{number:03}" for number in range(1, most + 1)]
     objects = {
         **snapshot.objects,
@@ -106,6 +109,7 @@ def _fresh_group(snapshot: Snapshot, job: JobInfo, name: str) -> Manifest:
     manifest["metadata"] = _renamed_metadata(
         manifest, name, f"{job.pod_group.manifest['metadata'].get('uid', '')}-{name}"
     )
+    # A new job is the youngest: with its old timestamp it would be tried before the jobs that it competes with.
     manifest["metadata"]["creationTimestamp"] = api_time_text(snapshot.now)
     manifest["status"] = {"phase": "Pending"}
     return manifest

@@ -72,6 +72,7 @@ def run_forecast(
         for pod in map(Pod, recording.snapshot.objects_of("Pod"))
         if is_running(pod) and ending.end_time(pod) is not None
     ]
+    # Only then: ends of pods are estimates, and an answer without estimates is better if there is one.
     if course.outcome in ("never", "repeats", "unknown") and ends:
         later = BetweenCycles(
             recreate=between.recreate, run_times=ending, for_good=between.for_good, stuck=between.stuck

@@ -140,11 +140,14 @@ class JobCourse:
         """The next cycle that may differ; None where no more will."""
         number = len(self.stages) + 1
         soon = next_snapshot(self.recording, replace(self._between, every=ONE_SECOND), number)
+        # Timestamps are left out of the comparison: they differ every second in a cluster where nothing happens.
         changed = states_by_name(soon) != states_by_name(self.recording.snapshot)
         self._note_repeat()
         self._quiet = 0 if changed else self._quiet + 1
+        # One quiet cycle is not enough: what a session writes on close can act one cycle later.
         if self._quiet < QUIET_CYCLES and self.loop is None:
             return self._replay_next(ONE_SECOND)
+        # Skips to the next change: replaying every second of a quiet hour would give 3,600 equal cycles.
         at = next_change_time(self.recording, soon, self._between_outside_the_loop(), self._quiet_since)
         if at is None:
             return None
@@ -159,6 +162,7 @@ class JobCourse:
 
     def _note_repeat(self) -> None:
         """A cycle that starts like an earlier one, with evictions in between."""
+        # Counts without names, since evicted pods come back under other names.
         key = frozenset(state_counts(self.recording.snapshot).items())
         if key not in self._ever:
             self._ever[key], self._quiet_since = None, self.recording.snapshot.now

@@ -63,6 +63,7 @@ class RunTimes:
         limit = pod.spec.get("activeDeadlineSeconds")
         if stated is None and isinstance(limit, int):
             lasts = min(lasts, timedelta(seconds=limit))
+        # A pod that has outlived its estimate would otherwise have ended in the past, which no clock can reach.
         return max(begun + lasts, self.now + _ONE_SECOND)
 
     def _assumed_time(self, begun: datetime) -> timedelta:
@@ -160,6 +161,7 @@ def next_snapshot(recording: Recording, between: BetweenCycles = BetweenCycles()
     """
     snapshot = recording.snapshot
     closed = recording.session.close is not None
+    # Without a close event the process panicked, and its memory (error cache, counters) is gone.
     lives = len(recording) > 0 and isinstance(recording.event_at(len(recording)), CloseEvent)
     objects = dict(snapshot.objects)
     if closed:
@@ -203,6 +205,7 @@ def next_claims(recording: Recording, pods: Iterable[Manifest]) -> list[Manifest
     uids = {pod.uid for pod in there.values()}
     before = recording.snapshot.objects_of("ResourceClaim")
     after = [_next_claim(claim, reserved.get(key_of(claim)), there, uids) for claim in before]
+    # The same list object tells the next replay that it can reuse what it has read of the claims.
     return after if any(new is not old for new, old in zip(after, before, strict=True)) else before
 
 
@@ -213,6 +216,7 @@ def _next_claim(
         pod = there.get(reserved.pod)
         return _allocated_claim(claim, reserved, pod) if pod is not None and pod.node_name else claim
     users = users_of(claim)
+    # By UID, since a recreated pod has the same name and does not hold the claim.
     if users and not any(user.get("uid") in uids for user in users):
         return {**claim, "status": {}}
     return claim
@@ -318,6 +322,7 @@ class PodChanges:
         jobs = recording.session.jobs.values() if closed else ()
         self.now = recording.snapshot.now
         self._nodes = recording.session.nodes
+        # Another scheduler won the race for these pods; its node counts, whatever this cycle decided.
         taken = recording.snapshot.bound
         self._own = {effect.task: effect.node for effect in done.bound if effect.task not in taken}
         self.bound: Mapping[TaskKey, NodeName] = {**self._own, **taken}
@@ -332,6 +337,7 @@ class PodChanges:
         if pod.key in self.bound:
             given = _with_annotations(manifest, self._device_annotations(pod))
             manifest = _bound_pod(given, self.bound[pod.key], self.now)
+        # The API server keeps the first deletion timestamp, so a second eviction changes nothing.
         elif pod.key in self.evicted and not pod.deleting:
             manifest = _leaving_pod(manifest, self.now)
         elif pod.key in self.statuses:

@@ -89,6 +89,7 @@ def run_draw(base: Recording, seed: int) -> CycleDraw:
     """Run the cycle with everything drawn from one seed."""
     with disposing(replay_cycle(replace(base.snapshot, chance=ChanceSettings.from_seed(seed)), beside=base)) as run:
         divergence = find_decision_divergence(base, require_whole(run))
+        # A draw that only continues longer differs at the base's last event.
         at = None if divergence is None else divergence.before.seq if divergence.before is not None else len(base)
         return _cycle_draw(run)._replace(seed=seed, parts_at=at)
 
@@ -127,6 +128,7 @@ def _is_placed(job: JobSummary) -> bool:
 
 def tally_draws(base: Recording, draws: Iterable[CycleDraw]) -> OddsTally:
     """Sum up draws, in whatever order they come."""
+    # Worker processes answer in any order; sorted by seed the report is the same every time.
     found = sorted(draws)
     jobs = tuple(_job_odds(job, found) for job in cycle_effects(base).jobs if job.tasks)
     evicted = Counter(task for one in found for task in one.evicted)

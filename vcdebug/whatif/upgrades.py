@@ -46,6 +46,7 @@ class _ListeningRelease(Release):
     asked: dict[str, None] = field(default_factory=dict, compare=False)
 
     def has_older_form(self, change: Change) -> bool:
+        # A dict, since the order of the questions is kept and must not depend on string hashes.
         self.asked[change.id] = None
         return Release.has_older_form(self, change)
 
@@ -70,6 +71,7 @@ class MixtureTrials:
     def __call__(self, mixture: ChangeMixture) -> MixtureTrial:
         """The trial of one mixture."""
         target = self._target = self._target or _MixtureRun(self._snapshot, self._after)
+        # The full mixture is the second release itself, which has already run.
         if mixture == differing_changes(self._snapshot.release, self._after):
             return target.compare_with(target)
         run = _MixtureRun(self._snapshot, self.mixed_release(mixture))
@@ -184,6 +186,7 @@ class UpgradeSearch:
 
     def _try_mixtures(self, mixtures: Iterable[ChangeMixture]) -> UpgradeRounds:
         fresh = [one for one in dict.fromkeys(mixtures) if one not in self._tried]
+        # An empty yield would cost the caller a round of worker processes.
         if fresh:
             self._tried.update(zip(fresh, (yield fresh), strict=True))
 
@@ -204,6 +207,7 @@ class UpgradeSearch:
         if first is not None and not first.decided:
             self.deciding = ()
             return
+        # From few to many: a small guess that is enough saves most of the reduction's cycles.
         likely = tuple(one.id for one in self.alone if one.trial.decided)
         telling = tuple(one.id for one in self.alone)
         start = self._all
@@ -221,6 +225,7 @@ class UpgradeSearch:
             pieces = _split_mixture(kept, parts)
             rests = [tuple(name for name in kept if name not in piece) for piece in pieces]
             yield from self._try_mixtures([*pieces, *rests])
+            # Subsets before complements, as in ddmin: a subset halves the problem, a complement removes one part.
             piece = next((one for one in pieces if self._is_enough(one)), None)
             rest = next((one for one in rests if self._is_enough(one)), None)
             if piece is not None:

@@ -80,6 +80,7 @@ class BreakpointKind:
     def matches_every_candidate(self) -> bool:
         """Whether every candidate matches and is its own group, so that no candidate has to be read."""
         own = type(self)
+        # A kind that overrides neither needs no look at its events, so its hits come straight from the index.
         return own.is_match is BreakpointKind.is_match and own.first_of_group is BreakpointKind.first_of_group
 
     def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
@@ -108,4 +109,5 @@ class BreakpointKind:
 
 def merge_seqs(parts: Sequence[Seqs]) -> Seqs:
     """Ascending numbers of several ascending lists."""
+    # Timsort merges runs that are already ascending in linear time.
     return parts[0] if len(parts) == 1 else sorted(seq for part in parts for seq in part)

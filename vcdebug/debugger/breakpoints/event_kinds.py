@@ -118,6 +118,7 @@ class QuirkBreakpoint(BreakpointKind):
     WATCHES = (record.HookEvent, record.OpEvent, record.StatementEvent)
 
     def candidate_seqs(self, recording: Recording) -> Seqs:
+        # Notes of a recording that was cut off can name events behind the cut.
         return sorted(dict.fromkeys(note.seq for note in recording.notes if note.seq <= len(recording)))
 
 

@@ -141,6 +141,7 @@ def _build_dry_run_search(recording: Recording, index: int) -> DryRunSearch | No
     groups = list(_lines_by_node(lines[lines.index(counted) + 1 :]))
     runs = tuple(_build_dry_run(recording, span.name, node, group) for node, group in zip(nodes, groups, strict=False))
     mode = TopologyAwarePreemption(recording.conf.arguments_of(PREEMPT))
+    # The recording keeps the number of nodes only; the number of candidates follows from the action's arguments.
     wanted = mode.calculate_num_candidates(counted.values[0])
     winner, rule = _find_winner(recording, span, runs)
     return DryRunSearch(span.name, counted.values[0], wanted, runs, winner, rule)
@@ -200,6 +201,7 @@ def _put_back_trials(
     away, first = gone, span.first
     for line in verdicts:
         name, fits = line.values
+        # Upstream logs the pod's name without its namespace.
         victim = next(key for key in order if key.endswith(f"/{name}"))
         seqs = range(first, line.seq + 1)
         entering = (
@@ -220,6 +222,7 @@ def _refusal_text(recording: Recording, seqs: range, task: TaskKey, node: NodeNa
     for _, event in recording.filter_events(record.HookEvent, seqs):
         if event.point == hooks.SIMULATE_ALLOCATABLE.upstream and not event.result:
             return f"{event.plugin}: beyond what the queue may have"
+    # In the order of upstream's checks: queue, resources, predicates. A later one is never reached after a refusal.
     room = room_equation(recording, seqs.start, task, node, away)
     if not room.verdict:
         return f"{room.deciding} is short"
@@ -294,6 +297,7 @@ def _placing_seq(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) 
     span = recording.span_tree.span_around(seq, record.Level.NODE)
     if span is None or recording.timeline.state_at(seq).tasks[task].node != node:
         return 0
+    # Backward, since a task can be placed and undone several times in one try.
     earlier = recording.filter_events(record.OpEvent, range(seq, span.first - 1, -1))
     return next((at for at, event in earlier if event.task == task and event.op in record.PLACING_OPS), 0)
 

@@ -137,6 +137,7 @@ class _Replay:
         self.recording = recording
         self.event = event
         self.hook = HOOK_AT[event.point]
+        # The scheduler's own rule is run over the recorded answers: a second copy of its early exits would drift.
         self.rule = self.hook.recorded_rule
         self.first = first
         self.next = first
@@ -150,6 +151,7 @@ class _Replay:
             outcome = self.rule.combine(self.replay_tiers(), ())
         except _CutShortError:
             finished = False
+        # The recorded event is part of the group even if the rule called no plugin.
         if not self.calls:
             self.next_call(0, 0, self.event.plugin)
         tier, plugin = self.rule.find_decider(self.calls, outcome) if finished else NO_DECIDER
@@ -204,6 +206,7 @@ def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) ->
                 yield PluginAnswer(tier, option.name, "switched off", None, None, f"{off} is false")
                 continue
             call = next((c for c in calls if (c.tier, c.place) == (tier, place)), None)
+            # Only enabled plugins count, as in the calls that were recorded.
             place += 1
             if call is None:
                 yield PluginAnswer(tier, option.name, "not asked", None, None, rule.explain_not_asked(tier, calls))

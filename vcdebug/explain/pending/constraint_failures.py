@@ -36,6 +36,7 @@ HOLDING_STATUSES = (TaskStatus.RUNNING, TaskStatus.BOUND)
 def find_constraint_failures(room: NodeFits) -> list[ConstraintFailure]:
     """The failures that explain the reasons of the refusing nodes, without duplicates."""
     found = [obstacle for reads in _FAILURE_FINDERS for obstacle in reads(room)]
+    # Nodes of one kind fail alike and would repeat the same sentence.
     return list(dict.fromkeys(found))
 
 

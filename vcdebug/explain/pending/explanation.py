@@ -67,6 +67,7 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     found = next(checklist.findings_of_gates(view, ALREADY_PLACED), None)
     once: dict[str, Finding] = {}
     for finding in judge_job(view) if found is None else [found, *_contributing_findings(view, found)]:
+        # Several gates can name one cause; the first is the nearest to the decision.
         once.setdefault(finding.cause, finding)
     first, *others = once.values()
     dominant, way = _beyond_minimum(view, first), checklist.checklist_steps(view)
@@ -212,6 +213,7 @@ def survey_jobs(recording: Recording, tell: Callable[[int, int], object] | None 
     """
     kept = recording.answered.get("survey")
     if not isinstance(kept, Survey):
+        # Explaining allocates many long-lived objects; a collection in between finds nothing to free.
         with collector_paused():
             kept = recording.answered["survey"] = _build_survey(recording, tell or (lambda *_: None))
     return kept

@@ -191,6 +191,7 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
 
 def _none_takes_words(task: TaskInfo, room: NodeFits) -> str:
     """`None of 3 nodes can ever take a as it is`; without "ever" if a condition passes by itself."""
+    # Imported here, since only a task that no node can take needs the readers of constraints.
     from vcdebug.explain.pending.constraint_failures import CONTROL_PLANE_PREFIX, plugin_failures, untolerated_taints
     from vcdebug.explain.pending.placement_constraints import are_devices_held, is_pool_unsettled
 

@@ -186,6 +186,7 @@ def _victim_advice(view: JobView, task: TaskInfo, answers: NodeAnswers) -> tuple
 def _gang_cost(view: JobView, task: TaskInfo, node: NodeTry, offered: Sequence[TaskKey]) -> dict[JobId, int] | None:
     """Job → number of its pods to evict beyond what gang allows; None if even all candidates make no room."""
     recording, refused = view.recording, [key for key in node.candidates if key not in offered]
+    # Allowed victims first: they are evicted before any pod whose gang would have to shrink.
     future, gone = idle_without(recording, node.first, node.node, ()), dict[JobId, int]()
     for key in (*offered, *refused):
         if task.init_resreq.less_equal(future):

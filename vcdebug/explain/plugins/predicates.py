@@ -58,6 +58,7 @@ def pod_affinity_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
 
 def _terms_by_state(view: NodeView, asked: AskedNode, state: AffinityState) -> Iterator[Term]:
     row, incoming = asked.row, state.incoming
+    # Kubernetes lets the first pod of a group match its own affinity; otherwise no group could ever start.
     alone = not any(counts.any() for counts in state.affinity.values()) and incoming.required_affinity.matches_group(
         state.group
     )

@@ -41,6 +41,7 @@ class AmountRange:
         if self.unit == "milli":
             return str(value // _MILLI) if value % _MILLI == 0 else f"{value}m"
         if self.unit == "bytes":
+            # Rounded up: a request that is rounded down might no longer be the amount that was tried.
             return f"{value // _GIBI}Gi" if value % _GIBI == 0 else f"{-(-value // _MEBI)}Mi"
         if self.unit == "hundredths":
             return format_number(value / 100)
@@ -75,7 +76,7 @@ class Fix:
     risky: bool = False
     """Whether it overrides a taint or cordon of a node; such a fix is ranked after all others that work."""
     mends: bool = False
-    """Whether it puts right what is broken: such a remedy comes before any that works around it."""
+    """Whether it puts right what is broken: such a fix comes before any that works around it."""
     aspect: str = ""
     """What it changes, where it may be one of very many changes at once; of one aspect only one is made."""
 
@@ -85,7 +86,7 @@ class Fix:
         return self if self.amount is None else self.with_amount(self.amount.works)
 
     def with_amount(self, value: int) -> Fix:
-        """The lever with one amount."""
+        """The fix with one amount."""
         assert self.amount is not None
         if self.choices:
             text, edits = self.choices[value - 1]
@@ -95,7 +96,7 @@ class Fix:
         return replace(self, words=self.words.replace(AMOUNT_BLANK, text), edits=edits, amount=None, choices=())
 
     def with_sizes(self, *choices: FixSize) -> Fix:
-        """The lever in several sizes, of which the mildest that works is wanted."""
+        """The fix in several sizes, of which the mildest that works is wanted."""
         return replace(self, choices=choices, amount=AmountRange(0, len(choices)))
 
     def is_for_cause(self, cause: str) -> bool:
@@ -159,6 +160,7 @@ class FixSituation:
 
     def rank_fixes(self, levers: Iterator[Fix]) -> list[Fix]:
         """Those that are made for one of the causes, for the dominant one first, the mildest first."""
+        # The position keeps the sort stable and stops it from comparing fixes, which have no order.
         ranked = [(self._cause_rank(lever), lever.risky, lever.harm, at, lever) for at, lever in enumerate(levers)]
         return [lever for *_, lever in sorted(ranked, key=lambda entry: entry[:4])]
 
@@ -222,6 +224,7 @@ def larger_amount(resource: str, present: int, request: int) -> AmountRange:
     """From what is granted up to far beyond it; `request` only sets how finely is searched."""
     unit = unit_of(resource)
     step = coarsest_step(unit, present, request)
+    # Far beyond any use: if even this is not enough, no amount is, and one trial has shown it.
     return AmountRange(present, present + max(1000 * step, 20 * request), unit, step)
 
 
@@ -235,6 +238,7 @@ def container_requests(pod: Pod, resource: str) -> list[int]:
     found = []
     for container in pod.spec.get("containers") or ():
         stated = container.get("resources") or {}
+        # Kubernetes defaults a missing request to the limit.
         asked = (stated.get("requests") or {}).get(resource, (stated.get("limits") or {}).get(resource))
         found.append(0 if asked is None else count_units(resource, asked))
     return found

@@ -38,7 +38,7 @@ _EVICTION_CAUSES = ("victims-not-preemptable", PRIORITY, DRF, "action-not-config
 
 
 def propose_job_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Levers on the PodGroup."""
+    """Fixes on the PodGroup."""
     yield from _propose_scheduler_fixes(situation)
     yield from _propose_double_binding_fixes(situation)
     if situation.pod_group is None:

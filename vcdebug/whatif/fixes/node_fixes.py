@@ -31,7 +31,7 @@ _CORDON: Final = "node.kubernetes.io/unschedulable"
 
 
 def propose_node_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Levers on nodes."""
+    """Fixes on nodes."""
     yield from _propose_repair_fixes(situation)
     yield from _propose_uncordon_fixes(situation)
     yield from _propose_label_fixes(situation)
@@ -194,7 +194,7 @@ _FACTOR_LIMIT: Final = 1000
 
 
 def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Levers on the scheduler's configuration."""
+    """Fixes on the scheduler's configuration."""
     yield from _propose_missing_action_fixes(situation)
     yield from _propose_action_order_fixes(situation)
     yield from _propose_overcommit_fixes(situation)

@@ -32,7 +32,7 @@ _MAX_EDITED_PODS: Final = 64
 
 
 def propose_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Levers on the pods that wait."""
+    """Fixes on the pods that wait."""
     for change, words, concerned in _NODE_CONDITIONS:
         pods = tuple(pod for pod in situation.pending_pods if _is_stated(pod.spec, concerned))
         if pods:
@@ -156,7 +156,7 @@ _DRIVER_COUNT = 32
 
 
 def propose_volume_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Levers on claims and on drivers."""
+    """Fixes on claims and on drivers."""
     yield from _propose_claim_fixes(situation)
     yield from _propose_driver_fixes(situation)
 

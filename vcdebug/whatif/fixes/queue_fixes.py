@@ -41,7 +41,7 @@ _LARGE_WEIGHT = 100
 
 
 def propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Levers on queues, quotas and other jobs."""
+    """Fixes on queues, quotas and other jobs."""
     yield from _propose_state_fixes(situation)
     queue = situation.recording.session.queues.get(situation.queue_name)
     if queue is not None:

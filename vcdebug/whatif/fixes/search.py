@@ -23,7 +23,7 @@ RunTrials = Callable[[list[EditTexts]], "list[TrialOutcome | None]"]
 MAX_CHANGES: Final = 3
 """Changes that are combined at most."""
 MAX_SHOWN_PLANS: Final = 8
-"""Remedies that a person would look at."""
+"""Fixes that a person would look at."""
 MAX_PARTIAL_PLANS: Final = 2
 """Changes that only get the job further, shown behind those that work, or where nothing does."""
 TRIALS_PER_ROUND: Final = 8
@@ -33,11 +33,11 @@ FRONTIER_SIZE: Final = 4
 TRIALS_AT_ONCE: Final = 2
 """Trials of which often the first decides."""
 MAX_ON_TOP: Final = 12
-"""Levers that are tried on top of each of them."""
+"""Fixes that are tried on top of each of them."""
 
 
 class FixSearch:
-    """Looks for remedies of one job; what it has found so far can be read at any time."""
+    """Looks for fixes of one job; what it has found so far can be read at any time."""
 
     def __init__(self, cause: str, places: int, levers: Sequence[Fix], relevant: int) -> None:
         self._cause = cause
@@ -69,6 +69,7 @@ class FixSearch:
 
     def trial_rounds(self) -> FixRounds:
         """All trials, what is most likely to help first."""
+        # Mild changes first, and their amounts at once: with enough of them, harmful ones are not tried at all.
         for harm in AdviceHarm:
             levers = [lever for lever in self._levers[: self._relevant] if lever.harm is harm]
             if len(self.best_plans) < MAX_SHOWN_PLANS or not self._proven:
@@ -179,7 +180,7 @@ class FixSearch:
                 self._proven.remove(remedy)
 
     def _tighten_amounts(self) -> FixRounds:
-        """The mildest amount of each remedy that works, by bisection of all at once."""
+        """The mildest amount of each fix that works, by bisection of all at once."""
         loose = [one for one in self.best_plans if one.is_proven and one.plan.family_key not in self._tight]
         for place in range(max((len(remedy.plan.levers) for remedy in loose), default=0)):
             open_ = [AmountBisection(remedy, place) for remedy in loose if has_amount(remedy.plan, place)]
@@ -292,19 +293,19 @@ def describe_result(remedy: TriedPlan) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FixPlan:
-    """Some levers, each with the amount that is tried."""
+    """Some fixes, each with the amount that is tried."""
 
     levers: tuple[Fix, ...]
     amounts: tuple[int | None, ...]
 
     @classmethod
     def of_fixes(cls, *levers: Fix) -> FixPlan:
-        """A plan with each lever at an amount that is surely enough."""
+        """A plan with each fix at an amount that is surely enough."""
         return cls(levers, tuple(None if one.amount is None else one.amount.works for one in levers))
 
     @property
     def filled_fixes(self) -> list[Fix]:
-        """The levers with their amounts filled in."""
+        """The fixes with their amounts filled in."""
         pairs = zip(self.levers, self.amounts, strict=True)
         return [lever if amount is None else lever.with_amount(amount) for lever, amount in pairs]
 
@@ -315,7 +316,7 @@ class FixPlan:
 
     @property
     def worst_harm(self) -> AdviceHarm:
-        """The harm of the plan's most harmful lever."""
+        """The harm of the plan's most harmful fix."""
         return max(lever.harm for lever in self.levers)
 
     @property
@@ -329,13 +330,13 @@ class FixPlan:
         return frozenset(lever.family or lever.words for lever in self.levers)
 
     def without_places(self, places: Iterable[int]) -> FixPlan:
-        """The plan with some levers left out."""
+        """The plan with some fixes left out."""
         out = dict.fromkeys(places)
         kept = [place for place in range(len(self.levers)) if place not in out]
         return FixPlan(tuple(self.levers[place] for place in kept), tuple(self.amounts[place] for place in kept))
 
     def with_amount(self, place: int, amount: int) -> FixPlan:
-        """The plan with another amount at one lever."""
+        """The plan with another amount at one fix."""
         return FixPlan(self.levers, (*self.amounts[:place], amount, *self.amounts[place + 1 :]))
 
 
@@ -387,7 +388,7 @@ def combined_plan(levers: Iterable[Fix], most: AdviceHarm, first: tuple[Fix, ...
 
 
 def has_amount(plan: FixPlan, place: int) -> bool:
-    """Whether the lever at a place has an amount."""
+    """Whether the fix at a place has an amount."""
     return place < len(plan.amounts) and plan.amounts[place] is not None
 
 

@@ -151,6 +151,7 @@ class FixTrials:
         if pods is None:
             return outcome
         with self._replay_changed(edited_snapshot(changed, map(parse_edit, pods.edits))) as later:
+            # Read while the recording is open: it is disposed of at the end of the block.
             then, after = explain_by_name(later, explanation.job), PodPlaces.at_end(later)
             proposed = () if then.scheduled else propose_fixes(FixSituation(later, then))
         nodes = tuple(dict.fromkeys(after.placed_pods_of(explanation.job).values()))
@@ -207,6 +208,7 @@ def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterato
         yield from (f"{verb} {count_noun(count, 'pod')} of {owner}" for owner, count in owners.items() if owner != job)
     there_before, there_after = dict.fromkeys(before.tasks.values()), dict.fromkeys(after.tasks.values())
     for one in after.waiting:
+        # Jobs that an edit adds or removes are not delayed by it.
         if one not in before.waiting and one != job and one in there_before and one in there_after:
             yield f"delays {one}"
 

@@ -68,7 +68,8 @@ def _no_candidates_finding(view: JobView, visit: JobVisit) -> answer.Finding:
     who, need = _wanted_words(view)
     order = veto.rank_objections(_skipped_victims(view, visit))
     pods = sum(len(keys) for _, keys in order)  # exact: ints
-    sentence = f"{visit.action} finds nobody it may evict for {who}: of {count_noun(pods, 'pod')}, {veto.format_objections(order)}."
+    why = veto.format_objections(order)
+    sentence = f"{visit.action} finds nobody it may evict for {who}: of {count_noun(pods, 'pod')}, {why}."
     numbers = {**answer.numbers("request", need), "pods.onNodes": answer.count(pods, "pods")}
     closed = _unreclaimable_queues(view) if any(why.rule == NOT_RECLAIMABLE for why, _ in order) else []
     cause, advice = veto.KEPT, veto.filter_advice(view, veto.KEPT, order)

@@ -50,7 +50,9 @@ def impossible_finding(view: JobView, task: TaskInfo, seq: Seq) -> Finding | Non
     held = job.ready_task_num() + job.waiting_task_num()
     if held >= job.min_available:
         return hopeless_finding(task, NodeFits(view, task, seq))
+    # Pods of one template fail alike, so one pod per kind is tested; the bound keeps odd jobs from taking seconds.
     for kind in list(_group_by_request(waiting))[:MAX_KINDS]:
+        # The gang can do without all pods of this kind, so the kind does not make the job impossible.
         if held + len(waiting) - len(kind) >= job.min_available:
             continue
         finding = hopeless_finding(kind[0], NodeFits(view, kind[0], seq))

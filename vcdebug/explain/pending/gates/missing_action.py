@@ -93,6 +93,7 @@ def missing_action(
         if trial is not None and trial.evicted:
             helped = len(room.freeable_nodes(action))
             finding = _build_finding(view, task, room, trial, helped)
+            # On fewer nodes the missing action is one of several causes and does not explain the Pending job.
             first = 2 * helped > len(room.node_fits) and not room_takers(room) and said[0].cause != DISCARD_CAUSE
             return [finding, *said] if first else [said[0], finding, *said[1:]]
     return None

@@ -217,6 +217,7 @@ def pipelined_for_ever(view: JobView) -> Finding | None:
     if next(evictions_for_job(view), None) is not None or next(releasing_tasks(view, waiting), None) is not None:
         return None
     nodes = (view.session.nodes[task.node_name] for task in waiting)
+    # Anything that is being released could still bring the pod its room.
     return _phantom_finding(view, waiting) if all(node.releasing.is_empty() for node in nodes) else None
 
 

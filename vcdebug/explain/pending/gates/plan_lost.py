@@ -25,6 +25,7 @@ def plan_lost(
 ) -> list[Finding] | None:
     """None unless pods were evicted for tasks that are Pending again when the cycle ends."""
     waiting = [task.key for task in view.left_over]
+    # The last committed plan explains the final state; earlier ones were replaced by it.
     for visit in reversed(view.job_visits):
         commits = [(s, e) for s, e in visit.events if isinstance(e, StatementEvent) and e.what == "commit"]
         for seq, statement in commits:

@@ -199,6 +199,7 @@ def _is_held_by_others(view: JobView, limit: QueueCheck, seq: Seq) -> bool:
         limit.check.counted_already.get(limit.first_dimension),
     )
     for key, task in view.tasks.items():
+        # The job's own pods cannot end before the job runs, so their share never comes back.
         left -= task.resreq.get(limit.first_dimension) if is_allocated_status(tasks[key].status) else 0.0
     return left > 0
 

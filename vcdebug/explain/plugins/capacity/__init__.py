@@ -129,6 +129,7 @@ def _reservations_before(recording: Recording, seq: Seq) -> Reservations:
     timeline, owners = recording.timeline, recording.owners
     tasks = ((job.queue, task) for job in recording.session.jobs.values() for task in job.tasks.values())
     opening = (entry for entry in tasks if timeline.opening_tasks[entry[1].key].status is TaskStatus.PENDING)
+    # Replayed from the opening: the plugin keeps only the final state, and the reservations change with every event.
     kept = Reservations(opening)
     for number in range(1, seq):
         event = recording.event_at(number)

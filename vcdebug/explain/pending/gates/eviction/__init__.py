@@ -87,6 +87,7 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -
     ]
     if not visits:
         return _not_entitled_gates(view, action, task, room)
+    # Older reclaim visits a job once per turn; a turn that placed nothing shows the obstacle, a later success does not.
     failed = [visit for visit in visits if visit.has_no_statement and not visit.planned_tasks]
     stuck = _visited_gate(view, failed[-1] if failed else visits[-1], task, room)
     blame = (
@@ -99,6 +100,7 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -
         return [] if stuck is None else [stuck]
     if stuck is None:
         return [Gate(action, GateChance.REAL, discard)]
+    # The discard is only the consequence: without the first veto the proof would not show its reason.
     proof = tuple(sorted(dict.fromkeys((*discard.evidence, *stuck.finding.evidence[:MAX_VETO_EVIDENCE]))))
     decided = Gate(action, GateChance.REAL, replace(discard, evidence=proof))
     return [decided, replace(stuck, chance=GateChance.WEAK)]
@@ -181,6 +183,7 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
             for s, e in node.node_calls(hooks.PREDICATE.upstream, hooks.SIMULATE_PREDICATE.upstream)
             if says_no(e)
         ]
+        # Both can refuse in one try: the later refusal is the one that ended it.
         refused = asked and says_no(asked[-1][1]) and (not objections or objections[-1][0] < asked[-1][0])
         if refused and last >= asked[-1][0]:
             after = f"{attempt.action} would make room for {task.name} on {node.node}{_format_victims(node)}, but "

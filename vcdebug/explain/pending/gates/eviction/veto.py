@@ -54,6 +54,7 @@ def deciding_seat(view: JobView, attempt: TaskTry, node: NodeTry) -> PluginAnswe
         return None
     if not asked.outcome:
         return answered[-1]
+    # Only the last tier counts: an earlier tier with an empty result has passed the question on.
     mine = [seat for seat in answered if seat.tier == answered[-1].tier]
     few = (s for s in mine if not fits_without(view.recording, node.first, attempt.task, node.node, s.result))
     return next(few, mine[-1])

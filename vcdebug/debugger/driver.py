@@ -121,6 +121,7 @@ class Driver:
     def goto_in(self, recordings: OpenRecordings, seq: Seq) -> DebuggerState:
         """To an event of another recording."""
         self._count_captures()
+        # The same recording keeps its debugger, so that the jump can be undone with `last position`.
         if recordings.shown_recording is self.open_recordings.shown_recording:
             return self.goto_event(seq)
         self.workbench.show_recordings(recordings)
@@ -253,6 +254,7 @@ class Workbench:
         goes to the first difference; an earlier position after the difference is kept.
         """
         before = self.debugger
+        # Keyed by identity: equal recordings of two cycles still have positions of their own.
         known = id(recordings.shown_recording) in self._debuggers
         self.recordings = recordings
         after = self.debugger
@@ -292,6 +294,7 @@ class Workbench:
         there = (*self.recordings.original, *self.recordings.branch)
         kept = {id(recording) for recording in there}
         self._debuggers = {key: debugger for key, debugger in self._debuggers.items() if key in kept}
+        # Without this a closed recording, often hundreds of megabytes, would stay in memory.
         if self._came is not None and id(self._came[0]) not in kept:
             self._came = None
 

@@ -75,6 +75,7 @@ class NameCount:
 
     def evaluate(self, fields: Fields) -> Value:
         counted = self.operand.evaluate(fields)
+        # An event without the field has no names, so that `count(victims) == 0` holds there.
         return len(counted) if isinstance(counted, tuple) else 0
 
 
@@ -146,6 +147,7 @@ def _is_equal(left: Value, right: Value) -> bool:
         return right in left
     if isinstance(right, AnyOf) and isinstance(left, str):
         return left in right
+    # In Python True == 1, so `vote == true` would hold for a permit.
     if isinstance(left, bool) != isinstance(right, bool):
         return False
     return left == right
@@ -211,6 +213,7 @@ class _Parser:
 
     def parse_not(self) -> Expression:
         self.depth += 1
+        # A bound instead of Python's RecursionError, which would have no position in the line.
         if self.depth > 50:
             raise self.reader.error_at("nested too deeply")
         result: Expression = (
@@ -239,6 +242,7 @@ class _Parser:
 
     def check_types(self, left: Expression, word: str, right: Expression, sign: ExpressionToken) -> None:
         """Refuse what could never hold."""
+        # A condition that never holds would run through the whole recording without a stop.
         why = type_clash(self.type_of(left), word, self.type_of(right))
         if why:
             raise self.reader.error_at(f"this can never hold: {why}", sign)
@@ -254,6 +258,7 @@ class _Parser:
         token = self.reader.take_token()
         if token.kind != "text":
             raise self.reader.error_at("matches needs a pattern in quotes", token)
+        # Patterns are compiled to a matcher with linear time; the bound keeps the matcher itself small.
         if len(token.text_content) > MAX_PATTERN_LENGTH:
             raise self.reader.error_at(f"a pattern has at most {MAX_PATTERN_LENGTH} characters", token)
         try:
@@ -296,6 +301,7 @@ class _Parser:
     def parse_quantity(self, token: ExpressionToken) -> float:
         """`4Gi`, `500m`: in bytes, cores or pieces."""
         try:
+            # Through milli-units, so that `500m` and `0.5` are the same number.
             return milli_value(token.text) / MILLI
         except QuantityError:
             raise self.reader.error_at(f"{token.text!r} is no amount", token) from None
@@ -311,9 +317,11 @@ class _Parser:
 def required_equalities(expression: Expression | None) -> dict[str, str]:
     """Fields that must equal a text for the condition to hold: what an index can narrow a search by."""
     if isinstance(expression, AndExpression):
+        # Only `and` narrows: under `or` or `not` an event without the name can match as well.
         return {**required_equalities(expression.left), **required_equalities(expression.right)}
     if isinstance(expression, ComparisonExpression) and expression.sign == "==":
         left, right = expression.left, expression.right
+        # `"a/b" == job` narrows like `job == "a/b"`.
         if isinstance(left, ConstantValue):
             left, right = right, left
         if isinstance(left, FieldReference) and isinstance(right, ConstantValue) and isinstance(right.constant, str):

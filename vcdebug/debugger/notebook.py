@@ -70,6 +70,7 @@ class Notebook:
         """Read one entry; an unreadable one is set aside and the reason returned."""
         try:
             read(entry)
+        # A file can come from another version or an editor: one bad entry must not cost the other ones.
         except (VcdebugError, TypeError, ValueError, KeyError) as error:
             self._unread.setdefault(part, []).append(entry)
             why = error.format_line() if isinstance(error, VcdebugError) else "not in a form that this version knows"
@@ -86,6 +87,7 @@ class Notebook:
         seq, cycle = int(entry["event"]), int(entry.get("cycle", 1))
         if seq < 1 or cycle < 1:
             raise ValueError(seq)
+        # Files count cycles from the first capture, the notebook from the first open one.
         there = cycle - self.bookmarks.before
         self.bookmarks.set_bookmark(
             seq, _checked_text(entry.get("note", "")), there, branch=bool(entry.get("branch", False))
@@ -386,6 +388,7 @@ class WatchList(NumberedList[Watch]):
 
     def keep_watch(self, text: str) -> Watch:
         """As add, without a look at a recording."""
+        # By normalised text, so that two spellings of a figure give one watch.
         known = next((watch for watch in self if watch.text == text), None)
         if known is not None:
             return known

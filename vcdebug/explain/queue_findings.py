@@ -45,6 +45,7 @@ def unmet_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) ->
     state, name = view.recording.timeline.state_at(seq - 1), limit.first_dimension
     for queue in view.session.queues.values():
         kept = Resource.from_list(queue.guarantee or {}).get(name)
+        # A queue's own guarantee is room that it may use.
         if queue.name == limit.queue or kept <= 0:
             continue
         known = queue.name in state.books.get(plugin, {})
@@ -61,6 +62,7 @@ def gang_request_words(view: JobView, limit: QueueCheck) -> str:
     if lacks < 2 or lacks > len(waiting) or not limit.exceeded_dimensions:
         return ""
     asked = 0.0
+    # The smallest pods: if even these exceed the limit, no choice of pods fits. A loop, as Go adds, not sum().
     for value in sorted(task.resreq.get(name) for task in waiting)[:lacks]:
         asked += value
     if asked <= limit.check.limit.get(name):
@@ -219,6 +221,7 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
     plugin, children = event.plugin, _child_queues(view)
     if view.queue.state != OPEN:
         return _closed_finding(view, seq, plugin)
+    # A queue with children is refused for that reason, even in a broken tree.
     broken = broken_tree_finding(view, seq, plugin) if not children else None
     if broken is not None:
         return broken
@@ -228,6 +231,7 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
     ):
         return _unspecified_finding(view, seq, plugin)
     stuck = stuck_jobs(view, seq, same_queue=True)
+    # Only if they alone make the difference: otherwise their end would not admit the job.
     if stuck and limit.check._replace(total=total_without(view, limit.check.total, stuck)).is_within_limit:
         return stuck_jobs_finding(view, seq, plugin, stuck, limit.arithmetic_lines(), limit.check.limit)
     name, minimum = limit.first_dimension, limit.check.request
@@ -330,6 +334,7 @@ def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> R
     """What would count if they were gone."""
     result = total.clone()
     for job in stuck:
+        # Upstream's Sub panics on a negative rest, which rounding can give.
         result.sub_without_assert(_reserved_by(view, job))
     return result
 
@@ -340,6 +345,7 @@ def stuck_jobs_finding(
     """The job would fit without them."""
     minimum = view.job.get_min_resources()
     held = sum_resources(_reserved_by(view, job) for job in stuck)
+    # Without pods: nearly every minimum counts them, and the sentence is about amounts.
     names = [name for name, value in minimum.items() if value > 0 and held.get(name) > 0 and name != PODS]
     who = amount_text.join_names(job.uid for job in stuck)
     holds, asked = "holds" if len(stuck) == 1 else "hold", amount_text.format_resource(minimum)

@@ -49,9 +49,11 @@ def statements_between(recording: Recording, first: Seq, last: Seq) -> list[Stat
         if isinstance(event, OpEvent) and event.op in PLANNED_OPS and event.via is None:
             pending.append(seq)
         elif isinstance(event, StatementEvent) and event.what in ("commit", "discard", "save"):
+            # The latest operations: a trial statement inside another one ends first, so statements nest like a stack.
             own = pending[len(pending) - len(event.ops) :] if event.ops else []
             del pending[len(pending) - len(own) :]
             if event.what != "save":
+                # A discard is followed by one undoing event per operation.
                 undone = seq + (len(own) if event.what == "discard" else 0)
                 found.append(StatementSpan(tuple(own), seq, event.what, undone))
     if pending:
@@ -122,6 +124,7 @@ def _preemptor_name(recording: Recording, seq: Seq) -> str:
 
 
 def _build_eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:
+    # Imported here: most questions about evictions need no votes.
     from vcdebug.explain.decisions.votes import victim_question_before
 
     owners, action = recording.owners, recording.span_tree.name_around(seq, Level.ACTION)
@@ -195,6 +198,7 @@ def milder_nodes(recording: Recording, one: Eviction) -> dict[NodeName, TaskInfo
     """Other feasible nodes → a victim of lower priority there, in the state before the plan."""
     asker, victim = task_of(recording, one.preemptor), task_of(recording, one.victim)
     same = (seq for seq, event in _eviction_events(recording) if event.node == one.node)
+    # The first eviction of the plan on this node: before a later one, the node already has the room of the first.
     first = next(seq for seq in same if _preemptor_name(recording, seq) == one.preemptor)
     room = NodeFits(JobView(recording, asker.job, one.preemptor), asker, first - 1)
     others = [node.name for node in room.freeable_nodes(one.action) if node.name != one.node]
@@ -259,7 +263,9 @@ def bundles_at(recording: Recording, seq: Seq) -> DomainBundles | None:
     if session is None or span.name not in session.jobs:
         return None
     arguments = recording.conf.arguments_of(action.name, recording.snapshot.release)
+    # A new action object with the same arguments: the one of the cycle is not part of a recording.
     made: _GangAction = resolve_reference(recording.conf.known[action.name])(arguments)
+    # Building bundles asks plugins again, which must not become events of the recording.
     session.record.silent += 1
     allowed = asked.outcome if isinstance(asked.outcome, tuple) else ()
     found = _find_domain_bundles(session, made.eviction, session.jobs[span.name], event.candidates, allowed)
@@ -278,6 +284,7 @@ def _find_domain_bundles(
     need = gang_eviction.sum_init_requests(pending_for_eviction(session, job))
     for domain in eviction.get_candidate_domains(session, job):
         bundles = eviction.list_bundles(session, job, need, domain)
+        # The event does not name its domain; in the state before it only one domain gives just these candidates.
         if [task.key for bundle in bundles for task in bundle.tasks] == list(candidates):
             keys = dict.fromkeys(allowed)
             uids = {task.uid: None for bundle in bundles for task in bundle.tasks if task.key in keys}
@@ -305,6 +312,7 @@ def _bundle_outcomes(
         enough[_bundle_key(bundle)] = need.less_equal(free.clone().add(freed))
     found = []
     for bundle in bundles:
+        # Filtering replaces a bundle by a cut copy, so job and type identify it, not the object.
         same = next((each for each in left if each.job is bundle.job and each.type is bundle.type), None)
         kept = tuple(task.key for task in same.tasks) if same is not None else ()
         why = "" if len(kept) == len(bundle.tasks) else _dropped_reason(eviction, bundle, kept, allowed)

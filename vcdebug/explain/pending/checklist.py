@@ -135,6 +135,7 @@ def _search_step(view: JobView, attempt: TaskTry, *, passed: bool) -> answer.Exp
     fit = f"{attempt.task_name}: {len(event.feasible)} of {count_noun(event.processed, 'node')} fit"
     found = search_reasons(view, attempt)
     reasons = "; ".join(f"{len(names)} {reason}" for reason, names in found)
+    # Upstream counts a node under its first shortage only, so its message and our table have different numbers.
     if len(found) > 1 and any(reason.startswith(SHORTAGE_PREFIX) for reason, _ in found):
         reasons = f'the scheduler writes "{_fit_error_text(view.recording, attempt)}", {COUNTED_ONCE}'
     text = f"{fit}: {reasons}" if reasons else fit
@@ -153,6 +154,7 @@ def _statement_step(visit: JobVisit) -> answer.ExplanationStep:
 def _evicting_steps(view: JobView, action: str) -> Iterator[answer.ExplanationStep]:
     starving = _starving_step(view, action)
     yield starving
+    # A visit without an end belongs to a cycle that was cut off or panicked.
     visits = [visit for visit in view.visits_of(action) if visit.tries and visit.end is not None]
     if starving.state != "passed" or not visits:
         yield answer.ExplanationStep(f"victims of {action}", "not reached", "")
@@ -270,6 +272,7 @@ def failed_search_seq(view: JobView, task: TaskInfo) -> Seq:
         attempt for attempt in view.placing_tries if attempt.task == task.key and attempt.last_placement is None
     ]
     failed = [seq for attempt in attempts for seq, event in attempt.predicate_passes if not len(event.feasible)]
+    # After a discard the search saw room taken by pods of the same gang, which is free again at the end.
     if failed and discarded_finding(view, ALLOCATE) is None:
         return failed[-1]
     return view.action_ends(ALLOCATE) or len(view.recording)
@@ -290,12 +293,14 @@ def allocate_findings(view: JobView, task: TaskInfo, room: NodeFits) -> list[ans
         found.append(_refused_finding(view, task, room, *refused[0]))
     if not room.free_nodes:
         lacking = no_node_finding(task, room)
+        # A discarded gang explains more than the node search that made it fail.
         if found and found[0].cause == DISCARD_CAUSE:
             return [*found, lacking]
         return [lacking, *found]
     if found:
         return found
     if ALLOCATE not in view.actions and not task.best_effort:
+        # Imported here: missing_action replays cycles and itself imports the gates.
         from vcdebug.explain.pending.gates.missing_action import no_allocate_finding
 
         return [no_allocate_finding(view, task, room)]
@@ -334,6 +339,7 @@ def _passed_over_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
     """allocate took it from the queue and did not look at a node, since a pod like it had found none."""
     own = [attempt for attempt in view.placing_tries if attempt.task == task.key]
     failed = [attempt for attempt in view.placing_tries if attempt.last_placement is None and attempt.predicate_passes]
+    # Upstream's error cache is kept per role: after one failure it skips the other pods of the role.
     alike = [one for one in failed if view.tasks[one.task].task_role == task.task_role and one.task != task.key]
     if not alike or not own or any(attempt.events for attempt in own):
         return None

@@ -41,6 +41,7 @@ def totals_of(state: ClusterState) -> ShareTotals:
 def shares_of(recording: Recording, state: ClusterState) -> Mapping[JobId, DominantShare]:
     """The plugin's dominant share of every job in a state."""
     totals = totals_of(state)
+    # Lazy: an equation needs a few jobs, and a cluster can have thousands.
     return LazyMap(
         recording.session.jobs, lambda uid: DominantShare(totals, state.plugin_amount(NAME, uid, "allocated").clone())
     )
@@ -59,6 +60,7 @@ def hierarchy_at(recording: Recording, seq: Seq) -> HierarchyNode | None:
     if not isinstance(plugin, Drf) or plugin.hierarchy is None:
         return None
     tree = hierarchy_of(recording, state)
+    # Interior shares are derived, and the plugin computes them only when it compares queues.
     tree.update_hierarchical_share(tree.root, tree.allocated)
     return tree.root
 
@@ -114,6 +116,7 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
     totals, shares = totals_of(state), shares_of(recording, state)
     dominant, own = totals.calculate_share(shares[view.job.uid].allocated.add(task.resreq))
     alone = {
+        # Each victim alone: in one exchange, upstream takes every candidate off its job's share, also one not chosen.
         each.key: next(iter_exchanges(totals, shares, task, [each])).kept or 0.0
         for each in tasks_of(recording, refused)
     }
@@ -122,6 +125,7 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
         f"{view.job.uid} with {task.name}: share {format_number(own)} ({dominant})",
         *(f"{recording.owners.jobs[key]} without {key}: share {format_number(share)}" for key, share in alone.items()),
     )
+    # Enough digits that the two shares differ in the sentence.
     digits = 1 if round(own, 3) != round(best, 3) else 4
     text = (
         f"with {task.name} the share of {view.job.uid} would be {own:.{digits}%} ({dominant}), "
@@ -133,6 +137,7 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
 
 def job_order(then: plugins.OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[plugins.OrderDifference]:
     """The dominant shares."""
+    # A copy with past shares: the session's plugin keeps those of the cycle's end.
     plugin, shares = copy(plugin_of(then.recording, Drf)), shares_of(then.recording, then.state)
     plugin.shares = {job.uid: shares[job.uid] for job in (left, right)}
     looked = ("drf share", plugin.shares[left.uid].value, plugin.shares[right.uid].value)

@@ -173,6 +173,7 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
 
 def queue_order(then: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[plugins.OrderDifference]:
     """The higher queue priority, then the smaller share."""
+    # A copy: the order is asked with past figures, while the session's plugin keeps the final ones.
     plugin = copy(plugin_of(then.recording, proportion.Proportion))
     plugin.queues = {queue.name: attr_of(then.state, queue.name) for queue in (left, right)}
     mine, other = (plugin.queues[queue.name].share for queue in (left, right))
@@ -197,6 +198,7 @@ class QueuePortion(NamedTuple):
         """What set the amount of a dimension."""
         found, attr = self.queue.deserved.get(name), self.queue.attr
         limits = {"its request": attr.request, "its limit": attr.real_capability, "its guarantee": attr.guarantee}
+        # Exact equality on purpose: the limit copies its amount, so a bound that decided is equal to the last bit.
         if found == self.offered_amount(name):
             return BY_WEIGHT
         return next((words for words, limit in limits.items() if limit.get(name) == found), BY_WEIGHT)
@@ -228,6 +230,7 @@ def opening_rounds(recording: Recording) -> OpeningRounds:
         return OpeningRounds({}, ())
     zeros = not recording.snapshot.release.has_older_form(ZERO_DESERVED_DROPPED)
     known = attrs_of(state).items()
+    # Dealing starts from nothing deserved; the known figures are already the result of the rounds.
     attrs = {queue: replace(attr, deserved=Resource(), keeps_zeros=zeros) for queue, attr in known}
     played = proportion.deal_rounds(state.plugin_amount(NAME, "", "total"), list(attrs.values()))
     return OpeningRounds(attrs, list(enumerate(played, start=1)))

@@ -42,8 +42,10 @@ def iter_quota_checks(recording: Recording, seq: Seq, job: JobInfo) -> Iterator[
 def _admitted_minimums(recording: Recording, seq: Seq, namespace: str) -> dict[str, int]:
     """Minimums of the jobs of the namespace that were admitted before an event, in 10^-9 units."""
     found: dict[str, int] = {}
+    # Replayed from the events: the plugin keeps the sum at the cycle's end only.
     for at in recording.index.seqs_at_point(JOB_ENQUEUED.upstream):
         event = recording.event_at(at)
+        # Only earlier admissions count; several plugins hear JobEnqueued, each as an event of its own.
         if at >= seq or not isinstance(event, HookEvent) or event.plugin != NAME:
             continue
         job = recording.session.jobs[event.job]
@@ -142,6 +144,7 @@ def exhausted_quotas(recording: Recording, namespace: str) -> Iterator[Exhausted
             continue
         hard = spec_of(manifest).get("hard") or status.get("hard") or {}
         for name, used in (status.get("used") or {}).items():
+            # In integers of 10^-9 as Kubernetes compares quantities; floats would round large byte counts.
             if name in hard and nano_value(used) >= nano_value(hard[name]):
                 holders = tuple(quota_holders(recording, namespace, name))
                 yield ExhaustedQuota(metadata["name"], name, str(used), str(hard[name]), holders)
@@ -153,8 +156,10 @@ def quota_holders(recording: Recording, namespace: str, name: str, but: JobId = 
 
 
 def _iter_holders(recording: Recording, namespace: str, name: str, but: JobId) -> Iterator[str]:
+    # Quotas count cpu as `requests.cpu` too, but containers name it plainly.
     resource = name.removeprefix("requests.").removeprefix("limits.")
     for pod in map(Pod, recording.snapshot.objects_of("Pod")):
+        # Kubernetes releases the quota of finished pods.
         if pod.namespace != namespace or pod.phase in ENDED_PHASES or (but and pod.job_id == but):
             continue
         if name in ("pods", "count/pods") or _requests_resource(pod, resource):

@@ -58,6 +58,7 @@ def _holders_in_queue(recording: Recording, name: str) -> tuple[str, list[Resour
     queues = recording.session.queues
     if name not in queues:
         raise NotFoundError("no such queue", f"there are {', '.join(queues)}", name)
+    # Repeated once per queue: parents can be listed after their children, and the tree can be broken into a circle.
     below = dict.fromkeys([name])
     for _ in queues:
         below.update(dict.fromkeys(one.name for one in queues.values() if one.parent in below))
@@ -106,6 +107,7 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     task = view.blocked_task
     if task is None:
         return QuestionReply(f"{subject.job} has no pod that waits.", data={"subject": subject.job, "holders": []})
+    # At the end of the cycle, when discarded plans are undone and pods that were evicted are Releasing.
     room = NodeFits(view, task, len(recording))
     wanted = [name for name, value in task.init_resreq.items() if value > 0]
     ports, volumes = _host_ports(recording, task.pod), _claim_keys(task.pod)
@@ -116,6 +118,7 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
             continue
         shared = [*(f"port {port}" for port in dict.fromkeys(_host_ports(recording, other.pod)) if port in ports)]
         shared += [f"claim {name}" for name in dict.fromkeys(_claim_keys(other.pod)) if name in volumes]
+        # Resources on unsuitable nodes do not help the job, however many there are.
         amounts = [name for name in wanted if other.resreq.get(name) > 0] if other.node_name in suitable else []
         if shared or amounts:
             found.append(_build_holder(recording, other, room, shared, amounts))
@@ -139,6 +142,7 @@ def _eviction_verdict(recording: Recording, task: TaskInfo, room: NodeFits | Non
     conf = recording.conf
     evicting = [action for action in conf.known if conf.facts_of(action).evicts_by_pod]
     configured = [action for action in dict.fromkeys(conf.actions) if action in evicting]
+    # No action evicts a pod twice.
     if task.status is TaskStatus.RELEASING:
         return "is leaving already"
     if not configured:

@@ -54,6 +54,7 @@ def _find_scores(recording: Recording, seq: Seq, pod: TaskKey, node: NodeName) -
         if tree.span_around(seq, Level.TASK) is not None
         else tree.span_around(seq, Level.ACTION)
     )
+    # Backward: several pods of one span can have been scored, and the nearest choice is the pod's own.
     for best in range(seq, (1 if span is None else span.first) - 1, -1):
         event = recording.event_at(best)
         if isinstance(event, BestEvent) and (event.kind, event.name) == ("node", node):
@@ -158,6 +159,7 @@ class ScoreComparison(NamedTuple):
 
 def _recorded_score(part: ScorePart) -> float | None:
     """None where the node has no entry."""
+    # JSON has no NaN.
     return None if np.isnan(part.recorded) else part.recorded
 
 
@@ -192,6 +194,7 @@ def _choice_sentence(pod: TaskKey, mine: ScoredNode, other: ScoredNode | None, t
             f"scheduler draws one of them, this one in 1 of {tied} cycles."
         )
     gaps = {part: mine.parts.get(part, 0.0) - other.parts.get(part, 0.0) for part in {**mine.parts, **other.parts}}
+    # The name breaks ties, so that the same recording always gives the same sentence.
     decided = max(gaps, key=lambda part: (gaps[part], part))
     totals = format_numbers_apart(mine.total, other.total)
     left, right = format_numbers_apart(*(one.parts.get(decided, 0.0) for one in (mine, other)))
@@ -207,9 +210,11 @@ def rank_nodes(recording: Recording, seq: Seq) -> list[ScoredNode]:
     assert isinstance(event, ScoreEvent)
     found = []
     for place, (row, total) in enumerate(zip(event.rows.tolist(), event.total.tolist(), strict=True)):
+        # NaN marks a node without a total: the scheduler gave it no score.
         if not np.isnan(total):
             parts = {name: float(scores[place]) for name, scores in event.parts}
             found.append(ScoredNode(recording.node_names[row], total, parts))
+    # By name after the score, since the recorded order of nodes follows the node table.
     return sorted(found, key=lambda one: (-one.total, one.node))
 
 
@@ -246,7 +251,9 @@ def why_refused(recording: Recording, word: str) -> QuestionReply:
     seq, event = seqs[-1], _search_event(recording, seqs[-1])
     refused = [recording.node_names[row] for row in event.failed.tolist()]
     groups = group_by_key(
-        (tuple(status.reason for status in statuses_of(recording, event, name)), name) for name in refused
+        # Nodes with equal reasons share one table: on thousands of nodes only a few differ.
+        (tuple(status.reason for status in statuses_of(recording, event, name)), name)
+        for name in refused
     )
     hits = cache_hits(recording, seq)
     told = [

@@ -53,6 +53,7 @@ def _add_permits(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> F
     """Add why a permit in the same tier does not outweigh the rejection."""
     asked = hook_calls_at(view.recording, seq)
     seats = [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
+    # Votes of one tier are combined: there a single reject outweighs every permit.
     own = next((seat.tier for seat in seats if seat.plugin == event.plugin), 0)
     permits = [seat for seat in seats if seat.tier == own and seat.result > 0 and seat.plugin in PERMITTING_PLUGINS]
     if not permits:

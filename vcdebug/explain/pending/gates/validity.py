@@ -39,6 +39,7 @@ def validity(view: JobView) -> Finding | None:
     valid = job.valid_task_num()
     if hidden and valid + len(hidden) >= job.min_available:
         return other_scheduler_finding(view.recording, job.uid, hidden)
+    # Checked first: the owner cannot mend a lack of pods that evictions of this cycle caused.
     lost = lost_pods(view)
     if lost and view.calls_about(JOB_VALID.upstream)[0][1].result is None:
         return _lost_pods_finding(view, valid, lost)

@@ -222,9 +222,6 @@ class Driver:
         )
 
 
-# The open recordings, each with its own position; breakpoints are shared, and one recording is shown.
-
-
 class Workbench:
     """Keeps one debugger per open recording."""
 
@@ -297,9 +294,6 @@ class Workbench:
         # Without this a closed recording, often hundreds of megabytes, would stay in memory.
         if self._came is not None and id(self._came[0]) not in kept:
             self._came = None
-
-
-# Commands: their form, and the form of their replies.
 
 
 class CommandError(VcdebugError):

@@ -214,8 +214,6 @@ def _compare_value(about: str, field: str, expected: object, actual: object) -> 
     return ExpectationVerdict(about, field, expected, actual, met)
 
 
-# Conditions to watch for over captures: a breakpoint stops, a job becomes Pending or stops being so.
-
 JOB_STATE: Final = re.compile(r"(\S+) is (not )?(pending|placed|there)", re.IGNORECASE)
 MetReason = Callable[[Recording], str]
 """Why it is met in a recording, in words; empty where it is not."""

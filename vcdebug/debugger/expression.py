@@ -380,8 +380,6 @@ def describe_fields(known: KnownFields) -> str:
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in held.items())
 
 
-# Tokens of a debugger line: names, texts, numbers, signs.
-
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
     |(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w./-]))

@@ -192,8 +192,6 @@ def all_dimensions(recording: Recording) -> tuple[str, ...]:
     return tuple(dict.fromkeys((CPU, MEMORY, *sorted(names))))
 
 
-# Figures from words: `node n1 idle cpu`, `node n1.idle.cpu`, `queue research proportion/allocated gpu`.
-
 FIGURE_USAGE: Final = (
     "KIND NAME PART [DIMENSION], such as node n1 idle cpu, queue research allocated, job ml/train ready"
 )
@@ -298,9 +296,6 @@ def iter_figure_completions(recording: Recording, kind: str, name: str) -> Itera
         yield f"{kind} {name} {part}"
         if kind in (NODE, PLUGIN) or found.plugin:
             yield from (f"{kind} {name} {part} {dim}" for dim in figure_dimensions(recording, found))
-
-
-# When a figure changed: its events with the value before and after, by index.
 
 
 class FigureChange(NamedTuple):

@@ -209,9 +209,6 @@ class BookmarkList(NumberedList[Bookmark]):
         return known
 
 
-# The breakpoints of a debugging session.
-
-
 class BreakpointHit(NamedTuple):
     """A breakpoint at an event."""
 
@@ -286,9 +283,6 @@ class BreakpointList(NumberedList[Breakpoint]):
 
 def _is_passed(seq: Seq, hit: Seq, target: Seq, step: Step) -> bool:
     return seq < hit <= target if step == FORWARD else target <= hit < seq
-
-
-# Watches: figures of the state, and expressions over the fields of an event.
 
 
 class WatchError(VcdebugError):

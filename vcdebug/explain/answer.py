@@ -162,9 +162,6 @@ class Explanation:
         return "scheduled" if self.scheduled else "unscheduled"
 
 
-# Figures of an answer for programs, and things told by their reason, the most frequent first.
-
-
 def numbers(prefix: str, what: Resource, names: Iterable[str] | None = None) -> dict[str, Number]:
     """`prefix.cpu` → amount in cores, bytes or pieces, for each dimension that a text about the resource lists."""
     return {f"{prefix}.{name}": number(name, value) for name, value in listed_dimensions(what, names)}
@@ -199,9 +196,6 @@ def histogram(pairs: Iterable[tuple[Thing, str]]) -> Histogram[Thing]:
 def pod_lines(order: Iterable[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
     """One line per reason, with some of the pods."""
     return tuple(f"{count_noun(len(keys), 'pod')}: {reason}  ({join_names(keys)})" for reason, keys in order)
-
-
-# The form of a question that can be asked of any recording, and of its answer.
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,8 +237,6 @@ def tolerance_note(lacks: float) -> str:
     return f"short by {format_number(lacks)}, less than the tolerance of 0.1"
 
 
-# A queue's limit and what would be beside it: as lines of an equation, as words, and as numbers.
-
 NOT_REQUESTED = "not asked for"
 NO_MINIMUM = "the PodGroup states no minResources"
 PODS_IGNORED = "pods are not compared here"
@@ -388,8 +386,6 @@ def first_exceeded(checks: list[QueueCheck]) -> QueueCheck:
     """The queue, or the nearest ancestor, that is full; the queue where none is."""
     return next((each for each in checks if each.exceeded_dimensions), checks[0])
 
-
-# What queues hold while a dry run simulates evictions: the plugin's figures, computed again.
 
 SIMULATED_EXCHANGES = {SIMULATE_ADD_TASK.upstream: True, SIMULATE_REMOVE_TASK.upstream: False}
 

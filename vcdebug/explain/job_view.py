@@ -156,8 +156,6 @@ def _group_annotation(manifest: dict[str, object]) -> object:
     return annotations.get(GROUP_ANNOTATION) if isinstance(annotations, dict) else None
 
 
-# From a word to the job or pod that is meant.
-
 JOB_NAME_KEY = "volcano.sh/job-name"
 
 

@@ -234,8 +234,6 @@ def npu_parts_request(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
     return None
 
 
-# What nodes have left at one moment, for one request: shared by all questions about that moment.
-
 FitKind = Literal["free", "unresolvable", "too small", "pods", "short", "refused"]
 """What keeps the task off a node: nothing, something that no eviction changes, its size, a place for one more pod,
 other resources, or a rule about the pods that are there."""
@@ -387,8 +385,6 @@ def objections_kind(statuses: tuple[FitStatus, ...]) -> FitKind:
         return "free"
     return "pods" if any(status.reason == POD_NUMBER_EXCEEDED for status in statuses) else "refused"
 
-
-# Whom an evicting action's own filter leaves alone: the action's rule, asked again and told in words.
 
 NEVER_CANDIDATE_RULES: Final = (evictions.NO_JOB, evictions.SAME_QUEUE, evictions.OTHER_QUEUE, evictions.SAME_JOB)
 """Rules about pods that were never the action's to take, whatever their flags."""

@@ -43,9 +43,6 @@ def refusal_histogram(recording: Recording, event: PredicateEvent) -> Histogram[
     return histogram((node, reasons_text(statuses)) for node, statuses in iter_refusals(recording, event))
 
 
-# What about the pod and the node does not go together
-
-
 def refusal_reasons(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName) -> tuple[str, ...]:
     """What about the pod and the node does not go together, filter by filter that refused it, before an event."""
     statuses = dict(iter_refusals(recording, event)).get(node, ())
@@ -154,9 +151,6 @@ def exhausted_dimensions(recording: Recording, seq: Seq) -> Sequence[ExhaustedDi
             nodes = tuple(sorted(lacking, key=lambda short: short.lacks))
             found.append(ExhaustedDimension(dimension, request, nodes, len(names), max(amounts.values())))
     return sorted(found, key=lambda each: -len(each.nodes))
-
-
-# Conditions on labels and names in words.
 
 
 def format_requirement(one: Requirement) -> str:

@@ -208,8 +208,6 @@ def not_above_share(
     return VetoReason(f"{'; '.join(parts[:2])}: not above its share", numbers, (advice,), tuple(lines))
 
 
-# A PodGroup that its queue or an ancestor does not admit: the limit, and the jobs that count against it.
-
 QUOTA_CAUSE = "enqueue-queue-quota"
 CAPABILITY_CAUSE = "queue-capability"
 CLOSED_CAUSE = "queue-closed"

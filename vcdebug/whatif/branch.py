@@ -119,8 +119,6 @@ def _is_about(*, found_in: OpenRecordings, one: Recording, other: Recording) -> 
     return any(one is side for side in pair) and any(other is side for side in pair)
 
 
-# All recordings that lie open side by side: the original's cycles, and those of the branch that edits make of it.
-
 RecordingSide = Literal["original", "branch"]
 ORIGINAL: Final[RecordingSide] = "original"
 BRANCH: Final[RecordingSide] = "branch"

@@ -127,8 +127,6 @@ def _assumption_words(assumed: ForecastAssumptions, snapshot: Snapshot) -> list[
 WHEN_QUESTION = NamedQuestion("when", "when will it be placed", ("job", "pod"), forecast_job)
 
 
-# The forecast in words: the answer in one sentence, its assumptions, and each cycle.
-
 _ENDED = " ended"
 
 
@@ -327,7 +325,5 @@ def _held_tasks(job: JobInfo) -> list[TaskInfo]:
         if task.status in STATUSES_WITH_NODE and task.status is not TaskStatus.SUCCEEDED
     ]
 
-
-# All questions of `ask`: those that one recording answers, and those that need further cycles.
 
 QUESTIONS: Final[tuple[NamedQuestion, ...]] = (*OF_ONE_CYCLE, WHEN_QUESTION)

@@ -191,9 +191,6 @@ def _is_gang_ready(recording: Recording, subject: ExplainSubject) -> bool:
     return len(before) >= job.min_available
 
 
-# In words: what happened between two cycles, and what a cycle did to other jobs.
-
-
 def describe_changes(recording: Recording, after: Snapshot) -> Iterator[str]:
     """What no cycle did: pods that ended, left or came back, windows, promises."""
     before = {pod.key: pod for pod in map(Pod, recording.snapshot.objects_of("Pod"))}
@@ -223,8 +220,6 @@ def _count_by_job(verb: str, moved: list[Effect]) -> Iterator[str]:
     if counts:
         yield f"{verb} {join_names(count_noun(count, 'pod') + ' of ' + job for job, count in counts.items())}"
 
-
-# Points in time at which the cluster changes by itself: windows, waiting times, deletions, ends of pods.
 
 _ONE_SECOND: Final = timedelta(seconds=1)
 _DAY: Final = timedelta(days=1)

@@ -33,8 +33,6 @@ from vcdebug.snapshot.gathered_objects import Arrivals, with_arrivals
 from vcdebug.snapshot.manifest import JsonDict, JsonObject, key_of, metadata_of, name_of, owners_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
-# Other actors between two cycles: controllers, pods that finish, users that submit jobs.
-
 DEFAULT_RUN_TIME: Final = timedelta(hours=1)
 """For a pod of which nothing is known."""
 SERVICE_OWNERS: Final = ("ReplicaSet", "DaemonSet", "StatefulSet", "ReplicationController")
@@ -195,9 +193,6 @@ def _next_process(recording: Recording, pods: Iterable[Manifest]) -> SchedulerPr
     return replace(process, reserved_cpus=kept)
 
 
-# Resource claims: reserved for bound pods, and deallocated after the last pod.
-
-
 def next_claims(recording: Recording, pods: Iterable[Manifest]) -> list[Manifest]:
     """All claims of the next cycle; the very same list where nothing was done to them."""
     reserved = reserved_claims(recording)
@@ -231,9 +226,6 @@ def _allocated_claim(claim: Manifest, reserved: ReservedClaim, pod: Pod) -> Mani
     status: JsonObject = status_of(claim)
     users = [*users_of(claim), {"resource": "pods", "name": pod.name, "uid": pod.uid}]
     return {**claim, "status": {**status, "allocation": allocation, "reservedFor": users}}
-
-
-# What the session writes on close: the full status of changed PodGroups, and the allocated amounts of queues.
 
 
 def next_pod_groups(recording: Recording) -> list[Manifest]:
@@ -284,8 +276,6 @@ def _written_queue(manifest: Manifest, close: CloseEvent) -> Manifest:
         return manifest
     return {**manifest, "status": {**status_of(manifest), "allocated": dict(allocated)}}
 
-
-# Pods: bound, evicted, marked unschedulable, finished, deleted.
 
 DEFAULT_GRACE: Final = 30
 """Kubernetes' default grace period in seconds."""

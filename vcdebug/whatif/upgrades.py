@@ -120,8 +120,6 @@ def _divergence_seq(divergence: Divergence | None, recording: Recording) -> Seq 
     return len(recording) + 1 if divergence.before is None else divergence.before.seq
 
 
-# The search for the changes that make two releases differ on one snapshot.
-
 UpgradeRounds = Generator[list[ChangeMixture], "list[MixtureTrial | None]", None]
 """Yields mixtures to try, each list independent of order; is sent a trial for each, None where it failed."""
 RunMixtures = Callable[[list[ChangeMixture]], "list[MixtureTrial | None]"]

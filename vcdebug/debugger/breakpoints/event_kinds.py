@@ -122,8 +122,6 @@ class QuirkBreakpoint(BreakpointKind):
         return sorted(dict.fromkeys(note.seq for note in recording.notes if note.seq <= len(recording)))
 
 
-# Answers of plugins to a hook, and the searches for victims that contain them.
-
 BETWEEN, WITHIN = "between", "within"
 
 

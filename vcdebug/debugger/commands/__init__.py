@@ -55,8 +55,6 @@ def execute_line(driver: Driver, line: str) -> CommandReply:
     return verb.run(driver, argument.strip())
 
 
-# Scripts: one command per line, as for `:`; empty lines and `#` comments are skipped.
-
 SCREEN_ONLY: tuple[str, ...] = ("filter", "open", "theme")
 """What commands can open only on a screen, so scripts skip it."""
 

@@ -265,9 +265,6 @@ def _calls_by_other(recording: Recording, seqs: range, point: str) -> Iterator[t
     )
 
 
-# The room that a task finds on the node that is being tried, at any event of the try.
-
-
 class NodeRoom(NamedTuple):
     """The room of a node, and the request of a task."""
 
@@ -301,8 +298,6 @@ def _placing_seq(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) 
     earlier = recording.filter_events(record.OpEvent, range(seq, span.first - 1, -1))
     return next((at for at, event in earlier if event.task == task and event.op in record.PLACING_OPS), 0)
 
-
-# Why a node was refused: each check of each plugin on it, up to the one that ended it, asked once more.
 
 SHORTAGE_PREFIX: Final = "Insufficient "
 ROOM_FORMULA = "InitResreq ≤ future idle = idle + releasing − pipelined"

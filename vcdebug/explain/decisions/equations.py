@@ -260,8 +260,6 @@ def _change_terms(
                 yield equation.Term(f"{field} {name}", (was, step, now), was + step == now)
 
 
-# The arithmetic of scores: what each plugin gives a node and made it of, and why one node is best.
-
 BATCH_SUFFIX = "/batch"
 SCORE_COLUMNS = ("raw", "normalised", "weight", "weighted")
 SCORE_FORMULA = "weighted = normalised × weight; the total is the sum of them"

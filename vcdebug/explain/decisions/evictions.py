@@ -206,8 +206,6 @@ def milder_nodes(recording: Recording, one: Eviction) -> dict[NodeName, TaskInfo
     return {name: task for name, task in lowest.items() if task.priority < victim.priority}
 
 
-# The bundles of a gang action: what it offered the plugins in a domain, what they left, and when there was enough.
-
 UNIFIED_POINT = UNIFIED_EVICTABLE.upstream
 WHOLE_BUNDLES_OFF = "whole bundles are switched off (allowWholeBundle)"
 

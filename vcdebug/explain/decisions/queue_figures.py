@@ -215,9 +215,6 @@ def _sum_of_children(root: CapacityAttr, title: str) -> Equation:
     return Equation(title, "deserved = the sum of its children's", columns, "dimension", terms, root.deserved)
 
 
-# Who holds more than it deserves while others lack it; who holds what is reserved for admitted jobs.
-
-
 class StarvedPair(NamedTuple):
     """A starved queue and one that holds too much of what it lacks."""
 

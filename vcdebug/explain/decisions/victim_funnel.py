@@ -264,8 +264,6 @@ def _short_words(room: Equation) -> str:
     return f"{TOO_FEW}: {room.deciding}" if room.deciding else TOO_FEW
 
 
-# A node's and a queue's own view: which jobs they refused in the cycle, and why.
-
 QUEUE_POINTS: Final = (
     hooks.JOB_ENQUEUEABLE.upstream,
     hooks.ALLOCATABLE.upstream,

@@ -215,8 +215,6 @@ def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) ->
                 yield PluginAnswer(tier, option.name, state, call.seq, call.result, "")
 
 
-# Victim questions: what each plugin allows, what is left after it, the deciding tier, and the protected candidates.
-
 VICTIM_POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream)
 
 

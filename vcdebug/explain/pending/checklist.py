@@ -261,8 +261,6 @@ def _after_step(visit: JobVisit, after: Sequence[NumberedCall]) -> answer.Explan
     )
 
 
-# allocate on its way to a place for one task: which of its gates was shut, and when one should look.
-
 NOT_TRIED_CAUSE = "not-tried"
 
 

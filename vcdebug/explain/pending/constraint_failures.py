@@ -223,8 +223,6 @@ _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] 
 )
 
 
-# What would help where no node takes a task.
-
 CSI = "attachable-volumes-csi-"
 _CHANGE_REQUEST = answer.owner_advice("change what the pod asks for")
 _GENERAL_ADVICE = (_CHANGE_REQUEST,)

@@ -156,8 +156,6 @@ def _cut_off_finding(view: JobView, event: CutEvent) -> Finding:
     )
 
 
-# Which jobs are not whole when the cycle ends, each with its cause: without anything, or waiting in part.
-
 FAULT = "fault"
 """The cause code of a job whose explanation raised an error."""
 

@@ -294,8 +294,6 @@ def _format_missing(node: NodeFit) -> str:
     )
 
 
-# Room that was free when the cycle began and that the cycle gave to other tasks.
-
 MAX_TAKERS = 3
 
 

@@ -150,8 +150,6 @@ def _format_selector(selector: Selector) -> str:
     return join_names(format_requirement(each) for each in selector.requirements) or "any labels"
 
 
-# Volumes: the claim, its storage class, the nodes that can use its volume, and the pods that mount it.
-
 VOLUME_ELSEWHERE_REASONS: Final = ("persistentvolume's node affinity", "volume node affinity conflict")
 NONE_TO_BIND: Final = "available persistent volumes to bind"
 UNBOUND_REASONS: Final = ("persistentvolume had no name", "unbound immediate")
@@ -248,8 +246,6 @@ def claim_names_of(pod: Pod) -> list[str]:
     """Names of the volume claims that a pod mounts."""
     return [claim.name for claim in claim_names(pod) if claim.name and not claim.ephemeral]
 
-
-# Resource claims: how many devices of the class exist, and how many are free.
 
 UNSETTLED_POOL_REASONS: Final = ("resource pool", "is invalid: duplicate device name")
 """Upstream's messages about resource pools that are incomplete or invalid."""

@@ -29,8 +29,6 @@ from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.recording.visits import NodeTry
 
-# The form of an explainer: orders, vetoes, queue limits, scores and refusals of one plugin.
-
 OrderFigure = float | int | str | bool | None
 Sortable = TypeVar("Sortable", float, str)
 E_contra = TypeVar("E_contra", contravariant=True)
@@ -155,8 +153,6 @@ class PluginExplainer:
     simulated: ExplainRefusals | None = None
     """What its SimulatePredicate compares on the copy that a dry run changes."""
 
-
-# A node about which a plugin is called again, in the session rebuilt at an event.
 
 SIMULATION_POINTS: Final = tuple(
     hook.upstream for hook in (SIMULATE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK)

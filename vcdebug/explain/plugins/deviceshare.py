@@ -87,8 +87,6 @@ def check_equations(asked: AskedNode) -> Iterator[Equation]:
                 return
 
 
-# Why no node has a suitable card.
-
 CARD_REFUSALS: Final = ("hami-vgpuDeviceSharing error", "no ascend device available", "no enough gpu")
 """What ledgers say, whatever their cards lack."""
 

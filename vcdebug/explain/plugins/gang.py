@@ -246,8 +246,6 @@ EXPLAINER = PluginExplainer(
 )
 
 
-# Discarded statements: some tasks of a gang found places, but not enough of them.
-
 DISCARD_CAUSE = "gang-discard"
 
 

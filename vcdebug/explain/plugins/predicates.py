@@ -33,8 +33,6 @@ from vcdebug.plugins.predicates.proportional import ProportionalFilter
 from vcdebug.plugins.predicates.static_filters import EquivalenceCache
 from vcdebug.snapshot.manifest import key_of
 
-# Filters that look at other pods: host ports, inter-pod affinity, topology spread.
-
 SHOWN_PODS = 3
 SHOWN_DOMAINS = 12
 
@@ -384,8 +382,6 @@ def cached_verdict(asked: AskedNode) -> Equation | None:
 
 EXPLAINER = PluginExplainer(refusals=check_equations, simulated=simulated_equations)
 
-
-# What PreFilter left for a pod: which filters have nothing to say about it, and what the others counted.
 
 STATE_KEYS = {
     NodePortsFilter.name: NodePortsFilter.STATE,

@@ -113,8 +113,6 @@ def _format_nano(name: str, value: int) -> str:
 EXPLAINER = PluginExplainer(equations={JOB_ENQUEUEABLE.upstream: job_enqueueable}, rejected=explain_rejection)
 
 
-# ResourceQuotas of a namespace: which are used up, and by which pods.
-
 MAX_HOLDERS: Final = 4
 PENDING_SUFFIX: Final = " (Pending)"
 

@@ -237,8 +237,6 @@ def _scores_sheet(ranked: list[ScoredNode], mine: ScoredNode) -> ReplySheet:
 NODE_QUESTION = NamedQuestion("node", "why did this pod get this node", ("pod",), why_node)
 
 
-# Why no other node: the objections of every node, and the figures that each check compared.
-
 MAX_REFUSAL_SHEETS = 12
 
 

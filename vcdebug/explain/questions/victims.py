@@ -152,8 +152,6 @@ def _eviction_json(one: evictions.Eviction, choice: VictimDecision | None, gain:
 EVICTED_QUESTION = NamedQuestion("evicted", "why was this pod evicted", ("pod",), why_evicted)
 
 
-# Why this victim: the eviction order on a node, and what put this pod before the next.
-
 MAX_MILDER_NODES = 4
 
 

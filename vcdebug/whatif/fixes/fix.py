@@ -183,8 +183,6 @@ def coarsest_step(unit: Unit, *values: int) -> int:
     return next((one for one in choices if all(value % one == 0 for value in values)), finest)
 
 
-# Resource amounts in edits: units, steps, and fields of resource lists.
-
 _BYTES = ("memory", "ephemeral-storage", "storage")
 
 

@@ -183,8 +183,6 @@ def _blocking_taints(
     )
 
 
-# Fixes in the scheduler configuration: actions, plugins and their arguments.
-
 _ACTION_ORDER: Final = (ENQUEUE, ALLOCATE, BACKFILL, GANG_PREEMPT, PREEMPT, GANG_RECLAIM, RECLAIM)
 """Where a missing action is put in."""
 _OPTIONAL_ACTIONS: Final = (PREEMPT, RECLAIM, ENQUEUE, ALLOCATE, BACKFILL)

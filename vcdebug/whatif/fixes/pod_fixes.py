@@ -148,8 +148,6 @@ def _iter_host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:
                 yield at, place, int(port["hostPort"])
 
 
-# Volumes of a job: its claims, and the drivers of nodes.
-
 _VOLUME_CAUSES = ("predicates-*", "larger-than-any-node", "gang-discard", "queue-not-allocatable")
 _MAX_DRIVER_NODES = 8
 _DRIVER_COUNT = 32

@@ -231,9 +231,6 @@ def run_search(
     return search
 
 
-# Searching the fixes of one job, from its recording.
-
-
 def start_search(recording: Recording, explanation: Explanation) -> FixSearch:
     """A search that has not begun."""
     situation = FixSituation(recording, explanation)
@@ -286,9 +283,6 @@ def describe_result(remedy: TriedPlan) -> str:
     if outcome.admitted:
         return _describe_admitted(outcome.assumed)
     return f"{places + ', ' if places else ''}then {outcome.cause}: {outcome.sentence}"
-
-
-# A plan combines fixes, each with an amount; a tried plan has an outcome and its smallest working amounts.
 
 
 @dataclass(frozen=True, slots=True)

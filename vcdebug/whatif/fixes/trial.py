@@ -213,8 +213,6 @@ def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterato
             yield f"delays {one}"
 
 
-# Placeholder pods: the pods that a controller creates once a job is admitted, sized by its PodGroup.
-
 _MAX_PLACEHOLDERS: Final = 64
 """Pods that are assumed at most."""
 _PLACEHOLDER_MARK: Final = "stand-in"
@@ -286,8 +284,6 @@ def _find_group(snapshot: Snapshot, job: JobId) -> PodGroup | None:
     groups = (PodGroup(manifest) for manifest in snapshot.objects_of("PodGroup"))
     return next((one for one in groups if f"{one.namespace}/{one.name}" == job), None)
 
-
-# All fixes that are proposed for a Pending job.
 
 FIX_SOURCES: Final[tuple[Callable[[FixSituation], Iterator[Fix]], ...]] = (
     propose_job_fixes,

@@ -127,9 +127,6 @@ def _misspelt_switch(view: JobView, plugin: str) -> str:
     return next((f"{problem.field} is ignored ({problem.what})" for problem in wrong), "")
 
 
-# Tiers: an empty one passes the question on, the first with somebody in it decides
-
-
 def _format_passed_on(empty: Sequence[PluginAnswer], tier: int) -> str:
     """` (gang offers nobody in tier 1, so tier 2 is asked)`; empty if no earlier tier answered."""
     plugins, tiers = (
@@ -157,8 +154,6 @@ def _tier_lines(seats: Sequence[PluginAnswer], node: NodeTry) -> tuple[str, ...]
         for tier in (tiers if len(seats) > 1 else ())
     )
 
-
-# The evicting action's own filter: which pods it passes to the plugins as candidates.
 
 KEPT, UNRECLAIMABLE = "victims-not-preemptable", "queue-not-reclaimable"
 RELEASING_PREFIX = "Releasing"

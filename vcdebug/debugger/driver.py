@@ -1,4 +1,4 @@
-"""The verbs that keys, command line and scripts share; each returns the debugger's state after it."""
+"""The verbs that keys, command line and scripts share, and the form of commands; each returns the debugger's state."""
 
 from __future__ import annotations
 

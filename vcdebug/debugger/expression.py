@@ -1,7 +1,4 @@
-"""Conditions of breakpoints: a small expression language over named fields, without access to anything else.
-
-plugin == "gang" and job matches "^ml/" and not ("ml/a-0" in victims or count(candidates) < 3)
-"""
+"""Conditions of breakpoints: tokens, parser and evaluation of a small expression language over named fields."""
 
 from __future__ import annotations
 

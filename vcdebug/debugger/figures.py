@@ -1,8 +1,4 @@
-"""Every figure of the state by name: `node n1 idle cpu`, `queue research allocated`, `job ml/train ready`.
-
-A figure is what a number on the screen shows. Its value at an event and the events that changed it come from the
-recording's histories.
-"""
+"""Every figure of the state by name (`node n1 idle cpu`), parsed from words, with the events that changed it."""
 
 from __future__ import annotations
 

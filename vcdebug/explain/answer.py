@@ -1,4 +1,4 @@
-"""The form of an explanation: one dominant finding, what else stands in the way, the proof, and advice."""
+"""The forms of answers: explanations with findings, proof and advice, and replies to the questions of `ask`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that the gates look at when they judge one job: the recording seen from the job."""
+"""The job that a word names, and everything that the gates read of one job."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
-from vcdebug.explain.pending.gates.missing_action import NOT_CONFIGURED_CAUSE
+from vcdebug.explain.pending.gates.overrides import NOT_CONFIGURED_CAUSE
 from vcdebug.gotime import api_time_text
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId

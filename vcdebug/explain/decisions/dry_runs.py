@@ -1,4 +1,4 @@
-"""The dry runs of topology-aware preemption: the victims and the reprieved pods per node, and the winning node."""
+"""Checks of nodes: the dry runs of topology-aware preemption, and why each node was refused."""
 
 from __future__ import annotations
 

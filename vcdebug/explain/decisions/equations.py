@@ -1,4 +1,4 @@
-"""The arithmetic behind an event: which numbers, compared how, led to the answer.
+"""The arithmetic behind an event: the figures, the comparison and the answer; also of scores.
 
 Upstream: util/scheduler_helper (PrioritizeNodes, SelectBestNodeAndScore).
 """

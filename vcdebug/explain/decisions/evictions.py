@@ -1,4 +1,4 @@
-"""Statements from first operation to end, and their evictions: victim, preemptor, outcome and price."""
+"""Statements and their evictions (victim, preemptor, outcome, price), and the bundles of gang actions."""
 
 from __future__ import annotations
 

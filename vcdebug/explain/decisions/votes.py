@@ -1,4 +1,4 @@
-"""One question to the plugins: each plugin's answer, the plugins that were not asked and why, and the outcome."""
+"""One question to the plugins: the answers, the plugins not asked and why, the outcome; victims tier by tier."""
 
 from __future__ import annotations
 

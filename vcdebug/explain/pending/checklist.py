@@ -1,4 +1,4 @@
-"""The job's way through the cycle as a checklist: what it passed, where it failed, what it never reached."""
+"""The job's way through the cycle as a checklist, and why allocate found no place for a task."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ def allocate_findings(view: JobView, task: TaskInfo, room: NodeFits) -> list[ans
         return found
     if ALLOCATE not in view.actions and not task.best_effort:
         # Imported here: missing_action replays cycles and itself imports the gates.
-        from vcdebug.explain.pending.gates.missing_action import no_allocate_finding
+        from vcdebug.explain.pending.gates.overrides import no_allocate_finding
 
         return [no_allocate_finding(view, task, room)]
     return [no_best_node_finding(view, task) or not_tried_finding(view)]

@@ -1,4 +1,4 @@
-"""Which node could take the task: what the filter left."""
+"""Why no node takes a task: the reasons of the nodes, and the tasks that got its room."""
 
 from __future__ import annotations
 

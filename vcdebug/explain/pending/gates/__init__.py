@@ -37,9 +37,9 @@ EVICTION_GATES = (
 )
 """For actions that evict pod by pod, and for those that evict for the whole gang."""
 OVERRIDES = (
-    "vcdebug.explain.pending.gates.plan_lost:plan_lost",
-    "vcdebug.explain.pending.gates.impossible:never",
-    "vcdebug.explain.pending.gates.missing_action:missing_action",
+    "vcdebug.explain.pending.gates.overrides:plan_lost",
+    "vcdebug.explain.pending.gates.overrides:never",
+    "vcdebug.explain.pending.gates.overrides:missing_action",
 )
 """The first override that applies reorders the findings; the rest are not asked."""
 ALL_GATES = (NOT_IN_SESSION, *ALREADY_PLACED, *PRECONDITIONS, *ALLOCATING, *EVICTION_GATES, *OVERRIDES)

@@ -1,4 +1,4 @@
-"""What the job got in this cycle."""
+"""What the job got: places, a bind by another client, or a pipeline that is never bound."""
 
 from __future__ import annotations
 

@@ -122,7 +122,6 @@ class Breakpoint:
         return f"breakpoint {self.number} ({self.kind.KIND}){f': {more}' if more else ''}"
 
     def _event_fields(self, recording: Recording, seq: Seq) -> expression.Fields:
-        """The event's fields and the kind's own."""
         fields = fields_of(recording, seq)
         if not self.kind.FIELDS:
             return fields

@@ -80,6 +80,7 @@ def _open_another(
     open_: OpenRecordings, captures: CaptureSeries, recording: Recording, read: ReadCapture, cycle: int
 ) -> OpenRecordings:
     """One more is open, and as many of the oldest less as are too many."""
+    # Forecast cycles after the last capture are dropped: the real cluster went another way.
     line = (*open_.original[: captures.open_count], recording)
     captures.open.append(read)
     surplus = max(0, min(captures.open_count - MAX_OPEN_CAPTURES, _count_closable(open_, cycle - 1)))
@@ -102,7 +103,9 @@ def open_previous_capture(open_: OpenRecordings, captures: CaptureSeries, record
     line = (recording, *open_.original)
     captures.open.insert(0, captures.earlier.pop())
     start = open_.start + 1 if open_.branch else open_.start
+    # With edits the last capture stays open, because the branch is compared with its cycles.
     if captures.open_count > MAX_OPEN_CAPTURES and not open_.branch:
+        # Kept in memory although it is closed: the next capture of the cluster is compared with it.
         captures.newest = captures.newest or line[captures.open_count - 1]
         captures.later.insert(0, captures.open.pop())
         line = line[: captures.open_count]

@@ -287,7 +287,7 @@ class Workbench:
         return found
 
     def _forget_closed(self) -> None:
-        """Positions in recordings that are no longer there."""
+        """Drop the debuggers of closed recordings."""
         there = (*self.recordings.original, *self.recordings.branch)
         kept = {id(recording) for recording in there}
         self._debuggers = {key: debugger for key, debugger in self._debuggers.items() if key in kept}

@@ -112,7 +112,6 @@ def _text_or_empty(raw: object) -> str:
 
 
 def _text_list(raw: object) -> tuple[str, ...]:
-    """One text or a list of them."""
     return (raw,) if isinstance(raw, str) else tuple(str(one) for one in raw) if isinstance(raw, list) else ()
 
 
@@ -122,7 +121,7 @@ def _iter_mapping(raw: object) -> Iterator[tuple[str, object]]:
 
 
 def _check_fields(raw: object, kinds: FieldKinds, where: str) -> dict[str, object]:
-    """The mapping, if every field is known and of its type."""
+    """Check that every field is known and has its type; raises an error with its name."""
     if not isinstance(raw, Mapping):
         raise VcdebugError(f"is {raw!r}", f"write a mapping of {', '.join(kinds)}", where)
     for field, value in raw.items():

@@ -1,4 +1,7 @@
-"""Conditions of breakpoints: tokens, parser and evaluation of a small expression language over named fields."""
+"""Conditions of breakpoints: tokens, parser and evaluation of a small expression language over named fields.
+
+plugin == "gang" and job matches "^ml/" and not ("ml/a-0" in victims or count(candidates) < 3)
+"""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def _hook_reason(result: object) -> Value:
 
 
 def _attribute_reader(kind: type, name: str) -> FieldReader:
-    """A number or word that only one type of event has."""
+    """Reads an attribute that only one event type has."""
 
     def read_attribute(recording: Recording, seq: Seq, event: record.Event) -> Value:
         value: Value = getattr(event, name) if isinstance(event, kind) else None
@@ -173,7 +173,6 @@ def _attribute_reader(kind: type, name: str) -> FieldReader:
 
 
 def _length_reader(kind: type, name: str) -> FieldReader:
-    """Reads the length of an attribute of one event type."""
 
     def read_length(recording: Recording, seq: Seq, event: record.Event) -> Value:
         return len(getattr(event, name)) if isinstance(event, kind) else None

@@ -63,6 +63,7 @@ class Figure(NamedTuple):
 def figure_value(recording: Recording, figure: Figure, seq: Seq) -> Value:
     """The figure after an event: an amount, a number, a text; None where it does not exist. 0 is the opening state."""
     found = VALUE_READERS[figure.kind](recording, recording.timeline.state_at(seq), figure)
+    # Dimensions are read from the resource, since a missing one counts as 0 there.
     return found.get(figure.dim) if figure.dim and isinstance(found, Resource) else found
 
 
@@ -94,6 +95,7 @@ def _job_value(recording: Recording, state: ClusterState, figure: Figure) -> Val
     counts = state.job_counts(figure.name)
     if figure.part in STATUS_COUNTS:
         return counts.status.get(STATUS_COUNTS[figure.part], 0)
+    # The parts are named after the counters, in SUMMED_COUNTS.
     counted: int = getattr(counts, f"{figure.part}_count")
     return counted
 
@@ -185,6 +187,7 @@ def all_dimensions(recording: Recording) -> tuple[str, ...]:
     offered = (node.allocatable for node in recording.session.nodes.values())
     booked = (entry for entry in recording.timeline.opening_books.values() if isinstance(entry, Resource))
     names = dict.fromkeys(name for amounts in (*offered, *booked) for name, _ in amounts.items())
+    # Sorted, since the order of manifests must not change a table's columns.
     return tuple(dict.fromkeys((CPU, MEMORY, *sorted(names))))
 
 

@@ -82,7 +82,7 @@ class NodeFits:
 
     @cached_property
     def _distinct_objections(self) -> dict[tuple[FitStatus, ...], None]:
-        """What the predicates say about nodes, each once."""
+        """The distinct tuples of reasons over all nodes."""
         # Thousands of nodes share a few tuples of reasons: texts are searched once per tuple, not once per node.
         return dict.fromkeys(node.statuses for node in self.node_fits)
 
@@ -208,7 +208,7 @@ def _virtual_gpu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None
 
 
 def _npu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
-    """Of the kind of which most are missing."""
+    """The shortage of the NPU kind that lacks most cards; None without NPUs."""
     from vcdebug.model.devices.hami_ascend import HamiAscendLedger
 
     ledgers = [ledger for ledger in node.devices.values() if isinstance(ledger, HamiAscendLedger)]
@@ -296,7 +296,6 @@ def room_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, NodeIdle]:
 
 @per_recording()
 def _rooms_at_opening(recording: Recording) -> Mapping[NodeName, NodeIdle]:
-    """Every node as the session found it."""
     amounts = recording.timeline.opening_nodes
     return {
         name: NodeIdle(amounts[name].future_idle(), node.allocatable) for name, node in recording.session.nodes.items()
@@ -305,7 +304,6 @@ def _rooms_at_opening(recording: Recording) -> Mapping[NodeName, NodeIdle]:
 
 @per_recording(most=10_000)
 def _room_after_change(recording: Recording, name: NodeName, place: int) -> NodeIdle:
-    """A node as a change left it."""
     amounts: NodeAmounts = recording.timeline.value_written_at(place, NODE, name)
     return NodeIdle(amounts.future_idle(), recording.session.nodes[name].allocatable)
 
@@ -336,13 +334,11 @@ def _lacks_by_node(asked: RequestItems, columns: Sequence[FloatArray], nodes: in
 
 @per_recording(most=64)
 def _allocatable_column(recording: Recording, name: str) -> FloatArray:
-    """One dimension of what every node has in all."""
     return np.array([node.allocatable.get(name) for node in recording.session.nodes.values()], dtype=np.float64)
 
 
 @per_recording(most=64)
 def _future_column(recording: Recording, seq: Seq, name: str) -> FloatArray:
-    """One dimension of what every node has left after an event."""
     return np.array([room.future.get(name) for room in room_by_node(recording, seq).values()], dtype=np.float64)
 
 

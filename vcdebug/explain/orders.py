@@ -224,7 +224,7 @@ def _element_named(recording: Recording, kind: ElementKind, name: str) -> object
 
 
 def _compare_steps(then: OrderMoment, kind: ElementKind, left: object, right: object) -> Iterator[OrderStep]:
-    """Plugins tier by tier, then what decides without them."""
+    """The plugins' comparisons tier by tier, then the tie-breaks of the session."""
     yield from _plugin_steps(then, ORDERS[kind], left, right)
     yield from map(OrderStep, tie_differences(kind, left, right))
 
@@ -239,7 +239,7 @@ def _plugin_steps(then: OrderMoment, hook: AnyHook, left: object, right: object)
 
 
 def _asked_plugins(then: OrderMoment, hook: AnyHook) -> Iterator[tuple[int, str]]:
-    """(tier, plugin) of those that are asked."""
+    """(tier, plugin) of each enabled plugin of a hook."""
     tiers = then.recording.session.plugin_calls.get(hook.method, Tiers())
     return ((tier, one.plugin) for tier, plugin_calls in enumerate(tiers, start=1) for one in plugin_calls)
 
@@ -306,7 +306,7 @@ def find_order_circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[T
 
 
 def _first_pop_of(recording: Recording, tasks: list[TaskKey]) -> Seq | None:
-    """Where the first of these tasks left its queue."""
+    """The first event that popped one of these tasks; None if none did."""
     for seq in recording.index.seqs_of_type(PopEvent):
         event = recording.event_at(seq)
         if isinstance(event, PopEvent) and event.kind == "task" and event.name in tasks:

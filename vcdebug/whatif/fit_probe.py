@@ -104,7 +104,6 @@ def _placing_only(snapshot: Snapshot) -> Snapshot:
 
 
 def _fresh_group(snapshot: Snapshot, job: JobInfo, name: str) -> Manifest:
-    """The job's PodGroup as it would be created now."""
     manifest: JsonDict = deepcopy(dict(job.pod_group.manifest))
     manifest["metadata"] = _renamed_metadata(
         manifest, name, f"{job.pod_group.manifest['metadata'].get('uid', '')}-{name}"

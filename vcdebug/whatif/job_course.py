@@ -132,12 +132,12 @@ class JobCourse:
         return placed >= (len(job.tasks) if self._whole_gang else job.min_available) and placed > 0
 
     def _waits_for_its_pods(self, explanation: Explanation) -> bool:
-        """Admitted, so that a controller makes its pods."""
+        """Whether the job is admitted and its controller has yet to create the pods."""
         pods = map(Pod, self.recording.snapshot.objects_of("Pod"))
         return explanation.cause_code == NOT_ENOUGH and not any(pod.job_id == self._subject.job for pod in pods)
 
     def _next_recording(self) -> Recording | None:
-        """The next cycle that may differ; None where no more will."""
+        """The next cycle that can differ; None if no later one can."""
         number = len(self.stages) + 1
         soon = next_snapshot(self.recording, replace(self._between, every=ONE_SECOND), number)
         # Timestamps are left out of the comparison: they differ every second in a cluster where nothing happens.
@@ -295,7 +295,7 @@ def _iter_sla_deadlines(recording: Recording, sla: Sla) -> Iterator[TimedChange]
 
 
 def _iter_window_changes(tdm: Tdm, now: datetime) -> Iterator[TimedChange]:
-    """Where windows open and shut, today and tomorrow."""
+    """Times at which windows of zones open and close, today and tomorrow."""
     for zone, window in tdm.windows.items():
         ends = window.strip().split("-")
         try:

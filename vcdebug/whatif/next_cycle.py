@@ -65,7 +65,7 @@ class RunTimes:
         return max(begun + lasts, self.now + _ONE_SECOND)
 
     def _assumed_time(self, begun: datetime) -> timedelta:
-        """Twice its age; an hour for those that have only begun."""
+        """Twice the pod's age, or DEFAULT_RUN_TIME if it has only just begun."""
         age = self.now - begun
         return 2 * age if age >= _ONE_SECOND else DEFAULT_RUN_TIME
 
@@ -336,7 +336,6 @@ class PodChanges:
         return manifest if patch is None else _patched_pod(manifest, patch)
 
     def _device_annotations(self, pod: Pod) -> Mapping[str, str]:
-        """The device annotations of the bind request."""
         node = self._nodes.get(self._own.get(pod.key, ""))
         ledgers = node.devices.values() if node is not None else ()
         asked = [ledger.bind_annotations(pod) for ledger in ledgers if ledger.has_device_request(pod)]
@@ -351,7 +350,7 @@ def _with_annotations(manifest: Manifest, annotations: Mapping[str, str]) -> Man
 
 
 def _bound_pod(manifest: Manifest, node: NodeName, now: datetime) -> Manifest:
-    """On its node, where it runs at once."""
+    """The bound pod, which is assumed to run at once."""
     status = {key: value for key, value in status_of(manifest).items() if key != NOMINATED_NODE}
     scheduled = {"type": POD_SCHEDULED, "status": "True"}
     return {
@@ -406,7 +405,7 @@ def _finished_pod(manifest: Manifest) -> Manifest:
 
 
 def _iter_pods_after(manifest: Manifest, now: datetime, between: BetweenCycles) -> Iterator[Manifest]:
-    """The pod, its successor, or nothing once its time is over."""
+    """The pod, its recreated successor, or nothing once its grace period is over."""
     gone = parse_time(metadata_of(manifest).get("deletionTimestamp"))
     if gone is None or gone > now or Pod(manifest).key in between.stuck:
         yield manifest

@@ -95,7 +95,7 @@ def run_draw(base: Recording, seed: int) -> CycleDraw:
 
 
 def _cycle_draw(run: Recording) -> CycleDraw:
-    """What a cycle came to, as a draw without a seed."""
+    """The outcome of a cycle as a draw without a seed."""
     done = cycle_effects(run)
     placed = tuple(sorted(job.job for job in done.jobs if _is_placed(job)))
     bound = tuple(sorted(job.job for job in done.jobs if job.bound or job.pipelined))

@@ -213,7 +213,7 @@ class SearchBreakpoint(BreakpointKind):
 
 
 def _is_search(recording: Recording, span: record.Span) -> bool:
-    """Whether a span is a task's search that left some event."""
+    """Whether a span is a task's search for victims with at least one event."""
     if span.level is not record.Level.TASK or span.first > span.last:
         return False
     action = recording.span_tree.span_around(span.first, record.Level.ACTION)

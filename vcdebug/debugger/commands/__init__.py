@@ -112,7 +112,7 @@ def _run_line(driver: Driver, number: int, command: str) -> ScriptAnswer:
 
 
 def _finish_reply(reply: CommandReply) -> CommandReply:
-    """The reply proper: a script does a command's work at once."""
+    """The final reply: a script runs a command's work at once."""
     while (following := reply.work or reply.then) is not None:
         reply = following()
     return reply

@@ -83,7 +83,7 @@ def show_cycle(driver: Driver, argument: str) -> CommandReply:
 
 
 def _next_cycle(driver: Driver, argument: str) -> CommandReply:
-    """The next cycle; after the last one it is run."""
+    """Show the next cycle, replaying it if it is not open."""
     open_ = driver.open_recordings
     if (after := open_later(driver)) is not None:
         return after

@@ -83,7 +83,7 @@ def _note_event(driver: Driver, argument: str) -> CommandReply:
 
 
 def _goto_bookmark(driver: Driver, argument: str) -> CommandReply:
-    """The list, or to one of them, in whichever cycle it lies."""
+    """The list of bookmarks, or a jump to one of them in any cycle."""
     if not argument:
         return CommandReply(show="panel", argument="bookmarks")
     mark = driver.notebook.bookmarks[parse_number(argument, BOOKMARK)]

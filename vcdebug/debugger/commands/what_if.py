@@ -96,7 +96,7 @@ def _redo_edit(driver: Driver, _: str) -> CommandReply:
 
 
 def _force_answer(driver: Driver, argument: str) -> CommandReply:
-    """The answer of the present hook call."""
+    """Force another answer of the current hook call."""
     from vcdebug.explain.decisions.votes import HOOK_AT
     from vcdebug.framework.forced_answers import choice_text
 
@@ -175,7 +175,6 @@ def _show_other_side(driver: Driver, _: str) -> CommandReply:
 
 
 def _show_diff(driver: Driver, _: str) -> CommandReply:
-    """Both sides of the shown cycle."""
     before = driver.open_recordings
     if before.found is not None:
         return CommandReply(show="diff")

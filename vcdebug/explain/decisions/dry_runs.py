@@ -233,7 +233,7 @@ def _refusal_text(recording: Recording, seqs: range, task: TaskKey, node: NodeNa
 
 
 def _find_winner(recording: Recording, span: record.Span, runs: Sequence[NodeDryRun]) -> tuple[NodeName, str]:
-    """Where the victims went, and why there."""
+    """(node whose victims were evicted, the rule that ranked it first); empty if none were."""
     name = next(
         (
             event.node

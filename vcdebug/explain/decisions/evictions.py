@@ -148,7 +148,6 @@ def fate_of(recording: Recording, seq: Seq, event: OpEvent) -> tuple[str, Seq]:
 
 @per_recording(most=64)
 def _fates_by_seq(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, tuple[str, Seq]]:
-    """What became of the statement of each operation."""
     found: dict[Seq, tuple[str, Seq]] = {}
     for span in statements_between(recording, first, last):
         for seq in span.ops:
@@ -188,7 +187,6 @@ def _deciding_tier_words(view: JobView, one: Eviction) -> str:
 
 
 def _milder_nodes_words(view: JobView, one: Eviction) -> str:
-    """Other nodes that would have done with less important victims."""
     found = milder_nodes(view.recording, one)
     who = join_names((f"{task.name} of priority {task.priority}" for task in found.values()), MOST_NODES)
     return f"{join_names(found, MOST_NODES)} would have done as well ({who}): {ORDER_OF_NODES_NOTE}" if found else ""
@@ -301,7 +299,6 @@ def _bundle_outcomes(
     free: Resource,
     allowed: dict[TaskId, None],
 ) -> list[BundleOutcome]:
-    """Each bundle with what is left of it."""
     victims: list[gang_eviction.Bundle] = []
     enough: dict[int, bool] = {}
     for bundle in left:

@@ -33,6 +33,8 @@ from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 
 if TYPE_CHECKING:
     from vcdebug.framework.figures import Figures
+
+    # Imported here, so that a cluster with proportion does not load capacity.
     from vcdebug.plugins.capacity import Capacity
     from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr as CapacityAttr
 
@@ -61,6 +63,7 @@ def sharing_plugin(recording: Recording) -> str:
 def capacity_tree(recording: Recording) -> Capacity | None:
     """The capacity plugin where its queues are a tree that is in force."""
     plugin = _capacity_plugin(recording)
+    # A circle of parents has no root, and every walk over the tree would be endless.
     return plugin if plugin is not None and plugin.tree and plugin.ready and not plugin.circle else None
 
 
@@ -71,7 +74,7 @@ def tree_is_broken(recording: Recording) -> bool:
 
 
 def _capacity_plugin(recording: Recording) -> Capacity | None:
-    """The plugin, where it is configured: only then is it imported."""
+    """The capacity plugin; None if it is not configured."""
     plugin = recording.session.plugins.get(CAPACITY)
     if plugin is None:
         return None
@@ -143,6 +146,7 @@ def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
     terms = tuple(
         Term(name, (attr.allocated.get(name), attr.deserved.get(name), Ratio(part)), None) for name, part in parts
     )
+    # The recorded share can be stale: upstream updates a parent's share only on some events.
     attr.update_share()
     deciding = next((name for name, part in parts if part == attr.share and part), None)
     note = "" if recorded == attr.share else STALE_SHARE
@@ -250,6 +254,7 @@ def _pairs_of_queue(
     for dimension in finite_dimensions(deserved, request):
         wanted = min(deserved.get(dimension), request.get(dimension))
         lacks = wanted - allocated.get(dimension)
+        # Below the tolerance upstream treats the amounts as equal.
         if lacks < MIN_RESOURCE:
             continue
         rich = [(name, _surplus_after(state, plugin, name, dimension)) for name in names if name != queue]
@@ -295,6 +300,7 @@ def reservation_ledger(recording: Recording, seq: Seq, queue: QueueName = "") ->
     known = dict.fromkeys(_queue_family(recording, queue))
     jobs = [job for job in recording.session.jobs.values() if not queue or job.queue in known]
     entries = (_build_entry(recording, seq, job, plugin, admitted.get(job.uid, 0)) for job in jobs)
+    # In the order of admission, in which the plugin added the amounts: floats depend on it.
     return sorted(entries, key=lambda entry: entry.seq)
 
 
@@ -302,13 +308,13 @@ def total_reserved(entries: Sequence[LedgerEntry]) -> Resource:
     """What all of them reserve, added in the plugin's order."""
     found = Resource()
     for entry in entries:
+        # A loop: Resource.add adds one after the other like Go, and sum() would round otherwise.
         if entry.reserved is not None:
             found.add(entry.reserved)
     return found
 
 
 def _queue_family(recording: Recording, queue: QueueName) -> Iterator[QueueName]:
-    """The queue and, in capacity's tree, everything below it."""
     yield queue
     tree = capacity_tree(recording)
     if tree is not None and queue in tree.queues:

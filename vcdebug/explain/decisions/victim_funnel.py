@@ -129,12 +129,14 @@ def _build_funnel(recording: Recording, index: int, action: str) -> VictimFunnel
     span = recording.spans[index]
     task = task_of(recording, span.name)
     twice = recording.conf.facts_of(action).within_jobs
+    # preempt's second phase visits jobs without popping them from a queue.
     within = twice and not starts_after_pop(recording, recording.spans[span.parent])
     spares = victim_filter_of(recording, action, task, within=within)
     turns = (inner for inner in spans_inside(recording, span) if inner.level is Level.NODE)
     tried = tuple(_build_node_funnel(recording, turn, spares) for turn in turns)
     reach = _format_reach(recording, action, task, within=within)
     at, search = next(recording.filter_events(PredicateEvent, span.seq_range), (span.first, None))
+    # Some searches ask the predicates node by node, without one event for the whole pass.
     if search is None:
         asked, refused = _count_single_asks(recording, span)
         stopped = "" if asked else _stop_reason(recording, span, task)
@@ -160,7 +162,6 @@ def _count_single_asks(recording: Recording, span: Span) -> tuple[int, int]:
 
 
 def _stop_reason(recording: Recording, span: Span, task: TaskInfo) -> str:
-    """Why the task never got to any node."""
     if task.pod.preemption_policy == NEVER_PREEMPT:
         return "its preemptionPolicy is Never"
     for _, event in recording.filter_events(HookEvent, reversed(span.seq_range)):
@@ -174,7 +175,6 @@ def _stop_reason(recording: Recording, span: Span, task: TaskInfo) -> str:
 
 
 def _format_reach(recording: Recording, action: str, task: TaskInfo, *, within: bool) -> str:
-    """The jobs whose pods are candidates, in words."""
     own = job_of(recording, task.key)
     queue = own.queue if own is not None else ""
     if recording.conf.facts_of(action).across_queues:
@@ -184,6 +184,7 @@ def _format_reach(recording: Recording, action: str, task: TaskInfo, *, within: 
 
 def _build_node_funnel(recording: Recording, turn: Span, spares: CandidateFilter) -> NodeFunnel:
     keys = state_before(recording, turn.first).tasks_on(turn.name)
+    # One pass of the action's filter: each stage of the funnel is a subset of the one before.
     rules = [spares(task) for task in tasks_before(recording, keys, turn.first)]
     running = [rule for rule in rules if rule != NOT_RUNNING]
     willing = [rule for rule in running if rule != NOT_PREEMPTABLE]
@@ -192,6 +193,7 @@ def _build_node_funnel(recording: Recording, turn: Span, spares: CandidateFilter
     choice = _victim_choice_in(recording, turn)
     stages = [*(FunnelStage(name, len(left)) for name, left in counts), *_tier_stages(recording, choice)]
     fate, end = _placement_fate(recording, turn)
+    # A dry run has its own verdict: its operations are simulated and leave no statement.
     run = dry_run_at(recording, turn.first)
     outcome = run.outcome_words if run is not None else _node_outcome(recording, turn, choice)
     return NodeFunnel(turn.name, turn.first, _cut_after_empty(stages), outcome, _emptied_by(choice), fate, end)
@@ -238,6 +240,7 @@ def _cut_after_empty(stages: Sequence[FunnelStage]) -> tuple[FunnelStage, ...]:
     empty = False
     for stage in stages:
         found.append(FunnelStage(stage.name, None) if empty else stage)
+        # A tier without victims passes the question on, so the stages after it count.
         empty = empty or (stage.left == 0 and not stage.name.startswith("tier"))
     return tuple(found)
 
@@ -246,6 +249,7 @@ def _node_outcome(recording: Recording, turn: Span, choice: VictimDecision | Non
     ops = [event.op for _, event in recording.filter_events(OpEvent, turn.seq_range)]
     placed = ops.count("pipeline")
     if placed:
+        # Counted, since a task can be pipelined and undone more than once on a node.
         return TAKEN_BACK if ops.count("unpipeline") >= placed else PLACED
     if choice is None or choice.room is None:
         return ""

@@ -187,7 +187,6 @@ class _Replay:
 
 
 def _name_tasks(outcome: Answer) -> Answer:
-    """Tasks as their names."""
     if isinstance(outcome, list) and all(isinstance(task, NamedTask) for task in outcome):
         return tuple(task.uid for task in outcome)
     return outcome

@@ -129,7 +129,7 @@ def _build_finding(
 
 
 def _larger_than_any_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
-    """A single task asks more than any node has in all."""
+    """The finding for a task larger than every node."""
     from vcdebug.explain.pending.constraint_failures import CSI, advice_for_larger
 
     request = task.init_resreq

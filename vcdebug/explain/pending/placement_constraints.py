@@ -52,6 +52,7 @@ def _requirement_failures(room: NodeFits, requirement: Requirement) -> Iterator[
     have = [node.name for node in nodes if requirement.matches_labels(node.labels)]
     if have:
         if requirement.key != HOSTNAME:
+            # Only for membership: the loop below keeps the order of the nodes.
             having = set(have)
             yield from _few_nodes_failure(
                 have, [node.name for node in nodes if node.name not in having], format_requirement(requirement)
@@ -74,7 +75,7 @@ def _requirement_failures(room: NodeFits, requirement: Requirement) -> Iterator[
 
 
 def _few_nodes_failure(have: list[str], lack: list[str], wish: str) -> Iterator[ConstraintFailure]:
-    """The fewer of the two by name."""
+    """The failure that names the smaller group of nodes, if it is small enough."""
     few, verb = (lack, "lack") if len(lack) <= len(have) else (have, "have")
     if few and len(few) < MAX_VALUES:
         single = {"lack": "lacks", "have": "has"}
@@ -91,11 +92,13 @@ def _unknown_key(room: NodeFits, requirement: Requirement, wish: str) -> Iterato
 
 def _closest_name(wanted: Iterable[str], known: Iterable[str]) -> str:
     """The known word closest to one of the wanted ones; empty if none is similar."""
+    # Imported here: only a label or resource that no node has needs it.
     from difflib import get_close_matches
 
     names = list(known)
     for word in wanted:
         same = [name for name in names if name.casefold() == word.casefold()]
+        # A difference in case alone is the likeliest error, whatever the other names look like.
         near = same or get_close_matches(word, names, 1, 0.8)
         if near and near[0] != HOSTNAME:
             return near[0]
@@ -118,6 +121,7 @@ def format_resource_meant(room: NodeFits, name: str) -> str:
     """The resource most similar to one that no node has, and a node that has it; empty if none is similar."""
     nodes = [room.view.session.nodes[node.name] for node in room.node_fits]
     known = {each: node.name for node in nodes for each, value in node.allocatable.items() if value > 0}
+    # Device names have a domain; cpu and memory are never a misspelt device.
     meant = _closest_name((name,), [each for each in known if "/" in each])
     return f"did you mean {meant}, which {known[meant]} has?" if meant else ""
 
@@ -164,6 +168,7 @@ def find_volume_shortages(room: NodeFits) -> Iterator[ConstraintFailure]:
         return
     named = claim_names_of(room.task.pod)
     yield from _missing_class_failures(room, reasons)
+    # Upstream's reason already names the claim.
     if not named or any(f'"{name}"' in reason for name in named for reason in reasons):
         return
     text = f"its volume claim{'s are' if len(named) > 1 else ' is'} {join_names(named)}"
@@ -230,7 +235,6 @@ def _unbound_claim_failures(room: NodeFits, claim: Manifest, reasons: Sequence[s
 
 
 def _missing_class_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[ConstraintFailure]:
-    """A storage class that does not exist."""
     known = [name_of(manifest) for manifest in room.view.recording.snapshot.objects_of("StorageClass")]
     missing = [one for reason in reasons for one in _MISSING_CLASS.findall(reason)]
     for name in dict.fromkeys(missing):
@@ -324,7 +328,7 @@ def _device_failure(one: RequestCandidates, node: NodeName, holders: Sequence[Ta
 
 
 def _claims_of_task(room: NodeFits) -> tuple[DynamicResources | None, ClaimState | None]:
-    """What judges claims, and what it knows of the task's."""
+    """(check of resource claims, state of the task's claims); None if the cycle has none."""
     session = room.view.session
     plugin = session.plugins.get(Predicates.name)
     if not isinstance(plugin, Predicates) or not room.task.pod.spec.get("resourceClaims"):

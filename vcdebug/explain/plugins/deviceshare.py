@@ -153,7 +153,6 @@ def _has_suitable_card(drawing: CardOverview) -> bool:
 
 
 def _format_lacks(drawing: CardOverview) -> str:
-    """How many cards lack what."""
     return "; ".join(
         f"{count_noun(number, 'card')}: {why}" for why, number in Counter(c.why for c in drawing.cards).items()
     )

@@ -207,7 +207,7 @@ def _label_text(node: NodeInfo, key: str) -> str:
 
 
 def _tolerations_text(taint: taints.Taint, tolerations: tuple[taints.Toleration, ...]) -> str:
-    """Those that accept the taint, else all of them."""
+    """The tolerations that match the taint, else all of the pod's."""
     accepting = [one for one in tolerations if one.tolerates_taint(taint)]
     told = [_toleration_text(one) for one in accepting or tolerations]
     return ("tolerates " if accepting else "tolerates only ") + ", ".join(told) if told else "tolerates nothing"

@@ -94,7 +94,7 @@ def _first_placings(recording: Recording, job: JobId) -> dict[int, list[Seq]]:
 
 
 def _first_placing(recording: Recording, task: TaskInfo) -> Seq:
-    """Behind the last event for a task that never gets a node."""
+    """The event of the task's first placement; one after the last event if it has none."""
     for seq in recording.index.seqs_about("task", task.key):
         event = recording.event_at(seq)
         if isinstance(event, OpEvent) and event.op in PLACEMENT_OPS:

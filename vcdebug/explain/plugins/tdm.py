@@ -81,7 +81,7 @@ def _barred_reason(recording: Recording, task: TaskInfo, rule: str) -> str:
 
 
 def _stated_budget(job: JobInfo) -> str:
-    """Where the number comes from."""
+    """The source of a job's disruption budget, in words."""
     annotations, running, total = job.pod_group.annotations, job.count_tasks(TaskStatus.RUNNING), len(job.tasks)
     counts = f"{running} of {total} run"
     for key in (tdm.MIN_AVAILABLE_KEY, tdm.MAX_UNAVAILABLE_KEY):

@@ -158,7 +158,7 @@ class ScoreComparison(NamedTuple):
 
 
 def _recorded_score(part: ScorePart) -> float | None:
-    """None where the node has no entry."""
+    """The recorded summand; None if the node has no entry."""
     # JSON has no NaN.
     return None if np.isnan(part.recorded) else part.recorded
 

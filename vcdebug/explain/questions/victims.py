@@ -64,7 +64,7 @@ def _eviction_sentence(one: evictions.Eviction, choice: VictimDecision | None) -
 
 
 def _offering_plugins(choice: VictimDecision | None, pod: TaskKey) -> list[str]:
-    """Plugins of the deciding tier that gave the pod away."""
+    """Plugins of the deciding tier that allowed the pod as a victim."""
     tiers = choice.tiers if choice is not None else ()
     return [offer.seat.plugin for tier in tiers if tier.decides for offer in tier.offers if pod in offer.offered]
 
@@ -178,7 +178,7 @@ def why_victim(recording: Recording, word: str) -> QuestionReply:
 
 
 def _victim_pop_seq(recording: Recording, one: evictions.Eviction) -> Seq | None:
-    """The event by which it left the node's queue of victims."""
+    """The pop that took the pod from the node's queue of victims."""
     span = recording.span_tree.span_around(one.seq, Level.NODE)
     for seq in range(one.seq, (span.first if span is not None else 1) - 1, -1):
         event = recording.event_at(seq)
@@ -216,7 +216,6 @@ def _orders_sheet(orders: Sequence[OrderComparison]) -> ReplySheet:
 
 
 def _protected_sheet(choice: VictimDecision | None) -> ReplySheet:
-    """The table of candidates that a plugin protected."""
     fates = choice.fates if choice is not None else ()
     rows = tuple(
         (fate.task, str(saved.tier), saved.plugin, saved.why) for fate in fates if (saved := fate.saved_by) is not None
@@ -225,7 +224,6 @@ def _protected_sheet(choice: VictimDecision | None) -> ReplySheet:
 
 
 def _milder_node_lines(recording: Recording, one: evictions.Eviction) -> Iterator[str]:
-    """Other nodes where less important pods would have made room."""
     by_pod = recording.conf.facts_of(one.action).evicts_by_pod
     if one.preemptor not in recording.owners.jobs or not by_pod:
         return

@@ -64,7 +64,6 @@ def _propose_scheduler_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_double_binding_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """One scheduler per pod."""
     twice = tuple(pod for pod in situation.pending_pods if pod.key in situation.snapshot.bound)
     if twice:
         edits = tuple(f"replay:bound[{pod.key}]-" for pod in twice)
@@ -74,6 +73,7 @@ def _propose_double_binding_fixes(situation: fix.FixSituation) -> Iterator[fix.F
 
 def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """The PodGroup that the pods name, or one for a pod that names none."""
+    # Without enqueue among the actions no action admits a Pending PodGroup.
     phase = "Pending" if ENQUEUE in situation.recording.conf.actions else "Inqueue"
     for pod in situation.pending_pods[:1]:
         job = situation.explanation.job
@@ -95,6 +95,7 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
         return
     short = {least.name: least.least - least.have for least in job.valid_roles() if not least.is_reached}
     of_roles = sum(short.values())  # exact: ints
+    # Pods of the missing roles count for minMember too.
     of_any = max(group.min_member - job.valid_task_num() - of_roles, 0)
     if 0 < of_roles + of_any <= _MAX_ADDED_PODS:
         roles = [role for role, missing in short.items() for _ in range(missing)] + [""] * of_any
@@ -106,7 +107,6 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
 
 
 def _iter_copy_edits(model: Pod, name: str, role: str) -> Iterator[str]:
-    """Edits that add a copy of a pod in the state of a new one."""
     yield f"Pod/{name}:+={model.key}"
     if model.node_name:
         yield f"Pod/{name}:spec.nodeName-"
@@ -127,6 +127,7 @@ def _propose_role_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         if not role:
             continue
         path = f"{situation.group_path}:spec.minTaskMember[{role}]"
+        # With no pod of the role, every smaller minimum fails as well.
         if least > 0 and not usable.get(role):
             words = f"take role {role} out of minTaskMember: none of its {least} pods is there"
             yield fix.Fix(words, (f"{path}-",), AdviceHarm.JOB, _GANG_CAUSES, aspect=f"role {role}")
@@ -149,6 +150,7 @@ def _propose_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     assert group is not None
     edit = (f"{situation.group_path}:spec.minMember={fix.AMOUNT_BLANK}",)
     roles = sum(group.min_task_member.values())  # exact: ints
+    # Below the sum of the roles upstream ignores the roles, which is another change than a smaller gang.
     least = max(1, roles)
     if group.min_member > least:
         words = f"start with fewer pods: minMember {fix.AMOUNT_BLANK} instead of {group.min_member}"
@@ -200,7 +202,6 @@ def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_topology_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """A wider or softer network topology."""
     group = situation.pod_group
     if group is None or group.network_topology is None or group.network_topology.mode != "hard":
         return
@@ -224,6 +225,7 @@ def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     )
     present = situation.job.priority if situation.job is not None else _stated_priority(situation)
     higher = [(value, name) for value, name in classes if value > present]
+    # The next class is the mildest change, and the highest one shows whether priority can help at all.
     for value, name in dict.fromkeys((*higher[:1], *higher[-1:])):
         change = f"spec.priority={value}"
         edits = (
@@ -259,6 +261,7 @@ def _propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Open queues without children."""
     parents = {spec_of(m).get("parent") for m in situation.snapshot.objects_of("Queue")}
     open_ = [name_of(m) for m in situation.snapshot.objects_of("Queue") if status_of(m).get("state") == "Open"]
+    # Jobs are placed in leaf queues only.
     others = [name for name in open_ if name not in (situation.queue_name, "root") and name not in parents]
     for name in others[:_MAX_QUEUES]:
         edits = (f"{situation.group_path}:spec.queue={name}",)

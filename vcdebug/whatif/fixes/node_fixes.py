@@ -39,7 +39,6 @@ def propose_node_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_repair_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Fixes that make NotReady nodes Ready."""
     for node in situation.snapshot.objects_of("Node"):
         name, conditions = name_of(node), status_of(node).get("conditions") or ()
         if any(one.get("type") == "Ready" and one.get("status") != "True" for one in conditions):
@@ -249,7 +248,7 @@ def _propose_overcommit_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """A plugin that vetoes, without its say in evictions."""
+    """Fixes that switch off the votes on victims of a plugin that protects them."""
     conf = situation.recording.conf
     for name in conf.plugin_names():
         if name in situation.cause_codes and name not in _UNSAFE_PLUGINS:

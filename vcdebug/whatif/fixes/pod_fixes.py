@@ -86,7 +86,7 @@ def is_offered_nowhere(situation: fix.FixSituation, resource: str) -> bool:
 
 
 def _propose_left_out_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """What no node has cannot be asked for in a smaller amount."""
+    """Fixes that drop a request for a resource that no node has."""
     for resource in fix.resources_of(situation.pending_pods):
         if not is_offered_nowhere(situation, resource):
             continue
@@ -141,7 +141,6 @@ def _propose_port_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _iter_host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:
-    """(container, place, host port): where an edit finds it."""
     for at, container in enumerate(pod.spec.get("containers") or ()):
         for place, port in enumerate(container.get("ports") or ()):
             if port.get("hostPort"):
@@ -160,7 +159,7 @@ def propose_volume_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_claim_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Room on the node itself in place of a claim."""
+    """Fixes that replace a claim by an emptyDir."""
     edits = group_by_key(
         (claim, f"Pod/{pod.key}:spec.volumes[{at}]={{name: {name}, emptyDir: {{}}}}")
         for pod in situation.pending_pods
@@ -182,7 +181,6 @@ def _iter_volume_claims(pod: Pod) -> Iterator[tuple[int, str, str]]:
 
 
 def _propose_driver_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """A driver that a claim needs and that no node runs."""
     if situation.job is None:
         return
     asked = dict.fromkeys(

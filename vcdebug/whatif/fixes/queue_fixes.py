@@ -73,11 +73,11 @@ def _propose_state_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _iter_queue_ancestry(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[QueueInfo]:
-    """The queue and its ancestors."""
     queues, seen = situation.recording.session.queues, dict.fromkeys([queue.name])
     while True:
         yield queue
         above = queues.get(queue.parent)
+        # A broken tree can have a circle of parents.
         if above is None or above.name in seen:
             return
         seen[above.name] = None
@@ -100,7 +100,6 @@ def _propose_capability_fixes(situation: fix.FixSituation, queue: QueueInfo) -> 
 
 
 def _propose_own_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """A fix that gives the job a queue of its own without limits."""
     name = f"{situation.explanation.job.partition('/')[2]}-own"
     if situation.pod_group is None or any(name_of(m) == name for m in situation.snapshot.objects_of("Queue")):
         return
@@ -145,6 +144,7 @@ def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         if metadata.get("namespace") != namespace:
             continue
         for resource, hard in (spec_of(manifest).get("hard") or {}).items():
+            # A quota's `requests.cpu` limits what containers call cpu.
             plain = resource.rpartition("requests.")[2].rpartition("limits.")[2]
             amount = fix.larger_amount(
                 plain, fix.count_units(resource, hard), fix.total_request(situation.pending_pods, plain)
@@ -153,6 +153,7 @@ def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             path = f"ResourceQuota/{namespace}/{metadata['name']}"
             edits = tuple(
                 f"{path}:{part}.hard{fix.field_step(resource)}={fix.AMOUNT_BLANK}"
+                # In both: the plugin reads the status, which in a cluster a controller copies from the spec.
                 for part in ("spec", "status")
                 if resource in ((manifest.get(part) or {}).get("hard") or {})
             )
@@ -160,7 +161,6 @@ def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_preemptable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Fixes that make other jobs' pods preemptable."""
     for job in situation.recording.session.jobs.values():
         spared = [task for task in job.tasks.values() if not task.preemptable and is_allocated_status(task.status)]
         if spared and job.uid != situation.explanation.job:
@@ -179,6 +179,7 @@ def _propose_gang_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
         running = job.count_tasks(TaskStatus.RUNNING)
         if job.uid != situation.explanation.job and running and 1 < job.min_available >= running:
             same = situation.queue_name == job.queue
+            # Gangs of the same queue first, then of low priority: the likeliest victims.
             found.append((not same, job.priority, job.uid, job.min_available))
     for *_, job_id, least in sorted(found)[:_MAX_HOLDERS]:
         words = f"let {job_id} run with fewer pods: minMember {fix.AMOUNT_BLANK} instead of {least}"

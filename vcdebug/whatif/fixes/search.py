@@ -264,7 +264,7 @@ def describe_conclusion(search: FixSearch) -> str:
 
 
 def _describe_admitted(assumed: AssumedPods | None) -> str:
-    """Of pods that are made once the job is admitted."""
+    """What is known of the pods that are created once the job is admitted, in words."""
     admitted = "the job is admitted, and its pods are made then"
     if assumed is None:
         return f"{admitted}: how large they will be is not in the snapshot, so no more can be known"

@@ -164,7 +164,6 @@ class FixTrials:
 
     @cached_property
     def _base_explanation(self) -> Explanation:
-        """The explanation of the job without any change."""
         return explain_by_name(self._base_recording, self._word)
 
     @cached_property
@@ -199,7 +198,6 @@ class PodPlaces(NamedTuple):
 
 
 def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterator[str]:
-    """The effects on other jobs, one text per job."""
     for verb, lost in (
         ("evicts", {task: owner for task, owner in after.evicted.items() if task not in before.evicted}),
         ("ends", {task: owner for task, owner in before.tasks.items() if task not in after.tasks}),

@@ -278,7 +278,6 @@ def _last_pipeline(view: JobView, task: TaskInfo) -> tuple[Seq, str] | None:
 
 
 def _phantom_reason(view: JobView, task: TaskInfo) -> tuple[str, tuple[Advice, ...]]:
-    """Why allocate does not bind the task, and advice."""
     if _is_restored(view, task):
         free = [
             node.name for node in NodeFits(view, task, len(view.recording)).free_nodes if node.name != task.node_name

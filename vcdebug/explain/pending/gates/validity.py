@@ -69,7 +69,6 @@ def validity(view: JobView) -> Finding | None:
 
 
 def _validity_advice(job: JobId, missing: int, valid: int, roles: bool) -> tuple[Advice, ...]:
-    """What would make it valid."""
     if not missing and roles:
         lower = owner_advice("take the role out of minTaskMember, or lower its minimum")
         return owner_advice("create the missing pods of each role"), lower

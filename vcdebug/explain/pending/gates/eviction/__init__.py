@@ -138,7 +138,6 @@ def _visited_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFits
 
 
 def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFits) -> Gate | None:
-    """The finding for tasks for which the action looked at no node."""
     missed = [attempt for attempt in visit.tries if attempt.task not in visit.planned_tasks] or list(visit.tries)
     attempt = next((one for one in missed if one.task == task.key), missed[0])
     tried = view.tasks[attempt.task]
@@ -157,7 +156,6 @@ def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFit
 
 
 def _node_stage(view: JobView, attempt: TaskTry, node: NodeTry) -> NodeStage:
-    """How far the action came with one task on one node."""
     if node.task_placed:
         return NodeStage.PLACED
     if node.node_calls(*POST_VICTIM_POINTS) or (node.evicted_tasks and evicts_at_once(view, attempt.action)):

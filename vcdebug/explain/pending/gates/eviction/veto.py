@@ -280,7 +280,7 @@ def filter_advice(view: JobView, cause: str, order: RankedObjections) -> tuple[a
 
 
 def _missing_action_advice(view: JobView, rule: str, action: str, why: str) -> dict[str, answer.Advice]:
-    """The other action, where it is not configured."""
+    """Advice to configure the other evicting action; empty if it is configured."""
     there = ", ".join(view.actions)
     return (
         {}

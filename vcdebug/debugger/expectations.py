@@ -129,6 +129,7 @@ def _check_fields(raw: object, kinds: FieldKinds, where: str) -> dict[str, objec
             close = get_close_matches(str(field), list(kinds), 1)
             raise VcdebugError(f"no field {field}", f"did you mean {close[0]}?" if close else ", ".join(kinds), where)
         wanted = kinds[field]
+        # The exact type: bool is a subclass of int, and `nodes: true` is an error.
         if type(value) not in wanted:
             raise VcdebugError(f"{field} is {value!r}", f"write {' or '.join(_WORDS[one] for one in wanted)}", where)
     return {str(field): value for field, value in raw.items()}

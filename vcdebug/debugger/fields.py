@@ -74,6 +74,7 @@ def _event_queue(recording: Recording, seq: Seq, event: record.Event) -> Value:
 
 def _event_node(recording: Recording, seq: Seq, event: record.Event) -> Value:
     if isinstance(event, record.PredicateEvent):
+        # The failed nodes only: a condition on a node asks why the node was refused.
         return AnyOf(_names_of_rows(recording, event.failed.tolist()))
     if isinstance(event, record.ScoreEvent):
         return AnyOf(_names_of_rows(recording, event.rows.tolist()))
@@ -93,6 +94,7 @@ def _event_plugin(recording: Recording, seq: Seq, event: record.Event) -> Value:
     if isinstance(event, record.HookEvent):
         return event.plugin
     if isinstance(event, record.PredicateEvent):
+        # Per distinct code: thousands of nodes share a few reasons.
         codes = dict.fromkeys(event.codes.tolist())
         return AnyOf(
             dict.fromkeys(s.plugin for code in codes for s in recording.reason_table.statuses_of(code) if s.plugin)
@@ -106,6 +108,7 @@ def _event_tier(recording: Recording, seq: Seq, event: record.Event) -> Value:
     if not isinstance(event, record.HookEvent):
         return None
     for number, tier in enumerate(recording.conf.tiers, start=1):
+        # A plugin listed in two tiers counts for the first, as an event does not name its tier.
         if any(option.name == event.plugin for option in tier):
             return number
     return None

@@ -293,7 +293,10 @@ def next_pods(recording: Recording, between: BetweenCycles, number: int, *, clos
     if between.run_times is not None:
         staying += pods_in_broken_gangs(recording)
     finishing = between.finishing_pods(before, staying, number, now)
-    finished = (_finished_pod(one) if Pod(one).key in finishing else one for one in after)
+    finished = (
+        {**one, "status": {**status_of(one), "phase": "Succeeded"}} if Pod(one).key in finishing else one
+        for one in after
+    )
     return [one for manifest in finished for one in _iter_pods_after(manifest, now, between)]
 
 
@@ -398,10 +401,6 @@ def _patched_pod(manifest: Manifest, patch: AnnotationPatch) -> Manifest:
     metadata = metadata_of(manifest)
     kept = {key: text for key, text in (metadata.get("annotations") or {}).items() if key not in patch.remove}
     return {**manifest, "metadata": {**metadata, "annotations": {**kept, **patch.set}}}
-
-
-def _finished_pod(manifest: Manifest) -> Manifest:
-    return {**manifest, "status": {**status_of(manifest), "phase": "Succeeded"}}
 
 
 def _iter_pods_after(manifest: Manifest, now: datetime, between: BetweenCycles) -> Iterator[Manifest]:

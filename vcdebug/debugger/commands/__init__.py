@@ -38,6 +38,7 @@ def find_verb(name: str) -> Verb | None:
     exact = next((verb for verb in every if name in verb.names), None)
     if exact is not None or not name:
         return exact
+    # A prefix counts only if it is unique: guessing between commands could undo or overwrite work.
     close = [verb for verb in every if any(known.startswith(name) for known in verb.names)]
     return close[0] if len(close) == 1 else None
 
@@ -98,6 +99,7 @@ def run_script(driver: Driver, lines: Iterable[str]) -> Iterator[ScriptAnswer]:
 
 
 def _run_line(driver: Driver, number: int, command: str) -> ScriptAnswer:
+    # The log grows over the whole session; only lines after this point belong to this command.
     spoken = len(driver.debugger.log)
     try:
         reply = _finish_reply(execute_line(driver, command))

@@ -23,6 +23,7 @@ def advance_cycles(driver: Driver, argument: str) -> CommandReply:
     count, between = _parse_advance(argument)
     before = driver.open_recordings
 
+    # Imported here, so that opening a snapshot does not load the rules between cycles.
     from vcdebug.whatif.cycles import append_cycles
 
     def run_cycles() -> CommandReply:

@@ -51,6 +51,7 @@ def _set_release(driver: Driver, argument: str) -> CommandReply:
 
 def _apply_change(driver: Driver, change: RecordingsChange, what: str) -> CommandReply:
     """Run the branch and look for what has changed; nothing is touched until both are done."""
+    # Kept for `then`: the user can move on while the work runs, and the change applies to what was open at its start.
     before = driver.open_recordings
 
     def replay_change() -> CommandReply:
@@ -97,6 +98,7 @@ def _redo_edit(driver: Driver, _: str) -> CommandReply:
 
 def _force_answer(driver: Driver, argument: str) -> CommandReply:
     """Force another answer of the current hook call."""
+    # Imported here, since most sessions force no answer.
     from vcdebug.explain.decisions.votes import HOOK_AT
     from vcdebug.framework.forced_answers import choice_text
 
@@ -116,6 +118,7 @@ def _force_answer(driver: Driver, argument: str) -> CommandReply:
 
 def forced_edit(seq: Seq, event: HookEvent, value: str) -> str:
     """The edit that forces the answer to a call, with a check that it is this call."""
+    # A dot separates the parts of the path.
     plugin = f"[{event.plugin}]" if "." in event.plugin else event.plugin
     return f"answer:{seq}.{event.point}.{plugin}={value}"
 

@@ -323,16 +323,15 @@ def node_score(
     total, recorded = total_score(parts), float(event.total[index])
     lost = ""
     if total != recorded:
-        total, lost = _total_of_batch(parts), "; a per-node score failed here, and the node keeps none of them"
+        total, lost = (
+            total_score([part for part in parts if part.batch]),
+            "; a per-node score failed here, and the node keeps none of them",
+        )
     terms = tuple(_score_terms(recording, name, event.task, parts))
     title = f"score of {name} for {event.task}"
     return equation.Equation(
         title, SCORE_FORMULA, SCORE_COLUMNS, "check", terms, total, None, f"total {format_number(total)}{lost}"
     )
-
-
-def _total_of_batch(parts: list[ScoreSummand]) -> float:
-    return total_score([part for part in parts if part.batch])
 
 
 def _score_terms(

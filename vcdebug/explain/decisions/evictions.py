@@ -304,7 +304,7 @@ def _bundle_outcomes(
     for bundle in left:
         victims.append(bundle)
         freed = gang_eviction.sum_requests(task for each in victims for task in each.tasks)
-        enough[_bundle_key(bundle)] = need.less_equal(free.clone().add(freed))
+        enough[id(bundle)] = need.less_equal(free.clone().add(freed))
     found = []
     for bundle in bundles:
         # Filtering replaces a bundle by a cut copy, so job and type identify it, not the object.
@@ -313,16 +313,12 @@ def _bundle_outcomes(
         why = "" if len(kept) == len(bundle.tasks) else _dropped_reason(eviction, bundle, kept, allowed)
         tasks = tuple(task.key for task in bundle.tasks)
         safe = bundle.type is gang_eviction.BundleType.SAFE
-        fits = enough.get(_bundle_key(same), False) if same is not None else False
+        fits = enough.get(id(same), False) if same is not None else False
         worth = gang_eviction.bundle_roi(bundle, need)
         found.append(
             BundleOutcome(safe, bundle.job.uid, tasks, bundle.local, bundle.everything, worth, kept, why, fits)
         )
     return found
-
-
-def _bundle_key(bundle: gang_eviction.Bundle) -> int:
-    return id(bundle)
 
 
 def _dropped_reason(

@@ -14,7 +14,6 @@ import numpy as np
 from vcdebug.explain.decisions.dry_runs import CANDIDATE, dry_run_at
 from vcdebug.explain.decisions.evictions import fate_of
 from vcdebug.explain.decisions.votes import VICTIM_POINTS, VictimDecision, victim_choice
-from vcdebug.explain.equation import Equation
 from vcdebug.explain.node_fit import victim_filter_of
 from vcdebug.framework import hooks
 from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, CandidateFilter
@@ -254,18 +253,14 @@ def _node_outcome(recording: Recording, turn: Span, choice: VictimDecision | Non
     if choice is None or choice.room is None:
         return ""
     if not choice.room.verdict:
-        return _short_words(choice.room) if choice.victims else ""
+        short = f"{TOO_FEW}: {choice.room.deciding}" if choice.room.deciding else TOO_FEW
+        return short if choice.victims else ""
     limits = [
         event for _, event in recording.filter_events(HookEvent, turn.seq_range) if event.point in QUEUE_LIMIT_POINTS
     ]
     if limits and not limits[-1].result:
         return f"{limits[-1].plugin}: beyond what the queue may have"
     return ENOUGH if not ops else TOO_FEW
-
-
-def _short_words(room: Equation) -> str:
-    """The first dimension in which all victims together are too few."""
-    return f"{TOO_FEW}: {room.deciding}" if room.deciding else TOO_FEW
 
 
 QUEUE_POINTS: Final = (

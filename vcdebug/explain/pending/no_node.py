@@ -29,7 +29,7 @@ NODE_ORDER = "node-order"
 
 def no_node_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     """The finding for a task that no node can take in this state."""
-    if room.node_fits and all(_is_too_large(task, node) for node in room.node_fits):
+    if room.node_fits and not any(task.init_resreq.less_equal(node.allocatable) for node in room.node_fits):
         return _larger_than_any_finding(task, room)
     if not room.waiting_nodes and not room.free_nodes:
         return _unresolvable_finding(task, room)
@@ -67,10 +67,6 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
     return answer.Finding(
         NODE_ORDER, sentence, {"nodes.feasible": answer.count(len(event.feasible), "nodes")}, evidence, advice
     )
-
-
-def _is_too_large(task: TaskInfo, node: NodeFit) -> bool:
-    return not task.init_resreq.less_equal(node.allocatable)
 
 
 def search_evidence(view: JobView, task: TaskInfo) -> tuple[answer.Evidence, ...]:

@@ -15,7 +15,7 @@ from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources
 from vcdebug.kube.listers import claim_names, storage_class_name
 from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_affinity import AFFINITY_REASON
-from vcdebug.kube.selector import Requirement, Selector
+from vcdebug.kube.selector import Requirement
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.plugins.predicates import Predicates
@@ -135,7 +135,8 @@ def find_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
 
 
 def _pod_affinity_failure(room: NodeFits, term: AffinityTerm) -> ConstraintFailure:
-    wish = f"its affinity wants to stand beside pods with {_format_selector(term.selector)} (by {term.topology_key})"
+    labels = join_names(format_requirement(each) for each in term.selector.requirements) or "any labels"
+    wish = f"its affinity wants to stand beside pods with {labels} (by {term.topology_key})"
     there = [
         f"{task.name} on {node.name}"
         for node in room.node_fits
@@ -148,10 +149,6 @@ def _pod_affinity_failure(room: NodeFits, term: AffinityTerm) -> ConstraintFailu
     return ConstraintFailure(
         lacking, (owner_advice("start such pods first, or correct the labelSelector of the affinity"),), "affinity"
     )
-
-
-def _format_selector(selector: Selector) -> str:
-    return join_names(format_requirement(each) for each in selector.requirements) or "any labels"
 
 
 VOLUME_ELSEWHERE_REASONS: Final = ("persistentvolume's node affinity", "volume node affinity conflict")

@@ -50,6 +50,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
     state, check = view.recording.timeline.state_at(seq), admission_check(view.recording, seq, view.job)
     total, factor = state.plugin_amount(NAME, "", "total"), float(state.plugin_figure(NAME, "", "factor") or 0.0)
     minimum, idle, inqueue, names = check.request, check.limit, check.counted_already, check.exceeded_dimensions
+    # The plugin keeps only the idle room; rounding can make the difference slightly negative, which Sub would reject.
     used = total.clone().multi(factor).sub_without_assert(idle)
     compared = (minimum, inqueue, idle, total, used)
     written = {name: format_amounts_apart(name, *(each.get(name) for each in compared)) for name in names or [CPU]}
@@ -63,6 +64,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
     if stuck and check._replace(total=total_without(view, check.total, stuck)).is_within_limit:
         return stuck_jobs_finding(view, seq, NAME, stuck, lines, idle)
     wanted = check.total.clone().add(used)
+    # The dimension that needs the largest factor: raising the factor for it admits the job in all others.
     name = max(names, key=lambda each: wanted.get(each) / max(total.get(each), 1.0), default=CPU)
     unread = any(problem.field == FACTOR_KEY for problem in view.recording.conf.unread_keys(NAME))
     short = {each: check.excess_of(each) for each in names or [name]}

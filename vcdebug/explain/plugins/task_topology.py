@@ -78,6 +78,7 @@ def _more_first(what: str, left: int, right: int) -> OrderDifference:
 def _tasks_without_node(then: OrderMoment, job: JobId, bucket: Bucket) -> int:
     """Tasks of the bucket without a node at that event; a task leaves its bucket for good at its first placement."""
     waiting = _first_placings(then.recording, job)[bucket.index]
+    # The events are sorted, so one search gives the tasks placed so far without replaying the bucket.
     return len(waiting) - bisect_right(waiting, then.seq)
 
 

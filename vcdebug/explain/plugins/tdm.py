@@ -45,6 +45,7 @@ def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
         return Equation(title, formula, columns, "task", refused, (), None, why)
     taken: dict[JobId, list[TaskKey]] = {}
     terms = tuple(_judge_victim(recording, seq, task, taken) for task in tasks_before(recording, event.candidates, seq))
+    # Upstream iterates a Go map of jobs in random order; the replay takes ascending ids.
     victims = tuple(key for uid in sorted(taken) for key in taken[uid])
     note = "jobs in ascending order of their ids"
     return Equation(title, formula, columns, "task", terms, victims, None, note)
@@ -145,6 +146,7 @@ def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Each zone's window against the clock; in closed zones the preemptable tasks, as many as budgets allow."""
     title = "tdm: who has to leave a revocable node whose window is shut?"
     columns = ("zone", "may go", "gone before")
+    # Windows depend on the clock and victims on task states, so the session is rebuilt at the event.
     session = session_at_event(recording, seq)
     plugin = session.plugins.get(tdm.Tdm.name) if session is not None else None
     if session is None or not isinstance(plugin, tdm.Tdm):

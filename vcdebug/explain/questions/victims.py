@@ -11,7 +11,7 @@ from vcdebug.explain.decisions.votes import VictimDecision, VictimObjection, vic
 from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.orders import OrderComparison, order_at, pop_kind
 from vcdebug.framework.record import Level, PopEvent
-from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.names import Seq, TaskKey
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 
@@ -102,7 +102,7 @@ def _protection_lines(choice: VictimDecision | None, pod: TaskKey) -> Iterator[s
 
 def _format_gain(recording: Recording, one: evictions.Eviction) -> str:
     """Whether the preemptor got a place from the eviction, in words."""
-    job = _job_of(recording, one.preemptor)
+    job = recording.owners.jobs.get(one.preemptor, one.preemptor)
     summary = next((each for each in cycle_effects(recording).jobs if each.job == job), None)
     if summary is None:
         return "it was evicted for nobody's place"
@@ -115,11 +115,6 @@ def _format_gain(recording: Recording, one: evictions.Eviction) -> str:
     gang = "" if enough else f", but only {summary.ready + summary.waiting} of minMember {summary.min_available}"
     where = f"{one.preemptor} waits for {own[0]}" if own else f"{len(got)} of its pods have a place"
     return f"{job} got something for it: {where}{gang}"
-
-
-def _job_of(recording: Recording, asker: str) -> JobId:
-    """The asking task's job, or the job that asked as a gang."""
-    return recording.owners.jobs.get(asker, asker)
 
 
 def _eviction_evidence(one: evictions.Eviction, choice: VictimDecision | None) -> Iterator[Evidence]:

@@ -42,6 +42,7 @@ def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> answer.
     if not visits:
         return queue_limits.overused_finding(view, action) or entitlement.not_starving_finding(view, action, task)
     visit = visits[-1]
+    # The action can also commit an empty statement when it gives up.
     if visit.was_committed and visit.planned_tasks:
         return None
     refused = [(seq, event) for seq, event in visit.visit_calls(PREEMPTIVE.upstream) if not event.result]
@@ -88,6 +89,7 @@ def _skipped_victims(view: JobView, visit: JobVisit) -> Iterator[tuple[TaskInfo,
     room = NodeFits(view, next(iter(view.tasks.values())), visit.first)
     for name in view.session.nodes:
         for victim in room.tasks_on(name):
+            # A pod that passes the filter and yet was no candidate can only be outside the domains of the job.
             yield victim, skipped_victim(recording, spares, victim) or OUTSIDE_DOMAINS
 
 
@@ -135,6 +137,7 @@ def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEv
 
 def _failed_plan_words(view: JobView, visit: JobVisit) -> tuple[str, tuple[answer.Evidence, ...]] | None:
     """What stopped the last plan that was tried with victims gone, and the event that shows it."""
+    # The last refusal belongs to the plan with the most victims; earlier plans failed for fewer of them.
     for seq, event in reversed(visit.events):
         name = getattr(event, "task", "").rpartition("/")[2]
         if isinstance(event, PredicateEvent) and not len(event.feasible):

@@ -91,7 +91,11 @@ def _placed_sentence(
     view: JobView, cause: str, bound: Sequence[TaskInfo], waiting: Sequence[TaskInfo], evicted: Sequence[TaskKey]
 ) -> str:
     done = ((bound, "bound to"), (waiting, "pipelined on"))
-    got = " and ".join(f"{_format_tasks(tasks)} {verb} {_format_nodes(tasks)}" for tasks, verb in done if tasks)
+    got = " and ".join(
+        f"{_format_tasks(tasks)} {verb} {join_names(dict.fromkeys(t.node_name for t in tasks))}"
+        for tasks, verb in done
+        if tasks
+    )
     stay = "stays" if len(view.left_over) == 1 else "stay"
     rest = f"; {count_noun(len(view.left_over), 'pod')} beyond minMember {view.job.min_available} {stay} Pending"
     tail = rest if view.left_over else ""
@@ -107,10 +111,6 @@ def _placed_sentence(
 
 def _format_tasks(tasks: Sequence[TaskInfo]) -> str:
     return tasks[0].name if len(tasks) == 1 else count_noun(len(tasks), "pod")
-
-
-def _format_nodes(tasks: Sequence[TaskInfo]) -> str:
-    return join_names(dict.fromkeys(task.node_name for task in tasks))
 
 
 def _task_line(view: JobView, task: TaskInfo) -> str:

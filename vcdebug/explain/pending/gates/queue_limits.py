@@ -160,6 +160,7 @@ def dimension_over_limit(view: JobView, limit: QueueCheck) -> str:
     """The dimension in which one request alone exceeds what the queue may ever have; empty where none does."""
     request, most = limit.check.request, limit.check.limit
     for name in limit.exceeded_dimensions:
+        # A share moves with other queues' jobs, so only a capability or the whole cluster is a lasting limit.
         firm = limit.is_capability or queue_findings.is_whole_cluster(view, most, name)
         if firm and request.get(name) > most.get(name):
             return name
@@ -182,6 +183,7 @@ def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
     refused = allocatable_refusals(view) if not queue_findings.tree_fault(view.recording) else []
     for seq, event in refused:
         task = view.tasks.get(event.task)
+        # The gang can start without this pod, so its refusal does not make the job impossible.
         if task is None or held + len(waiting) - 1 >= view.job.min_available > held:
             continue
         limit = room_limit(view, event.plugin, seq, task.resreq)
@@ -249,6 +251,7 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
         sentence = f"{refused}: it is {state}, and {event.plugin} lets only Open queues reclaim."
         return answer.Finding(PREEMPTIVE, sentence, {}, evidence, queue_findings.open_queue_advice(view))
     quota = queue_findings.quota_explainer(event.plugin)
+    # Only capacity, in newer releases, also requires room below the queue's capability.
     limited = quota.reclaims_within_limit(view.recording)
     levels = quota.room(view.recording, seq, view.queue.name, request) if limited else []
     if levels and levels[0].exceeded_dimensions:
@@ -303,6 +306,7 @@ def _format_weight(view: JobView, plugin: str) -> str:
     """The queue's weight among the queues that have jobs: only they share the cluster."""
     if plugin == queue_findings.CAPACITY_PLUGIN:
         return ""
+    # proportion divides the cluster among the queues with jobs only.
     names = dict.fromkeys(job.queue for job in view.session.jobs.values())
     weights = [view.session.queues[name].weight for name in names]
     return f" (weight {view.queue.weight} of {sum(weights)})"

@@ -64,8 +64,6 @@ def sort_by_harm(lines: Iterable[Advice]) -> tuple[Advice, ...]:
 
 ADD_NODES_ADVICE: Final = cluster_admin_advice("add nodes that fit")
 """Always helps, and costs most."""
-
-
 StepState = Literal["passed", "failed", "not reached"]
 
 

@@ -98,7 +98,6 @@ class Equation:
     """The name of the term that decided, where one did."""
     note: str = ""
     """What else led to the answer: a rule that came before the arithmetic, a quirk."""
-
     compared: str = ""
     """Which of upstream's comparisons of resources judges the lines, where one does."""
 

@@ -314,10 +314,8 @@ def _iter_window_changes(tdm: Tdm, now: datetime) -> Iterator[TimedChange]:
 
 def _iter_periodic_changes(recording: Recording, quiet_since: datetime) -> Iterator[TimedChange]:
     """When tdm and rescheduling, which look for victims now and then, look again."""
-    rescheduling, last_run = (
-        recording.session.plugins.get(Rescheduling.name),
-        recording.session.process.last_rescheduling,
-    )
+    rescheduling = recording.session.plugins.get(Rescheduling.name)
+    last_run = recording.session.process.last_rescheduling
     looked = last_run is not None and last_run >= quiet_since
     if isinstance(rescheduling, Rescheduling) and not looked and (due := rescheduling.next_run) is not None:
         yield TimedChange(due, again=True)

@@ -100,10 +100,8 @@ def _guarding_call(recording: Recording, seq: Seq) -> Seq | None:
 
 def _unfinished_trial(recording: Recording, seq: Seq, event: record.StatementEvent) -> equation.Equation | None:
     """A trial on one node is discarded when the task does not fit there after all evictions."""
-    task, node = (
-        recording.span_tree.span_around(seq, record.Level.TASK),
-        recording.span_tree.span_around(seq, record.Level.NODE),
-    )
+    task = recording.span_tree.span_around(seq, record.Level.TASK)
+    node = recording.span_tree.span_around(seq, record.Level.NODE)
     if event.what != "discard" or task is None or node is None:
         return None
     room = room_equation(recording, seq, task.name, node.name)
@@ -323,10 +321,8 @@ def node_score(
     total, recorded = total_score(parts), float(event.total[index])
     lost = ""
     if total != recorded:
-        total, lost = (
-            total_score([part for part in parts if part.batch]),
-            "; a per-node score failed here, and the node keeps none of them",
-        )
+        total = total_score([part for part in parts if part.batch])
+        lost = "; a per-node score failed here, and the node keeps none of them"
     terms = tuple(_score_terms(recording, name, event.task, parts))
     title = f"score of {name} for {event.task}"
     return equation.Equation(

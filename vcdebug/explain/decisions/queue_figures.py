@@ -132,10 +132,8 @@ def _capacity_queue_attr(recording: Recording, queue: QueueName) -> CapacityAttr
 
 def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
     """The share after an event, with the dimension that it comes from."""
-    plugin, figures = (
-        sharing_plugin(recording),
-        recording.timeline.state_at(seq).books[sharing_plugin(recording)][queue],
-    )
+    plugin = sharing_plugin(recording)
+    figures = recording.timeline.state_at(seq).books[sharing_plugin(recording)][queue]
     attr = proportion_attr(figures) if plugin == PROPORTION else _capacity_attr(figures)
     title, recorded = f"share of queue {queue}", attr.share
     if plugin == CAPACITY and attr.deserved.is_empty():

@@ -30,8 +30,6 @@ NEVER_PREEMPT: Final = "Never"
 ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
 QUEUE_LIMIT_POINTS: Final = (hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
 PLACED, TAKEN_BACK, ENOUGH, TOO_FEW = "placed", "placed, taken back", "enough room", "not enough room"
-
-
 EMPTY_STAGE_WORDS: Final = {
     ON_NODE: "no task on it",
     STATUS: "none is Running",
@@ -289,10 +287,8 @@ RefusalGroups = dict[tuple[JobId, str, str], list[tuple[Seq, TaskKey]]]
 
 def node_refusals(recording: Recording, node: NodeName) -> tuple[Refusal, ...]:
     """By the predicates, and where victims were looked for in vain; in the order of the first time."""
-    jobs, refused = (
-        recording.owners.jobs,
-        (*_predicate_refusals(recording, node), *_victim_search_refusals(recording, node)),
-    )
+    jobs = recording.owners.jobs
+    refused = (*_predicate_refusals(recording, node), *_victim_search_refusals(recording, node))
     return _build_refusals(
         group_by_key(((jobs.get(task, ""), action, why), (seq, task)) for seq, task, action, why in refused)
     )

@@ -107,10 +107,8 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equatio
     job = recording.session.jobs[event.job]
     check = _admission_check(recording, state_before(recording, seq), job)
     formula = "min resources + allocated + inqueue − elastic ≤ real capability, in the dimensions of the minimum"
-    title, columns = (
-        f"proportion: does queue {job.queue} admit {job.uid}?",
-        equation.limit_columns(check, "real capability"),
-    )
+    title = f"proportion: does queue {job.queue} admit {job.uid}?"
+    columns = equation.limit_columns(check, "real capability")
     terms = equation.limit_terms(check, equation.all_dimensions(check.asked, check.limit))
     free = equation.NO_MINIMUM if job.pod_group.min_resources is None else ""
     return equation.admission_equation(

@@ -24,11 +24,9 @@ from vcdebug.recording.state_before import plugin_of
 def overdue_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Has the job waited longer than its maximum waiting time?"""
     job, plugin = recording.session.jobs[event.job], plugin_of(recording, Sla)
-    deadline, created, verdict = (
-        plugin.job_deadline(job),
-        parse_nanoseconds(job.creation_timestamp),
-        plugin.permit_overdue(job),
-    )
+    deadline = plugin.job_deadline(job)
+    created = parse_nanoseconds(job.creation_timestamp)
+    verdict = plugin.permit_overdue(job)
     title, formula = f"sla: has {job.uid} waited too long?", "created + waiting time ≤ now permits; sla never rejects"
     if deadline is None:
         return Equation(title, formula, (), "check", (), ABSTAIN, None, "neither the job nor the plugin states a time")

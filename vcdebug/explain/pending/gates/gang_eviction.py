@@ -75,10 +75,8 @@ def _no_candidates_finding(view: JobView, visit: JobVisit) -> answer.Finding:
     closed = _unreclaimable_queues(view) if any(why.rule == NOT_RECLAIMABLE for why, _ in order) else []
     cause, advice = veto.KEPT, veto.filter_advice(view, veto.KEPT, order)
     if closed:
-        cause, advice = (
-            veto.UNRECLAIMABLE,
-            (answer.queue_admin_advice(f"set spec.reclaimable of queue {join_names(closed)} to true"),),
-        )
+        cause = veto.UNRECLAIMABLE
+        advice = (answer.queue_admin_advice(f"set spec.reclaimable of queue {join_names(closed)} to true"),)
         sentence = f"{sentence[:-1]}; {join_names(closed)} {'is' if len(closed) == 1 else 'are'} not reclaimable."
     return answer.Finding(cause, sentence, numbers, _statement_evidence(visit), advice, veto.objection_lines(order))
 

@@ -81,10 +81,8 @@ def other_scheduler_finding(recording: Recording, who: str, hidden: list[Pod]) -
         f"Volcano never sees {count_noun(len(hidden), 'pod')} of {who}: {join_names(pod.name for pod in hidden)} "
         f"{verb} schedulerName {named}, this scheduler takes only {' or '.join(names)}."
     )
-    numbers, evidence = (
-        {"pods.hidden": count(len(hidden), "pods")},
-        opening_evidence(recording, "the session opens without them"),
-    )
+    numbers = {"pods.hidden": count(len(hidden), "pods")}
+    evidence = opening_evidence(recording, "the session opens without them")
     advice = (owner_advice(f"create the pods with spec.schedulerName: {names[0]}"),)
     return Finding(OTHER_SCHEDULER, sentence, numbers, evidence, advice)
 

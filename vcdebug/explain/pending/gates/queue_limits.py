@@ -196,10 +196,8 @@ def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
 
 def _is_held_by_others(view: JobView, limit: QueueCheck, seq: Seq) -> bool:
     """Whether other jobs hold what the queue lacks, so that their end would help."""
-    tasks, left = (
-        view.recording.timeline.state_at(seq - 1).tasks,
-        limit.check.counted_already.get(limit.first_dimension),
-    )
+    tasks = view.recording.timeline.state_at(seq - 1).tasks
+    left = limit.check.counted_already.get(limit.first_dimension)
     for key, task in view.tasks.items():
         # The job's own pods cannot end before the job runs, so their share never comes back.
         left -= task.resreq.get(limit.first_dimension) if is_allocated_status(tasks[key].status) else 0.0

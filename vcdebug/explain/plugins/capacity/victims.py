@@ -93,10 +93,7 @@ def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equat
     attrs = attrs_of(recording, state_before(recording, seq))
     call = reclaim.ReclaimCall(attrs)
     return victim_equation(
-        title,
-        VICTIMS_FORMULA,
-        VICTIM_COLUMNS,
-        [_judge_victim(recording, call, attrs, key) for key in event.candidates],
+        title, VICTIMS_FORMULA, VICTIM_COLUMNS, [_judge_victim(recording, call, attrs, key) for key in event.candidates]
     )
 
 

@@ -321,6 +321,7 @@ def node_score(
     total, recorded = total_score(parts), float(event.total[index])
     lost = ""
     if total != recorded:
+        # Upstream drops all per-node scores of a node when one of them fails, and keeps the batch scores.
         total = total_score([part for part in parts if part.batch])
         lost = "; a per-node score failed here, and the node keeps none of them"
     terms = tuple(_score_terms(recording, name, event.task, parts))

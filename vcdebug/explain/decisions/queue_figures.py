@@ -106,6 +106,7 @@ def _places_below(plugin: Capacity, name: QueueName, depth: int) -> Iterator[Que
 def finite_dimensions(*resources: Resource) -> list[str]:
     """cpu, memory, and the scalars; without pods, volume counts, and what is 0 or endless everywhere."""
     scalars = dict.fromkeys(name for resource in resources for name in resource.scalars or ())
+    # Counts of pods and volumes are on every node and would fill the table without explaining a share.
     told = sorted(name for name in scalars if name != PODS and not name.startswith("attachable-volumes"))
     return [
         CPU,

@@ -81,6 +81,7 @@ def check_equations(asked: AskedNode) -> Iterator[Equation]:
     policy = asked.plugin_of_kind(Deviceshare).device_settings.policy
     for name, ledger in asked.node.devices.items():
         if ledger.has_device_request(asked.pod):
+            # On a clone: the filter of some ledgers notes the pod on their cards.
             refusal = ledger.clone().filter_node(asked.pod, policy)
             yield cards_equation(asked, name, card_overview(ledger, asked.pod), refusal)
             if refusal is not None:

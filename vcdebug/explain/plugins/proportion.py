@@ -208,6 +208,7 @@ def iter_counted_jobs(recording: Recording) -> Iterator[tuple[JobInfo, proportio
     form = ReservationForm.for_release(recording.snapshot.release)
     for uid in recording.session.jobs:
         job = job_before(recording, uid, 1)
+        # The plugin's own counting, job by job: the log shows the sums after every job.
         attr = attrs.setdefault(job.queue, proportion.ProportionQueueAttr(0, Resource(), Resource(), Resource()))
         proportion.count_jobs_in(attr, (job,), form)
         yield job, attr
@@ -226,6 +227,7 @@ def opening_rounds(recording: Recording) -> OpeningRounds:
     state = recording.timeline.state_at(0)
     if NAME not in state.books:
         return OpeningRounds({}, ())
+    # Older releases drop a dimension of 0, which changes what the next round deals out.
     zeros = not recording.snapshot.release.has_older_form(ZERO_DESERVED_DROPPED)
     known = attrs_of(state).items()
     # Dealing starts from nothing deserved; the known figures are already the result of the rounds.

@@ -46,6 +46,7 @@ def _sort_by_order(recording: Recording, seq: Seq, kind: ElementKind, names: Seq
     def compare_names(left: str, right: str) -> int:
         return order_of(recording, seq, kind, left, right).order_sign
 
+    # Sorted by name first, since sorted() is stable and full ties must not depend on the order of manifests.
     return sorted(sorted(names), key=cmp_to_key(compare_names))
 
 

@@ -110,6 +110,7 @@ def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> eq
     since = start
 
     def allocation_in_dry_run(queue: QueueName) -> Resource:
+        # The tasks of all queues below count: a parent's allocation is the sum of its children's.
         family = [name for name in recording.session.queues if queue in queue_and_ancestors(recording, name)]
         return equation.simulated_allocation(recording, since, seq, victims.NAME, queue, family)
 

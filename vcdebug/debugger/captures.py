@@ -24,7 +24,7 @@ class NewCapture(NamedTuple):
 
 @dataclass
 class CaptureSeries:
-    """Where captures come from; the first of the original's recordings are captures, what follows was foreseen."""
+    """The source of captures; of the original recordings the first `open_count` are captures, the rest forecast cycles."""
 
     again: Callable[[], NewCapture] | None = None
     """Captures the cluster once more; None for captures that lie in a folder."""

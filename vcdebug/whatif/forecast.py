@@ -131,7 +131,7 @@ _ENDED = " ended"
 
 
 class JobForecast(NamedTuple):
-    """What was foreseen for one job."""
+    """The forecast of one job."""
 
     subject: ExplainSubject
     course: JobCourse

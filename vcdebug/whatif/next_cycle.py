@@ -45,7 +45,7 @@ class RunTimes:
     """When each pod ends by itself."""
 
     now: datetime
-    """The time at which the foresight begins: a pod that should have ended by then ends a second later."""
+    """The start of the forecast: a pod that should have ended by then ends a second later."""
     each: timedelta | None = None
     """Of every pod, counted from its start; without it a pod is assumed to run as long again as it has until now."""
     stated: Mapping[JobId | TaskKey, timedelta] = field(default_factory=dict)

@@ -45,7 +45,7 @@ def validity(view: JobView) -> Finding | None:
         return _lost_pods_finding(view, valid, lost)
     if not view.tasks and job.pod_group.phase in WAITING_PHASES:
         return None
-    # All pods of a role count here: those that leave are told of beside it.
+    # All pods of a role count here, since evicted ones have a finding of their own.
     have = Counter(task.task_role for task in view.tasks.values())
     least = {} if job.are_roles_unchecked() else job.task_min_available
     roles = [

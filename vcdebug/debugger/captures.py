@@ -24,7 +24,7 @@ class NewCapture(NamedTuple):
 
 @dataclass
 class CaptureSeries:
-    """The source of captures; of the original recordings the first `open_count` are captures, the rest forecast cycles."""
+    """The source of captures; the first `open_count` original recordings are captures, the rest forecast cycles."""
 
     again: Callable[[], NewCapture] | None = None
     """Captures the cluster once more; None for captures that lie in a folder."""

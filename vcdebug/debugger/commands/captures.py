@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from vcdebug.debugger import captures
 from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb
 from vcdebug.debugger.notebook import Bookmark
+from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import ORIGINAL
@@ -65,15 +66,22 @@ def open_earlier(driver: Driver) -> CommandReply | None:
 
     def read_earlier() -> CommandReply:
         recording = _replay_capture(read(), first)
-        return CommandReply(
-            then=lambda: CommandReply(
-                driver.show_recordings(
-                    captures.open_previous_capture(driver.open_recordings, series, recording), "capture 1"
-                )
-            )
-        )
+        return CommandReply(then=lambda: _show_previous(driver, series, recording))
 
     return CommandReply(text="reading the capture before", work=read_earlier)
+
+
+def _show_previous(driver: Driver, series: captures.CaptureSeries, recording: Recording) -> CommandReply:
+    after = captures.open_previous_capture(driver.open_recordings, series, recording)
+    return CommandReply(driver.show_recordings(after, "capture 1"))
+
+
+def _show_only(
+    driver: Driver, series: captures.CaptureSeries, index: int, recording: Recording, seq: Seq
+) -> CommandReply:
+    return CommandReply(
+        driver.goto_in(captures.open_only_capture(driver.open_recordings, series, index, recording), seq)
+    )
 
 
 def open_later(driver: Driver) -> CommandReply | None:
@@ -110,11 +118,7 @@ def goto_closed_bookmark(driver: Driver, mark: Bookmark) -> CommandReply | None:
 
     def read_capture() -> CommandReply:
         recording = _replay_capture(read(), last)
-        return CommandReply(
-            then=lambda: CommandReply(
-                driver.goto_in(captures.open_only_capture(driver.open_recordings, series, index, recording), mark.seq)
-            )
-        )
+        return CommandReply(then=lambda: _show_only(driver, series, index, recording, mark.seq))
 
     return CommandReply(text="reading the capture", work=read_capture)
 

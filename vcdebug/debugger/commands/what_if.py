@@ -58,13 +58,13 @@ def _apply_change(driver: Driver, change: RecordingsChange, what: str) -> Comman
         after = change(before)
         after = branch.with_comparison(after) if after.branch else after
         divergence = branch.divergence_seq(before, after) if after.cycle == before.cycle else None
-        return CommandReply(
-            then=lambda: CommandReply(
-                driver.show_recordings(after, "what-if", divergence), _describe_change(after, what)
-            )
-        )
+        return CommandReply(then=lambda: _show_change(driver, after, divergence, what))
 
     return CommandReply(text=f"replaying with {what}", work=replay_change)
+
+
+def _show_change(driver: Driver, after: branch.OpenRecordings, divergence: Seq | None, what: str) -> CommandReply:
+    return CommandReply(driver.show_recordings(after, "what-if", divergence), _describe_change(after, what))
 
 
 def _describe_change(after: branch.OpenRecordings, what: str) -> str:

@@ -100,7 +100,7 @@ UNASKED = (
     "vcdebug.explain.decisions.equations",
     "vcdebug.explain.pending.constraint_failures",
     "vcdebug.explain.orders",
-    "vcdebug.explain.decisions.victims",
+    "vcdebug.explain.decisions.votes",
     "vcdebug.model.devices.vgpu",
     "vcdebug.plugins.capacity",
     "vcdebug.plugins.tdm",

@@ -17,9 +17,8 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import CpuReservation, SchedulerProcess
 from vcdebug.snapshot.gathered_objects import read_arrivals
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-from vcdebug.whatif.between_cycles import parse_interval
 from vcdebug.whatif.cycles import CycleChain
-from vcdebug.whatif.next_cycle import BetweenCycles, next_snapshot
+from vcdebug.whatif.next_cycle import BetweenCycles, next_snapshot, parse_interval
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="enqueue, allocate, backfill")
 START = "2026-11-01T00:00:00Z"

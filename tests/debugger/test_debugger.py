@@ -6,7 +6,7 @@ import pytest
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.debugger.cursor import CursorSelection
 from vcdebug.debugger.debugger import Debugger, MoveResult
-from vcdebug.debugger.figure_words import parse_figure_line
+from vcdebug.debugger.figures import parse_figure_line
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
 from vcdebug.recording.recording import Recording
 

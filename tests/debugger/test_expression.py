@@ -1,8 +1,14 @@
 import pytest
 
 from tests.effort import at_most
-from vcdebug.debugger.expression import AnyOf, KnownFields, Value, parse_expression, required_equalities
-from vcdebug.debugger.expression_tokens import ExpressionError
+from vcdebug.debugger.expression import (
+    AnyOf,
+    ExpressionError,
+    KnownFields,
+    Value,
+    parse_expression,
+    required_equalities,
+)
 
 FIELDS: dict[str, Value] = {
     "plugin": "gang",

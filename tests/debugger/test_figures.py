@@ -4,9 +4,14 @@ import pytest
 
 from tests.recorded import BLOCKED, GOLDEN, bundled, golden
 from vcdebug.debugger import figures
-from vcdebug.debugger.figure_history import figure_history
-from vcdebug.debugger.figure_words import FigureError, iter_figure_completions, parse_figure_line
-from vcdebug.debugger.figures import FIGURE_KINDS, Figure
+from vcdebug.debugger.figures import (
+    FIGURE_KINDS,
+    Figure,
+    FigureError,
+    figure_history,
+    iter_figure_completions,
+    parse_figure_line,
+)
 from vcdebug.recording.recording import Recording
 
 JOB, TASK = "research/llm-finetune", "research/llm-finetune-worker-0"

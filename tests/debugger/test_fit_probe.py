@@ -5,8 +5,7 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import bundled
 from vcdebug.debugger.commands import execute_line
-from vcdebug.debugger.commands.base import CommandError
-from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.driver import CommandError, Driver
 from vcdebug.framework.record import StateEvent
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle

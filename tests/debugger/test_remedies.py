@@ -20,9 +20,9 @@ from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.fix import AmountRange, Fix, smaller_amount
-from vcdebug.whatif.fixes.plan import TriedPlan
 from vcdebug.whatif.fixes.search import (
     FixSearch,
+    TriedPlan,
     describe_conclusion,
     describe_result,
     run_search,

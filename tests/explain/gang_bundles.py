@@ -1,6 +1,6 @@
 """Bundles of gang actions, built anew at the event: they hold the candidates that were recorded."""
 
-from vcdebug.explain.decisions.gang_bundles import UNIFIED_POINT, bundles_at
+from vcdebug.explain.decisions.evictions import UNIFIED_POINT, bundles_at
 from vcdebug.framework.record import HookEvent, Level, OpEvent
 from vcdebug.recording.recording import Recording
 

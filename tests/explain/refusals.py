@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from vcdebug.explain.decisions.node_checks import CACHED_STATUS, NodeCheck, cache_hits, node_checks_in, statuses_of
+from vcdebug.explain.decisions.dry_runs import CACHED_STATUS, NodeCheck, cache_hits, node_checks_in, statuses_of
 from vcdebug.explain.equation import all_hold
-from vcdebug.explain.plugin_explainer import asked_node_in
+from vcdebug.explain.plugins import asked_node_in
 from vcdebug.framework.record import Event, Level, PredicateEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.fit_errors import FitStatus

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from vcdebug.explain.decisions.score_equations import score_parts_in
-from vcdebug.explain.plugin_explainer import asked_node_in
+from vcdebug.explain.decisions.equations import score_parts_in
+from vcdebug.explain.plugins import asked_node_in
 from vcdebug.framework.record import Event, ScoreEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.names import Seq

@@ -12,8 +12,8 @@ from vcdebug.explain.decisions.dry_runs import (
     dry_run_at,
     dry_run_search_at,
     node_room,
+    simulated_checks,
 )
-from vcdebug.explain.decisions.node_checks import simulated_checks
 from vcdebug.explain.decisions.victim_funnel import funnel_at
 from vcdebug.framework.record import HookEvent
 from vcdebug.recording.recording import Recording

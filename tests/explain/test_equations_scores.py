@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.explain.decisions.equations import equation_at
-from vcdebug.explain.decisions.score_equations import node_score
+from vcdebug.explain.decisions.equations import equation_at, node_score
 from vcdebug.explain.equation import Equation
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.recording.recording import Recording

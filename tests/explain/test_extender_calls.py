@@ -4,9 +4,8 @@ from functools import cache
 from typing import Any
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.explain.decisions.equations import equation_at
-from vcdebug.explain.decisions.node_checks import checks_of_node
-from vcdebug.explain.decisions.score_equations import score_parts
+from vcdebug.explain.decisions.dry_runs import checks_of_node
+from vcdebug.explain.decisions.equations import equation_at, score_parts
 from vcdebug.explain.plugins.extender import ANSWER, NOT_ASKED, NOT_REPLAYED
 from vcdebug.framework.record import HookEvent, PredicateEvent, ScoreEvent
 from vcdebug.recording.recording import Recording

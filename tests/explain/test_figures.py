@@ -9,8 +9,8 @@ import pytest
 from tests.builders import amounts, cluster, conf_of, node, pod, pod_group, queue
 from tests.recorded import GOLDEN, ROOT, bundled, golden
 from vcdebug.debugger.figures import QUEUE, Figure
+from vcdebug.explain.decisions.dry_runs import NodeCheck, checks_of_node, filter_checks
 from vcdebug.explain.decisions.equations import equation_at
-from vcdebug.explain.decisions.node_checks import NodeCheck, checks_of_node, filter_checks
 from vcdebug.explain.equation import Equation, equation_json, format_figures
 from vcdebug.framework.record import HookEvent, PopEvent, PredicateEvent
 from vcdebug.recording.recording import Recording

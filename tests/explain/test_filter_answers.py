@@ -3,8 +3,8 @@
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.explain.decisions.node_checks import filter_checks
-from vcdebug.explain.plugin_explainer import is_filter
+from vcdebug.explain.decisions.dry_runs import filter_checks
+from vcdebug.explain.plugins import is_filter
 from vcdebug.views.inside import inside_table
 from vcdebug.views.table import format_table
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group
-from vcdebug.explain.decisions.node_checks import checks_of_node
+from vcdebug.explain.decisions.dry_runs import checks_of_node
 from vcdebug.explain.equation import Term
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.predicate_reasons import refusal_reasons

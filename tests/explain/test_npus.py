@@ -2,8 +2,8 @@
 
 from tests.builders import pod_group
 from tests.releases.shown_npus import holding, npus, of_npus, placing, unused_npu
-from vcdebug.explain.decisions.node_checks import checks_of_node
-from vcdebug.explain.decisions.score_equations import score_parts
+from vcdebug.explain.decisions.dry_runs import checks_of_node
+from vcdebug.explain.decisions.equations import score_parts
 from vcdebug.framework.record import PredicateEvent, ScoreEvent
 from vcdebug.recording.replay import replay_cycle
 

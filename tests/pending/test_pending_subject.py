@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders import cluster, node, pod, pod_group, pods
 from vcdebug.errors import VcdebugError
-from vcdebug.explain.subject import ExplainSubject, find_subject
+from vcdebug.explain.job_view import ExplainSubject, find_subject
 from vcdebug.snapshot.snapshot import Snapshot
 
 GROUPS = [pod_group("train"), pod_group("train", namespace="ml"), pod_group("serve-x1f9")]

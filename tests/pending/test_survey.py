@@ -9,11 +9,11 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
 from vcdebug.explain import node_fit
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.node_fit import MissingItems
 from vcdebug.explain.pending import explanation as surveys
 from vcdebug.explain.pending.explanation import FAULT, explain_by_name, explain_subject, survey_jobs, survey_one
-from vcdebug.explain.pending.gates import missing_action as what_if
-from vcdebug.explain.subject import ExplainSubject
+from vcdebug.explain.pending.gates import overrides as what_if
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Snapshot

@@ -21,7 +21,7 @@ from tests.pending.situations import (
 )
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug import amount_text
-from vcdebug.explain import amounts
+from vcdebug.explain import answer as amounts
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.decisions.equations import equation_at
 from vcdebug.explain.pending.explanation import explain_by_name

@@ -9,12 +9,12 @@ import pytest
 from tests.builders import cluster, node, pod, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.decisions.evictions import planned_evictions
+from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.questions import QUESTIONS
 from vcdebug.explain.questions.holders import who_holds
 from vcdebug.explain.questions.next_job import who_is_next
 from vcdebug.explain.questions.nodes import why_node, why_refused
 from vcdebug.explain.questions.victims import why_evicted, why_victim
-from vcdebug.explain.subject import NotFoundError
 from vcdebug.framework.record import OpEvent
 from vcdebug.recording.replay import replay_cycle
 

@@ -12,9 +12,9 @@ from tests.recorded import ROOT, bundled
 from vcdebug.cli import snapshots
 from vcdebug.cli.recording_cache import CACHE_VARIABLE
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.pending import explanation
 from vcdebug.explain.pending.explanation import explain_subject
-from vcdebug.explain.subject import ExplainSubject
 from vcdebug.files import recording_files as kept
 from vcdebug.files.recording_files import RecordingCache, cache_key
 from vcdebug.recording.file.object_tables import store_recording

@@ -30,8 +30,8 @@ from tests.scenarios.claims_of_persistence import ON, PERSISTENCE
 from tests.scenarios.claims_of_plugins import PLUGINS
 from tests.scenarios.claims_of_rules import MORE_PREEMPTION, RULES
 from vcdebug.cli.reports.script import AnswerReport
+from vcdebug.debugger.commands import run_script
 from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.script import run_script
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot

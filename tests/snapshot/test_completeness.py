@@ -3,8 +3,8 @@
 import pytest
 
 from tests.snapshot.manifests import cluster
+from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
-from vcdebug.explain.subject import NotFoundError
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.completeness import completeness_problems, missing_kinds
 from vcdebug.snapshot.loader import snapshot_from_objects

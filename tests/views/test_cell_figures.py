@@ -7,8 +7,7 @@ import pytest
 from tests.recorded import BLOCKED, bundled, golden
 from vcdebug.amount_text import format_amount, short_name
 from vcdebug.debugger import figures
-from vcdebug.debugger.figure_words import parse_figure_line
-from vcdebug.debugger.figures import Figure
+from vcdebug.debugger.figures import Figure, parse_figure_line
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.model.resource import Resource
 from vcdebug.recording.recording import Recording

@@ -9,8 +9,7 @@ import pytest
 from tests.recorded import ROOT
 from vcdebug.comparison.invariants import find_violations
 from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.figure_history import figure_history
-from vcdebug.debugger.figures import Figure
+from vcdebug.debugger.figures import Figure, figure_history
 from vcdebug.explain.decisions.equations import equation_at
 from vcdebug.explain.decisions.evictions import planned_evictions
 from vcdebug.explain.decisions.victim_funnel import funnels_around

@@ -5,10 +5,9 @@ import pytest
 from tests.recorded import bundled
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.breakpoints import BreakpointError
-from vcdebug.debugger.commands.base import CommandError
 from vcdebug.debugger.commands.find_and_fit import VERBS, find_stops
-from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.expression_tokens import ExpressionError
+from vcdebug.debugger.driver import CommandError, Driver
+from vcdebug.debugger.expression import ExpressionError
 from vcdebug.framework.record import OpEvent
 from vcdebug.views.notebook import found_table
 from vcdebug.views.table import text_of

@@ -190,7 +190,7 @@ def add_cycle_arguments(parser: ArgumentParser, more: str = "") -> None:
 
 def _parse_time_between(text: str) -> timedelta:
     """Seconds, or a duration as Go writes it."""
-    from vcdebug.whatif.between_cycles import parse_interval
+    from vcdebug.whatif.next_cycle import parse_interval
 
     found = parse_interval(text)
     if found is None:

@@ -15,9 +15,9 @@ import numpy as np
 from vcdebug.conformance.cycle_outcome import GONE, CycleOutcome, WrittenStatus
 from vcdebug.conformance.scheduler_log import format_ranges
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.orders import find_order_circle
 from vcdebug.explain.pending.explanation import explain_subject
-from vcdebug.explain.subject import ExplainSubject
 from vcdebug.framework.chance_draws import parse_ranges
 from vcdebug.framework.columns import Level
 from vcdebug.framework.record import BestEvent, OpEvent, PredicateEvent, ScoreEvent

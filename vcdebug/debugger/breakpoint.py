@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from dataclasses import field as part
 from typing import Final, NamedTuple
 
+from vcdebug.debugger import expression
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind
 from vcdebug.debugger.cursor import FORWARD, Step
-from vcdebug.debugger.expression import Expression, Fields, KnownFields, Value, read_expression, required_equalities
-from vcdebug.debugger.expression_tokens import TokenReader
 from vcdebug.debugger.fields import FIELD_NAMES, FIELD_TYPES, fields_of
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve_reference
@@ -59,7 +58,7 @@ class Breakpoint:
 
     number: int
     kind: BreakpointKind
-    condition: Expression | None = None
+    condition: expression.Expression | None = None
     condition_text: str = ""
     hit_count: HitCount | None = None
     log: str | None = None
@@ -86,13 +85,15 @@ class Breakpoint:
 
     def next_hit(self, recording: Recording, seq: Seq, step: Step) -> Seq | None:
         """The nearest hit beyond an event, in either direction."""
+        # Counting needs every hit from the start; without a count the nearest one is found without reading the others.
         if self.hit_count is not None or self._known is not None:
             return next(_iter_seqs_beyond(self.hit_seqs(recording), seq, step), None)
         return next(self._iter_matches(recording, seq, step), None)
 
     def hit_seqs(self, recording: Recording) -> Seqs:
-        """All events at which it stops or speaks; looked for once."""
+        """All events at which it stops or logs; computed once per recording."""
         asked = (recording, self.condition, self.hit_count)
+        # By identity: comparing recordings with == would compare all their events.
         if self._known is None or any(one is not other for one, other in zip(self._known[0], asked, strict=True)):
             self._known = (asked, self._all_hits(recording))
         return self._known[1]
@@ -100,6 +101,7 @@ class Breakpoint:
     def _all_hits(self, recording: Recording) -> Seqs:
         matches = self._iter_matches(recording, 0, FORWARD)
         if self.condition is None and self.kind.matches_every_candidate:
+            # The index alone answers, without rebuilding a single event.
             matches = iter(self._candidate_seqs(recording))
         if self.hit_count is None:
             return list(matches)
@@ -119,8 +121,7 @@ class Breakpoint:
         more = self.kind.stop_detail(recording, seq)
         return f"breakpoint {self.number} ({self.kind.KIND}){f': {more}' if more else ''}"
 
-    def _event_fields(self, recording: Recording, seq: Seq) -> Fields:
-        """The event's fields and the kind's own."""
+    def _event_fields(self, recording: Recording, seq: Seq) -> expression.Fields:
         fields = fields_of(recording, seq)
         if not self.kind.FIELDS:
             return fields
@@ -145,7 +146,8 @@ class Breakpoint:
         """The kind's own, or fewer where the condition asks for one action, job, task, node or plugin."""
         candidates = self.kind.candidate_seqs(recording)
         searches = PredicateEvent in self.kind.WATCHES or ScoreEvent in self.kind.WATCHES
-        for field, name in required_equalities(self.condition).items():
+        for field, name in expression.required_equalities(self.condition).items():
+            # A condition such as `job == "a/b"` narrows the candidates by index: reading all events would take seconds.
             if field in FIELD_LEVELS or (field == PLUGIN and not searches):
                 candidates = _narrow_candidates(recording, candidates, field, name, searches=searches)
         return candidates
@@ -156,8 +158,10 @@ def _narrow_candidates(recording: Recording, candidates: Seqs, field: str, name:
     if field == NODE and searches:
         return candidates
     about = recording.index.seqs_about(field, name)
+    # The intersection searches each element of the shorter list in the longer one.
     if len(about) > len(candidates):
         return candidates
+    # A dict, not a set: candidates that state the name and also lie in its span count once, in order.
     kept = dict.fromkeys(_common_seqs(about, candidates))
     level = FIELD_LEVELS.get(field)
     for span in recording.index.spans_of(level, name) if level is not None else ():
@@ -183,7 +187,7 @@ def _common_seqs(few: Seqs, many: Seqs) -> Seqs:
     return kept
 
 
-def _value_text(value: Value) -> str:
+def _value_text(value: expression.Value) -> str:
     if isinstance(value, tuple):
         return ", ".join(value)
     return "-" if value is None else str(value)
@@ -195,7 +199,7 @@ def _quote_text(text: str) -> str:
 
 def parse_breakpoint(line: str, number: int) -> Breakpoint:
     """`[break] KIND [words] [if CONDITION] [hits == 3] [once] [log "text"] [disabled]`."""
-    reader = TokenReader(_quote_bare_log(line))
+    reader = expression.TokenReader(_quote_bare_log(line))
     reader.accept_token("break")
     kind = _read_kind(reader)
     point = Breakpoint(number, kind)
@@ -208,12 +212,13 @@ def _quote_bare_log(line: str) -> str:
     """A log text without quotes reaches to the end of the line."""
     for found in _BARE_LOG.finditer(line):
         before = line[: found.start()]
+        # The word `log` can also be part of a quoted text in the condition.
         if before.count('"') % 2 == 0 and before.count("'") % 2 == 0:
             return f"{before} log {_quote_text(found[1].strip())}"
     return line
 
 
-def _read_kind(reader: TokenReader) -> BreakpointKind:
+def _read_kind(reader: expression.TokenReader) -> BreakpointKind:
     token = reader.take_token()
     name = KIND_ALIASES.get(token.text, token.text)
     if name not in BREAKPOINT_KINDS:
@@ -227,11 +232,11 @@ def _read_kind(reader: TokenReader) -> BreakpointKind:
     return kind.parse_words(words)
 
 
-def _read_option(reader: TokenReader, point: Breakpoint) -> None:
+def _read_option(reader: expression.TokenReader, point: Breakpoint) -> None:
     token = reader.take_token()
     if token.text == "if":
         start = reader.next_token.position
-        point.condition = read_expression(reader, _known_fields(point.kind))
+        point.condition = expression.read_expression(reader, _known_fields(point.kind))
         point.condition_text = reader.line[start : reader.next_token.position].strip()
     elif token.text == "hits":
         point.hit_count = _hit_count(reader)
@@ -245,7 +250,7 @@ def _read_option(reader: TokenReader, point: Breakpoint) -> None:
         raise reader.error_at(f"expected one of {', '.join(BREAKPOINT_OPTIONS)}, found {token.shown_text}", token)
 
 
-def _hit_count(reader: TokenReader) -> HitCount:
+def _hit_count(reader: expression.TokenReader) -> HitCount:
     every = 0
     if reader.accept_token("%"):
         every = _read_whole_number(reader)
@@ -257,14 +262,14 @@ def _hit_count(reader: TokenReader) -> HitCount:
     return HitCount(sign.text, _read_whole_number(reader), every)
 
 
-def _read_whole_number(reader: TokenReader) -> int:
+def _read_whole_number(reader: expression.TokenReader) -> int:
     token = reader.take_token()
     if token.kind != "number" or not token.text.isdigit():
         raise reader.error_at("expected a whole number", token)
     return int(token.text)
 
 
-def _read_log_text(reader: TokenReader, known: Sequence[str]) -> str:
+def _read_log_text(reader: expression.TokenReader, known: Sequence[str]) -> str:
     token = reader.take_token()
     if token.kind != "text":
         raise reader.error_at("log needs a text in quotes", token)
@@ -274,6 +279,6 @@ def _read_log_text(reader: TokenReader, known: Sequence[str]) -> str:
     return token.text_content
 
 
-def _known_fields(kind: BreakpointKind) -> KnownFields:
+def _known_fields(kind: BreakpointKind) -> expression.KnownFields:
     """The fields of every event, and those of the kind, which hold what the figure does."""
     return {**FIELD_TYPES, **dict.fromkeys(kind.FIELDS, "any")}

@@ -1,4 +1,4 @@
-"""A cluster over time: captures that lie open one after the other, as cycles do, and where more of them come from."""
+"""A cluster over time: open captures in order, like cycles, and the source of further ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import ORIGINAL, NoRecordingError, OpenRecordings
 
 MAX_OPEN_CAPTURES: Final = 8
-"""Captures whose recordings are kept in memory; earlier ones are read again when somebody goes back to them."""
+"""Captures whose recordings are kept in memory; earlier ones are read again on the way back."""
 ReadCapture = Callable[[], Snapshot]
 
 
@@ -24,7 +24,7 @@ class NewCapture(NamedTuple):
 
 @dataclass
 class CaptureSeries:
-    """Where captures come from; the first of the original's recordings are captures, what follows was foreseen."""
+    """The source of captures; the first `open_count` original recordings are captures, the rest forecast cycles."""
 
     again: Callable[[], NewCapture] | None = None
     """Captures the cluster once more; None for captures that lie in a folder."""
@@ -55,10 +55,10 @@ class CaptureSeries:
 def append_capture(
     open_: OpenRecordings, captures: CaptureSeries, recording: Recording, read: ReadCapture
 ) -> OpenRecordings:
-    """With one more capture behind the last one, in place of what was foreseen.
+    """The open recordings with one more capture after the last one, replacing forecast cycles.
 
-    Whoever stands at the last capture goes along; whoever looks at an earlier one, or at a branch, stays there. Where
-    that leaves no room the new one is not opened, but lies behind what is.
+    The shown recording moves to the new capture only if the last one was shown. If the limit of open captures is
+    reached, the new capture is not opened and stays in the series of later ones.
     """
     if open_.branch and open_.start > captures.open_count:
         raise NoRecordingError("the edits are about a cycle that was foreseen", "undo them, then capture again")
@@ -80,6 +80,7 @@ def _open_another(
     open_: OpenRecordings, captures: CaptureSeries, recording: Recording, read: ReadCapture, cycle: int
 ) -> OpenRecordings:
     """One more is open, and as many of the oldest less as are too many."""
+    # Forecast cycles after the last capture are dropped: the real cluster went another way.
     line = (*open_.original[: captures.open_count], recording)
     captures.open.append(read)
     surplus = max(0, min(captures.open_count - MAX_OPEN_CAPTURES, _count_closable(open_, cycle - 1)))
@@ -102,7 +103,9 @@ def open_previous_capture(open_: OpenRecordings, captures: CaptureSeries, record
     line = (recording, *open_.original)
     captures.open.insert(0, captures.earlier.pop())
     start = open_.start + 1 if open_.branch else open_.start
+    # With edits the last capture stays open, because the branch is compared with its cycles.
     if captures.open_count > MAX_OPEN_CAPTURES and not open_.branch:
+        # Kept in memory although it is closed: the next capture of the cluster is compared with it.
         captures.newest = captures.newest or line[captures.open_count - 1]
         captures.later.insert(0, captures.open.pop())
         line = line[: captures.open_count]

@@ -1,4 +1,4 @@
-"""Movement over events and spans: one rule per verb, the same forward and backward."""
+"""Movement over events and spans: one rule per verb, mirrored backward."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SELECTION_KINDS: Final[tuple[SelectionKind, ...]] = ("task", "job", "node", "que
 
 
 class CursorSelection(NamedTuple):
-    """What a person is looking at besides the event."""
+    """The selected object next to the current event."""
 
     kind: SelectionKind
     name: str
@@ -49,11 +49,12 @@ def step_into(tree: SpanTree, seq: Seq, step: Step) -> Seq | None:
 
 
 def step_over(tree: SpanTree, seq: Seq, step: Step) -> Seq | None:
-    """The neighbour on the same level: at the head of a span the whole span is passed."""
+    """The next event or span on the same level; at the head of a span the whole span is skipped."""
     first, last = tree.element_bounds(seq)
     beyond = last + 1 if step == FORWARD else first - 1
     if not 1 <= beyond <= tree.events:
         return None
+    # The neighbour can be the head of a deeper span; the landing is its first event on this level.
     return tree.landing_seq(beyond, tree.enclosing_span(seq))
 
 

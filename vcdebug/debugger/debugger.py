@@ -1,23 +1,12 @@
-"""Debugger: the facade for every front end. It keeps a position and breakpoints, and no state of any screen."""
+"""Debugger: the facade for every front end. It has a position and breakpoints, and no state of a screen."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from vcdebug.debugger.cursor import (
-    BACKWARD,
-    MOVES,
-    NO_SELECTION,
-    CursorSelection,
-    MoveVerb,
-    Position,
-    Step,
-    is_subject,
-    step_direction,
-)
+from vcdebug.debugger import cursor
 from vcdebug.debugger.fields import fields_of
-from vcdebug.debugger.figure_history import figure_history
-from vcdebug.debugger.figures import Figure, format_figure
+from vcdebug.debugger.figures import Figure, figure_history, format_figure
 from vcdebug.debugger.notebook import BreakpointList, BreakpointLogLine
 from vcdebug.framework.record import Event, Span
 from vcdebug.model.names import Seq
@@ -29,17 +18,17 @@ from vcdebug.recording.timeline import ClusterState
 class MoveResult(NamedTuple):
     """Where a movement ended, and why."""
 
-    position: Position
+    position: cursor.Position
     reason: str
-    """step, breakpoint 2 (victim), goto, last position, about job ns/a, start, end, or why there is nowhere to go."""
+    """step, breakpoint 2 (victim), goto, last position, about job ns/a, start, end, or why the move is impossible."""
     breakpoint: int | None = None
 
 
 class _StepTaken(NamedTuple):
     """A step that its own opposite undoes exactly."""
 
-    verb: MoveVerb
-    step: Step
+    verb: cursor.MoveVerb
+    step: cursor.Step
     origin: Seq
     target: Seq
 
@@ -49,14 +38,12 @@ class Debugger:
 
     def __init__(self, recording: Recording, breakpoints: BreakpointList | None = None) -> None:
         self.recording = recording
-        self.position = Position(1)
+        self.position = cursor.Position(1)
         self.breakpoints = breakpoints if breakpoints is not None else BreakpointList()
         self.log: list[BreakpointLogLine] = []
-        """What breakpoints with a log text have said."""
+        """Log lines of breakpoints so far."""
         self._trail: list[_StepTaken] = []
-        self._last = Position(1)
-
-    # Where one stands
+        self._last = cursor.Position(1)
 
     @property
     def seq(self) -> Seq:
@@ -85,41 +72,39 @@ class Debugger:
         name = fields_of(self.recording, self.seq)(field)
         return name if isinstance(name, str) else ""
 
-    def select_subject(self, selection: CursorSelection = NO_SELECTION) -> None:
+    def select_subject(self, selection: cursor.CursorSelection = cursor.NO_SELECTION) -> None:
         """Look at a task, job, node, queue or plugin; the event stays."""
-        self.position = Position(self.seq, selection)
+        self.position = cursor.Position(self.seq, selection)
 
     def place_at(self, seq: Seq) -> None:
         """Begin at an event: no movement led there, and the last jump stays what it was."""
         self._trail.clear()
-        self.position = Position(min(max(seq, 1), self.last_seq), self.position.selection)
+        self.position = cursor.Position(min(max(seq, 1), self.last_seq), self.position.selection)
 
     @property
-    def last_jump(self) -> Position:
-        """Where the last jump began; the same object until the next jump."""
+    def last_jump(self) -> cursor.Position:
+        """The position before the last jump; the same object until the next jump."""
         return self._last
-
-    # Steps
 
     def step_into(self, *, back: bool = False) -> MoveResult:
         """The next event, however deep."""
-        return self._take_step("into", step_direction(back=back))
+        return self._take_step("into", cursor.step_direction(back=back))
 
     def step_over(self, *, back: bool = False) -> MoveResult:
-        """The next event or span on the same level; what lies deeper is passed."""
-        return self._take_step("over", step_direction(back=back))
+        """Move to the next event or span on the same level, skipping deeper ones."""
+        return self._take_step("over", cursor.step_direction(back=back))
 
     def step_out(self, *, back: bool = False) -> MoveResult:
         """What follows the enclosing span; backward, its beginning."""
-        return self._take_step("out", step_direction(back=back))
+        return self._take_step("out", cursor.step_direction(back=back))
 
-    def _take_step(self, verb: MoveVerb, step: Step) -> MoveResult:
+    def _take_step(self, verb: cursor.MoveVerb, step: cursor.Step) -> MoveResult:
         if self._trail and self._trail[-1] == (verb, -step, self._trail[-1].origin, self.seq):
             return self._move_to(self._trail.pop().origin, "step")
-        target = MOVES[verb](self.recording.span_tree, self.seq, step)
+        target = cursor.MOVES[verb](self.recording.span_tree, self.seq, step)
         reason = "step"
         if target is None:
-            target, reason = (1, "start") if step == BACKWARD else (self.last_seq, "end")
+            target, reason = (1, "start") if step == cursor.BACKWARD else (self.last_seq, "end")
         if target != self.seq:
             self._trail.append(_StepTaken(verb, step, self.seq, target))
         return self._move_to(target, reason)
@@ -127,19 +112,19 @@ class Debugger:
     @property
     def went_up(self) -> bool:
         """Whether the last step led out of a span, backward: its opposite leads down again."""
-        return bool(self._trail) and self._trail[-1].target == self.seq and self._trail[-1][:2] == ("out", BACKWARD)
-
-    # Jumps
+        return (
+            bool(self._trail) and self._trail[-1].target == self.seq and self._trail[-1][:2] == ("out", cursor.BACKWARD)
+        )
 
     def continue_(self, *, back: bool = False) -> MoveResult:
         """To the nearest enabled breakpoint, else to the end (backward: to the start)."""
-        step = step_direction(back=back)
+        step = cursor.step_direction(back=back)
         hit = self.breakpoints.next_stop(self.recording, self.seq, step)
-        end = 1 if step == BACKWARD else self.last_seq
+        end = 1 if step == cursor.BACKWARD else self.last_seq
         target = end if hit is None else hit.seq
         self.log.extend(self.breakpoints.log_lines_between(self.recording, self.seq, target, step))
         if hit is None:
-            return self._jump_to(end, "start" if step == BACKWARD else "end")
+            return self._jump_to(end, "start" if step == cursor.BACKWARD else "end")
         point = hit.breakpoint
         if point.once:
             point.enabled = False
@@ -150,10 +135,10 @@ class Debugger:
         """To an event by number; beyond the ends to the first or last one."""
         return self._jump_to(min(max(seq, 1), self.last_seq), "goto")
 
-    def next_about(self, selection: CursorSelection | None = None, *, back: bool = False) -> MoveResult:
+    def next_about(self, selection: cursor.CursorSelection | None = None, *, back: bool = False) -> MoveResult:
         """The next event that concerns a task, job, node, queue or plugin, by default the selected one."""
         selection = self.position.selection if selection is None else selection
-        if not is_subject(selection):
+        if not cursor.is_subject(selection):
             return MoveResult(self.position, "nothing is selected")
         about = self.recording.index.seqs_about(selection.kind, selection.name)
         target = seq_before(about, self.seq) if back else seq_after(about, self.seq)
@@ -171,7 +156,7 @@ class Debugger:
         return stop._replace(position=target)
 
     def last_change(self, figure: Figure) -> MoveResult:
-        """To the event that wrote a figure as it stands now, or to the write before it if one is there."""
+        """Go to the event that wrote the figure's current value, or to the write before if already there."""
         followed = figure_history(self.recording, figure)
         change = followed.change_at(self.seq)
         found = followed.last_change(self.seq if change is None else self.seq - 1)
@@ -190,5 +175,5 @@ class Debugger:
         return self._move_to(seq, reason)
 
     def _move_to(self, seq: Seq, reason: str) -> MoveResult:
-        self.position = Position(seq, self.position.selection)
+        self.position = cursor.Position(seq, self.position.selection)
         return MoveResult(self.position, reason)

@@ -1,10 +1,10 @@
-"""The verbs over a Debugger that keys, command line and scripts share; each answers with where one stands then."""
+"""The verbs that keys, command line and scripts share, and the form of commands; each returns the debugger's state."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.breakpoint import Breakpoint
@@ -13,6 +13,7 @@ from vcdebug.debugger.cursor import NO_SELECTION, CursorSelection, Position
 from vcdebug.debugger.debugger import Debugger, MoveResult
 from vcdebug.debugger.figures import Figure
 from vcdebug.debugger.notebook import Bookmark, BreakpointList, Notebook, Watch
+from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings
@@ -37,7 +38,7 @@ class DebuggerState:
     recording: Recording
     seq: Seq
     reason: str
-    """Why one stands here."""
+    """Why the cursor is here."""
     job: str
     task: str
     queue: str
@@ -76,7 +77,7 @@ class Driver:
         self.notebook = Notebook(self.workbench.breakpoints)
         """What is set: breakpoints, watches, bookmarks."""
         self.followed: Figure | None = None
-        """The figure whose changes one goes through."""
+        """The figure whose changes `[` and `]` follow."""
         self._captures: CaptureSeries | None = None
         self._reason = "start"
         self._stands: tuple[BreakpointStatus, ...] = ()
@@ -93,7 +94,7 @@ class Driver:
 
     @property
     def captures(self) -> CaptureSeries | None:
-        """Where further captures of the same cluster come from, before and after what is open."""
+        """The source of further captures of the same cluster, before and after the open ones."""
         return self._captures
 
     @captures.setter
@@ -106,13 +107,13 @@ class Driver:
         self.notebook.bookmarks.before = len(self._captures.earlier) if self._captures is not None else 0
 
     def current_state(self) -> DebuggerState:
-        """Where one stands now."""
+        """The current state: position, reason, and open recordings."""
         return DebuggerState.from_debugger(
             self.debugger, self._reason, self._stands, self.notebook, self.open_recordings
         )
 
     def show_recordings(self, recordings: OpenRecordings, reason: str, divergence: Seq | None = None) -> DebuggerState:
-        """Show what lies open now; Workbench.take says where one stands then."""
+        """Show other open recordings; see Workbench.show_recordings for the new position."""
         self._count_captures()
         self.workbench.show_recordings(recordings, divergence)
         return self._after_switch(reason)
@@ -120,6 +121,7 @@ class Driver:
     def goto_in(self, recordings: OpenRecordings, seq: Seq) -> DebuggerState:
         """To an event of another recording."""
         self._count_captures()
+        # The same recording keeps its debugger, so that the jump can be undone with `last position`.
         if recordings.shown_recording is self.open_recordings.shown_recording:
             return self.goto_event(seq)
         self.workbench.show_recordings(recordings)
@@ -176,8 +178,6 @@ class Driver:
         """Which recording is shown: its cycle, and whether it is the branch's."""
         return self.open_recordings.cycle, self.open_recordings.side == BRANCH
 
-    # Breakpoints
-
     def add_breakpoint(self, line: str) -> str:
         """Set one; the words say how often it will stop."""
         point = self.debugger.breakpoints.add_breakpoint(line, self.debugger.recording)
@@ -214,7 +214,7 @@ class Driver:
         return "no breakpoints"
 
     def refresh_breakpoints(self) -> None:
-        """Count the stops of all breakpoints anew: some are others than before."""
+        """Count the stops of all breakpoints again after a change of breakpoints."""
         debugger = self.debugger
         self._stands = tuple(
             BreakpointStatus(point.number, point.command_line(), point.enabled, tuple(debugger.hit_seqs(point.number)))
@@ -222,11 +222,8 @@ class Driver:
         )
 
 
-# The recordings that lie open, each with its own position; breakpoints are shared, and one recording is shown.
-
-
 class Workbench:
-    """Keeps a debugger per recording for as long as the recording lies open."""
+    """Keeps one debugger per open recording."""
 
     def __init__(self, first: Recording) -> None:
         self.recordings = OpenRecordings((first,))
@@ -248,12 +245,13 @@ class Workbench:
         return self.recordings.edit_texts != self.saved and bool(self.recordings.edits)
 
     def show_recordings(self, recordings: OpenRecordings, divergence: Seq | None = None) -> None:
-        """Show what lies open now.
+        """Replace the open recordings.
 
-        Where the recording that is shown and the one before are equal up to `divergence`, one stands at the same
-        event, else at the first difference; a place beyond it that one had taken before is kept.
+        If the shown recording equals the previous one up to `divergence`, the cursor stays at the same event, else it
+        goes to the first difference; an earlier position after the difference is kept.
         """
         before = self.debugger
+        # Keyed by identity: equal recordings of two cycles still have positions of their own.
         known = id(recordings.shown_recording) in self._debuggers
         self.recordings = recordings
         after = self.debugger
@@ -289,9 +287,55 @@ class Workbench:
         return found
 
     def _forget_closed(self) -> None:
-        """Positions in recordings that are no longer there."""
+        """Drop the debuggers of closed recordings."""
         there = (*self.recordings.original, *self.recordings.branch)
         kept = {id(recording) for recording in there}
         self._debuggers = {key: debugger for key, debugger in self._debuggers.items() if key in kept}
+        # Without this a closed recording, often hundreds of megabytes, would stay in memory.
         if self._came is not None and id(self._came[0]) not in kept:
             self._came = None
+
+
+class CommandError(VcdebugError):
+    """A line that is no command."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandReply:
+    """The result of a command: a new state, text for the status line, a page to open, or background work."""
+
+    moment: DebuggerState | None = None
+    text: str = ""
+    show: str = ""
+    """What the front end shows: help, explain, panel, log, filter, open, quit."""
+    argument: str = ""
+    """Of what is opened: a job, a panel's name, a level, a snapshot."""
+    work: Callable[[], CommandReply] | None = None
+    """Gives the reply proper after a cycle or more; a screen does it away from the keys and shows `text` meanwhile."""
+    then: Callable[[], CommandReply] | None = None
+    """Called after the work, in the thread that runs commands: it installs the work's result."""
+
+
+class Verb(NamedTuple):
+    """One command."""
+
+    names: tuple[str, ...]
+    usage: str
+    help: str
+    run: Callable[[Driver, str], CommandReply]
+
+
+def open_command(what: str) -> Callable[[Driver, str], CommandReply]:
+    """A command that only has the front end show something."""
+
+    def open_view(_: Driver, argument: str) -> CommandReply:
+        return CommandReply(show=what, argument=argument)
+
+    return open_view
+
+
+def parse_number(argument: str, what: str) -> int:
+    """Parse an integer; raises CommandError that names the missing number."""
+    if not argument.isdigit():
+        raise CommandError(f"{argument!r} is no {what}")
+    return int(argument)

@@ -1,4 +1,4 @@
-"""Expectations of a cycle's outcome, written down by a platform team and checked against replays."""
+"""Expectations: the outcome of a cycle written by a platform team, checked against a replay."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject, survey_jobs
-from vcdebug.explain.subject import NotFoundError, find_subject
 from vcdebug.recording.effects import Effect, Effects, cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
@@ -39,7 +39,7 @@ _WORDS: Final = {bool: "true or false", int: "a whole number", str: "a text", li
 
 
 class ExpectationVerdict(NamedTuple):
-    """One expectation and what the replay says."""
+    """One expectation with the replay's outcome."""
 
     about: str
     """`job team/train`, `pod team/train-0`, or `cycle`."""
@@ -112,7 +112,6 @@ def _text_or_empty(raw: object) -> str:
 
 
 def _text_list(raw: object) -> tuple[str, ...]:
-    """One text or a list of them."""
     return (raw,) if isinstance(raw, str) else tuple(str(one) for one in raw) if isinstance(raw, list) else ()
 
 
@@ -122,7 +121,7 @@ def _iter_mapping(raw: object) -> Iterator[tuple[str, object]]:
 
 
 def _check_fields(raw: object, kinds: FieldKinds, where: str) -> dict[str, object]:
-    """The mapping, if every field is known and of its type."""
+    """Check that every field is known and has its type; raises an error with its name."""
     if not isinstance(raw, Mapping):
         raise VcdebugError(f"is {raw!r}", f"write a mapping of {', '.join(kinds)}", where)
     for field, value in raw.items():
@@ -130,13 +129,14 @@ def _check_fields(raw: object, kinds: FieldKinds, where: str) -> dict[str, objec
             close = get_close_matches(str(field), list(kinds), 1)
             raise VcdebugError(f"no field {field}", f"did you mean {close[0]}?" if close else ", ".join(kinds), where)
         wanted = kinds[field]
+        # The exact type: bool is a subclass of int, and `nodes: true` is an error.
         if type(value) not in wanted:
             raise VcdebugError(f"{field} is {value!r}", f"write {' or '.join(_WORDS[one] for one in wanted)}", where)
     return {str(field): value for field, value in raw.items()}
 
 
 def check_expectation(expectation: Expectation, recording: Recording) -> list[ExpectationVerdict]:
-    """What was expected of the cycle beside what it did."""
+    """Compare an expectation with the recording; one verdict per expected field."""
     cycle = _CycleResult(recording)
     return [
         *(verdict for job, said in expectation.jobs.items() for verdict in _iter_job_verdicts(cycle, job, said)),
@@ -207,14 +207,12 @@ def _iter_pod_verdicts(cycle: _CycleResult, name: str, said: Mapping[str, object
 
 
 def _compare_value(about: str, field: str, expected: object, actual: object) -> ExpectationVerdict:
-    """A list of causes or nodes of a pod means one of them; nodes of a job means just these."""
+    """Compare one field: a list means any of its values, but `nodes` of a job means exactly these."""
     if isinstance(expected, list) and isinstance(actual, list):
         return ExpectationVerdict(about, field, expected, actual, sorted(map(str, expected)) == actual)
     met = actual in expected if isinstance(expected, list) else expected == actual
     return ExpectationVerdict(about, field, expected, actual, met)
 
-
-# What is waited for in capture after capture: a breakpoint that stops, or a job that waits or does so no more.
 
 JOB_STATE: Final = re.compile(r"(\S+) is (not )?(pending|placed|there)", re.IGNORECASE)
 MetReason = Callable[[Recording], str]

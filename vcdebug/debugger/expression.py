@@ -1,4 +1,4 @@
-"""Conditions of breakpoints: a small expression language over named fields, without access to anything else.
+"""Conditions of breakpoints: tokens, parser and evaluation of a small expression language over named fields.
 
 plugin == "gang" and job matches "^ml/" and not ("ml/a-0" in victims or count(candidates) < 3)
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
-from vcdebug.debugger.expression_tokens import ExpressionToken, TokenReader
+from vcdebug.errors import VcdebugError
 from vcdebug.grouping import group_by_key
 from vcdebug.linear_pattern import PatternError, TextTest, compile_pattern
 from vcdebug.snapshot.quantity import QuantityError, milli_value
@@ -40,7 +40,7 @@ MILLI: Final = 1000.0
 
 
 class Expression(Protocol):
-    """A condition or a part of one."""
+    """A condition or a subexpression."""
 
     def evaluate(self, fields: Fields) -> Value:
         """What it comes to for one event."""
@@ -75,6 +75,7 @@ class NameCount:
 
     def evaluate(self, fields: Fields) -> Value:
         counted = self.operand.evaluate(fields)
+        # An event without the field has no names, so that `count(victims) == 0` holds there.
         return len(counted) if isinstance(counted, tuple) else 0
 
 
@@ -146,6 +147,7 @@ def _is_equal(left: Value, right: Value) -> bool:
         return right in left
     if isinstance(right, AnyOf) and isinstance(left, str):
         return left in right
+    # In Python True == 1, so `vote == true` would hold for a permit.
     if isinstance(left, bool) != isinstance(right, bool):
         return False
     return left == right
@@ -185,7 +187,7 @@ def parse_expression(line: str, known: KnownFields) -> Expression:
 
 
 def read_expression(reader: TokenReader, known: KnownFields) -> Expression:
-    """Read a condition from where the reader stands; what follows it is left."""
+    """Read a condition at the reader's position; later tokens stay unread."""
     return _Parser(reader, known).parse_or()
 
 
@@ -211,6 +213,7 @@ class _Parser:
 
     def parse_not(self) -> Expression:
         self.depth += 1
+        # A bound instead of Python's RecursionError, which would have no position in the line.
         if self.depth > 50:
             raise self.reader.error_at("nested too deeply")
         result: Expression = (
@@ -239,6 +242,7 @@ class _Parser:
 
     def check_types(self, left: Expression, word: str, right: Expression, sign: ExpressionToken) -> None:
         """Refuse what could never hold."""
+        # A condition that never holds would run through the whole recording without a stop.
         why = type_clash(self.type_of(left), word, self.type_of(right))
         if why:
             raise self.reader.error_at(f"this can never hold: {why}", sign)
@@ -254,6 +258,7 @@ class _Parser:
         token = self.reader.take_token()
         if token.kind != "text":
             raise self.reader.error_at("matches needs a pattern in quotes", token)
+        # Patterns are compiled to a matcher with linear time; the bound keeps the matcher itself small.
         if len(token.text_content) > MAX_PATTERN_LENGTH:
             raise self.reader.error_at(f"a pattern has at most {MAX_PATTERN_LENGTH} characters", token)
         try:
@@ -296,6 +301,7 @@ class _Parser:
     def parse_quantity(self, token: ExpressionToken) -> float:
         """`4Gi`, `500m`: in bytes, cores or pieces."""
         try:
+            # Through milli-units, so that `500m` and `0.5` are the same number.
             return milli_value(token.text) / MILLI
         except QuantityError:
             raise self.reader.error_at(f"{token.text!r} is no amount", token) from None
@@ -311,9 +317,11 @@ class _Parser:
 def required_equalities(expression: Expression | None) -> dict[str, str]:
     """Fields that must equal a text for the condition to hold: what an index can narrow a search by."""
     if isinstance(expression, AndExpression):
+        # Only `and` narrows: under `or` or `not` an event without the name can match as well.
         return {**required_equalities(expression.left), **required_equalities(expression.right)}
     if isinstance(expression, ComparisonExpression) and expression.sign == "==":
         left, right = expression.left, expression.right
+        # `"a/b" == job` narrows like `job == "a/b"`.
         if isinstance(left, ConstantValue):
             left, right = right, left
         if isinstance(left, FieldReference) and isinstance(right, ConstantValue) and isinstance(right.constant, str):
@@ -321,7 +329,7 @@ def required_equalities(expression: Expression | None) -> dict[str, str]:
     return {}
 
 
-# What the fields of events hold, so that a condition that could never hold is refused when it is written.
+# The types of fields, so that a condition that can never hold is refused when it is read.
 
 FieldType = Literal["number", "text", "list", "yes or no", "any"]
 KnownFields = Mapping[str, FieldType]
@@ -370,3 +378,88 @@ def describe_fields(known: KnownFields) -> str:
     """Fields by what they hold, for a help: `number: seq, tier`."""
     held = group_by_key((kind, name) for name, kind in known.items())
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in held.items())
+
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+    |(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w./-]))
+    |(?P<name>\w+(?:[-./]+\w+)*)
+    |(?P<sign>==|!=|<=|>=|[<>(),%\[\]]))""",
+    re.VERBOSE | re.ASCII,
+)
+"""Names may hold what Kubernetes' names hold; a name that begins with a digit is an amount such as 4Gi, or a node."""
+
+
+class ExpressionError(VcdebugError):
+    """A condition that cannot be read; `position` is the character where it went wrong."""
+
+    def __init__(self, message: str, text: str, position: int) -> None:
+        super().__init__(message, hint=f"at character {position + 1} of: {text}")
+        self.text = text
+        self.position = position
+
+
+class ExpressionToken(NamedTuple):
+    """A piece of a line: kind is text, number, name, sign or end."""
+
+    kind: str
+    text: str
+    position: int
+
+    @property
+    def shown_text(self) -> str:
+        """As a message names it."""
+        return repr(self.text) if self.kind != "end" else "the end"
+
+    @property
+    def text_content(self) -> str:
+        """The content of a quoted text."""
+        return re.sub(r"\\(.)", r"\1", self.text[1:-1]) if self.kind == "text" else self.text
+
+
+def tokens_of(line: str) -> list[ExpressionToken]:
+    """All pieces of a line and an `end`."""
+    tokens: list[ExpressionToken] = []
+    position = 0
+    while line[position:].strip():
+        match = _TOKEN.match(line, position)
+        if match is None or match.lastgroup is None:
+            start = position + len(line[position:]) - len(line[position:].lstrip())
+            raise ExpressionError(f"unexpected {line[start]!r}", line, start)
+        tokens.append(ExpressionToken(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
+        position = match.end()
+    return [*tokens, ExpressionToken("end", "", len(line))]
+
+
+class TokenReader:
+    """Tokens from left to right."""
+
+    def __init__(self, line: str) -> None:
+        self.line = line
+        self._tokens = tokens_of(line)
+        self._next = 0
+
+    @property
+    def next_token(self) -> ExpressionToken:
+        """The token that comes next."""
+        return self._tokens[self._next]
+
+    def take_token(self) -> ExpressionToken:
+        """Move past the next token."""
+        token = self.next_token
+        if token.kind != "end":
+            self._next += 1
+        return token
+
+    def accept_token(self, *texts: str) -> ExpressionToken | None:
+        """Move past the next token if it is one of these words or signs."""
+        return self.take_token() if self.next_token.kind in ("name", "sign") and self.next_token.text in texts else None
+
+    def expect_token(self, text: str) -> None:
+        """As accept, or fail."""
+        if self.accept_token(text) is None:
+            raise self.error_at(f"expected {text!r}, found {self.next_token.shown_text}")
+
+    def error_at(self, message: str, token: ExpressionToken | None = None) -> ExpressionError:
+        """A fault at a token, by default at the next one."""
+        return ExpressionError(message, self.line, (token or self.next_token).position)

@@ -6,25 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from vcdebug.debugger.expression import AnyOf, Fields, KnownFields, Value, field_type
-from vcdebug.framework.record import (
-    ActionEvent,
-    BestEvent,
-    Event,
-    HookEvent,
-    Level,
-    OpEvent,
-    PanicEvent,
-    PopEvent,
-    PredicateEvent,
-    ScoreEvent,
-    StateEvent,
-    StatementEvent,
-)
+from vcdebug.framework import record
 from vcdebug.framework.subject import name_in
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 
-FieldReader = Callable[[Recording, Seq, Event], Value]
+FieldReader = Callable[[Recording, Seq, record.Event], Value]
 
 
 def fields_of(recording: Recording, seq: Seq) -> Fields:
@@ -38,32 +25,32 @@ def fields_of(recording: Recording, seq: Seq) -> Fields:
     return look_up
 
 
-def _span_name(recording: Recording, seq: Seq, level: Level) -> str | None:
+def _span_name(recording: Recording, seq: Seq, level: record.Level) -> str | None:
     span = recording.span_tree.span_around(seq, level)
     return None if span is None else span.name
 
 
-def _stated_name(event: Event, field: str) -> str | None:
-    """What the event itself says."""
-    if isinstance(event, HookEvent):
+def _stated_name(event: record.Event, field: str) -> str | None:
+    """A name that the event itself has; None if it has none."""
+    if isinstance(event, record.HookEvent):
         return name_in(event.subject, field) or None
-    if isinstance(event, PopEvent):
+    if isinstance(event, record.PopEvent):
         return event.name if event.kind == field else None
     value = getattr(event, field, None)
     return value if isinstance(value, str) else None
 
 
-def _event_action(recording: Recording, seq: Seq, event: Event) -> Value:
-    return event.action if isinstance(event, ActionEvent) else _span_name(recording, seq, Level.ACTION)
+def _event_action(recording: Recording, seq: Seq, event: record.Event) -> Value:
+    return event.action if isinstance(event, record.ActionEvent) else _span_name(recording, seq, record.Level.ACTION)
 
 
-def _event_task(recording: Recording, seq: Seq, event: Event) -> Value:
-    if isinstance(event, StatementEvent):
+def _event_task(recording: Recording, seq: Seq, event: record.Event) -> Value:
+    if isinstance(event, record.StatementEvent):
         return AnyOf(dict.fromkeys(task for _, task, _ in event.ops))
-    return _stated_name(event, "task") or _span_name(recording, seq, Level.TASK)
+    return _stated_name(event, "task") or _span_name(recording, seq, record.Level.TASK)
 
 
-def _event_job(recording: Recording, seq: Seq, event: Event) -> Value:
+def _event_job(recording: Recording, seq: Seq, event: record.Event) -> Value:
     owners = recording.owners
     stated = _stated_name(event, "job")
     if stated is not None:
@@ -72,29 +59,30 @@ def _event_job(recording: Recording, seq: Seq, event: Event) -> Value:
     if sub_job is not None:
         return owners.sub_jobs.get(sub_job)
     task = _stated_name(event, "task")
-    return owners.jobs.get(task) if task else _span_name(recording, seq, Level.JOB)
+    return owners.jobs.get(task) if task else _span_name(recording, seq, record.Level.JOB)
 
 
-def _event_queue(recording: Recording, seq: Seq, event: Event) -> Value:
+def _event_queue(recording: Recording, seq: Seq, event: record.Event) -> Value:
     stated = _stated_name(event, "queue")
     if stated is not None:
         return stated
     job = _event_job(recording, seq, event)
     if isinstance(job, str):
         return recording.owners.queues.get(job)
-    return _span_name(recording, seq, Level.QUEUE)
+    return _span_name(recording, seq, record.Level.QUEUE)
 
 
-def _event_node(recording: Recording, seq: Seq, event: Event) -> Value:
-    if isinstance(event, PredicateEvent):
+def _event_node(recording: Recording, seq: Seq, event: record.Event) -> Value:
+    if isinstance(event, record.PredicateEvent):
+        # The failed nodes only: a condition on a node asks why the node was refused.
         return AnyOf(_names_of_rows(recording, event.failed.tolist()))
-    if isinstance(event, ScoreEvent):
+    if isinstance(event, record.ScoreEvent):
         return AnyOf(_names_of_rows(recording, event.rows.tolist()))
-    if isinstance(event, StatementEvent):
+    if isinstance(event, record.StatementEvent):
         return AnyOf(dict.fromkeys(node for _, _, node in event.ops))
-    if isinstance(event, BestEvent):
+    if isinstance(event, record.BestEvent):
         return event.name if event.kind == "node" else None
-    return _stated_name(event, "node") or _span_name(recording, seq, Level.NODE)
+    return _stated_name(event, "node") or _span_name(recording, seq, record.Level.NODE)
 
 
 def _names_of_rows(recording: Recording, rows: list[int]) -> tuple[str, ...]:
@@ -102,30 +90,32 @@ def _names_of_rows(recording: Recording, rows: list[int]) -> tuple[str, ...]:
     return tuple(names[row] for row in rows)
 
 
-def _event_plugin(recording: Recording, seq: Seq, event: Event) -> Value:
-    if isinstance(event, HookEvent):
+def _event_plugin(recording: Recording, seq: Seq, event: record.Event) -> Value:
+    if isinstance(event, record.HookEvent):
         return event.plugin
-    if isinstance(event, PredicateEvent):
+    if isinstance(event, record.PredicateEvent):
+        # Per distinct code: thousands of nodes share a few reasons.
         codes = dict.fromkeys(event.codes.tolist())
         return AnyOf(
             dict.fromkeys(s.plugin for code in codes for s in recording.reason_table.statuses_of(code) if s.plugin)
         )
-    if isinstance(event, ScoreEvent):
+    if isinstance(event, record.ScoreEvent):
         return AnyOf(dict.fromkeys(part.partition("/")[0] for part, _ in event.parts))
     return None
 
 
-def _event_tier(recording: Recording, seq: Seq, event: Event) -> Value:
-    if not isinstance(event, HookEvent):
+def _event_tier(recording: Recording, seq: Seq, event: record.Event) -> Value:
+    if not isinstance(event, record.HookEvent):
         return None
     for number, tier in enumerate(recording.conf.tiers, start=1):
+        # A plugin listed in two tiers counts for the first, as an event does not name its tier.
         if any(option.name == event.plugin for option in tier):
             return number
     return None
 
 
-def _event_result(recording: Recording, seq: Seq, event: Event) -> Value:
-    if not isinstance(event, HookEvent):
+def _event_result(recording: Recording, seq: Seq, event: record.Event) -> Value:
+    if not isinstance(event, record.HookEvent):
         return None
     if isinstance(event.result, tuple):
         return tuple(str(item) for item in event.result)
@@ -134,37 +124,37 @@ def _event_result(recording: Recording, seq: Seq, event: Event) -> Value:
     return None if event.result is None else str(event.result)
 
 
-def _event_vote(recording: Recording, seq: Seq, event: Event) -> Value:
-    if not isinstance(event, HookEvent):
+def _event_vote(recording: Recording, seq: Seq, event: record.Event) -> Value:
+    if not isinstance(event, record.HookEvent):
         return None
     if event.vote is not None:
         return event.vote
     return event.result if isinstance(event.result, int) else None
 
 
-def _event_candidates(recording: Recording, seq: Seq, event: Event) -> Value:
-    return event.candidates if isinstance(event, HookEvent) and event.offers else None
+def _event_candidates(recording: Recording, seq: Seq, event: record.Event) -> Value:
+    return event.candidates if isinstance(event, record.HookEvent) and event.offers else None
 
 
-def _event_victims(recording: Recording, seq: Seq, event: Event) -> Value:
-    if isinstance(event, HookEvent) and isinstance(event.result, tuple):
+def _event_victims(recording: Recording, seq: Seq, event: record.Event) -> Value:
+    if isinstance(event, record.HookEvent) and isinstance(event.result, tuple):
         return tuple(str(task) for task in event.result)
-    if isinstance(event, StatementEvent):
+    if isinstance(event, record.StatementEvent):
         return tuple(task for kind, task, _ in event.ops if kind == "evict")
-    if isinstance(event, OpEvent) and event.op == "evict":
+    if isinstance(event, record.OpEvent) and event.op == "evict":
         return (event.task,)
     return None
 
 
-def _event_reason(recording: Recording, seq: Seq, event: Event) -> Value:
-    if isinstance(event, PredicateEvent):
+def _event_reason(recording: Recording, seq: Seq, event: record.Event) -> Value:
+    if isinstance(event, record.PredicateEvent):
         codes = dict.fromkeys(event.codes.tolist())
         return AnyOf(dict.fromkeys(s.reason for code in codes for s in recording.reason_table.statuses_of(code)))
-    if isinstance(event, HookEvent):
+    if isinstance(event, record.HookEvent):
         return _hook_reason(event.result)
-    if isinstance(event, PanicEvent):
+    if isinstance(event, record.PanicEvent):
         return event.message
-    return event.reason if isinstance(event, OpEvent) else None
+    return event.reason if isinstance(event, record.OpEvent) else None
 
 
 def _hook_reason(result: object) -> Value:
@@ -176,9 +166,9 @@ def _hook_reason(result: object) -> Value:
 
 
 def _attribute_reader(kind: type, name: str) -> FieldReader:
-    """A number or word that only one type of event has."""
+    """Reads an attribute that only one event type has."""
 
-    def read_attribute(recording: Recording, seq: Seq, event: Event) -> Value:
+    def read_attribute(recording: Recording, seq: Seq, event: record.Event) -> Value:
         value: Value = getattr(event, name) if isinstance(event, kind) else None
         return value
 
@@ -186,18 +176,17 @@ def _attribute_reader(kind: type, name: str) -> FieldReader:
 
 
 def _length_reader(kind: type, name: str) -> FieldReader:
-    """How many entries a part of one type of event has."""
 
-    def read_length(recording: Recording, seq: Seq, event: Event) -> Value:
+    def read_length(recording: Recording, seq: Seq, event: record.Event) -> Value:
         return len(getattr(event, name)) if isinstance(event, kind) else None
 
     return read_length
 
 
-def _event_what(recording: Recording, seq: Seq, event: Event) -> Value:
-    if isinstance(event, StateEvent):
+def _event_what(recording: Recording, seq: Seq, event: record.Event) -> Value:
+    if isinstance(event, record.StateEvent):
         return event.when
-    return event.what if isinstance(event, StatementEvent | ActionEvent) else None
+    return event.what if isinstance(event, record.StatementEvent | record.ActionEvent) else None
 
 
 FIELD_READERS: Final[Mapping[str, FieldReader]] = {
@@ -210,24 +199,24 @@ FIELD_READERS: Final[Mapping[str, FieldReader]] = {
     "node": _event_node,
     "plugin": _event_plugin,
     "tier": _event_tier,
-    "point": _attribute_reader(HookEvent, "point"),
+    "point": _attribute_reader(record.HookEvent, "point"),
     "result": _event_result,
     "vote": _event_vote,
     "candidates": _event_candidates,
     "victims": _event_victims,
     "reason": _event_reason,
-    "op": _attribute_reader(OpEvent, "op"),
-    "eviction": _attribute_reader(OpEvent, "eviction"),
+    "op": _attribute_reader(record.OpEvent, "op"),
+    "eviction": _attribute_reader(record.OpEvent, "eviction"),
     "what": _event_what,
-    "ops": _length_reader(StatementEvent, "ops"),
-    "considered": _attribute_reader(PredicateEvent, "considered"),
-    "processed": _attribute_reader(PredicateEvent, "processed"),
-    "feasible": _length_reader(PredicateEvent, "feasible"),
-    "failed": _length_reader(PredicateEvent, "failed"),
-    "scored": _length_reader(ScoreEvent, "rows"),
-    "score": _attribute_reader(BestEvent, "score"),
-    "tied": _length_reader(BestEvent, "tied"),
-    "left": _attribute_reader(PopEvent, "left"),
+    "ops": _length_reader(record.StatementEvent, "ops"),
+    "considered": _attribute_reader(record.PredicateEvent, "considered"),
+    "processed": _attribute_reader(record.PredicateEvent, "processed"),
+    "feasible": _length_reader(record.PredicateEvent, "feasible"),
+    "failed": _length_reader(record.PredicateEvent, "failed"),
+    "scored": _length_reader(record.ScoreEvent, "rows"),
+    "score": _attribute_reader(record.BestEvent, "score"),
+    "tied": _length_reader(record.BestEvent, "tied"),
+    "left": _attribute_reader(record.PopEvent, "left"),
     "quirk": lambda recording, seq, _: AnyOf(note.code for note in recording.notes_at(seq)),
 }
 """Field → how it is read; an event without the field gives None."""

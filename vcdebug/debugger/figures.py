@@ -1,22 +1,25 @@
-"""Every figure of the state by name: `node n1 idle cpu`, `queue research allocated`, `job ml/train ready`.
-
-A figure is what a number on the screen shows. Its value at an event and the events that changed it come from the
-recording's histories.
-"""
+"""Every figure of the state by name (`node n1 idle cpu`), parsed from words, with the events that changed it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import groupby
+from operator import itemgetter
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import format_amount, format_number, format_resource, value_in_units
+from vcdebug.amount_text import format_amount, format_number, format_resource, short_name, value_in_units
+from vcdebug.errors import VcdebugError
 from vcdebug.framework.figures import Value
 from vcdebug.framework.record import NodeAmounts
-from vcdebug.model.names import Seq
+from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import TaskStatus
+from vcdebug.recording import event_index
+from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.timeline import ClusterState
+from vcdebug.recording.timeline import ClusterState, JobCounts
 
 NODE, QUEUE, JOB, TASK, PLUGIN = "node", "queue", "job", "task", "plugin"
 FIGURE_KINDS: Final = (NODE, QUEUE, JOB, TASK, PLUGIN)
@@ -50,7 +53,7 @@ class Figure(NamedTuple):
     part: str
     dim: str = ""
     plugin: str = ""
-    """Whose book it stands in, for figures of queues, jobs and plugins."""
+    """The plugin that keeps it, for figures of queues, jobs and plugins."""
 
     def __str__(self) -> str:
         part = f"{self.plugin}/{self.part}" if self.plugin and self.kind != PLUGIN else self.part
@@ -60,6 +63,7 @@ class Figure(NamedTuple):
 def figure_value(recording: Recording, figure: Figure, seq: Seq) -> Value:
     """The figure after an event: an amount, a number, a text; None where it does not exist. 0 is the opening state."""
     found = VALUE_READERS[figure.kind](recording, recording.timeline.state_at(seq), figure)
+    # Dimensions are read from the resource, since a missing one counts as 0 there.
     return found.get(figure.dim) if figure.dim and isinstance(found, Resource) else found
 
 
@@ -91,6 +95,7 @@ def _job_value(recording: Recording, state: ClusterState, figure: Figure) -> Val
     counts = state.job_counts(figure.name)
     if figure.part in STATUS_COUNTS:
         return counts.status.get(STATUS_COUNTS[figure.part], 0)
+    # The parts are named after the counters, in SUMMED_COUNTS.
     counted: int = getattr(counts, f"{figure.part}_count")
     return counted
 
@@ -118,7 +123,7 @@ VALUE_READERS: Final[Mapping[str, Callable[[Recording, ClusterState, Figure], Va
 
 
 def figure_parts(recording: Recording, kind: str, name: str) -> tuple[str, ...]:
-    """What there is to know of an object, the plugins' books included."""
+    """The figures of an object, including those of plugins."""
     books = recording.timeline.figures
     if kind in (NODE, TASK):
         return OWN_PARTS[kind]
@@ -130,7 +135,7 @@ def figure_parts(recording: Recording, kind: str, name: str) -> tuple[str, ...]:
 
 
 def figure_plugin(recording: Recording, name: str, part: str) -> str:
-    """The first plugin that keeps this figure of a queue or job; empty where none does."""
+    """The first plugin that keeps this figure of a queue or job; empty if none does."""
     for plugin, figures in recording.timeline.figures.items():
         if name and part in figures.get(name, ()):
             return plugin
@@ -178,8 +183,218 @@ def figure_dimensions(recording: Recording, figure: Figure) -> tuple[str, ...]:
 
 @per_recording()
 def all_dimensions(recording: Recording) -> tuple[str, ...]:
-    """cpu, memory, and whatever else nodes offer and plugins keep books of."""
+    """cpu, memory, and the other dimensions of nodes and plugin figures."""
     offered = (node.allocatable for node in recording.session.nodes.values())
     booked = (entry for entry in recording.timeline.opening_books.values() if isinstance(entry, Resource))
     names = dict.fromkeys(name for amounts in (*offered, *booked) for name, _ in amounts.items())
+    # Sorted, since the order of manifests must not change a table's columns.
     return tuple(dict.fromkeys((CPU, MEMORY, *sorted(names))))
+
+
+FIGURE_USAGE: Final = (
+    "KIND NAME PART [DIMENSION], such as node n1 idle cpu, queue research allocated, job ml/train ready"
+)
+MAX_NAMED: Final = 12
+MAX_COMPARED: Final = 2_000
+"""Names that are compared for a "did you mean" hint."""
+
+
+class FigureError(VcdebugError):
+    """Words that name no figure of this recording."""
+
+
+@per_recording(most=1024)
+def parse_figure(recording: Recording, words: tuple[str, ...]) -> Figure:
+    """The figure that the words name; raises FigureError with what would be possible."""
+    if not words:
+        raise FigureError("say which figure", FIGURE_USAGE)
+    kind, rest = words[0], words[1:]
+    if kind not in FIGURE_KINDS:
+        raise FigureError(f"no kind of figure {kind!r}", f"figures are {FIGURE_USAGE}")
+    if not rest:
+        raise FigureError(f"say which {kind}", FIGURE_USAGE)
+    known = object_names(recording, kind)
+    name, more = _find_name(kind, rest[0], known)
+    return _find_part(recording, kind, name, (*more, *rest[1:]))
+
+
+def parse_figure_line(recording: Recording, line: str) -> Figure:
+    """As figure, from one line."""
+    return parse_figure(recording, tuple(line.split()))
+
+
+def _find_name(kind: str, word: str, known: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
+    """(object, rest) of a word with dots, where the object's own name may contain dots."""
+    if word in known:
+        return word, ()
+    head = word
+    while "." in head:
+        head = head.rpartition(".")[0]
+        whole = head if head in known else _find_unique(kind, head, known)
+        if whole:
+            return whole, tuple(word[len(head) + 1 :].split(".", 1))
+    whole = _find_unique(kind, word, known)
+    if whole:
+        return whole, ()
+    close = get_close_matches(word, list(known)[:MAX_COMPARED], 3) or list(known)[:MAX_NAMED]
+    raise FigureError(
+        f"no {kind} {word!r}", f"there is {_list_some(close, len(known))}" if known else f"there is no {kind}"
+    )
+
+
+def _find_unique(kind: str, word: str, known: Mapping[str, object]) -> str:
+    """A job or task without its namespace, where only one is called so."""
+    if kind not in (JOB, TASK) or "/" in word:
+        return ""
+    found = [name for name in known if name.endswith(f"/{word}")]
+    return found[0] if len(found) == 1 else ""
+
+
+def _find_part(recording: Recording, kind: str, name: str, words: Sequence[str]) -> Figure:
+    known = figure_parts(recording, kind, name)
+    if not words:
+        raise FigureError(f"say which figure of {kind} {name}", f"it has {_list_some(known)}")
+    plugin, _, part = words[0].rpartition("/")
+    books = recording.timeline.figures
+    there = part in (books.get(plugin, {}).get(name, ()) if plugin else known)
+    if not there:
+        raise FigureError(f"{kind} {name} has no figure {words[0]!r}", f"it has {_list_some(known)}")
+    if kind == PLUGIN:
+        plugin = name
+    elif not plugin and part not in OWN_PARTS[kind]:
+        plugin = figure_plugin(recording, name, part)
+    return _find_dimension(recording, Figure(kind, name, part, "", plugin), words[1:])
+
+
+def _find_dimension(recording: Recording, found: Figure, words: Sequence[str]) -> Figure:
+    if not words:
+        return found
+    known = figure_dimensions(recording, found)
+    if len(words) > 1:
+        raise FigureError(f"unexpected {words[1]!r} after {found} {words[0]}", FIGURE_USAGE)
+    if not known:
+        raise FigureError(f"{found} is one value, without dimensions")
+    short = [dim for dim in known if words[0] in (dim.rsplit("/", 1)[-1], short_name(dim))]
+    if words[0] not in known and len(short) != 1:
+        raise FigureError(f"{found} has no dimension {words[0]!r}", f"it has {_list_some(known)}")
+    return found._replace(dim=words[0] if words[0] in known else short[0])
+
+
+def _list_some(known: Collection[str], total: int = 0) -> str:
+    total = total or len(known)
+    shown = list(known)[:MAX_NAMED]
+    return ", ".join(shown) + (f" and {total - len(shown)} more" if total > len(shown) else "")
+
+
+def iter_figure_completions(recording: Recording, kind: str, name: str) -> Iterator[str]:
+    """Every figure of one object, in words."""
+    if name not in object_names(recording, kind):
+        return
+    for part in figure_parts(recording, kind, name):
+        found = parse_figure(recording, (kind, name, part))
+        yield f"{kind} {name} {part}"
+        if kind in (NODE, PLUGIN) or found.plugin:
+            yield from (f"{kind} {name} {part} {dim}" for dim in figure_dimensions(recording, found))
+
+
+class FigureChange(NamedTuple):
+    """An event that changed a figure."""
+
+    seq: Seq
+    old: Value
+    new: Value
+
+
+class FigureHistory(NamedTuple):
+    """All changes of one figure."""
+
+    figure: Figure
+    changes: tuple[FigureChange, ...]
+
+    @property
+    def change_seqs(self) -> Seqs:
+        """The events, ascending."""
+        return [change.seq for change in self.changes]
+
+    def last_change(self, seq: Seq) -> FigureChange | None:
+        """The last change at or before an event; None where the value is the opening one."""
+        position = bisect_right(self.changes, seq, key=lambda change: change.seq)
+        return self.changes[position - 1] if position else None
+
+    def change_at(self, seq: Seq) -> FigureChange | None:
+        """The change that an event made, if it made one."""
+        found = self.last_change(seq)
+        return found if found is not None and found.seq == seq else None
+
+
+@per_recording(most=512)
+def figure_history(recording: Recording, figure: Figure) -> FigureHistory:
+    """Every event at which the figure changed; a write of an equal value does not count."""
+    values = _iter_counts(recording, figure) if _is_count(figure) else _iter_values(recording, figure)
+    last, changes = figure_value(recording, figure, 0), []
+    for seq, found in values:
+        if 0 < seq <= len(recording) and not _is_same_value(last, found):
+            changes.append(FigureChange(seq, last, found))
+            last = found
+    return FigureHistory(figure, tuple(changes))
+
+
+def _iter_values(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, Value]]:
+    for seq in dict.fromkeys(_written_seqs(recording, figure)):
+        yield seq, figure_value(recording, figure, seq)
+
+
+def _written_seqs(recording: Recording, figure: Figure) -> Seqs:
+    written = recording.timeline.seqs_written
+    if figure.kind == NODE:
+        return written(event_index.NODE, figure.name) if figure.part not in FIXED_NODE_PARTS else ()
+    if figure.kind == TASK:
+        return written(event_index.TASK, figure.name) if figure.part in ("status", "node") else ()
+    if figure.kind == PLUGIN:
+        return written(event_index.BOOK, (figure.name, "", figure.part))
+    if figure.plugin:
+        return written(event_index.BOOK, (figure.plugin, figure.name, figure.part))
+    return written(event_index.PHASE, figure.name) if figure.part == "phase" else ()
+
+
+def _is_count(figure: Figure) -> bool:
+    return figure.kind == JOB and not figure.plugin and figure.part in (*STATUS_COUNTS, *SUMMED_COUNTS)
+
+
+def _iter_counts(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, int]]:
+    """(event, count) after each event that moved a task of the job, updated incrementally."""
+    counts = dict(recording.timeline.opening_counts[figure.name])
+    minimum = recording.session.jobs[figure.name].min_available
+    for seq, moves in groupby(_status_moves(recording, figure.name), key=itemgetter(0)):
+        for _, before, now in moves:
+            counts[before] -= 1
+            counts[now] = counts.get(now, 0) + 1
+        if figure.part in STATUS_COUNTS:
+            yield seq, counts.get(STATUS_COUNTS[figure.part], 0)
+        else:
+            yield seq, getattr(JobCounts(counts, 0, minimum), f"{figure.part}_count")
+
+
+def _status_moves(recording: Recording, job: JobId) -> list[tuple[Seq, TaskStatus, TaskStatus]]:
+    """Every change of status of a job's tasks, in order."""
+    moves: list[tuple[Seq, TaskStatus, TaskStatus]] = []
+    for key in recording.timeline.touched.get(job, ()):
+        moves += _iter_task_moves(recording, key)
+    return sorted(moves, key=itemgetter(0))
+
+
+def _iter_task_moves(recording: Recording, key: TaskKey) -> Iterator[tuple[Seq, TaskStatus, TaskStatus]]:
+    line = recording.timeline
+    before = line.opening_tasks[key].status
+    for seq in dict.fromkeys(line.seqs_written(event_index.TASK, key)):
+        now = line.state_at(seq).tasks[key].status
+        if now is not before:
+            yield seq, before, now
+        before = now
+
+
+def _is_same_value(old: object, new: object) -> bool:
+    if isinstance(old, Resource) and isinstance(new, Resource):
+        names = dict.fromkeys(name for amounts in (old, new) for name, _ in amounts.items())
+        return all(old.get(name) == new.get(name) for name in names)
+    return old == new

@@ -1,4 +1,4 @@
-"""What a person has set while debugging: breakpoints, watches, bookmarks, as plain data in and out."""
+"""The user's breakpoints, watches and bookmarks, with plain data for saving them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint
 from vcdebug.debugger.breakpoints import BreakpointError
 from vcdebug.debugger.cursor import FORWARD, Step
-from vcdebug.debugger.expression import Value, parse_expression
-from vcdebug.debugger.expression_tokens import tokens_of
+from vcdebug.debugger.expression import Value, parse_expression, tokens_of
 from vcdebug.debugger.fields import FIELD_TYPES, fields_of
-from vcdebug.debugger.figure_history import FigureChange, figure_history
-from vcdebug.debugger.figure_words import FigureError, parse_figure
+from vcdebug.debugger.figures import FigureChange, FigureError, figure_history, parse_figure
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
@@ -31,9 +29,9 @@ class Notebook:
         self.watches = WatchList()
         self.bookmarks = BookmarkList()
         self._unread: dict[str, list[Json]] = {}
-        """Entries that this version cannot read: they are kept as they are."""
+        """Entries that this version cannot read, saved again unchanged."""
         self._other: JsonDict = {}
-        """Parts that this version does not know."""
+        """Sections that this version does not know, saved again unchanged."""
 
     def to_data(self) -> JsonDict:
         """Everything that is set, for a file; what could not be read is still among it."""
@@ -69,9 +67,10 @@ class Notebook:
         return faults
 
     def _read_entry(self, part: str, entry: object, read: Callable[[Json], object]) -> str:
-        """Read one entry; one that cannot be read is put aside, and the answer says why."""
+        """Read one entry; an unreadable one is set aside and the reason returned."""
         try:
             read(entry)
+        # A file can come from another version or an editor: one bad entry must not cost the other ones.
         except (VcdebugError, TypeError, ValueError, KeyError) as error:
             self._unread.setdefault(part, []).append(entry)
             why = error.format_line() if isinstance(error, VcdebugError) else "not in a form that this version knows"
@@ -88,6 +87,7 @@ class Notebook:
         seq, cycle = int(entry["event"]), int(entry.get("cycle", 1))
         if seq < 1 or cycle < 1:
             raise ValueError(seq)
+        # Files count cycles from the first capture, the notebook from the first open one.
         there = cycle - self.bookmarks.before
         self.bookmarks.set_bookmark(
             seq, _checked_text(entry.get("note", "")), there, branch=bool(entry.get("branch", False))
@@ -111,7 +111,7 @@ def _bookmark_data(mark: Bookmark) -> JsonDict:
     return data
 
 
-# What somebody sets one after the other and calls by numbers.
+# Numbered lists: entries keep their numbers when others are removed.
 
 Thing = TypeVar("Thing")
 
@@ -149,15 +149,12 @@ class NumberedList(Generic[Thing]):
         self._things.clear()
 
 
-# Bookmarks: events with a note.
-
-
 class BookmarkError(VcdebugError):
     """A bookmark that is not there."""
 
 
 class Bookmark(NamedTuple):
-    """An event that somebody wants to find again."""
+    """A marked event."""
 
     number: int
     seq: Seq
@@ -169,7 +166,7 @@ class Bookmark(NamedTuple):
 
 
 class BookmarkList(NumberedList[Bookmark]):
-    """Bookmarks by number, one per event at most; kept with their cycles counted from the first capture of all."""
+    """Bookmarks by number, at most one per event; cycles are counted from the first capture."""
 
     WHAT = "bookmark"
     MISSING = BookmarkError
@@ -201,7 +198,7 @@ class BookmarkList(NumberedList[Bookmark]):
         return (mark for mark in self if (mark.cycle, mark.branch) == (cycle, branch))
 
     def set_bookmark(self, seq: Seq, note: str = "", cycle: int = 1, *, branch: bool = False) -> Bookmark:
-        """Mark an event; where it is marked already a new note takes the place of the old one."""
+        """Mark an event; a second bookmark of an event replaces its note."""
         known = self.bookmark_at(seq, cycle, branch=branch)
         if known is None:
             self._last += 1
@@ -212,9 +209,6 @@ class BookmarkList(NumberedList[Bookmark]):
         return known
 
 
-# The breakpoints of a debugging session.
-
-
 class BreakpointHit(NamedTuple):
     """A breakpoint at an event."""
 
@@ -223,7 +217,7 @@ class BreakpointHit(NamedTuple):
 
 
 class BreakpointLogLine(NamedTuple):
-    """What a breakpoint with a log text said."""
+    """One log line of a breakpoint."""
 
     seq: Seq
     number: int
@@ -255,7 +249,7 @@ class BreakpointList(NumberedList[Breakpoint]):
         return point
 
     def replace_breakpoint(self, number: int, line: str, recording: Recording | None = None) -> Breakpoint:
-        """Other words for one, which keeps its number and its place."""
+        """Redefine a breakpoint, keeping its number and position in the list."""
         point = parse_breakpoint(line, self[number].number)
         if recording is not None:
             point.kind.check_names(recording)
@@ -289,9 +283,6 @@ class BreakpointList(NumberedList[Breakpoint]):
 
 def _is_passed(seq: Seq, hit: Seq, target: Seq, step: Step) -> bool:
     return seq < hit <= target if step == FORWARD else target <= hit < seq
-
-
-# What one keeps an eye on: figures of the state, and expressions over the fields of an event.
 
 
 class WatchError(VcdebugError):
@@ -331,7 +322,7 @@ def names_figure(text: str) -> bool:
 
 
 def normalize_watch(recording: Recording, text: str) -> str:
-    """The watch as it is kept; raises where it can have no value in this recording."""
+    """The normalised text of a watch; raises if it can have no value in this recording."""
     if not text.strip():
         raise WatchError(
             "say what to watch", "a figure such as node n1 idle cpu, or an expression such as count(victims)"
@@ -343,7 +334,7 @@ def normalize_watch(recording: Recording, text: str) -> str:
 
 
 def evaluate_watch(recording: Recording, seq: Seq, watch: Watch) -> WatchValue:
-    """A watch at an event; what this recording does not have is said in place of the value."""
+    """The value of a watch at an event, or a text that the recording lacks it."""
     if not watch.is_figure:
         return WatchValue(
             watch, _evaluated_text(recording, seq, watch.text), _evaluated_text(recording, seq - 1, watch.text)
@@ -386,11 +377,12 @@ class WatchList(NumberedList[Watch]):
     MISSING = WatchError
 
     def add_watch(self, text: str, recording: Recording) -> Watch:
-        """Watch a figure or an expression; one that is watched already stays as it is."""
+        """Watch a figure or an expression; a second watch of the same text changes nothing."""
         return self.keep_watch(normalize_watch(recording, text))
 
     def keep_watch(self, text: str) -> Watch:
         """As add, without a look at a recording."""
+        # By normalised text, so that two spellings of a figure give one watch.
         known = next((watch for watch in self if watch.text == text), None)
         if known is not None:
             return known

@@ -1,17 +1,21 @@
-"""The form of an explanation: one dominant finding, what else stands in the way, the proof, and advice."""
+"""The forms of answers: explanations with findings, proof and advice, and replies to the questions of `ask`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeVar
 
+from vcdebug.amount_text import count_noun, is_counted, join_names, listed_dimensions, value_in_units
+from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
+from vcdebug.recording.recording import Recording
 
 
 class AdviceHarm(IntEnum):
-    """Who has to agree: the job's owner, those who share queues with it, or everybody."""
+    """Which role has to agree to a change, in rising order of harm."""
 
     JOB = 0
     QUEUE = 1
@@ -23,32 +27,32 @@ ADVICE_OWNER: Final = {
     AdviceHarm.QUEUE: "who shares the queues",
     AdviceHarm.CLUSTER: "the cluster's administrator",
 }
-"""Whose it is to do what would help."""
+"""The role in words, as the advice prints it."""
 
 
 class Advice(NamedTuple):
-    """One line."""
+    """One line of advice."""
 
     text: str
     harm: AdviceHarm
     edits: tuple[str, ...] = ()
     """As --set takes them; empty where an amount or an object is left to the reader."""
     risky: bool = False
-    """Whether it goes against what somebody has said about a node: better than nothing, worse than anything else."""
+    """Whether it overrides a taint or a cordon of a node; risky advice is sorted last."""
 
 
 def owner_advice(text: str, *edits: str) -> Advice:
-    """What the job's owner can do, and waiting, which costs nobody anything."""
+    """Advice to the job's owner, and advice to wait, which harms no job."""
     return Advice(text, AdviceHarm.JOB, edits)
 
 
 def queue_admin_advice(text: str, *edits: str) -> Advice:
-    """What those who share its queue, or hold what it needs, have to agree to."""
+    """Advice that affects other jobs of the queue, or the jobs that hold the resources."""
     return Advice(text, AdviceHarm.QUEUE, edits)
 
 
 def cluster_admin_advice(text: str, *edits: str) -> Advice:
-    """What only an administrator can do."""
+    """Advice that only a cluster admin can follow."""
     return Advice(text, AdviceHarm.CLUSTER, edits)
 
 
@@ -60,8 +64,6 @@ def sort_by_harm(lines: Iterable[Advice]) -> tuple[Advice, ...]:
 
 ADD_NODES_ADVICE: Final = cluster_admin_advice("add nodes that fit")
 """Always helps, and costs most."""
-
-
 StepState = Literal["passed", "failed", "not reached"]
 
 
@@ -80,13 +82,13 @@ class Evidence(NamedTuple):
 
 
 def proof_of(seq: Seq | None, text: str) -> tuple[Evidence, ...]:
-    """What one event proves; nothing where it never came."""
+    """Evidence of one event; empty if `seq` is None."""
     return (Evidence(seq, text),) if seq is not None else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that stands in the way."""
+    """One obstacle of a job, with its proof and what would remove it."""
 
     cause: str
     sentence: str
@@ -97,9 +99,18 @@ class Finding:
     """The equation, histogram or table behind the sentence, line by line."""
 
 
+class ConstraintFailure(NamedTuple):
+    """One thing in the way, with names."""
+
+    text: str
+    advice: tuple[Advice, ...] = ()
+    replaces: str = ""
+    """General advice that contains this word is void next to this failure."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExplanationStep:
-    """One station on the job's way through the cycle."""
+    """One step of the cycle for the job: was it passed, and which events show that."""
 
     name: str
     state: StepState
@@ -109,11 +120,11 @@ class ExplanationStep:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a job waits, or what it got."""
+    """Why a job is Pending, or where its pods were placed."""
 
     job: JobId
     pod: TaskKey | None
-    """The pod that was asked about, where it was one."""
+    """The pod that the question named; None for a question about the job."""
     scheduled: bool
     dominant: Finding
     contributing: tuple[Finding, ...]
@@ -121,7 +132,7 @@ class Explanation:
     """The least harmful first."""
     steps: tuple[ExplanationStep, ...]
     doubt: str = ""
-    """Why the answer may be wrong: the input does not show one moment."""
+    """Why the answer may be wrong: the objects of the snapshot were read at different times."""
 
     @property
     def cause_code(self) -> str:
@@ -147,3 +158,73 @@ class Explanation:
     def outcome(self) -> str:
         """scheduled or unscheduled."""
         return "scheduled" if self.scheduled else "unscheduled"
+
+
+def numbers(prefix: str, what: Resource, names: Iterable[str] | None = None) -> dict[str, Number]:
+    """`prefix.cpu` → amount in cores, bytes or pieces, for each dimension that a text about the resource lists."""
+    return {f"{prefix}.{name}": number(name, value) for name, value in listed_dimensions(what, names)}
+
+
+def number(name: str, value: float) -> Number:
+    """An amount in cores, bytes, pods, volumes or the resource's own unit."""
+    if name == MEMORY:
+        unit = "bytes"
+    elif is_counted(name):
+        unit = "pods" if name == PODS else "volumes"
+    else:
+        unit = "cores" if name == CPU else name
+    return Number(value_in_units(name, value), unit)
+
+
+def count(value: int, unit: str) -> Number:
+    """An integer with its unit."""
+    return Number(float(value), unit)
+
+
+Thing = TypeVar("Thing")
+Histogram = list[tuple[str, list[Thing]]]
+
+
+def histogram(pairs: Iterable[tuple[Thing, str]]) -> Histogram[Thing]:
+    """(reason, things with this reason), the most frequent reason first, then by name."""
+    found = group_by_key((reason, thing) for thing, reason in pairs)
+    return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+
+
+def pod_lines(order: Iterable[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+    """One line per reason, with some of the pods."""
+    return tuple(f"{count_noun(len(keys), 'pod')}: {reason}  ({join_names(keys)})" for reason, keys in order)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplySheet:
+    """A table that belongs to an answer; a head that ends in `#` marks a column of numbers."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionReply:
+    """The answer about one subject: the sentence first, then details."""
+
+    sentence: str
+    lines: tuple[str, ...] = ()
+    sheets: tuple[ReplySheet, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    data: Mapping[str, object] = field(default_factory=dict)
+    """The answer as JSON data."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedQuestion:
+    """A question by its name: one word on the command line, one row in a menu."""
+
+    name: str
+    words: str
+    """As a person would ask it."""
+    about: tuple[str, ...]
+    """Kinds of subjects: pod, job, queue, node, port, claim or quota; empty for the whole cycle."""
+    answer: Callable[[Recording, str], QuestionReply]
+    """Takes the subject's name; raises NotFoundError if no object has this name."""

@@ -1,19 +1,32 @@
-"""Equation: the arithmetic behind one answer, every number from the session at that moment, and it in words.
+"""Equation: the arithmetic behind one answer of a plugin, with the session's figures at that event.
 
 Upstream: api/resource_info.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from vcdebug import amount_text
 from vcdebug.amount_text import decimals_apart, digits_apart, format_number
-from vcdebug.model.resource import Resource
+from vcdebug.explain import answer as amounts
+from vcdebug.explain.answer import Number
+from vcdebug.framework.hooks import PRE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK
+from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.record import HookEvent, Level
+from vcdebug.framework.session import Session
+from vcdebug.model.names import QueueName, Seq, TaskKey
+from vcdebug.model.queue import ELASTIC, MINIMUM, OPEN, REQUEST, LimitCheck
+from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
+from vcdebug.recording.event_index import TASK
+from vcdebug.recording.event_index import seq_before as before_seq
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import state_before, task_of
 
 
+# Subclasses of float, so that a figure knows its unit while arithmetic and JSON treat it as a plain number.
 class Ratio(float):
     """A number without a unit in a line of amounts."""
 
@@ -27,7 +40,7 @@ class UnitAmount(Ratio):
 
     @classmethod
     def of(cls, units: float, dimension: str) -> UnitAmount:
-        """So many units of a dimension."""
+        """An amount of a dimension, in cores, bytes or pieces."""
         found = cls(units)
         found.dimension = dimension
         return found
@@ -61,10 +74,10 @@ class Term:
     """One line of an equation, its figures aligned with the equation's columns."""
 
     name: str
-    """A dimension (cpu, memory, nvidia.com/gpu), a check, or a task (namespace/name), as the equation's `kind` says."""
+    """A dimension (cpu, memory, nvidia.com/gpu), a check, or a task (namespace/name); see the equation's `kind`."""
     figures: tuple[TermFigure, ...]
     holds: bool | None
-    """Whether this line speaks for the answer that its formula asks about; None where it is not judged."""
+    """Whether this line satisfies the formula; None if the plugin does not judge it."""
     note: str = ""
     """In words: what this line lacks, or why it is not judged."""
 
@@ -84,7 +97,6 @@ class Equation:
     """The name of the term that decided, where one did."""
     note: str = ""
     """What else led to the answer: a rule that came before the arithmetic, a quirk."""
-
     compared: str = ""
     """Which of upstream's comparisons of resources judges the lines, where one does."""
 
@@ -100,18 +112,18 @@ JOB_NOT_IN_SESSION = "its job is not in the session"
 def victim_equation(
     title: str, formula: str, columns: tuple[str, ...], terms: Sequence[Term], note: str = ""
 ) -> Equation:
-    """Who becomes a victim: one line per candidate in the order asked."""
+    """The equation of a vote on victims: one term per candidate, in call order; the verdict lists those that hold."""
     victims = tuple(term.name for term in terms if term.holds)
     return Equation(title, formula, columns, "task", tuple(terms), victims, None, note)
 
 
 def first_failing(terms: tuple[Term, ...]) -> str | None:
-    """The first line that speaks against."""
+    """The name of the first term that does not hold; None if all hold."""
     return next((term.name for term in terms if term.holds is False), None)
 
 
 def all_hold(terms: tuple[Term, ...]) -> bool:
-    """Whether no line speaks against."""
+    """Whether no term fails; unjudged terms count as holding."""
     return first_failing(terms) is None
 
 
@@ -122,7 +134,7 @@ ResourceWriter = Callable[[Resource], str]
 def format_figure(
     found: Equation, term: Term, figure: TermFigure, write: ResourceWriter = amount_text.format_resource
 ) -> str:
-    """A figure in its own unit, else in the unit of its line, in enough digits to differ from others of its line."""
+    """A figure in its own unit, else its line's, with enough digits to differ from the other figures of the line."""
     if figure is None:
         return "–"
     if isinstance(figure, bool):
@@ -133,6 +145,7 @@ def format_figure(
         return str(figure)
     dimension = _dimension_of(found, term, figure)
     floats = (each for each in term.figures if isinstance(each, float))
+    # Rounding both sides of a comparison to the same text would show a refusal as `4 > 4`.
     alike = [float(each) for each in floats if _dimension_of(found, term, each) == dimension]
     if not dimension:
         return amount_text.format_number(figure, decimals_apart(alike))
@@ -149,7 +162,7 @@ def _dimension_of(found: Equation, term: Term, figure: float) -> str:
 
 
 def format_figures(found: Equation, term: Term) -> str:
-    """`used 4, request 2, allocatable 8`; what has no figure is left out."""
+    """`used 4, request 2, allocatable 8`; columns without a figure are left out."""
     told = zip(found.columns, term.figures, strict=False)
     return ", ".join(
         f"{head} {format_figure(found, term, figure)}".strip() for head, figure in told if figure not in (None, "")
@@ -183,6 +196,7 @@ def _plain_figure(figure: TermFigure | EquationVerdict) -> object:
         return dict(figure.items())
     if isinstance(figure, DimensionAmount):
         return float(figure)
+    # JSON knows no tuples, and a verdict that is read back has to equal the written one.
     return list(figure) if isinstance(figure, tuple) else figure
 
 
@@ -219,3 +233,183 @@ NOT_STATED: Final = "not stated: it counts as 0 (Zero)"
 def tolerance_note(lacks: float) -> str:
     """Why a line holds although something is missing."""
     return f"short by {format_number(lacks)}, less than the tolerance of 0.1"
+
+
+NOT_REQUESTED = "not asked for"
+NO_MINIMUM = "the PodGroup states no minResources"
+PODS_IGNORED = "pods are not compared here"
+
+
+def all_dimensions(*resources: Resource) -> list[str]:
+    """cpu, memory, and the scalars of any of them."""
+    scalars = [name for resource in resources for name in resource.scalars or ()]
+    return [CPU, MEMORY, *sorted(dict.fromkeys(scalars))]
+
+
+def limit_terms(check: LimitCheck, names: Iterable[str], prefix: str = "") -> Iterator[Term]:
+    """One line per dimension, judged as the plugin judges."""
+    judged, exceeded = check.judged_dimensions, check.exceeded_dimensions
+    for name in names:
+        if name in judged:
+            yield Term(prefix + name, check.figures_of(name), name not in exceeded)
+        else:
+            why = PODS_IGNORED if name == PODS and check.asked.get(name) > 0 else NOT_REQUESTED
+            yield Term(prefix + name, check.figures_of(name), None, why)
+
+
+def limit_columns(check: LimitCheck, limit: str) -> tuple[str, ...]:
+    """What the figures of such lines are."""
+    return (*(name for name, _ in check.parts), "sum", limit)
+
+
+def admission_equation(
+    title: str,
+    formula: str,
+    columns: tuple[str, ...],
+    terms: Iterable[Term],
+    objection: str = "",
+    free: str = "",
+    kind: TermKind = "dimension",
+) -> Equation:
+    """Whether a PodGroup is admitted: no line speaks against it, and nothing that counts before any arithmetic does;
+    `free` says why no line counts.
+    """
+    lines = tuple(terms)
+    verdict = PERMIT if not objection and (free or all_hold(lines)) else REJECT
+    return Equation(title, formula, columns, kind, lines, verdict, first_failing(lines), objection or free)
+
+
+def not_open_reason(session: Session, queue: QueueName) -> str:
+    """In words, that a queue's state refuses everything; empty for an open one."""
+    state = session.queues[queue].state
+    return "" if state == OPEN else f"the queue's state is {state or 'not set'}, not {OPEN}"
+
+
+class QueueCheck(NamedTuple):
+    """A queue, or an ancestor of it, with the question that its plugin asked about it."""
+
+    queue: QueueName
+    figure: str
+    """What sets the limit: deserved or realCapability."""
+    check: LimitCheck
+    capability: Resource | None = None
+    """The queue's own, where it states any."""
+
+    @classmethod
+    def for_queue(cls, session: Session, queue: QueueName, figure: str, check: LimitCheck) -> QueueCheck:
+        """A check of a queue of the session, or of the root above them."""
+        info = session.queues.get(queue)
+        own = info.capability if info is not None else None
+        return cls(queue, figure, check, Resource.from_list(own) if own else None)
+
+    def without_amounts(self) -> QueueCheck:
+        """The check with an empty request, for answers that do not depend on amounts."""
+        return self._replace(check=self.check._replace(asked=Resource()))
+
+    @property
+    def exceeded_dimensions(self) -> list[str]:
+        """Dimensions in which the request is too much; empty where the plugin refuses for another reason."""
+        return self.check.exceeded_dimensions
+
+    @property
+    def first_dimension(self) -> str:
+        """The first exceeded dimension; cpu if none is."""
+        return next(iter(self.exceeded_dimensions), CPU)
+
+    @property
+    def is_capability(self) -> bool:
+        """Whether the queue's own capability is what limits this dimension."""
+        name = next(iter(self.exceeded_dimensions), PODS)
+        return self.capability is not None and self.capability.get(name) == self.check.limit.get(name)
+
+    def format_limit(self, name: str) -> str:
+        """`8 cpu`."""
+        return f"{self._written(name, self.check.limit)} {name}"
+
+    def format_taken(self, name: str) -> str:
+        """`4`."""
+        return self._written(name, self.check.counted_already)
+
+    def request_of(self, name: str) -> str:
+        """`2`."""
+        return self._written(name, self.check.request)
+
+    def total_of(self, name: str) -> str:
+        """The usage including the request: `6`."""
+        return self._written(name, self.check.total)
+
+    def _written(self, name: str, what: Resource) -> str:
+        """An amount in enough digits to differ from the limit that it is compared with."""
+        compared = (self.check.request, self.check.counted_already, self.check.total, self.check.limit)
+        return amount_text.format_amount(
+            name, what.get(name), digits_apart(name, (each.get(name) for each in compared))
+        )
+
+    def format_excess(self, name: str) -> str:
+        """By how much the limit would be exceeded."""
+        return amount_text.format_amount(name, self.check.excess_of(name))
+
+    def others_exceeded_words(self) -> str:
+        """` (memory exceeded too)`: the exceeded dimensions after the first; empty if there are none."""
+        others = [name for name in self.exceeded_dimensions if name != self.first_dimension]
+        return f" ({amount_text.join_names(others)} exceeded too)" if others else ""
+
+    def arithmetic_lines(self) -> tuple[str, ...]:
+        """The arithmetic, dimension by dimension."""
+        return tuple(self._arithmetic_line(name) for name in self.exceeded_dimensions)
+
+    def _arithmetic_line(self, name: str) -> str:
+        parts = " ".join(
+            f"{'-' if part == ELASTIC else '+'} {part} {self._written(name, amount)}"
+            for part, amount in self.check.parts
+            if part not in (REQUEST, MINIMUM)
+        )
+        asked, limit = self.request_of(name), self._written(name, self.check.limit)
+        return f"queue {self.queue}, {name}: request {asked} {parts} > {self.figure} {limit}"
+
+    def excess_numbers(self) -> dict[str, Number]:
+        """The excess of each exceeded dimension, as JSON numbers."""
+        return {f"short.{name}": amounts.number(name, self.check.excess_of(name)) for name in self.exceeded_dimensions}
+
+    def limit_numbers(self) -> dict[str, Number]:
+        """Usage, limit and excess of each exceeded dimension, as JSON numbers."""
+        return {
+            **amounts.numbers("queue.taken", self.check.counted_already, self.exceeded_dimensions),
+            **amounts.numbers("queue.limit", self.check.limit, self.exceeded_dimensions),
+            **self.excess_numbers(),
+        }
+
+
+def first_exceeded(checks: list[QueueCheck]) -> QueueCheck:
+    """The queue, or the nearest ancestor, that is full; the queue where none is."""
+    return next((each for each in checks if each.exceeded_dimensions), checks[0])
+
+
+SIMULATED_EXCHANGES = {SIMULATE_ADD_TASK.upstream: True, SIMULATE_REMOVE_TASK.upstream: False}
+
+
+def dry_run_start(recording: Recording, seq: Seq, plugin: str, task: TaskKey) -> Seq | None:
+    """The PrePredicate that a plugin's simulations for the task start from."""
+    about = recording.index.seqs_about(TASK, task)
+    earlier = before_seq(about, seq)
+    while earlier is not None:
+        event = recording.event_at(earlier)
+        if isinstance(event, HookEvent) and (event.plugin, event.point) == (plugin, PRE_PREDICATE.upstream):
+            return earlier
+        earlier = before_seq(about, earlier)
+    return None
+
+
+def simulated_allocation(
+    recording: Recording, start: Seq, seq: Seq, plugin: str, queue: QueueName, family: Collection[QueueName]
+) -> Resource:
+    """A queue's allocation with the dry run's additions and removals; tasks of the queues in `family` count."""
+    held = state_before(recording, start).plugin_amount(plugin, queue, "allocated").clone()
+    span = recording.span_tree.span_around(seq, Level.NODE)
+    for _, event in recording.filter_events(HookEvent, range(seq if span is None else span.first, seq)):
+        if event.plugin == plugin and event.result is None and event.point in SIMULATED_EXCHANGES:
+            task = task_of(recording, event.other)
+            if recording.owners.queues.get(task.job) in family:
+                # In the order of the calls: additions in another order give other last bits than the plugin's sum.
+                held = held.add(task.resreq) if SIMULATED_EXCHANGES[event.point] else held.sub(task.resreq)
+    return held

@@ -1,11 +1,13 @@
-"""Everything that the gates look at when they judge one job: the recording seen from the job."""
+"""The job that a word names, and everything that the gates read of one job."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from vcdebug.actions import ALLOCATE, BACKFILL
+from vcdebug.errors import VcdebugError
 from vcdebug.framework.record import ActionEvent, HookEvent
 from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.subject import name_in
@@ -13,11 +15,13 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodIdentity
-from vcdebug.model.pod_group import PENDING
+from vcdebug.model.pod_group import PENDING, PodGroup
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, TaskTry, job_visits
+from vcdebug.snapshot.completeness import join_kinds, missing_kinds, supplying_command
+from vcdebug.snapshot.snapshot import Snapshot
 
 WAITING_PHASES = (PENDING, "")
 """Of a PodGroup that is not admitted: the controller may not have made the pods yet."""
@@ -39,8 +43,6 @@ class JobView:
         """What an action does."""
         return self.recording.conf.facts_of(action)
 
-    # Tasks
-
     @cached_property
     def tasks(self) -> dict[TaskKey, TaskInfo]:
         """The job's tasks, by name."""
@@ -49,7 +51,7 @@ class JobView:
 
     @cached_property
     def pending_at_open(self) -> list[TaskInfo]:
-        """Tasks without a place of their own when the session opened; an earlier cycle's promise is none yet."""
+        """Tasks that were Pending or Pipelined when the session opened."""
         opening, waiting = self.recording.timeline.opening_tasks, (TaskStatus.PENDING, TaskStatus.PIPELINED)
         return [task for key, task in self.tasks.items() if opening[key].status in waiting]
 
@@ -67,8 +69,6 @@ class JobView:
     def hidden_pods(self) -> list[Pod]:
         """The job's pods that name another scheduler and wait: not in the session."""
         return _hidden_pods(self.recording).get((self.job.namespace, self.job.name), [])
-
-    # Visits
 
     @cached_property
     def job_visits(self) -> Sequence[JobVisit]:
@@ -99,8 +99,6 @@ class JobView:
         waiting = [task for task in self.left_over if not task.sch_gated] or self.left_over
         return stuck[0] if stuck else (waiting[0] if waiting else None)
 
-    # Moments
-
     def action_starts(self, action: str) -> Seq | None:
         """The event with which an action starts; None if it never ran."""
         return self._action_event_seq(action, "start")
@@ -116,7 +114,7 @@ class JobView:
     def calls_during(
         self, action: str, point: str, field: str = "job", name: str | None = None
     ) -> list[tuple[Seq, HookEvent]]:
-        """The same calls, while an action ran for the first time."""
+        """Calls of a hook about the job (or another subject) during the first run of an action."""
         start, end = self.action_starts(action) or 0, self.action_ends(action)
         hooks = self.calls_about(point, field, name)
         return [(seq, event) for seq, event in hooks if seq > start and (end is None or seq < end)]
@@ -137,6 +135,7 @@ def _hidden_pods(recording: Recording) -> Mapping[tuple[str, str], list[Pod]]:
     names = recording.snapshot.flags.scheduler_names
     found: dict[tuple[str, str], list[Pod]] = {}
     for manifest in recording.snapshot.objects_of("Pod"):
+        # The identity alone is much cheaper than a Pod, and most pods of a cluster have a node.
         stated = PodIdentity.of_manifest(manifest)
         if not stated.node and stated.scheduler not in names:
             group, pod = _group_annotation(manifest), Pod(manifest)
@@ -155,3 +154,83 @@ def _group_annotation(manifest: dict[str, object]) -> object:
     metadata = manifest.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     return annotations.get(GROUP_ANNOTATION) if isinstance(annotations, dict) else None
+
+
+JOB_NAME_KEY = "volcano.sh/job-name"
+
+
+class ExplainSubject(NamedTuple):
+    """What a question is about."""
+
+    job: JobId
+    """Empty for a pod that belongs to no PodGroup."""
+    pod: TaskKey | None = None
+
+
+class NotFoundError(VcdebugError):
+    """No job and no pod of that name."""
+
+
+def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
+    """`namespace/name` of a PodGroup or pod, the name of its Volcano Job, or a bare name that is unique."""
+    groups = dict.fromkeys(
+        f"{group.namespace}/{group.name}" for group in map(PodGroup, snapshot.objects_of("PodGroup"))
+    )
+    if word in groups:
+        return ExplainSubject(word)
+    pods = {pod.key: pod for pod in map(Pod, snapshot.objects_of("Pod"))}
+    if word in pods:
+        return ExplainSubject(pods[word].job_id, word)
+    by_name = [key for key in groups if key.rpartition("/")[2] == word]
+    if by_name:
+        return ExplainSubject(_require_unique(by_name, word))
+    owned = _groups_of_volcano_job(list(pods.values()), word)
+    if owned:
+        return ExplainSubject(_require_unique(owned, word))
+    named = [key for key in pods if key.rpartition("/")[2] == word]
+    if named:
+        key = _require_unique(named, word)
+        return ExplainSubject(pods[key].job_id, key)
+    orphans = dict.fromkeys(pod.job_id for pod in pods.values() if pod.job_id)
+    if word in orphans:
+        return ExplainSubject(word)
+    lacking = missing_kinds(snapshot)
+    if lacking and not groups and not pods:
+        hint = f"the snapshot has {join_kinds(lacking)}: add the output of `{supplying_command(lacking)}`"
+        raise NotFoundError("no such job or pod", hint, word)
+    raise _unknown_name_error(word, [*groups, *pods])
+
+
+def _groups_of_volcano_job(pods: Sequence[Pod], word: str) -> list[JobId]:
+    """PodGroups of the pods that a Volcano Job of this name made."""
+    namespace, _, name = word.rpartition("/")
+    owned = [
+        pod.job_id
+        for pod in pods
+        if pod.job_id
+        and name in (pod.labels.get(JOB_NAME_KEY), pod.annotations.get(JOB_NAME_KEY))
+        and namespace in ("", pod.namespace)
+    ]
+    return list(dict.fromkeys(owned))
+
+
+def _require_unique(keys: Sequence[str], word: str) -> str:
+    if len(keys) == 1:
+        return keys[0]
+    raise NotFoundError("is not unique", f"one of {', '.join(sorted(keys)[:5])}", word)
+
+
+def _unknown_name_error(word: str, known: Sequence[str]) -> NotFoundError:
+    # Imported here: only a misspelt name needs it.
+    from difflib import get_close_matches
+
+    tails = {key.rpartition("/")[2]: key for key in known}
+    wanted = word.rpartition("/")[2]
+    close = (
+        get_close_matches(word, known, 3, 0.5)
+        or [tails[tail] for tail in get_close_matches(wanted, list(tails), 3, 0.5)]
+        or [key for tail, key in tails.items() if wanted and wanted in tail][:3]
+    )
+    if close:
+        return NotFoundError("no such job or pod", f"did you mean {', '.join(close)}?", word)
+    return NotFoundError("no such job or pod", "vcdebug run lists the jobs", word)

@@ -9,24 +9,11 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from vcdebug.errors import PANICS
-from vcdebug.explain.amounts import Histogram, histogram
+from vcdebug.explain.answer import Histogram, histogram
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.predicate_reasons import iter_refusals, reasons_text
+from vcdebug.framework import evictions
 from vcdebug.framework.action import Action
-from vcdebug.framework.evictions import (
-    ASKS_NOTHING,
-    GROUP_NOT_PREEMPTABLE,
-    NO_JOB,
-    NOT_LOWER,
-    NOT_PREEMPTABLE,
-    NOT_RECLAIMABLE,
-    NOT_RUNNING,
-    OTHER_JOB,
-    OTHER_QUEUE,
-    SAME_JOB,
-    SAME_QUEUE,
-    CandidateFilter,
-)
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
@@ -47,23 +34,25 @@ SHORTAGE_PREFIX = "Insufficient "
 
 
 class NodeFits:
-    """All nodes, at one moment, for one task."""
+    """The fit of one task on every node, in the state before event `seq`."""
 
     def __init__(self, view: JobView, task: TaskInfo, seq: Seq) -> None:
         self.view = view
         self.task = task
         self.seq = seq
         self.state = view.recording.timeline.state_at(seq)
+        # The caches below are keyed by the first event with this state, so neighbouring events share their entries.
         self._since = view.recording.timeline.earliest_same_seq(seq)
-        self._filters: dict[str, CandidateFilter] = {}
+        self._filters: dict[str, evictions.CandidateFilter] = {}
         event = view.recording.event_at(seq)
         self.search = event if isinstance(event, PredicateEvent) and event.task == task.key else None
-        """The recorded search that is looked at, where the moment is one."""
+        """The recorded search at `seq`; None if the event is no search for this task."""
 
     @cached_property
     def node_fits(self) -> Sequence[NodeFit]:
         """Every node by name."""
         objections = predicate_objections(self.view.session, self.task)
+        # A predicate that is called now sees the end of the cycle; what the search itself recorded is exact and wins.
         objections.update(self._recorded_objections())
         found = fits_by_amounts(self.view.recording, self._since, tuple(self.task.init_resreq.items()))
         if not objections:
@@ -72,7 +61,7 @@ class NodeFits:
         return [self._with_refusal(one, said, verdicts[said]) if (said := get(one.name)) else one for one in found]
 
     def _recorded_objections(self) -> Iterator[tuple[NodeName, tuple[FitStatus, ...]]]:
-        """What the recorded search says about the nodes for which it got beyond resources."""
+        """(node, reasons) of the recorded search, for nodes that passed the resource check."""
         if self.search is None:
             return
         yield from ((self.view.recording.node_names[row], ()) for row in self.search.feasible.tolist())
@@ -93,7 +82,8 @@ class NodeFits:
 
     @cached_property
     def _distinct_objections(self) -> dict[tuple[FitStatus, ...], None]:
-        """What the predicates say about nodes, each once."""
+        """The distinct tuples of reasons over all nodes."""
+        # Thousands of nodes share a few tuples of reasons: texts are searched once per tuple, not once per node.
         return dict.fromkeys(node.statuses for node in self.node_fits)
 
     def refused_for(self, reason: str) -> list[NodeFit]:
@@ -120,6 +110,7 @@ class NodeFits:
 
     def _relative_lack(self, node: NodeFit) -> float:
         request = self.task.init_resreq
+        # Relative to the request, since cores and bytes have no common unit; 1.0 only keeps the division defined.
         return max(missing / max(request.get(name), 1.0) for name, missing in node.short)
 
     @cached_property
@@ -127,10 +118,8 @@ class NodeFits:
         """Reason and its nodes, most frequent first."""
         return histogram((node.name, node.reason) for node in self.node_fits if node.kind != "free")
 
-    # What could leave
-
     def tasks_on(self, node: NodeName) -> Sequence[TaskInfo]:
-        """Tasks on a node at this moment."""
+        """Tasks on a node in this state."""
         return tasks_by_node(self.view.recording, self._since).get(node, ())
 
     def victim_candidates(self, action: str, node: NodeName) -> list[TaskInfo]:
@@ -138,13 +127,13 @@ class NodeFits:
         recording, spares = self.view.recording, self._victim_filter(action)
         return [task for task in self.tasks_on(node) if not skip_rule(recording, spares, task)]
 
-    def _victim_filter(self, action: str) -> CandidateFilter:
+    def _victim_filter(self, action: str) -> evictions.CandidateFilter:
         if action not in self._filters:
             self._filters[action] = victim_filter_of(self.view.recording, action, self.task)
         return self._filters[action]
 
     def skipped_victim(self, action: str, victim: TaskInfo) -> SkippedVictim | None:
-        """Why preempt's or reclaim's own filter leaves a task alone."""
+        """Why the own filter of an evicting action skips a task; None for a candidate."""
         return skipped_victim(self.view.recording, self._victim_filter(action), victim)
 
     def fits_without(self, node: NodeName, victims: Sequence[TaskInfo]) -> bool:
@@ -165,6 +154,7 @@ def predicate_objections(session: Session, task: TaskInfo) -> dict[NodeName, tup
 
     Nothing where the question itself would end the scheduler's process: the cycle never asked it for this task.
     """
+    # These calls are not part of the cycle, so they must not become events of the recording.
     session.record.silent += 1
     try:
         error = session.ask_plugins(PRE_PREDICATE, task)
@@ -192,7 +182,7 @@ class CardShortage(NamedTuple):
     have: int
     asked: int
     who: str
-    """Who takes each of them from another card."""
+    """The pods that take this resource on the cards, in words."""
 
 
 def card_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
@@ -204,6 +194,7 @@ def card_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
 
 
 def _virtual_gpu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
+    # Imported here, so that clusters without devices do not load the device ledgers.
     from vcdebug.model.devices.vgpu import VgpuLedger
     from vcdebug.model.devices.vgpu_annotations import requests_of
 
@@ -217,7 +208,7 @@ def _virtual_gpu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None
 
 
 def _npu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
-    """Of the kind of which most are missing."""
+    """The shortage of the NPU kind that lacks most cards; None without NPUs."""
     from vcdebug.model.devices.hami_ascend import HamiAscendLedger
 
     ledgers = [ledger for ledger in node.devices.values() if isinstance(ledger, HamiAscendLedger)]
@@ -230,7 +221,7 @@ def _npu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
 
 
 def npu_parts_request(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
-    """(how many, memory of each) where a container asks for parts of several NPUs, which nobody is given."""
+    """(number, memory of each) if a container asks for parts of several NPUs, which no node provides; else None."""
     if not node.devices:
         return None
     from vcdebug.model.devices.hami_ascend import HamiAscendLedger
@@ -243,8 +234,6 @@ def npu_parts_request(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
     return None
 
 
-# What nodes have left at one moment, for one request: shared by all questions about that moment.
-
 FitKind = Literal["free", "unresolvable", "too small", "pods", "short", "refused"]
 """What keeps the task off a node: nothing, something that no eviction changes, its size, a place for one more pod,
 other resources, or a rule about the pods that are there."""
@@ -255,7 +244,7 @@ MissingItems = tuple[tuple[str, float], ...]
 
 
 class NodeFit(NamedTuple):
-    """One node as it stood, for one task."""
+    """The fit of one task on one node."""
 
     name: NodeName
     kind: FitKind
@@ -282,7 +271,7 @@ class NodeFit(NamedTuple):
         return objections or "room"
 
     def with_objections(self, statuses: tuple[FitStatus, ...], said: FitKind) -> NodeFit:
-        """The same node, of which nothing has been said before, and what the predicates say and come to."""
+        """A copy with the objections of the predicates and the kind that they amount to."""
         kind = said if said == "unresolvable" or self.kind == "free" else self.kind
         return NodeFit(self.name, kind, statuses, self.future, self.allocatable, self.short)
 
@@ -297,6 +286,7 @@ class NodeIdle(NamedTuple):
 @per_recording(most=8)
 def room_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, NodeIdle]:
     """Every node after an event."""
+    # Only changed nodes are computed again: most of thousands of nodes are as they were at the opening.
     changed = recording.timeline.changed_up_to(NODE, seq).items()
     return {
         **_rooms_at_opening(recording),
@@ -306,7 +296,6 @@ def room_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, NodeIdle]:
 
 @per_recording()
 def _rooms_at_opening(recording: Recording) -> Mapping[NodeName, NodeIdle]:
-    """Every node as the session found it."""
     amounts = recording.timeline.opening_nodes
     return {
         name: NodeIdle(amounts[name].future_idle(), node.allocatable) for name, node in recording.session.nodes.items()
@@ -315,7 +304,6 @@ def _rooms_at_opening(recording: Recording) -> Mapping[NodeName, NodeIdle]:
 
 @per_recording(most=10_000)
 def _room_after_change(recording: Recording, name: NodeName, place: int) -> NodeIdle:
-    """A node as a change left it."""
     amounts: NodeAmounts = recording.timeline.value_written_at(place, NODE, name)
     return NodeIdle(amounts.future_idle(), recording.session.nodes[name].allocatable)
 
@@ -338,6 +326,7 @@ def _lacks_by_node(asked: RequestItems, columns: Sequence[FloatArray], nodes: in
     found: list[MissingItems] = [()] * nodes
     for (name, amount), column in zip(asked, columns, strict=True):
         missing = (amount - column).tolist()
+        # Fits if l < r or |l - r| < 0.1, like LessEqual; a plain `>=` would refuse amounts within upstream's tolerance.
         for row in np.flatnonzero(~(column - amount > -MIN_RESOURCE)).tolist():
             found[row] += ((name, missing[row]),)
     return found
@@ -345,13 +334,11 @@ def _lacks_by_node(asked: RequestItems, columns: Sequence[FloatArray], nodes: in
 
 @per_recording(most=64)
 def _allocatable_column(recording: Recording, name: str) -> FloatArray:
-    """One dimension of what every node has in all."""
     return np.array([node.allocatable.get(name) for node in recording.session.nodes.values()], dtype=np.float64)
 
 
 @per_recording(most=64)
 def _future_column(recording: Recording, seq: Seq, name: str) -> FloatArray:
-    """One dimension of what every node has left after an event."""
     return np.array([room.future.get(name) for room in room_by_node(recording, seq).values()], dtype=np.float64)
 
 
@@ -366,11 +353,13 @@ def tasks_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, Sequence[
         state = opening[key] if place is None else TaskState(*timeline.value_written_at(place, TASK, key))
         if state.node:
             same = state == (task.status, task.node_name)
+            # The session's tasks have their final status, so an earlier status needs a copy.
             found.setdefault(state.node, []).append(task if same else _task_in_state(task, state))
     return found
 
 
 def _task_in_state(task: TaskInfo, state: TaskState) -> TaskInfo:
+    # A copy: the session and all other findings share the task itself.
     clone = task.clone()
     clone.status, clone.node_name = state
     return clone
@@ -393,9 +382,7 @@ def objections_kind(statuses: tuple[FitStatus, ...]) -> FitKind:
     return "pods" if any(status.reason == POD_NUMBER_EXCEEDED for status in statuses) else "refused"
 
 
-# Whom an evicting action's own filter leaves alone: the action's rule, asked again and told in words.
-
-NEVER_CANDIDATE_RULES: Final = (NO_JOB, SAME_QUEUE, OTHER_QUEUE, SAME_JOB)
+NEVER_CANDIDATE_RULES: Final = (evictions.NO_JOB, evictions.SAME_QUEUE, evictions.OTHER_QUEUE, evictions.SAME_JOB)
 """Rules about pods that were never the action's to take, whatever their flags."""
 
 
@@ -404,48 +391,51 @@ class SkippedVictim(NamedTuple):
 
     rule: str
     text: str
-    """To be said behind a number of pods."""
+    """Follows a number of pods: `of the same job`."""
 
 
-def victim_filter_of(recording: Recording, action: str, asker: TaskInfo, *, within: bool = False) -> CandidateFilter:
+def victim_filter_of(
+    recording: Recording, action: str, asker: TaskInfo, *, within: bool = False
+) -> evictions.CandidateFilter:
     """The filter of an action that evicts pod by pod, between jobs or within the asker's own."""
     session = recording.session
     job = session.jobs.get(asker.job)
     if job is None:
-        return lambda _: NO_JOB
+        return lambda _: evictions.NO_JOB
     kind: type[Action] = resolve_reference(recording.conf.known[action])
     return kind.victim_filter(session, job, asker, within=within)
 
 
-def gang_victim_filter(recording: Recording, action: str, job: JobId) -> CandidateFilter:
+def gang_victim_filter(recording: Recording, action: str, job: JobId) -> evictions.CandidateFilter:
     """The filter of gangpreempt or gangreclaim."""
     eviction = resolve_reference(recording.conf.known[action])(recording.conf.arguments_of(action)).eviction
     return partial(eviction.skip_reason, recording.session, recording.session.jobs[job])
 
 
-def skipped_victim(recording: Recording, spares: CandidateFilter, victim: TaskInfo) -> SkippedVictim | None:
-    """Why a filter leaves a task alone, which is given with the status of the moment; None for a candidate."""
+def skipped_victim(recording: Recording, spares: evictions.CandidateFilter, victim: TaskInfo) -> SkippedVictim | None:
+    """Why a filter skips a task, which the caller passes in its state at that event; None for a candidate."""
     rule = skip_rule(recording, spares, victim)
     job = recording.session.jobs.get(victim.job)
     return SkippedVictim(rule, _rule_text(rule, victim, job.queue if job is not None else "")) if rule else None
 
 
-def skip_rule(recording: Recording, spares: CandidateFilter, victim: TaskInfo) -> str:
-    """The rule by which a filter leaves a task alone; empty for a candidate."""
-    return spares(victim) if victim.job in recording.session.jobs else NO_JOB
+def skip_rule(recording: Recording, spares: evictions.CandidateFilter, victim: TaskInfo) -> str:
+    """The rule by which a filter skips a task; empty for a candidate."""
+    # The filter itself expects a victim whose job is in the session.
+    return spares(victim) if victim.job in recording.session.jobs else evictions.NO_JOB
 
 
 def _rule_text(rule: str, victim: TaskInfo, queue: str) -> str:
     return {
-        NO_JOB: "outside Volcano",
-        NOT_RUNNING: f"{victim.status.upstream_name}, not Running",
-        NOT_PREEMPTABLE: "with volcano.sh/preemptable false",
-        ASKS_NOTHING: "that request resources, as the preemptor does not",
-        OTHER_QUEUE: f"in queue {queue}",
-        SAME_QUEUE: "in the same queue",
-        SAME_JOB: "of the same job",
-        OTHER_JOB: "of other jobs",
-        NOT_RECLAIMABLE: f"in queue {queue}, which is not reclaimable",
-        GROUP_NOT_PREEMPTABLE: "of a PodGroup with volcano.sh/preemptable false",
-        NOT_LOWER: "of jobs whose priority is not lower",
+        evictions.NO_JOB: "outside Volcano",
+        evictions.NOT_RUNNING: f"{victim.status.upstream_name}, not Running",
+        evictions.NOT_PREEMPTABLE: "with volcano.sh/preemptable false",
+        evictions.ASKS_NOTHING: "that request resources, as the preemptor does not",
+        evictions.OTHER_QUEUE: f"in queue {queue}",
+        evictions.SAME_QUEUE: "in the same queue",
+        evictions.SAME_JOB: "of the same job",
+        evictions.OTHER_JOB: "of other jobs",
+        evictions.NOT_RECLAIMABLE: f"in queue {queue}, which is not reclaimable",
+        evictions.GROUP_NOT_PREEMPTABLE: "of a PodGroup with volcano.sh/preemptable false",
+        evictions.NOT_LOWER: "of jobs whose priority is not lower",
     }[rule]

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
-from vcdebug.explain.plugin_explainer import OrderDifference, OrderMoment, iter_differences, smaller_first
-from vcdebug.explain.plugins import explainer_for
+from vcdebug.explain.plugins import OrderDifference, OrderMoment, explainer_for, iter_differences, smaller_first
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.hooks import JOB_ORDER, QUEUE_ORDER, SUB_JOB_ORDER, TASK_ORDER, VICTIM_QUEUE_ORDER, AnyHook
 from vcdebug.framework.record import Level, PopEvent, Span
@@ -55,7 +54,7 @@ TIES_BY_KIND: Final[Mapping[str, tuple[TieField, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class OrderStep:
-    """One thing that was compared, and on whose behalf."""
+    """One comparison, and the plugin that made it."""
 
     difference: OrderDifference
     point: str = ""
@@ -92,7 +91,7 @@ class OrderComparison(NamedTuple):
 
     @property
     def is_certain(self) -> bool:
-        """False where a plugin had a say of which a recording keeps nothing."""
+        """False if a plugin compared something that a recording does not keep."""
         return all(step.difference.known for step in self.steps)
 
 
@@ -101,6 +100,7 @@ def pop_kind(recording: Recording, seq: Seq) -> ElementKind | None:
     event = recording.event_at(seq)
     if not isinstance(event, PopEvent) or event.kind not in ORDERS:
         return None
+    # Victims are popped from a queue of tasks as well; only the enclosing node span tells the two apart.
     if event.kind == "task" and _is_victim_pop(recording, seq):
         return "victim"
     return event.kind  # type: ignore[return-value]
@@ -113,7 +113,7 @@ def _is_victim_pop(recording: Recording, seq: Seq) -> bool:
 
 
 HeapKey = tuple[int, str, str]
-"""Which queue of elements: the span in which it lives, the kind of its elements, whose they are."""
+"""A priority queue: the span in which it exists, the kind of its elements, and their owner."""
 
 
 @per_recording(most=8)
@@ -145,7 +145,7 @@ def heap_key(recording: Recording, seq: Seq) -> HeapKey:
 
 
 def sibling_pops(recording: Recording, seq: Seq) -> Seqs:
-    """The pops of the same queue."""
+    """Events that popped from the priority queue of the pop at `seq`."""
     action = recording.span_tree.span_around(seq, Level.ACTION)
     return _pops_by_heap(recording, action.index).get(heap_key(recording, seq), ()) if action is not None else ()
 
@@ -173,7 +173,7 @@ def _heap_keys(action: int, span: Span) -> Iterator[HeapKey]:
 
 
 def next_rival(recording: Recording, seq: Seq) -> PopEvent | None:
-    """What left the same queue next, the same element that came back passed over."""
+    """The next pop from the same priority queue that is another element; None if there is none."""
     event, pops = recording.event_at(seq), sibling_pops(recording, seq)
     for later in pops[bisect_right(pops, seq) :]:
         other = recording.event_at(later)
@@ -183,7 +183,7 @@ def next_rival(recording: Recording, seq: Seq) -> PopEvent | None:
 
 
 def order_at(recording: Recording, seq: Seq, other: str) -> OrderComparison | None:
-    """The element that was popped at an event against another one, as they stood just before."""
+    """Compare the element popped at an event with another one, in the state before that event."""
     event, kind = recording.event_at(seq), pop_kind(recording, seq)
     if not isinstance(event, PopEvent) or kind is None:
         return None
@@ -204,6 +204,7 @@ def order_of(
     return OrderComparison(kind, left, right, tuple(_until_difference(steps)))
 
 
+# A generator, since upstream's order functions return at the first difference: later plugins are not called.
 def _until_difference(steps: Iterator[OrderStep]) -> Iterator[OrderStep]:
     for step in steps:
         yield step
@@ -223,13 +224,13 @@ def _element_named(recording: Recording, kind: ElementKind, name: str) -> object
 
 
 def _compare_steps(then: OrderMoment, kind: ElementKind, left: object, right: object) -> Iterator[OrderStep]:
-    """Plugins tier by tier, then what decides without them."""
+    """The plugins' comparisons tier by tier, then the tie-breaks of the session."""
     yield from _plugin_steps(then, ORDERS[kind], left, right)
     yield from map(OrderStep, tie_differences(kind, left, right))
 
 
 def _plugin_steps(then: OrderMoment, hook: AnyHook, left: object, right: object) -> Iterator[OrderStep]:
-    """What each plugin compares; of one about which nothing is said a recording keeps nothing."""
+    """The comparison of each plugin; one without an explainer leaves an unknown step."""
     for tier, plugin in _asked_plugins(then, hook):
         unknown = OrderDifference(f"{plugin}'s own order", None, None, 0, known=False)
         comparator = explainer_for(plugin).comparators.get(hook.method)
@@ -238,12 +239,9 @@ def _plugin_steps(then: OrderMoment, hook: AnyHook, left: object, right: object)
 
 
 def _asked_plugins(then: OrderMoment, hook: AnyHook) -> Iterator[tuple[int, str]]:
-    """(tier, plugin) of those that are asked."""
+    """(tier, plugin) of each enabled plugin of a hook."""
     tiers = then.recording.session.plugin_calls.get(hook.method, Tiers())
     return ((tier, one.plugin) for tier, plugin_calls in enumerate(tiers, start=1) for one in plugin_calls)
-
-
-# Victims
 
 
 def _victim_steps(then: OrderMoment, left: TaskKey, right: TaskKey, asker: TaskKey) -> Iterator[OrderStep]:
@@ -251,6 +249,7 @@ def _victim_steps(then: OrderMoment, left: TaskKey, right: TaskKey, asker: TaskK
     recording = then.recording
     one, two = task_of(recording, left), task_of(recording, right)
     jobs = recording.session.jobs
+    # A victim without a job in the session is evicted before all others.
     mine, other = jobs.get(one.job), jobs.get(two.job)
     if one.job != two.job and (mine is None or other is None):
         absent = OrderDifference("has a job", mine is not None, other is not None, (other is None) - (mine is None))
@@ -261,6 +260,7 @@ def _victim_steps(then: OrderMoment, left: TaskKey, right: TaskKey, asker: TaskK
             queues = recording.session.queues
             yield from _victim_queue_steps(then, queues[mine.queue], queues[other.queue], queues[preemptor.queue])
             return
+        # The victims' heap is built with the negated order functions: what is placed last is evicted first.
         for step in _plugin_steps(then, JOB_ORDER, mine, other):
             yield replace(step, reverse=True)
     for step in _compare_steps(then, "task", one, two):
@@ -283,9 +283,9 @@ MAX_COMPARED_TASKS = 200
 
 
 def find_order_circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[TaskKey, ...]:
-    """The shortest way round through the first of these tasks and another one; the first is named again at its end.
+    """The shortest cycle of the task order through the first of these tasks; the first is repeated at its end.
 
-    Empty unless all of them wait in one queue, and each goes both before and after the first, by however many others.
+    Empty unless all are in one queue and each comes both before and after the first, directly or over other tasks.
     """
     wanted = list(dict.fromkeys(tasks))
     seq = _first_pop_of(recording, wanted)
@@ -297,6 +297,7 @@ def find_order_circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[T
     queue = list(dict.fromkeys([*wanted, *others]))
     if len(queue) > MAX_COMPARED_TASKS:
         return ()
+    # An order that is not transitive has no sorted result, so a path in each direction proves the cycle.
     later = _shortest_ways(recording, seq, queue, later=True)
     earlier = _shortest_ways(recording, seq, queue, later=False)
     if any(task not in later or task not in earlier for task in wanted):
@@ -305,7 +306,7 @@ def find_order_circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[T
 
 
 def _first_pop_of(recording: Recording, tasks: list[TaskKey]) -> Seq | None:
-    """Where the first of these tasks left its queue."""
+    """The first event that popped one of these tasks; None if none did."""
     for seq in recording.index.seqs_of_type(PopEvent):
         event = recording.event_at(seq)
         if isinstance(event, PopEvent) and event.kind == "task" and event.name in tasks:
@@ -328,6 +329,7 @@ def _shortest_ways(
     ways: dict[TaskKey, tuple[TaskKey, ...]] = {queue[0]: (queue[0],)}
     left = dict.fromkeys(queue[1:])
     reached = [queue[0]]
+    # The list grows while it is iterated: it is the queue of a breadth-first search.
     for task in reached:
         for other in list(left):
             if _goes_before(recording, seq, *((task, other) if later else (other, task))):

@@ -1,11 +1,11 @@
-"""One pass of predicates over nodes: the reasons, what about pod and node does not go together, what runs out where."""
+"""One pass of predicates over nodes: the reasons, incompatible constraints of pod and node, and missing resources."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from vcdebug.explain.amounts import Histogram, histogram
+from vcdebug.explain.answer import Histogram, histogram
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.kube.affinity_terms import AffinityTerm
 from vcdebug.kube.node_affinity import FieldRequirement, NodeConstraints, NodeTerm, parse_node_constraints
@@ -41,9 +41,6 @@ def iter_refusals(recording: Recording, event: PredicateEvent) -> Iterator[tuple
 def refusal_histogram(recording: Recording, event: PredicateEvent) -> Histogram[NodeName]:
     """Reason and its nodes, the most frequent first."""
     return histogram((node, reasons_text(statuses)) for node, statuses in iter_refusals(recording, event))
-
-
-# What about the pod and the node does not go together
 
 
 def refusal_reasons(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName) -> tuple[str, ...]:
@@ -108,9 +105,6 @@ def _port_reasons(recording: Recording, seq: Seq, asking: TaskInfo, node: NodeNa
                 yield f"host port {used.port}/{used.protocol} is taken by {key}"
 
 
-# What runs out where
-
-
 class NodeShortage(NamedTuple):
     """One node that lacks something of one dimension."""
 
@@ -159,9 +153,6 @@ def exhausted_dimensions(recording: Recording, seq: Seq) -> Sequence[ExhaustedDi
     return sorted(found, key=lambda each: -len(each.nodes))
 
 
-# Conditions on labels and names in words.
-
-
 def format_requirement(one: Requirement) -> str:
     """`zone=a`, `zone In (a, b)`, `zone Exists`."""
     if one.operator == "In" and len(one.values) == 1:
@@ -171,7 +162,7 @@ def format_requirement(one: Requirement) -> str:
 
 
 def format_selector(selector: Selector) -> str:
-    """Every requirement; what a missing selector means."""
+    """The requirements of a selector in words; `no pod` for a missing one, empty for one that matches every pod."""
     if selector.nothing:
         return "no pod"
     return ", ".join(format_requirement(one) for one in selector.requirements)

@@ -1,4 +1,4 @@
-"""What is said alike wherever a queue's share or limit refuses: the plugin's words, a broken tree, what would help."""
+"""Findings shared by all gates about queue limits: the plugin's checks, a broken queue tree, and advice."""
 
 from __future__ import annotations
 
@@ -6,20 +6,10 @@ from collections.abc import Callable, Sequence
 
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amounts_apart, format_named_amount, join_names
-from vcdebug.explain import amounts
-from vcdebug.explain.answer import (
-    ADD_NODES_ADVICE,
-    Advice,
-    Evidence,
-    Finding,
-    cluster_admin_advice,
-    owner_advice,
-    queue_admin_advice,
-)
+from vcdebug.explain import answer
+from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import QueueCheck, first_exceeded
-from vcdebug.explain.plugin_explainer import QuotaExplainer, VetoReason
-from vcdebug.explain.plugins import explainer_for
+from vcdebug.explain.plugins import QuotaExplainer, VetoReason, explainer_for
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -36,7 +26,7 @@ from vcdebug.recording.state_before import sum_resources
 
 
 def guarantee_words(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> str:
-    """Who is guaranteed more than it holds of what the queue lacks, to be said after the limit; empty for nobody."""
+    """Queues whose guarantee reserves what this queue lacks, appended to the limit; empty if there are none."""
     name = limit.first_dimension
     parts = [
         f"{more} {name} are guaranteed to queue {queue}, which holds {less}"
@@ -55,6 +45,7 @@ def unmet_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) ->
     state, name = view.recording.timeline.state_at(seq - 1), limit.first_dimension
     for queue in view.session.queues.values():
         kept = Resource.from_list(queue.guarantee or {}).get(name)
+        # A queue's own guarantee is room that it may use.
         if queue.name == limit.queue or kept <= 0:
             continue
         known = queue.name in state.books.get(plugin, {})
@@ -71,6 +62,7 @@ def gang_request_words(view: JobView, limit: QueueCheck) -> str:
     if lacks < 2 or lacks > len(waiting) or not limit.exceeded_dimensions:
         return ""
     asked = 0.0
+    # The smallest pods: if even these exceed the limit, no choice of pods fits. A loop, as Go adds, not sum().
     for value in sorted(task.resreq.get(name) for task in waiting)[:lacks]:
         asked += value
     if asked <= limit.check.limit.get(name):
@@ -79,14 +71,14 @@ def gang_request_words(view: JobView, limit: QueueCheck) -> str:
 
 
 def unbound_tasks(view: JobView) -> list[TaskInfo]:
-    """Pods that wait when the cycle ends, also those that were promised room."""
+    """Pods that are Pending or Pipelined when the cycle ends."""
     return [task for task in view.pending_at_open if task.status in (TaskStatus.PENDING, TaskStatus.PIPELINED)]
 
 
 CAPACITY_PLUGIN = CAPACITY
 BROKEN_TREE_ADVICE = (
-    owner_advice("see vcdebug inspect for what is missing"),
-    queue_admin_advice(
+    answer.owner_advice("see vcdebug inspect for what is missing"),
+    answer.queue_admin_advice(
         "give the queue an existing parent, and limits within its parent's, or move the job to a leaf queue: one fault "
         "stops every queue"
     ),
@@ -94,7 +86,7 @@ BROKEN_TREE_ADVICE = (
 
 
 def quota_explainer(plugin: str) -> QuotaExplainer:
-    """What the plugin says about limits of queues."""
+    """The plugin's explainer of queue limits."""
     quota = explainer_for(plugin).quota
     assert quota is not None
     return quota
@@ -106,7 +98,7 @@ def tree_fault(recording: Recording) -> str:
     return next((note.text for note in recording.notes if note.code == QUEUE_TREE_BROKEN), "")
 
 
-def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> Finding | None:
+def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding | None:
     """capacity gave up on its tree of queues: everything is refused. None where the tree is in force."""
     fault = tree_fault(view.recording)
     if not fault:
@@ -114,20 +106,22 @@ def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> Finding | None:
     circle = circle_of_queues(view.recording)
     names = f"; {circle_text(circle)}" if circle else ""
     sentence = f"{view.job.uid} is refused like every other: {fault}{names}."
-    evidence = (Evidence(seq, f"{plugin} refuses without looking at amounts"),)
-    advice: tuple[Advice, ...] = BROKEN_TREE_ADVICE
+    evidence = (answer.Evidence(seq, f"{plugin} refuses without looking at amounts"),)
+    advice: tuple[answer.Advice, ...] = BROKEN_TREE_ADVICE
     if circle:
         edit = f"Queue/{circle[0]}:spec.parent={ROOT_QUEUE}"
-        advice = (queue_admin_advice(f"give queue {circle[0]} another spec.parent, say {ROOT_QUEUE}", edit),)
-    return Finding(QUEUE_TREE_BROKEN, sentence, {}, evidence, advice)
+        advice = (answer.queue_admin_advice(f"give queue {circle[0]} another spec.parent, say {ROOT_QUEUE}", edit),)
+    return answer.Finding(QUEUE_TREE_BROKEN, sentence, {}, evidence, advice)
 
 
-def open_queue_advice(view: JobView) -> tuple[Advice, ...]:
+def open_queue_advice(view: JobView) -> tuple[answer.Advice, ...]:
     """For a queue that is not Open."""
     name = view.queue.name
     return (
-        owner_advice("move the job to an open queue"),
-        queue_admin_advice(f"open the queue: vcctl queue operate -a open -n {name}", f"Queue/{name}:status.state=Open"),
+        answer.owner_advice("move the job to an open queue"),
+        answer.queue_admin_advice(
+            f"open the queue: vcctl queue operate -a open -n {name}", f"Queue/{name}:status.state=Open"
+        ),
     )
 
 
@@ -136,12 +130,12 @@ def is_whole_cluster(view: JobView, limit: Resource, name: str) -> bool:
     return limit.get(name) >= view.session.total_resource.get(name)
 
 
-def whole_cluster_advice(view: JobView, queue: QueueName, name: str) -> tuple[Advice, ...]:
+def whole_cluster_advice(view: JobView, queue: QueueName, name: str) -> tuple[answer.Advice, ...]:
     """The advice where a queue may have the whole cluster already."""
     total = amount_text.format_named_amount(name, view.session.total_resource.get(name))
     return (
-        owner_advice(f"wait until jobs of queue {queue} end: it may already have the whole cluster ({total})"),
-        ADD_NODES_ADVICE,
+        answer.owner_advice(f"wait until jobs of queue {queue} end: it may already have the whole cluster ({total})"),
+        answer.ADD_NODES_ADVICE,
     )
 
 
@@ -172,9 +166,6 @@ def sibling_holders_words(view: JobView, seq: Seq, plugin: str, limit: QueueChec
     return f"; {join_names(parts)}{closed}"
 
 
-# Victims
-
-
 def victim_queues(view: JobView, refused: Sequence[TaskKey]) -> list[QueueName]:
     """The queues of candidates."""
     owners = view.recording.owners.jobs
@@ -186,7 +177,7 @@ def not_above_share(
     plugin: str,
     refused: Sequence[TaskKey],
     seq: Seq,
-    smaller: Callable[[JobView, Sequence[QueueName]], Advice],
+    smaller: Callable[[JobView, Sequence[QueueName]], answer.Advice],
 ) -> VetoReason:
     """The candidates' queues hold no more than they deserve."""
     state, queues = view.recording.timeline.state_at(seq - 1), victim_queues(view, refused)
@@ -202,22 +193,20 @@ def not_above_share(
             f"queue {queue} holds {amount_text.format_resource(allocated, ('cpu', 'memory'))} and deserves "
             f"{amount_text.format_resource(deserved, ('cpu', 'memory'))}"
         )
-        numbers.update(amounts.numbers(f"queue.{queue}.allocated", allocated))
-        numbers.update(amounts.numbers(f"queue.{queue}.deserved", deserved))
+        numbers.update(answer.numbers(f"queue.{queue}.allocated", allocated))
+        numbers.update(answer.numbers(f"queue.{queue}.deserved", deserved))
     sated = [
         q
         for q in queues
         if state.plugin_amount(plugin, q, "request").less_equal(state.plugin_amount(plugin, q, "deserved"))
     ]
     verb = "deserves all it asks for" if len(queues) == 1 else "deserve all they ask for"
-    enough = queue_admin_advice(
+    enough = answer.queue_admin_advice(
         f"free room that others hold, or add nodes: {join_names(queues)} {verb}, no weight changes that"
     )
     advice = enough if len(sated) == len(queues) else smaller(view, queues)
     return VetoReason(f"{'; '.join(parts[:2])}: not above its share", numbers, (advice,), tuple(lines))
 
-
-# A PodGroup that its queue or an ancestor does not admit: the limit, who counts against it, who holds it unplaced.
 
 QUOTA_CAUSE = "enqueue-queue-quota"
 CAPABILITY_CAUSE = "queue-capability"
@@ -225,11 +214,12 @@ CLOSED_CAUSE = "queue-closed"
 HELD_CAUSE = "enqueue-held-by-inqueue"
 
 
-def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
+def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Finding:
     """The PodGroup's minimum is too much for its queue, or for an ancestor."""
     plugin, children = event.plugin, _child_queues(view)
     if view.queue.state != OPEN:
         return _closed_finding(view, seq, plugin)
+    # A queue with children is refused for that reason, even in a broken tree.
     broken = broken_tree_finding(view, seq, plugin) if not children else None
     if broken is not None:
         return broken
@@ -239,6 +229,7 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Findin
     ):
         return _unspecified_finding(view, seq, plugin)
     stuck = stuck_jobs(view, seq, same_queue=True)
+    # Only if they alone make the difference: otherwise their end would not admit the job.
     if stuck and limit.check._replace(total=total_without(view, limit.check.total, stuck)).is_within_limit:
         return stuck_jobs_finding(view, seq, plugin, stuck, limit.arithmetic_lines(), limit.check.limit)
     name, minimum = limit.first_dimension, limit.check.request
@@ -248,23 +239,23 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Findin
         f"{limit.request_of(name)} more exceeds that by {limit.format_excess(name)}{limit.others_exceeded_words()}"
         f"{sibling_holders_words(view, seq, plugin, limit)}."
     )
-    numbers = {**amounts.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
-    advice = (owner_advice("ask for less in spec.minResources"), *_more_room_advice(view, limit))
+    numbers = {**answer.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
+    advice = (answer.owner_advice("ask for less in spec.minResources"), *_more_room_advice(view, limit))
     cause = CAPABILITY_CAUSE if plugin == CAPACITY_PLUGIN and limit.is_capability else QUOTA_CAUSE
-    return Finding(cause, sentence, numbers, rejection_evidence(seq, plugin), advice, limit.arithmetic_lines())
+    return answer.Finding(cause, sentence, numbers, rejection_evidence(seq, plugin), advice, limit.arithmetic_lines())
 
 
-def _closed_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
+def _closed_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:
     state = view.queue.state or "without a state"
     sentence = (
         f"{view.job.uid} is not admitted: its queue {view.queue.name} is {state}, "
         f"and {plugin} rejects every PodGroup of a queue that is not Open."
     )
-    return Finding(CLOSED_CAUSE, sentence, {}, rejection_evidence(seq, plugin), open_queue_advice(view))
+    return answer.Finding(CLOSED_CAUSE, sentence, {}, rejection_evidence(seq, plugin), open_queue_advice(view))
 
 
 def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> str:
-    """Whose limit it is."""
+    """Which queue or cluster figure the limit is, in words."""
     if limit.is_capability:
         return "its capability"
     if view.session.total_resource.get(limit.first_dimension) <= 0:
@@ -275,34 +266,34 @@ def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> str:
     return "what the cluster and guarantees leave it"
 
 
-def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[Advice, ...]:
+def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[answer.Advice, ...]:
     name = limit.first_dimension
     if limit.is_capability:
         more = amount_text.format_named_amount(name, limit.check.excess_of(name))
         return (
-            owner_advice(f"wait until jobs of queue {limit.queue} end"),
-            queue_admin_advice(f"raise the capability of queue {limit.queue} by {more}"),
+            answer.owner_advice(f"wait until jobs of queue {limit.queue} end"),
+            answer.queue_admin_advice(f"raise the capability of queue {limit.queue} by {more}"),
         )
     if is_whole_cluster(view, limit.check.limit, name):
         return whole_cluster_advice(view, limit.queue, name)
     return (
-        owner_advice(f"wait until jobs of queue {limit.queue} end"),
-        queue_admin_advice("lower the guarantees of other queues"),
+        answer.owner_advice(f"wait until jobs of queue {limit.queue} end"),
+        answer.queue_admin_advice("lower the guarantees of other queues"),
     )
 
 
-def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
+def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:
     """Rejected without regard to amounts: a queue that is no leaf, devices, a tree that cannot be read."""
     children, written = _child_queues(view), view.plugin_message(seq)
     amounts_hold = f"none of its amounts is exceeded{f': {written}' if written else ''}"
     reason = f"it is no leaf (children: {join_names(children)})" if children else amounts_hold
     sentence = f"{view.job.uid} is not admitted: {plugin} rejects it in queue {view.queue.name}, and {reason}."
     advice = (
-        (owner_advice("put the job into a leaf queue"),)
+        (answer.owner_advice("put the job into a leaf queue"),)
         if children
-        else (cluster_admin_advice("look at the plugin's arguments and at devices"),)
+        else (answer.cluster_admin_advice("look at the plugin's arguments and at devices"),)
     )
-    return Finding(QUOTA_CAUSE, sentence, {}, rejection_evidence(seq, plugin), advice)
+    return answer.Finding(QUOTA_CAUSE, sentence, {}, rejection_evidence(seq, plugin), advice)
 
 
 def _child_queues(view: JobView) -> list[QueueName]:
@@ -312,13 +303,13 @@ def _child_queues(view: JobView) -> list[QueueName]:
 # What Inqueue jobs hold without being placed
 
 
-def rejection_evidence(seq: Seq, plugin: str) -> tuple[Evidence, ...]:
+def rejection_evidence(seq: Seq, plugin: str) -> tuple[answer.Evidence, ...]:
     """The proof of a rejection."""
-    return (Evidence(seq, f"{plugin} rejects the PodGroup (JobEnqueueable -1)"),)
+    return (answer.Evidence(seq, f"{plugin} rejects the PodGroup (JobEnqueueable -1)"),)
 
 
 def stuck_jobs(view: JobView, seq: Seq, *, same_queue: bool) -> list[JobInfo]:
-    """Other jobs that were Inqueue at this moment and end the cycle without a place."""
+    """Other jobs that were Inqueue before the event and end the cycle without a place."""
     phases = view.recording.timeline.state_at(seq).phases
     return [
         job
@@ -341,16 +332,18 @@ def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> R
     """What would count if they were gone."""
     result = total.clone()
     for job in stuck:
+        # Upstream's Sub panics on a negative rest, which rounding can give.
         result.sub_without_assert(_reserved_by(view, job))
     return result
 
 
 def stuck_jobs_finding(
     view: JobView, seq: Seq, plugin: str, stuck: Sequence[JobInfo], lines: tuple[str, ...], limit: Resource
-) -> Finding:
+) -> answer.Finding:
     """The job would fit without them."""
     minimum = view.job.get_min_resources()
     held = sum_resources(_reserved_by(view, job) for job in stuck)
+    # Without pods: nearly every minimum counts them, and the sentence is about amounts.
     names = [name for name, value in minimum.items() if value > 0 and held.get(name) > 0 and name != PODS]
     who = amount_text.join_names(job.uid for job in stuck)
     holds, asked = "holds" if len(stuck) == 1 else "hold", amount_text.format_resource(minimum)
@@ -359,14 +352,14 @@ def stuck_jobs_finding(
         f"{holds} {amount_text.format_resource(held, names)} as Inqueue without being placed, so {plugin} rejects."
     )
     numbers = {
-        **amounts.numbers("minResources", minimum, names),
-        **amounts.numbers("held", held, names),
-        **amounts.numbers("limit", limit, names),
-        "jobs.holding": amounts.count(len(stuck), "jobs"),
+        **answer.numbers("minResources", minimum, names),
+        **answer.numbers("held", held, names),
+        **answer.numbers("limit", limit, names),
+        "jobs.holding": answer.count(len(stuck), "jobs"),
     }
     advice = (
-        owner_advice(f"find out why {stuck[0].uid} cannot be placed (vcdebug explain)"),
-        queue_admin_advice(
+        answer.owner_advice(f"find out why {stuck[0].uid} cannot be placed (vcdebug explain)"),
+        answer.queue_admin_advice(
             f"delete {stuck[0].uid}: that gives back "
             f"{amount_text.format_resource(_reserved_by(view, stuck[0]), names)}",
             f"PodGroup/{stuck[0].uid}:-",
@@ -375,4 +368,4 @@ def stuck_jobs_finding(
     more = tuple(
         f"{job.uid}: Inqueue, reserves {amount_text.format_resource(_reserved_by(view, job), names)}" for job in stuck
     )
-    return Finding(HELD_CAUSE, sentence, numbers, rejection_evidence(seq, plugin), advice, (*lines, *more))
+    return answer.Finding(HELD_CAUSE, sentence, numbers, rejection_evidence(seq, plugin), advice, (*lines, *more))

@@ -14,7 +14,7 @@ from vcdebug.debugger.commands import find_verb as find_verb
 from vcdebug.debugger.commands import list_verbs
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.fields import FIELD_NAMES
-from vcdebug.debugger.figure_words import iter_figure_completions as figure_completions
+from vcdebug.debugger.figures import iter_figure_completions as figure_completions
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.bundled import list_bundled

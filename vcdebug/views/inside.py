@@ -8,10 +8,10 @@ from math import isnan
 from typing import Final
 
 from vcdebug.amount_text import format_number, short_resource_text
-from vcdebug.explain.decisions.gang_bundles import BundleOutcome, DomainBundles, bundles_at
-from vcdebug.explain.decisions.score_equations import ScorePart, best_scored_row, runner_up, score_parts, scores_before
+from vcdebug.explain.decisions.equations import ScorePart, best_scored_row, runner_up, score_parts, scores_before
+from vcdebug.explain.decisions.evictions import BundleOutcome, DomainBundles, bundles_at
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin_explainer import is_filter, is_simulation
+from vcdebug.explain.plugins import is_filter, is_simulation
 from vcdebug.explain.plugins.drf import hierarchy_at
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq

@@ -8,7 +8,7 @@ from string import ascii_uppercase
 import numpy as np
 
 from vcdebug.amount_text import count_noun, format_amount, format_number, short_name
-from vcdebug.explain.decisions.score_equations import scores_before
+from vcdebug.explain.decisions.equations import scores_before
 from vcdebug.explain.predicate_reasons import ExhaustedDimension, exhausted_dimensions
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.fit_errors import FitStatus

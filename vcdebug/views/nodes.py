@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from vcdebug.amount_text import count_noun, format_amount, order_dimensions, short_name, short_text_without_pods
-from vcdebug.explain.decisions.equations import equation_at
-from vcdebug.explain.decisions.score_equations import scores_before
+from vcdebug.explain.decisions.equations import equation_at, scores_before
 from vcdebug.explain.decisions.victim_funnel import Refusal, node_refusals
 from vcdebug.explain.predicate_reasons import refusal_reasons
 from vcdebug.framework.record import BestEvent, NodeAmounts, PredicateEvent, ScoreEvent

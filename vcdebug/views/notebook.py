@@ -11,8 +11,7 @@ from vcdebug.amount_text import count_noun, short_name
 from vcdebug.debugger.commands.find_and_fit import find_stops
 from vcdebug.debugger.driver import BreakpointStatus
 from vcdebug.debugger.fields import fields_of
-from vcdebug.debugger.figure_words import parse_figure_line
-from vcdebug.debugger.figures import Figure
+from vcdebug.debugger.figures import Figure, parse_figure_line
 from vcdebug.debugger.notebook import Bookmark, Watch, WatchValue, evaluate_watch
 from vcdebug.errors import VcdebugError
 from vcdebug.framework import hooks

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from vcdebug.amount_text import format_numbers_apart
 from vcdebug.explain import orders
 from vcdebug.explain.decisions.equations import format_asker
-from vcdebug.explain.decisions.victims import victim_choice_before
+from vcdebug.explain.decisions.votes import victim_choice_before
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.hooks import JOB_ORDER, QUEUE_ORDER, SUB_JOB_ORDER, TASK_ORDER
 from vcdebug.framework.record import PopEvent, Span

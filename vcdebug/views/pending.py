@@ -19,10 +19,9 @@ from vcdebug.whatif.fixes.search import describe_conclusion, describe_result
 from vcdebug.whatif.forecast import QUESTIONS
 
 if TYPE_CHECKING:
+    from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet
     from vcdebug.explain.pending.explanation import Survey, SurveyedJob
-    from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
-    from vcdebug.whatif.fixes.plan import TriedPlan
-    from vcdebug.whatif.fixes.search import FixSearch
+    from vcdebug.whatif.fixes.search import FixSearch, TriedPlan
 
 
 PENDING_COLUMNS = (Column("event", right=True), Column(""), Column("what it proves", flexible=True))

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import count_noun
-from vcdebug.explain.decisions.victims import CandidateFate, VictimDecision, victim_choice
-from vcdebug.explain.decisions.votes import HOOK_AT, HookCallGroup, PluginAnswer, hook_calls_at
+from vcdebug.explain.decisions.votes import (
+    HOOK_AT,
+    CandidateFate,
+    HookCallGroup,
+    PluginAnswer,
+    VictimDecision,
+    hook_calls_at,
+    victim_choice,
+)
 from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.framework.hooks import JOB_VALID, OVERUSED, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.record import HookEvent

@@ -28,6 +28,7 @@ def edited_snapshot(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:
     from vcdebug.snapshot.edited_snapshot import apply_edits
 
     for edit in edits:
+        # One at a time: a later edit can name an object or a plugin that an earlier one adds.
         snapshot = _with_conf(snapshot, edit) if edit.kind == CONF else apply_edits(snapshot, [edit], "")
     return snapshot
 
@@ -39,6 +40,7 @@ def _with_conf(snapshot: Snapshot, edit: Edit) -> Snapshot:
     before = parse_conf(snapshot.scheduler_conf, snapshot.release)
     snapshot = apply_edits(snapshot, [edit], before.text)
     after = parse_conf(snapshot.scheduler_conf, snapshot.release)
+    # Faults that the configuration already had are replayed as the scheduler treats them; only new ones are refused.
     new = [problem for problem in after.problems if problem not in before.problems]
     if new:
         raise edit.make_error(f"the configuration would be wrong: {new[0].format_line()}", edit.value_at)
@@ -61,6 +63,7 @@ def without_last(open_: OpenRecordings) -> OpenRecordings:
     """The last edit undone."""
     if not open_.edits:
         raise NoRecordingError("there is no edit to undo")
+    # The whole branch runs again from the original, since an edit has no inverse.
     undone = (*open_.undone, open_.edits[-1])
     return _rerun_branch(replace(open_, undone=undone), open_.edits[:-1])
 
@@ -112,10 +115,9 @@ def divergence_seq(before: OpenRecordings, after: OpenRecordings) -> Seq:
 def _is_about(*, found_in: OpenRecordings, one: Recording, other: Recording) -> bool:
     """Whether the comparison of the shown cycle is that of these two recordings."""
     pair = found_in.both_sides() if found_in.branch else ()
+    # By identity: comparing two recordings event by event would cost what the check is to save.
     return any(one is side for side in pair) and any(other is side for side in pair)
 
-
-# All recordings that lie open side by side: the original's cycles, and those of the branch that edits make of it.
 
 RecordingSide = Literal["original", "branch"]
 ORIGINAL: Final[RecordingSide] = "original"

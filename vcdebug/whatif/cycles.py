@@ -30,7 +30,7 @@ class CycleRepeat(NamedTuple):
     evicted: tuple[TaskKey, ...]
     """The pods that leave each time."""
     given_back: tuple[TaskKey, ...]
-    """The pods whose eviction is planned each time and given back with the statement."""
+    """Pods whose eviction is planned in every cycle and undone with the statement."""
 
 
 def replay_next_cycle(
@@ -94,6 +94,7 @@ def first_different_cycle(
     """Two processes side by side: the first cycle in which they decide otherwise, else the last one of both."""
     chains = CycleChain(before, between), CycleChain(after, between)
     for number in range(1, count + 1):
+        # A recording that was cut off would look like a difference of the two processes.
         pair = tuple(require_whole(chain.recordings[-1]) for chain in chains)
         if (
             number == count
@@ -116,7 +117,7 @@ class _CycleDeeds(NamedTuple):
 
     @property
     def any_eviction(self) -> bool:
-        """Whether anybody's eviction was at least planned."""
+        """Whether any eviction was at least planned."""
         return bool(self.evicted or self.given_back)
 
 
@@ -124,8 +125,9 @@ def find_repeat(recordings: Sequence[Recording]) -> CycleRepeat | None:
     """The first cycle that does what an earlier one did: with the same pods, or with pods of the same kind from the
     same state, whatever they are called and however much time has passed.
 
-    Cycles in which nobody's eviction is even planned are no repeats: a quiet cluster looks the same every second.
+    Cycles without a planned eviction are no repeats: an idle cluster looks the same every second.
     """
+    # Both keys share the table: the exact one finds loops of the same pods, the nameless one loops of recreated pods.
     seen: dict[object, int] = {}
     for number, recording in enumerate(recordings, start=1):
         deeds = _collect_deeds(recording)
@@ -150,6 +152,7 @@ def _nameless_key(recording: Recording, deeds: _CycleDeeds) -> object:
     """The state from which the cycle starts and its deeds, without names of pods."""
     of = pod_kinds(recording.snapshot)
     return (
+        # A frozenset, because only equality counts; nothing iterates over it.
         frozenset(state_counts(recording.snapshot).items()),
         tuple(sorted(of[task] for task in deeds.evicted)),
         tuple(sorted(of[task] for task in deeds.given_back)),
@@ -194,7 +197,7 @@ def states_by_name(snapshot: Snapshot) -> dict[str, PodState | str]:
 
 
 def state_counts(snapshot: Snapshot) -> Counter[tuple[PodKind, PodState]]:
-    """Number of pods by kind and state: the same for clusters that differ in names and times only."""
+    """Number of pods by kind and state; equal for clusters that differ only in names and times."""
     return Counter((pod_kind(pod), _pod_state(pod)) for pod in map(Pod, snapshot.objects_of("Pod")))
 
 
@@ -204,7 +207,7 @@ def pod_kinds(snapshot: Snapshot) -> Mapping[TaskKey, PodKind]:
 
 
 def pod_kind(pod: Pod) -> PodKind:
-    """Job, role, priority and requests: what a controller's next pod of the same template has too."""
+    """Job, role, priority and requests, which pods of one template share."""
     owner = pod.job_id or _owner_name(pod) or pod.key
     return owner, pod.task_role, str(pod.priority), pod.resources_text
 

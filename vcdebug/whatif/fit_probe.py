@@ -1,6 +1,6 @@
-"""Would a job ever fit, and how many more of it: the job alone on the cluster, and copies of it beside what runs.
+"""Would a job ever fit: the job alone on the cluster, and how many copies next to the running pods.
 
-Both run the cycle again on an edited snapshot, with admission and placing only: nobody is evicted for the answer.
+Both replay the cycle on an edited snapshot without the actions that evict.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
-from vcdebug.explain.pending.gates.missing_action import NOT_CONFIGURED_CAUSE
+from vcdebug.explain.pending.gates.overrides import NOT_CONFIGURED_CAUSE
 from vcdebug.gotime import api_time_text
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
@@ -46,7 +46,7 @@ class AloneFit(NamedTuple):
 
 
 class FittingCopies(NamedTuple):
-    """How many copies of the job fit on the cluster as it stands, of how many that were tried."""
+    """The number of copies of the job that fit on the cluster, and the number tried."""
 
     fitting: int
     tried: int
@@ -55,13 +55,15 @@ class FittingCopies(NamedTuple):
 
 
 def probe_alone(recording: Recording, job: JobId) -> AloneFit:
-    """Everything else that this scheduler places is taken away; quotas, taints and other schedulers' pods stay."""
+    """Whether the job fits without this scheduler's other pods; quotas, taints and other schedulers' pods stay."""
     info, snapshot = recording.session.jobs[job], recording.snapshot
     names = snapshot.flags.scheduler_names
+    # Other schedulers' pods stay, since no change of the queue or job of this scheduler removes them.
     others = [manifest for manifest in snapshot.objects_of("Pod") if Pod(manifest).scheduler_name not in names]
     groups = [_fresh_group(snapshot, info, info.name)]
     pods = list(_iter_fresh_pods(info, info.name))
     objects = {**snapshot.objects, "Pod": [*others, *pods], POD_GROUP: groups}
+    # Disposed of at once: a probe's recording is as large as the cluster's and is read only here.
     with disposing(replay_cycle(_placing_only(replace(snapshot, objects=objects)), beside=recording)) as run:
         counts = run.timeline.state_at(len(run)).job_counts(job)
         return AloneFit(len(pods), counts.ready_count + counts.waiting_count, explain_by_name(run, job))
@@ -70,6 +72,7 @@ def probe_alone(recording: Recording, job: JobId) -> AloneFit:
 def probe_copies(recording: Recording, job: JobId, most: int) -> FittingCopies:
     """Up to so many copies are tried, one after the other in the order of their names."""
     info, snapshot = recording.session.jobs[job], recording.snapshot
+    # Leading zeros: jobs of equal priority and age are ordered by UID, which ends in this name.
     names = [f"{info.name}-copy-{number:03}" for number in range(1, most + 1)]
     objects = {
         **snapshot.objects,
@@ -85,13 +88,13 @@ def probe_copies(recording: Recording, job: JobId, most: int) -> FittingCopies:
 
 
 def no_place_reason(told: Explanation) -> str:
-    """Why there is no place; that nobody is evicted for it is the question's own condition, no reason."""
+    """Why the job has no place; causes that only say that no pod is evicted are skipped, as the probe demands it."""
     found = (finding for finding in (told.dominant, *told.contributing) if finding.cause != NOT_CONFIGURED_CAUSE)
     return next(found, told.dominant).sentence
 
 
 def _placing_only(snapshot: Snapshot) -> Snapshot:
-    """The same configuration without the actions that evict, and nothing forced."""
+    """The snapshot without the actions that evict and without forced answers."""
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
     kept = [name for name in conf.actions if not conf.facts_of(name).evicts]
     text = snapshot.scheduler_conf or DEFAULT_ACTIONS
@@ -100,11 +103,11 @@ def _placing_only(snapshot: Snapshot) -> Snapshot:
 
 
 def _fresh_group(snapshot: Snapshot, job: JobInfo, name: str) -> Manifest:
-    """The job's PodGroup as it would be created now."""
     manifest: JsonDict = deepcopy(dict(job.pod_group.manifest))
     manifest["metadata"] = _renamed_metadata(
         manifest, name, f"{job.pod_group.manifest['metadata'].get('uid', '')}-{name}"
     )
+    # A new job is the youngest: with its old timestamp it would be tried before the jobs that it competes with.
     manifest["metadata"]["creationTimestamp"] = api_time_text(snapshot.now)
     manifest["status"] = {"phase": "Pending"}
     return manifest

@@ -1,4 +1,4 @@
-"""Foresight: cycles from one moment to the next at which anything changes, until a job has its place or never will."""
+"""Forecast: cycles from one change to the next, until a job is placed or can never be."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, format_duration, join_names
+from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.job_view import ExplainSubject, find_subject
 from vcdebug.explain.pending.explanation import explain_subject
 from vcdebug.explain.pending.gates.placed import PIPELINED_CAUSE
 from vcdebug.explain.questions import QUESTIONS as OF_ONE_CYCLE
-from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
-from vcdebug.explain.subject import ExplainSubject, find_subject
 from vcdebug.gotime import parse_time
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, TaskKey
@@ -24,10 +24,9 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.whatif.between_cycles import DEFAULT_RUN_TIME, RunTimes, is_endless, is_running
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.job_course import MAX_CYCLES, STATUSES_WITH_NODE, ForecastCycle, JobCourse
-from vcdebug.whatif.next_cycle import BetweenCycles
+from vcdebug.whatif.next_cycle import DEFAULT_RUN_TIME, BetweenCycles, RunTimes, is_endless, is_running
 
 OVERDUE_AFTER: Final = timedelta(minutes=1)
 """A pod that should have been gone for so long does not leave by itself."""
@@ -73,6 +72,7 @@ def run_forecast(
         for pod in map(Pod, recording.snapshot.objects_of("Pod"))
         if is_running(pod) and ending.end_time(pod) is not None
     ]
+    # Only then: ends of pods are estimates, and an answer without estimates is better if there is one.
     if course.outcome in ("never", "repeats", "unknown") and ends:
         later = BetweenCycles(
             recreate=between.recreate, run_times=ending, for_good=between.for_good, stuck=between.stuck
@@ -101,9 +101,7 @@ def _assumed_interval(snapshot: Snapshot, assumed: ForecastAssumptions) -> Betwe
     leaving = [pod for pod in map(Pod, snapshot.objects_of("Pod")) if pod.deleting]
     overdue = [pod.key for pod in leaving if _is_overdue(pod, snapshot)]
     return BetweenCycles(
-        recreate=assumed.recreate,
-        for_good=dict.fromkeys(pod.key for pod in leaving),
-        stuck=dict.fromkeys(overdue),
+        recreate=assumed.recreate, for_good=dict.fromkeys(pod.key for pod in leaving), stuck=dict.fromkeys(overdue)
     )
 
 
@@ -129,18 +127,16 @@ def _assumption_words(assumed: ForecastAssumptions, snapshot: Snapshot) -> list[
 WHEN_QUESTION = NamedQuestion("when", "when will it be placed", ("job", "pod"), forecast_job)
 
 
-# A course in words: the answer in one sentence, what it rests on, and cycle by cycle.
-
 _ENDED = " ended"
 
 
 class JobForecast(NamedTuple):
-    """What was foreseen for one job."""
+    """The forecast of one job."""
 
     subject: ExplainSubject
     course: JobCourse
     assumed: tuple[str, ...]
-    """What the course rests on; nothing where nobody has to end."""
+    """The assumptions of the forecast; empty if no pod has to finish."""
     stuck: tuple[TaskKey, ...]
     """Pods that should have been gone for long."""
     deadlock: Deadlock | None
@@ -182,8 +178,7 @@ def _answer_sentence(found: JobForecast) -> str:
         verb = "is" if len(found.stuck) == 1 else "are"
         return (
             f"Nobody can say when {who} is placed: it waits for {join_names(found.stuck)}, which should have been "
-            "gone for "
-            f"long and {verb} not expected to leave without help: look at the node and at finalizers. {why}"
+            f"gone for long and {verb} not expected to leave without help: look at the node and at finalizers. {why}"
         )
     if not any(_ENDED in words for stage in course.stages for words in stage.before):
         return f"{who} is never placed by waiting: nothing is under way that could change what stops it. {why}"
@@ -217,8 +212,7 @@ def _deadlock_sentence(found: JobForecast, who: str, lock: Deadlock) -> str:
         own = describe_holding(jobs[found.subject.job])
         return (
             f"{who} and {join_names(lock.holders)} are in a deadlock: {who} holds {own}, {holders}, each needs what "
-            "the "
-            f"other holds, and neither ends before it is whole. Without {gone} {who} is placed."
+            f"the other holds, and neither ends before it is whole. Without {gone} {who} is placed."
         )
     never = f"{who} is never placed by waiting: {holders} and {rest}, so that it never ends"
     return f"{never}; without {gone} {who} is placed."
@@ -274,14 +268,14 @@ def _forecast_data(found: JobForecast) -> Mapping[str, object]:
     }
 
 
-# Deadlocks: jobs that are not whole, hold what another one needs, and so never end.
+# Deadlocks: incomplete jobs that hold what another incomplete job needs, so neither can finish.
 
 _MAX_HOLDERS: Final = 6
 """Holders that are tried one by one."""
 
 
 class Deadlock(NamedTuple):
-    """Who holds the job up by waiting itself."""
+    """The incomplete jobs that block the job."""
 
     holders: tuple[JobId, ...]
     """With these gone the job is placed: one where one is enough."""
@@ -292,7 +286,7 @@ class Deadlock(NamedTuple):
 
 
 def find_deadlock(recording: Recording, subject: ExplainSubject) -> Deadlock | None:
-    """None unless the job would be placed if others that wait for the rest of their gang let go of what they hold."""
+    """None unless the job would be placed without the pods of other incomplete gangs."""
     jobs = recording.session.jobs
     holders = [job for job in jobs.values() if job.uid != subject.job and holds_while_pending(job)]
     if not holders:
@@ -310,7 +304,7 @@ def find_deadlock(recording: Recording, subject: ExplainSubject) -> Deadlock | N
 
 
 def holds_while_pending(job: JobInfo) -> bool:
-    """Whether some of its gang run and others find no place."""
+    """Whether some pods of the gang run and others are Pending."""
     return (
         0 < len(_held_tasks(job)) < job.min_available and job.count_tasks(TaskStatus.PENDING, TaskStatus.PIPELINED) > 0
     )
@@ -331,7 +325,5 @@ def _held_tasks(job: JobInfo) -> list[TaskInfo]:
         if task.status in STATUSES_WITH_NODE and task.status is not TaskStatus.SUCCEEDED
     ]
 
-
-# Every question beside "why does it wait": those that one recording answers, and those that need further cycles.
 
 QUESTIONS: Final[tuple[NamedQuestion, ...]] = (*OF_ONE_CYCLE, WHEN_QUESTION)

@@ -1,4 +1,4 @@
-"""The course of a job: cycles from moment to moment until it has its place, or nothing can change any more."""
+"""The course of a job: cycles from change to change until it is placed or nothing can change."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Final, Literal, NamedTuple
 
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_subject
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
-from vcdebug.explain.subject import ExplainSubject
 from vcdebug.gotime import ClockError, clock_minutes, clock_time, parse_time
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
@@ -26,9 +26,8 @@ from vcdebug.recording.recording import Recording, require_whole
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.whatif.between_cycles import BetweenCycles, is_running
 from vcdebug.whatif.cycles import state_counts, states_by_name
-from vcdebug.whatif.next_cycle import ONE_SECOND, next_snapshot, pods_in_broken_gangs
+from vcdebug.whatif.next_cycle import ONE_SECOND, BetweenCycles, is_running, next_snapshot, pods_in_broken_gangs
 
 ForecastOutcome = Literal["placed", "admitted", "never", "repeats", "panic", "unknown"]
 """unknown: not within the cycles that were run."""
@@ -47,7 +46,7 @@ class ForecastCycle(NamedTuple):
     before: tuple[str, ...]
     """What happened since the cycle before it."""
     done: tuple[str, ...]
-    """What the cycle did to others."""
+    """What the cycle did to other jobs."""
     evicted: tuple[TaskKey, ...]
     explanation: Explanation
 
@@ -80,7 +79,7 @@ class JobCourse:
         self._ever: dict[object, None] = {}
 
     def run_cycles(self, most: int = MAX_CYCLES) -> Iterator[ForecastCycle]:
-        """Each cycle as it is over; ends with an outcome other than unknown, or after so many cycles."""
+        """Yield each cycle when it ends, until the outcome is known or `most` cycles have run."""
         before: tuple[str, ...] = ()
         while True:
             stage = self._describe_cycle(before)
@@ -133,19 +132,22 @@ class JobCourse:
         return placed >= (len(job.tasks) if self._whole_gang else job.min_available) and placed > 0
 
     def _waits_for_its_pods(self, explanation: Explanation) -> bool:
-        """Admitted, so that a controller makes its pods."""
+        """Whether the job is admitted and its controller has yet to create the pods."""
         pods = map(Pod, self.recording.snapshot.objects_of("Pod"))
         return explanation.cause_code == NOT_ENOUGH and not any(pod.job_id == self._subject.job for pod in pods)
 
     def _next_recording(self) -> Recording | None:
-        """The next cycle that may differ; None where no more will."""
+        """The next cycle that can differ; None if no later one can."""
         number = len(self.stages) + 1
         soon = next_snapshot(self.recording, replace(self._between, every=ONE_SECOND), number)
+        # Timestamps are left out of the comparison: they differ every second in a cluster where nothing happens.
         changed = states_by_name(soon) != states_by_name(self.recording.snapshot)
         self._note_repeat()
         self._quiet = 0 if changed else self._quiet + 1
+        # One quiet cycle is not enough: what a session writes on close can act one cycle later.
         if self._quiet < QUIET_CYCLES and self.loop is None:
             return self._replay_next(ONE_SECOND)
+        # Skips to the next change: replaying every second of a quiet hour would give 3,600 equal cycles.
         at = next_change_time(self.recording, soon, self._between_outside_the_loop(), self._quiet_since)
         if at is None:
             return None
@@ -160,6 +162,7 @@ class JobCourse:
 
     def _note_repeat(self) -> None:
         """A cycle that starts like an earlier one, with evictions in between."""
+        # Counts without names, since evicted pods come back under other names.
         key = frozenset(state_counts(self.recording.snapshot).items())
         if key not in self._ever:
             self._ever[key], self._quiet_since = None, self.recording.snapshot.now
@@ -188,9 +191,6 @@ def _is_gang_ready(recording: Recording, subject: ExplainSubject) -> bool:
     return len(before) >= job.min_available
 
 
-# What happened between two cycles, and what a cycle did to others, in words.
-
-
 def describe_changes(recording: Recording, after: Snapshot) -> Iterator[str]:
     """What no cycle did: pods that ended, left or came back, windows, promises."""
     before = {pod.key: pod for pod in map(Pod, recording.snapshot.objects_of("Pod"))}
@@ -207,7 +207,7 @@ def describe_changes(recording: Recording, after: Snapshot) -> Iterator[str]:
 
 
 def describe_deeds(recording: Recording, job: JobId) -> Iterator[str]:
-    """Evictions, and what others got."""
+    """Evictions, and placements of other jobs, in words."""
     done = cycle_effects(recording)
     if done.evicted:
         yield f"evicts {join_names(effect.task for effect in done.evicted)}"
@@ -220,8 +220,6 @@ def _count_by_job(verb: str, moved: list[Effect]) -> Iterator[str]:
     if counts:
         yield f"{verb} {join_names(count_noun(count, 'pod') + ' of ' + job for job, count in counts.items())}"
 
-
-# Times at which something changes without anybody doing anything: windows, promises, deletions, ends.
 
 _ONE_SECOND: Final = timedelta(seconds=1)
 _DAY: Final = timedelta(days=1)
@@ -297,7 +295,7 @@ def _iter_sla_deadlines(recording: Recording, sla: Sla) -> Iterator[TimedChange]
 
 
 def _iter_window_changes(tdm: Tdm, now: datetime) -> Iterator[TimedChange]:
-    """Where windows open and shut, today and tomorrow."""
+    """Times at which windows of zones open and close, today and tomorrow."""
     for zone, window in tdm.windows.items():
         ends = window.strip().split("-")
         try:
@@ -316,10 +314,8 @@ def _iter_window_changes(tdm: Tdm, now: datetime) -> Iterator[TimedChange]:
 
 def _iter_periodic_changes(recording: Recording, quiet_since: datetime) -> Iterator[TimedChange]:
     """When tdm and rescheduling, which look for victims now and then, look again."""
-    rescheduling, last_run = (
-        recording.session.plugins.get(Rescheduling.name),
-        recording.session.process.last_rescheduling,
-    )
+    rescheduling = recording.session.plugins.get(Rescheduling.name)
+    last_run = recording.session.process.last_rescheduling
     looked = last_run is not None and last_run >= quiet_since
     if isinstance(rescheduling, Rescheduling) and not looked and (due := rescheduling.next_run) is not None:
         yield TimedChange(due, again=True)

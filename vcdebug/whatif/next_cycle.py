@@ -1,4 +1,4 @@
-"""What happens between two cycles: each rule in a part of its own, and `advance`, which applies them in order.
+"""What happens between two cycles: one section per rule, and `advance`, which applies them in order.
 
 Differs: of the cluster's other actors only those act that a cycle itself sets going, or that `Between` names. No volume
 is provisioned, binds and evictions always succeed.
@@ -6,16 +6,17 @@ is provisioned, binds and evictions always succeed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Literal
 
 from vcdebug.framework.persistence import AnnotationPatch, annotation_patches
 from vcdebug.framework.process_state import process_after
 from vcdebug.framework.record import CloseEvent
 from vcdebug.framework.session import Session
-from vcdebug.gotime import api_time_text, parse_time
+from vcdebug.gotime import MICROSECOND, api_time_text, parse_duration, parse_time
 from vcdebug.kube.dynamic_resources import ReservedClaim, users_of
 from vcdebug.model.go_fields import condition_fields
 from vcdebug.model.job import JobInfo
@@ -27,21 +28,137 @@ from vcdebug.recording.effects import cycle_effects, reserved_claims
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import POD_SCHEDULED, PodStatusWrite, pod_group_changes, pod_status_writes
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
-from vcdebug.snapshot.gathered_objects import with_arrivals
-from vcdebug.snapshot.manifest import JsonDict, JsonObject, key_of, metadata_of, name_of, spec_of, status_of
+from vcdebug.snapshot.gathered_objects import Arrivals, with_arrivals
+from vcdebug.snapshot.manifest import JsonDict, JsonObject, key_of, metadata_of, name_of, owners_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-from vcdebug.whatif.between_cycles import ONE_SECOND, RUNNING, BetweenCycles
+
+DEFAULT_RUN_TIME: Final = timedelta(hours=1)
+"""For a pod of which nothing is known."""
+SERVICE_OWNERS: Final = ("ReplicaSet", "DaemonSet", "StatefulSet", "ReplicationController")
+"""Owners whose pods run until they are deleted."""
+_ONE_SECOND: Final = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimes:
+    """When each pod ends by itself."""
+
+    now: datetime
+    """The start of the forecast: a pod that should have ended by then ends a second later."""
+    each: timedelta | None = None
+    """Of every pod, counted from its start; without it a pod is assumed to run as long again as it has until now."""
+    stated: Mapping[JobId | TaskKey, timedelta] = field(default_factory=dict)
+    """Of the pods of a job, or of one pod."""
+
+    def end_time(self, pod: Pod) -> datetime | None:
+        """When a running pod ends; None for one that never does."""
+        stated = self.stated.get(pod.key, self.stated.get(pod.job_id))
+        if stated is None and is_endless(pod):
+            return None
+        begun = start_time(pod) or self.now
+        lasts = stated or self.each or self._assumed_time(begun)
+        limit = pod.spec.get("activeDeadlineSeconds")
+        if stated is None and isinstance(limit, int):
+            lasts = min(lasts, timedelta(seconds=limit))
+        # A pod that has outlived its estimate would otherwise have ended in the past, which no clock can reach.
+        return max(begun + lasts, self.now + _ONE_SECOND)
+
+    def _assumed_time(self, begun: datetime) -> timedelta:
+        """Twice the pod's age, or DEFAULT_RUN_TIME if it has only just begun."""
+        age = self.now - begun
+        return 2 * age if age >= _ONE_SECOND else DEFAULT_RUN_TIME
+
+
+def is_endless(pod: Pod) -> bool:
+    """Whether it is a service: made to run for ever, or restarted whenever it ends."""
+    owners = owners_of(pod.manifest)
+    return pod.spec.get("restartPolicy") == "Always" or any(owner.get("kind") in SERVICE_OWNERS for owner in owners)
+
+
+def start_time(pod: Pod) -> datetime | None:
+    """When the pod began to run, from its status; None if unknown."""
+    conditions = pod.status.get("conditions") or ()
+    bound = [one for one in conditions if one.get("type") == "PodScheduled" and one.get("status") == "True"]
+    times = (pod.status.get("startTime"), *(one.get("lastTransitionTime") for one in bound), pod.creation_timestamp)
+    return next((parse_time(time) for time in times if time), None)
+
+
+ONE_SECOND: Final = timedelta(seconds=1)
+"""Upstream's --schedule-period."""
+FinishRule = Literal["none", "thirds"]
+FINISH_RULES: Final[tuple[FinishRule, ...]] = ("none", "thirds")
+RUNNING: Final = "Running"
+_PLAIN_NUMBER: Final = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
+_MAX_NANOSECONDS: Final = 10**18
+"""Nanoseconds: some thirty years."""
+
+
+@dataclass(frozen=True, slots=True)
+class BetweenCycles:
+    """What happens between cycles that no cycle sets going."""
+
+    every: timedelta = ONE_SECOND
+    """From one cycle to the next."""
+    recreate: bool = False
+    """A controller makes a new pod for each that has left."""
+    finish: FinishRule = "none"
+    """Which running pods succeed: none, or every third one, another third before each cycle."""
+    arrivals: Arrivals = field(default_factory=dict)
+    run_times: RunTimes | None = None
+    """When running pods succeed; those of a gang that is not whole make no progress and run on."""
+    for_good: Mapping[TaskKey, None] = field(default_factory=dict)
+    """Pods that no controller makes again."""
+    stuck: Mapping[TaskKey, None] = field(default_factory=dict)
+    """Pods that stay although their deletion is due."""
+
+    def iter_arrivals_before(self, number: int) -> Iterator[tuple[str, Sequence[Manifest]]]:
+        """What arrives before a cycle, by kind."""
+        yield from self.arrivals.get(number, {}).items()
+
+    def finishing_pods(
+        self, before: Iterable[Manifest], leaving: Iterable[TaskKey], number: int, now: datetime
+    ) -> dict[TaskKey, None]:
+        """Pods that succeed before a cycle: of those that ran in the one before, in the order of their names."""
+        if self.finish == "none" and self.run_times is None:
+            return {}
+        gone = dict.fromkeys(leaving)
+        running = {pod.key: pod for pod in map(Pod, before) if is_running(pod) and pod.key not in gone}
+        turn = self.finish == "thirds"
+        return dict.fromkeys(
+            key
+            for index, key in enumerate(sorted(running))
+            if (turn and index % 3 == number % 3) or self._is_over(running[key], now)  # exact: ints
+        )
+
+    def _is_over(self, pod: Pod, now: datetime) -> bool:
+        end = None if self.run_times is None else self.run_times.end_time(pod)
+        return end is not None and end <= now
+
+
+def parse_interval(text: str) -> timedelta | None:
+    """A time between two cycles: seconds, or a duration as Go writes it, to the microsecond; None where none passes."""
+    found = parse_duration(f"{text}s" if _PLAIN_NUMBER.fullmatch(text) else text)
+    if found is None or not MICROSECOND <= found <= _MAX_NANOSECONDS:
+        return None
+    return timedelta(microseconds=found // MICROSECOND)  # exact: ints
+
+
+def is_running(pod: Pod) -> bool:
+    """Whether it has a node, runs, and is not being deleted."""
+    return bool(pod.node_name) and pod.phase == RUNNING and not pod.deleting
+
 
 __all__ = ["ONE_SECOND", "BetweenCycles", "next_snapshot"]
 
 
-def next_snapshot(recording: Recording, between: BetweenCycles = BetweenCycles(), number: int = 2) -> Snapshot:  # noqa: B008
+def next_snapshot(recording: Recording, between: BetweenCycles = BetweenCycles(), number: int = 2) -> Snapshot:
     """The snapshot from which cycle `number` starts, with what the process remembers of the cycles before it.
 
     After a panic another process starts: it finds what was bound and evicted before, and what the close has written.
     """
     snapshot = recording.snapshot
     closed = recording.session.close is not None
+    # Without a close event the process panicked, and its memory (error cache, counters) is gone.
     lives = len(recording) > 0 and isinstance(recording.event_at(len(recording)), CloseEvent)
     objects = dict(snapshot.objects)
     if closed:
@@ -65,7 +182,7 @@ def next_snapshot(recording: Recording, between: BetweenCycles = BetweenCycles()
 
 
 def _next_process(recording: Recording, pods: Iterable[Manifest]) -> SchedulerProcess:
-    """A pod that is gone leaves its CPUs on the node where it was bound, and there alone."""
+    """The state of the next scheduler process: a deleted pod keeps its CPUs only on the node where it was bound."""
     process = process_after(recording.session)
     if not process.reserved_cpus:
         return process
@@ -75,9 +192,6 @@ def _next_process(recording: Recording, pods: Iterable[Manifest]) -> SchedulerPr
     return replace(process, reserved_cpus=kept)
 
 
-# What becomes of resource claims: written down for the pods that are bound, and given back after the last one.
-
-
 def next_claims(recording: Recording, pods: Iterable[Manifest]) -> list[Manifest]:
     """All claims of the next cycle; the very same list where nothing was done to them."""
     reserved = reserved_claims(recording)
@@ -85,6 +199,7 @@ def next_claims(recording: Recording, pods: Iterable[Manifest]) -> list[Manifest
     uids = {pod.uid for pod in there.values()}
     before = recording.snapshot.objects_of("ResourceClaim")
     after = [_next_claim(claim, reserved.get(key_of(claim)), there, uids) for claim in before]
+    # The same list object tells the next replay that it can reuse what it has read of the claims.
     return after if any(new is not old for new, old in zip(after, before, strict=True)) else before
 
 
@@ -95,6 +210,7 @@ def _next_claim(
         pod = there.get(reserved.pod)
         return _allocated_claim(claim, reserved, pod) if pod is not None and pod.node_name else claim
     users = users_of(claim)
+    # By UID, since a recreated pod has the same name and does not hold the claim.
     if users and not any(user.get("uid") in uids for user in users):
         return {**claim, "status": {}}
     return claim
@@ -109,9 +225,6 @@ def _allocated_claim(claim: Manifest, reserved: ReservedClaim, pod: Pod) -> Mani
     status: JsonObject = status_of(claim)
     users = [*users_of(claim), {"resource": "pods", "name": pod.name, "uid": pod.uid}]
     return {**claim, "status": {**status, "allocation": allocation, "reservedFor": users}}
-
-
-# What the close of a session writes: PodGroups whose status it changed, all of it, and what queues have allocated.
 
 
 def next_pod_groups(recording: Recording) -> list[Manifest]:
@@ -163,8 +276,6 @@ def _written_queue(manifest: Manifest, close: CloseEvent) -> Manifest:
     return {**manifest, "status": {**status_of(manifest), "allocated": dict(allocated)}}
 
 
-# What becomes of pods: bound, evicted, told why they wait, finished, gone.
-
 DEFAULT_GRACE: Final = 30
 """Kubernetes' default grace period in seconds."""
 MAX_GRACE: Final = 10**9
@@ -181,12 +292,15 @@ def next_pods(recording: Recording, between: BetweenCycles, number: int, *, clos
     if between.run_times is not None:
         staying += pods_in_broken_gangs(recording)
     finishing = between.finishing_pods(before, staying, number, now)
-    finished = (_finished_pod(one) if Pod(one).key in finishing else one for one in after)
+    finished = (
+        {**one, "status": {**status_of(one), "phase": "Succeeded"}} if Pod(one).key in finishing else one
+        for one in after
+    )
     return [one for manifest in finished for one in _iter_pods_after(manifest, now, between)]
 
 
 def pods_in_broken_gangs(recording: Recording) -> list[TaskKey]:
-    """Pods of jobs that lack others of their gang: they wait for these."""
+    """Pods of incomplete gangs, which do not finish while they wait for the others."""
     jobs = recording.session.jobs.values()
     broken = [job for job in jobs if job.ready_task_num() < job.min_available]
     return [task.key for job in broken for task in job.tasks.values()]
@@ -200,6 +314,7 @@ class PodChanges:
         jobs = recording.session.jobs.values() if closed else ()
         self.now = recording.snapshot.now
         self._nodes = recording.session.nodes
+        # Another scheduler won the race for these pods; its node counts, whatever this cycle decided.
         taken = recording.snapshot.bound
         self._own = {effect.task: effect.node for effect in done.bound if effect.task not in taken}
         self.bound: Mapping[TaskKey, NodeName] = {**self._own, **taken}
@@ -209,11 +324,12 @@ class PodChanges:
         self.patches = {patch.pod: patch for patch in annotation_patches(recording.session)}
 
     def apply_to(self, manifest: Manifest) -> Manifest:
-        """The pod as the cycle leaves it; the very same one where nothing was done to it."""
+        """The pod's manifest after the cycle; the same object if the cycle did not change it."""
         pod = Pod(manifest)
         if pod.key in self.bound:
             given = _with_annotations(manifest, self._device_annotations(pod))
             manifest = _bound_pod(given, self.bound[pod.key], self.now)
+        # The API server keeps the first deletion timestamp, so a second eviction changes nothing.
         elif pod.key in self.evicted and not pod.deleting:
             manifest = _leaving_pod(manifest, self.now)
         elif pod.key in self.statuses:
@@ -222,7 +338,6 @@ class PodChanges:
         return manifest if patch is None else _patched_pod(manifest, patch)
 
     def _device_annotations(self, pod: Pod) -> Mapping[str, str]:
-        """What the bind request says of the devices that the pod was given."""
         node = self._nodes.get(self._own.get(pod.key, ""))
         ledgers = node.devices.values() if node is not None else ()
         asked = [ledger.bind_annotations(pod) for ledger in ledgers if ledger.has_device_request(pod)]
@@ -237,7 +352,7 @@ def _with_annotations(manifest: Manifest, annotations: Mapping[str, str]) -> Man
 
 
 def _bound_pod(manifest: Manifest, node: NodeName, now: datetime) -> Manifest:
-    """On its node, where it runs at once."""
+    """The bound pod, which is assumed to run at once."""
     status = {key: value for key, value in status_of(manifest).items() if key != NOMINATED_NODE}
     scheduled = {"type": POD_SCHEDULED, "status": "True"}
     return {
@@ -287,12 +402,8 @@ def _patched_pod(manifest: Manifest, patch: AnnotationPatch) -> Manifest:
     return {**manifest, "metadata": {**metadata, "annotations": {**kept, **patch.set}}}
 
 
-def _finished_pod(manifest: Manifest) -> Manifest:
-    return {**manifest, "status": {**status_of(manifest), "phase": "Succeeded"}}
-
-
 def _iter_pods_after(manifest: Manifest, now: datetime, between: BetweenCycles) -> Iterator[Manifest]:
-    """The pod, its successor, or nothing once its time is over."""
+    """The pod, its recreated successor, or nothing once its grace period is over."""
     gone = parse_time(metadata_of(manifest).get("deletionTimestamp"))
     if gone is None or gone > now or Pod(manifest).key in between.stuck:
         yield manifest

@@ -1,4 +1,4 @@
-"""Odds: the same cycle under many draws of what upstream leaves to chance, and where the outcomes part."""
+"""Odds: the same cycle with many random seeds, and where the outcomes differ."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class CycleDraw(NamedTuple):
     """Jobs of which this cycle bound or pipelined a pod."""
     evicted: tuple[TaskKey, ...]
     parts_at: Seq | None
-    """The base's event at which its deeds and those of this draw part; None where they are the same."""
+    """The base recording's event of the first different effect; None if the effects are equal."""
     panic: bool
 
     @property
     def outcome_key(self) -> tuple[object, ...]:
-        """What counts as the same: which jobs are placed, which pods are evicted."""
+        """Equal for draws that place the same jobs and evict the same pods."""
         return self.placed, self.evicted, self.panic
 
 
@@ -50,11 +50,11 @@ class JobOdds(NamedTuple):
 
 
 class DivergenceCount(NamedTuple):
-    """How many draws part from the base at one of its events."""
+    """The number of draws that first differ at one event of the base."""
 
     seq: Seq
     tie: Seq | None
-    """The tie or random number of the base that comes before it, about the same task where there is one."""
+    """The random choice of the base before that event, for the same task if there is one."""
     draws: int
     changed: int
     """How many of these place other jobs or evict other pods than the base."""
@@ -81,7 +81,7 @@ class OddsTally:
 
     @property
     def is_certain(self) -> bool:
-        """Whether every draw comes to the same."""
+        """Whether all draws have the same outcome."""
         return self.outcomes <= 1
 
 
@@ -89,12 +89,13 @@ def run_draw(base: Recording, seed: int) -> CycleDraw:
     """Run the cycle with everything drawn from one seed."""
     with disposing(replay_cycle(replace(base.snapshot, chance=ChanceSettings.from_seed(seed)), beside=base)) as run:
         divergence = find_decision_divergence(base, require_whole(run))
+        # A draw that only continues longer differs at the base's last event.
         at = None if divergence is None else divergence.before.seq if divergence.before is not None else len(base)
         return _cycle_draw(run)._replace(seed=seed, parts_at=at)
 
 
 def _cycle_draw(run: Recording) -> CycleDraw:
-    """What a cycle came to, as a draw without a seed."""
+    """The outcome of a cycle as a draw without a seed."""
     done = cycle_effects(run)
     placed = tuple(sorted(job.job for job in done.jobs if _is_placed(job)))
     bound = tuple(sorted(job.job for job in done.jobs if job.bound or job.pipelined))
@@ -127,6 +128,7 @@ def _is_placed(job: JobSummary) -> bool:
 
 def tally_draws(base: Recording, draws: Iterable[CycleDraw]) -> OddsTally:
     """Sum up draws, in whatever order they come."""
+    # Worker processes answer in any order; sorted by seed the report is the same every time.
     found = sorted(draws)
     jobs = tuple(_job_odds(job, found) for job in cycle_effects(base).jobs if job.tasks)
     evicted = Counter(task for one in found for task in one.evicted)
@@ -151,7 +153,7 @@ def _count_divergences(base: Recording, draws: list[CycleDraw]) -> Iterator[Dive
 
 
 def tie_before(recording: Recording, seq: Seq) -> Seq | None:
-    """The nearest earlier event at which upstream draws: of the same task as an operation, else of any."""
+    """The nearest earlier random choice: for the task of the operation at `seq`, else for any."""
     event = recording.event_at(seq)
     span = recording.span_tree.enclosing_span(seq)
     first = span.first if isinstance(event, OpEvent) and span is not None else 1

@@ -1,4 +1,4 @@
-"""What another release decides differently, and which of the changes between the two parts them."""
+"""What another release decides differently, and which changes between the two explain it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vcdebug.releases.release import CHANGES, Release
 from vcdebug.snapshot.snapshot import Snapshot
 
 ChangeMixture = tuple[str, ...]
-"""Ids of the changes that a trial takes as the second release has them, in the order of the table."""
+"""Ids of the changes that a trial takes from the second release, in the order of the table."""
 
 
 class MixtureTrial(NamedTuple):
@@ -32,7 +32,7 @@ class MixtureTrial(NamedTuple):
     """Those that fare otherwise."""
     pods: tuple[TaskKey, ...]
     first: Seq | None
-    """The second release's event at which the two part in more than figures."""
+    """The second release's event of the first difference that is more than figures."""
     deed: Seq | None
     """Its first operation or statement that differs."""
     asked: tuple[str, ...]
@@ -46,6 +46,7 @@ class _ListeningRelease(Release):
     asked: dict[str, None] = field(default_factory=dict, compare=False)
 
     def has_older_form(self, change: Change) -> bool:
+        # A dict, since the order of the questions is kept and must not depend on string hashes.
         self.asked[change.id] = None
         return Release.has_older_form(self, change)
 
@@ -70,6 +71,7 @@ class MixtureTrials:
     def __call__(self, mixture: ChangeMixture) -> MixtureTrial:
         """The trial of one mixture."""
         target = self._target = self._target or _MixtureRun(self._snapshot, self._after)
+        # The full mixture is the second release itself, which has already run.
         if mixture == differing_changes(self._snapshot.release, self._after):
             return target.compare_with(target)
         run = _MixtureRun(self._snapshot, self.mixed_release(mixture))
@@ -94,7 +96,7 @@ class _MixtureRun:
 
     @cached_property
     def recording_digest(self) -> bytes:
-        """The same for recordings without any difference."""
+        """A digest that is equal for equal recordings."""
         return trace_digest(self.recording)
 
     def compare_with(self, run: _MixtureRun) -> MixtureTrial:
@@ -112,13 +114,11 @@ class _MixtureRun:
 
 
 def _divergence_seq(divergence: Divergence | None, recording: Recording) -> Seq | None:
-    """Where a recording parts from another one; behind its end where only the other one goes on."""
+    """The event of the first difference; one after the end if only the other recording continues."""
     if divergence is None:
         return None
     return len(recording) + 1 if divergence.before is None else divergence.before.seq
 
-
-# The search for the changes that part two releases on one snapshot.
 
 UpgradeRounds = Generator[list[ChangeMixture], "list[MixtureTrial | None]", None]
 """Yields mixtures to try, each list independent of order; is sent a trial for each, None where it failed."""
@@ -133,7 +133,7 @@ class LoneChange(NamedTuple):
 
 
 class UpgradeSearch:
-    """Looks for what parts two releases; what it has found so far can be read at any time."""
+    """Searches the changes that make two releases differ; intermediate results can be read at any time."""
 
     def __init__(self, changes: ChangeMixture) -> None:
         self._all = changes
@@ -184,13 +184,12 @@ class UpgradeSearch:
 
     def _try_mixtures(self, mixtures: Iterable[ChangeMixture]) -> UpgradeRounds:
         fresh = [one for one in dict.fromkeys(mixtures) if one not in self._tried]
+        # An empty yield would cost the caller a round of worker processes.
         if fresh:
             self._tried.update(zip(fresh, (yield fresh), strict=True))
 
-    # Each change alone
-
     def _try_alone(self, asked: ChangeMixture) -> UpgradeRounds:
-        """Each of them for itself: switched back in groups, some would hide what others do."""
+        """Try each change alone: switched back in groups, one change can hide the effect of another."""
         without = {name: self._mixture_without(name) for name in asked}
         yield from self._try_mixtures(without.values())
         for name, mixture in without.items():
@@ -201,13 +200,12 @@ class UpgradeSearch:
     def _mixture_without(self, left_out: str) -> ChangeMixture:
         return tuple(name for name in self._all if name != left_out)
 
-    # The smallest set
-
     def _find_smallest(self, first: MixtureTrial | None) -> UpgradeRounds:
         """Begin with what decides alone, then what is asked about, then everything; take away what is idle."""
         if first is not None and not first.decided:
             self.deciding = ()
             return
+        # From few to many: a small guess that is enough saves most of the reduction's cycles.
         likely = tuple(one.id for one in self.alone if one.trial.decided)
         telling = tuple(one.id for one in self.alone)
         start = self._all
@@ -219,12 +217,13 @@ class UpgradeSearch:
         yield from self._reduce_mixture(start)
 
     def _reduce_mixture(self, kept: ChangeMixture) -> UpgradeRounds:
-        """Delta debugging: parts, then all but a part, each time in smaller parts."""
+        """Delta debugging: subsets, then complements, each round with smaller subsets."""
         parts = 2
         while len(kept) > 1:
             pieces = _split_mixture(kept, parts)
             rests = [tuple(name for name in kept if name not in piece) for piece in pieces]
             yield from self._try_mixtures([*pieces, *rests])
+            # Subsets before complements, as in ddmin: a subset halves the problem, a complement removes one part.
             piece = next((one for one in pieces if self._is_enough(one)), None)
             rest = next((one for one in rests if self._is_enough(one)), None)
             if piece is not None:
@@ -244,7 +243,7 @@ class UpgradeSearch:
 
 
 def _split_mixture(group: ChangeMixture, count: int) -> list[ChangeMixture]:
-    """The group in at most so many parts, none of them empty."""
+    """The group in at most `count` non-empty parts."""
     count = min(count, len(group))
     edges = [len(group) * at // count for at in range(count + 1)]
     return [group[start:end] for start, end in pairwise(edges)]
@@ -272,7 +271,7 @@ class Upgrade(NamedTuple):
     asked: ChangeMixture
     """Those about which some rule asked here; no other one can matter."""
     same: bool
-    """Whether every decision is the same."""
+    """Whether all decisions are equal."""
     altered: bool
     """Whether the recordings differ at all."""
     jobs: int

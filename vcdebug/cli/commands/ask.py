@@ -14,7 +14,7 @@ from vcdebug.cli.recording_cache import cached_recordings
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
-    from vcdebug.explain.questions.reply import QuestionReply
+    from vcdebug.explain.answer import QuestionReply
     from vcdebug.recording.recording import Recording
     from vcdebug.whatif.job_course import ForecastCycle
 
@@ -108,7 +108,7 @@ def add_forecast_arguments(parser: ArgumentParser) -> None:
 
 def _parse_run_time(text: str) -> tuple[str, timedelta]:
     """(job or pod, time); an empty name stands for all."""
-    from vcdebug.whatif.between_cycles import parse_interval
+    from vcdebug.whatif.next_cycle import parse_interval
 
     name, _, time = text.rpartition("=")
     found = parse_interval(time)

@@ -66,7 +66,7 @@ def _report_subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> ReportS
 
 def _check_jobs(recording: Recording, words: list[str]) -> tuple[str, ...]:
     """The jobs that are asked about, each of which must be there."""
-    from vcdebug.explain.subject import find_subject
+    from vcdebug.explain.job_view import find_subject
 
     for word in words:
         find_subject(recording.snapshot, word)

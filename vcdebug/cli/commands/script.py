@@ -50,7 +50,7 @@ def _run_lines(driver: Driver, lines: list[str], args: Namespace, output: Output
     """Run and print all lines; whether some explained job stays unscheduled."""
     from vcdebug.cli.render import write_blocks
     from vcdebug.cli.reports import script
-    from vcdebug.debugger.script import ScriptError, run_script
+    from vcdebug.debugger.commands import ScriptError, run_script
 
     steps: list[dict[str, object]] = []
     failed: ScriptError | None = None

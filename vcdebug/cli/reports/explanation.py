@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from vcdebug.explain.answer import ADVICE_OWNER, Evidence, Explanation, Finding, Number
-from vcdebug.explain.questions.reply import QuestionReply
+from vcdebug.explain.answer import ADVICE_OWNER, Evidence, Explanation, Finding, Number, QuestionReply
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_blocks, titled_listing
 from vcdebug.views.table import Style
 

@@ -8,8 +8,8 @@ from vcdebug.cli.reports import comparison
 from vcdebug.cli.reports import explanation as pending
 from vcdebug.comparison.cycles import compare_cycles
 from vcdebug.comparison.logs.message import DEFAULT_LEVEL
+from vcdebug.debugger.commands import ScriptAnswer, ScriptError
 from vcdebug.debugger.driver import DebuggerState, Driver
-from vcdebug.debugger.script import ScriptAnswer, ScriptError
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs

@@ -1,4 +1,4 @@
-"""The kinds of breakpoints: one line per kind; files hold kinds alike, imported when one of them is set."""
+"""The kinds of breakpoints, one line per kind; a module is imported when one of its kinds is set."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BREAKPOINT_KINDS: dict[str, str] = {
 }
 
 
-# What a kind of breakpoint is: which events it looks at, and which of them it means.
+# The base of all kinds: which events are candidates, and which candidates match.
 
 HOOK_NAMES: Final = tuple(hook.upstream for hook in HOOKS)
 
@@ -41,25 +41,25 @@ class BreakpointError(VcdebugError):
 
 
 class BreakpointKind:
-    """One kind of breakpoint, with the words that narrow it; pure, so that it works in both directions."""
+    """One kind of breakpoint, with the words that narrow it; a pure function of the event, so it works backward too."""
 
     KIND: ClassVar[str]
     HELP: ClassVar[str]
     WORDS: ClassVar[tuple[str, ...]] = ()
-    """Words that may follow the kind; empty where none may."""
+    """Words that may follow the kind; empty if it takes none."""
     FIELDS: ClassVar[tuple[str, ...]] = ()
-    """Fields that conditions and log texts of this kind know besides those of every event."""
+    """Fields of conditions and log texts of this kind, in addition to those of every event."""
     WATCHES: ClassVar[tuple[type[Event], ...]]
-    """Event types that it can mean."""
+    """Event types of its candidates."""
     POINTS: ClassVar[tuple[str, ...]] = ()
-    """Hooks whose calls it can mean, where no words name others; empty where those of all."""
+    """Hooks whose calls are candidates unless words name others; empty for all hooks."""
 
     def __init__(self, words: Sequence[str] = ()) -> None:
         self.words = tuple(words)
 
     @classmethod
     def parse_words(cls, words: Sequence[str]) -> Self:
-        """From the words after the kind."""
+        """Make the kind from the words after its name; raises BreakpointError for an unknown word."""
         for word in words:
             if word not in cls.WORDS:
                 known = f"it takes {', '.join(cls.WORDS)}" if cls.WORDS else "it takes no further words"
@@ -67,39 +67,40 @@ class BreakpointKind:
         return cls(words)
 
     def candidate_seqs(self, recording: Recording) -> Seqs:
-        """Events among which its own lie."""
+        """Candidate events, ascending; a superset of the matches."""
         index, points = recording.index, [word for word in self.words if word in HOOK_NAMES] or self.POINTS
         types = [kind for kind in self.WATCHES if kind is not HookEvent or not points]
         return merge_seqs([*map(index.seqs_of_type, types), *map(index.seqs_at_point, points)])
 
     def is_match(self, recording: Recording, seq: Seq) -> bool:
-        """Whether a candidate is one of its own."""
+        """Whether a candidate matches."""
         return True
 
     @property
     def matches_every_candidate(self) -> bool:
-        """Whether every candidate is one of its own, and stops by itself."""
+        """Whether every candidate matches and is its own group, so that no candidate has to be read."""
         own = type(self)
+        # A kind that overrides neither needs no look at its events, so its hits come straight from the index.
         return own.is_match is BreakpointKind.is_match and own.first_of_group is BreakpointKind.first_of_group
 
     def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
-        """Of events that belong together only the first that fulfils the condition stops."""
+        """The first event of the group of `seq`; only the first match of a group stops."""
         return seq
 
     def check_names(self, recording: Recording) -> Self:
-        """Raise where the words name something that this recording does not have."""
+        """Return self; raise BreakpointError if the words name something that the recording lacks."""
         return self
 
     def field_value(self, recording: Recording, seq: Seq, name: str) -> Value:
-        """One of FIELDS at an event, as conditions compare it."""
+        """The value of one of FIELDS at an event, for conditions."""
         return None
 
     def field_text(self, recording: Recording, seq: Seq, name: str) -> str:
-        """One of FIELDS at an event, as log texts say it."""
+        """The value of one of FIELDS at an event, for log texts."""
         return str(self.field_value(recording, seq, name))
 
     def stop_detail(self, recording: Recording, seq: Seq) -> str:
-        """What there is to say about a stop at an event besides the kind."""
+        """A detail of a stop, shown after the kind; empty if there is none."""
         return ""
 
     def __str__(self) -> str:
@@ -108,4 +109,5 @@ class BreakpointKind:
 
 def merge_seqs(parts: Sequence[Seqs]) -> Seqs:
     """Ascending numbers of several ascending lists."""
+    # Timsort merges runs that are already ascending in linear time.
     return parts[0] if len(parts) == 1 else sorted(seq for part in parts for seq in part)

@@ -1,4 +1,4 @@
-"""The course of a cycle: its actions and statements, nodes filtered, scored and chosen, and known quirks."""
+"""Breakpoints on events: actions, statements, filtering, scoring, choices, votes, and known quirks."""
 
 from __future__ import annotations
 
@@ -8,35 +8,7 @@ from typing import Final
 from vcdebug.actions import ACTIONS
 from vcdebug.debugger.breakpoints import HOOK_NAMES, BreakpointKind, merge_seqs
 from vcdebug.explain.decisions.votes import hook_calls_at
-from vcdebug.framework.hooks import (
-    JOB_ENQUEUEABLE,
-    JOB_STARVING,
-    OVERUSED,
-    PRE_PREDICATE,
-    PREDICATE,
-    PREEMPTABLE,
-    RECLAIMABLE,
-    SIMULATE_PREDICATE,
-    UNIFIED_EVICTABLE,
-    VICTIM_TASKS,
-)
-from vcdebug.framework.record import (
-    BIND_OP,
-    PLANNED_OPS,
-    UNALLOCATE_OP,
-    UNEVICT_OP,
-    UNPIPELINE_OP,
-    ActionEvent,
-    BestEvent,
-    HookEvent,
-    Level,
-    OpEvent,
-    PredicateEvent,
-    RandomEvent,
-    ScoreEvent,
-    Span,
-    StatementEvent,
-)
+from vcdebug.framework import hooks, record
 from vcdebug.model.names import Seq
 from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording
@@ -44,7 +16,7 @@ from vcdebug.recording.visits import starts_after_pop
 
 START, END = "start", "end"
 STATEMENT_MOMENTS = ("commit", "discard", "merge", "save", "recover")
-OPERATIONS = (*PLANNED_OPS, UNEVICT_OP, UNPIPELINE_OP, UNALLOCATE_OP, BIND_OP)
+OPERATIONS = (*record.PLANNED_OPS, record.UNEVICT_OP, record.UNPIPELINE_OP, record.UNALLOCATE_OP, record.BIND_OP)
 MOMENT_GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "operation": OPERATIONS,
     "any": (*STATEMENT_MOMENTS, *OPERATIONS),
@@ -58,7 +30,7 @@ class ActionBreakpoint(BreakpointKind):
     KIND = "action"
     HELP = "an action starts (or names of actions; end)"
     WORDS = (*ACTIONS, START, END)
-    WATCHES = (ActionEvent,)
+    WATCHES = (record.ActionEvent,)
 
     def __init__(self, words: Sequence[str] = ()) -> None:
         super().__init__(words)
@@ -67,18 +39,18 @@ class ActionBreakpoint(BreakpointKind):
 
     def is_match(self, recording: Recording, seq: Seq) -> bool:
         event = recording.event_at(seq)
-        if not isinstance(event, ActionEvent) or event.what not in self.moments:
+        if not isinstance(event, record.ActionEvent) or event.what not in self.moments:
             return False
         return not self.names or event.action in self.names
 
 
 class StatementBreakpoint(BreakpointKind):
-    """Commit and discard, unless other words say which moments are meant."""
+    """Commit and discard, unless words name other operations."""
 
     KIND = "statement"
     HELP = "a statement commits or is discarded (or names of operations; operation; any)"
     WORDS = (*STATEMENT_MOMENTS, *OPERATIONS, *MOMENT_GROUPS)
-    WATCHES = (StatementEvent, OpEvent)
+    WATCHES = (record.StatementEvent, record.OpEvent)
 
     @property
     def meant_moments(self) -> tuple[str, ...]:
@@ -88,16 +60,16 @@ class StatementBreakpoint(BreakpointKind):
         return tuple(name for word in self.words for name in MOMENT_GROUPS.get(word, (word,)))
 
     def candidate_seqs(self, recording: Recording) -> Seqs:
-        types = ((StatementEvent, STATEMENT_MOMENTS), (OpEvent, OPERATIONS))
+        types = ((record.StatementEvent, STATEMENT_MOMENTS), (record.OpEvent, OPERATIONS))
         return merge_seqs(
             [recording.index.seqs_of_type(kind) for kind, names in types if any(w in names for w in self.meant_moments)]
         )
 
     def is_match(self, recording: Recording, seq: Seq) -> bool:
         event = recording.event_at(seq)
-        if isinstance(event, StatementEvent):
+        if isinstance(event, record.StatementEvent):
             return event.what in self.meant_moments
-        return isinstance(event, OpEvent) and event.op in self.meant_moments
+        return isinstance(event, record.OpEvent) and event.op in self.meant_moments
 
 
 class PredicateBreakpoint(BreakpointKind):
@@ -106,16 +78,16 @@ class PredicateBreakpoint(BreakpointKind):
     KIND = "predicate"
     HELP = "some node fails a task's predicates (all: also when every node passes; none: only when no node does)"
     WORDS = ("all", "none")
-    WATCHES = (PredicateEvent, HookEvent)
-    POINTS = (PRE_PREDICATE.upstream, PREDICATE.upstream, SIMULATE_PREDICATE.upstream)
+    WATCHES = (record.PredicateEvent, record.HookEvent)
+    POINTS = (hooks.PRE_PREDICATE.upstream, hooks.PREDICATE.upstream, hooks.SIMULATE_PREDICATE.upstream)
 
     def is_match(self, recording: Recording, seq: Seq) -> bool:
         event = recording.event_at(seq)
-        if isinstance(event, PredicateEvent):
+        if isinstance(event, record.PredicateEvent):
             if "none" in self.words:
                 return not len(event.feasible)
             return bool(len(event.failed)) or "all" in self.words
-        return isinstance(event, HookEvent) and (event.result is not None or "all" in self.words)
+        return isinstance(event, record.HookEvent) and (event.result is not None or "all" in self.words)
 
 
 class ScoreBreakpoint(BreakpointKind):
@@ -123,7 +95,7 @@ class ScoreBreakpoint(BreakpointKind):
 
     KIND = "score"
     HELP = "nodes are scored for a task, or the best one is chosen"
-    WATCHES = (ScoreEvent, BestEvent)
+    WATCHES = (record.ScoreEvent, record.BestEvent)
 
 
 class TieBreakpoint(BreakpointKind):
@@ -131,11 +103,11 @@ class TieBreakpoint(BreakpointKind):
 
     KIND = "tie"
     HELP = "chance decides in the real scheduler: equally good nodes, or a random offset"
-    WATCHES = (BestEvent, RandomEvent)
+    WATCHES = (record.BestEvent, record.RandomEvent)
 
     def is_match(self, recording: Recording, seq: Seq) -> bool:
         event = recording.event_at(seq)
-        return isinstance(event, RandomEvent) or (isinstance(event, BestEvent) and len(event.tied) > 1)
+        return isinstance(event, record.RandomEvent) or (isinstance(event, record.BestEvent) and len(event.tied) > 1)
 
 
 class QuirkBreakpoint(BreakpointKind):
@@ -143,13 +115,12 @@ class QuirkBreakpoint(BreakpointKind):
 
     KIND = "quirk"
     HELP = "a known quirk of the real scheduler acts"
-    WATCHES = (HookEvent, OpEvent, StatementEvent)
+    WATCHES = (record.HookEvent, record.OpEvent, record.StatementEvent)
 
     def candidate_seqs(self, recording: Recording) -> Seqs:
+        # Notes of a recording that was cut off can name events behind the cut.
         return sorted(dict.fromkeys(note.seq for note in recording.notes if note.seq <= len(recording)))
 
-
-# What plugins answer to a hook, and the searches for victims in which they are asked.
 
 BETWEEN, WITHIN = "between", "within"
 
@@ -160,7 +131,7 @@ class VoteBreakpoint(BreakpointKind):
     KIND = "vote"
     HELP = "a plugin answers a hook (or names of hooks, such as JobReady)"
     WORDS = HOOK_NAMES
-    WATCHES = (HookEvent,)
+    WATCHES = (record.HookEvent,)
 
 
 class EnqueueBreakpoint(BreakpointKind):
@@ -169,26 +140,26 @@ class EnqueueBreakpoint(BreakpointKind):
     KIND = "enqueue"
     HELP = "a plugin votes on a job's admission (reject: only votes against it)"
     WORDS = ("reject",)
-    WATCHES = (HookEvent,)
-    POINTS = (JOB_ENQUEUEABLE.upstream,)
+    WATCHES = (record.HookEvent,)
+    POINTS = (hooks.JOB_ENQUEUEABLE.upstream,)
 
     def is_match(self, recording: Recording, seq: Seq) -> bool:
         event = recording.event_at(seq)
-        return isinstance(event, HookEvent) and (event.result < 0 or "reject" not in self.words)
+        return isinstance(event, record.HookEvent) and (event.result < 0 or "reject" not in self.words)
 
 
 class OverusedBreakpoint(BreakpointKind):
-    """Answers that call a queue overused; `all` also the others."""
+    """Answers that a queue is overused; with `all` every answer."""
 
     KIND = "overused"
     HELP = "a queue is found overused (all: also when it is not)"
     WORDS = ("all",)
-    WATCHES = (HookEvent,)
-    POINTS = (OVERUSED.upstream,)
+    WATCHES = (record.HookEvent,)
+    POINTS = (hooks.OVERUSED.upstream,)
 
     def is_match(self, recording: Recording, seq: Seq) -> bool:
         event = recording.event_at(seq)
-        return isinstance(event, HookEvent) and (event.result is True or "all" in self.words)
+        return isinstance(event, record.HookEvent) and (event.result is True or "all" in self.words)
 
 
 class StarvingBreakpoint(BreakpointKind):
@@ -196,8 +167,8 @@ class StarvingBreakpoint(BreakpointKind):
 
     KIND = "starving"
     HELP = "a plugin says whether a job is starving"
-    WATCHES = (HookEvent,)
-    POINTS = (JOB_STARVING.upstream,)
+    WATCHES = (record.HookEvent,)
+    POINTS = (hooks.JOB_STARVING.upstream,)
 
 
 class VictimBreakpoint(BreakpointKind):
@@ -205,8 +176,13 @@ class VictimBreakpoint(BreakpointKind):
 
     KIND = "victim"
     HELP = "plugins are asked who may be evicted"
-    WORDS = POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream, VICTIM_TASKS.upstream)
-    WATCHES = (HookEvent,)
+    WORDS = POINTS = (
+        hooks.PREEMPTABLE.upstream,
+        hooks.RECLAIMABLE.upstream,
+        hooks.UNIFIED_EVICTABLE.upstream,
+        hooks.VICTIM_TASKS.upstream,
+    )
+    WATCHES = (record.HookEvent,)
 
     def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
         asked = hook_calls_at(recording, seq)
@@ -219,13 +195,15 @@ class SearchBreakpoint(BreakpointKind):
     KIND = "search"
     HELP = "preempt or reclaim begins to look for victims for a task (between: of other jobs; within: of its own job)"
     WORDS = (BETWEEN, WITHIN)
-    WATCHES = (HookEvent, PredicateEvent)
+    WATCHES = (record.HookEvent, record.PredicateEvent)
 
     def candidate_seqs(self, recording: Recording) -> Seqs:
         return [span.first for span in recording.spans if _is_search(recording, span)]
 
     def is_match(self, recording: Recording, seq: Seq) -> bool:
-        task, action = (recording.span_tree.span_around(seq, level) for level in (Level.TASK, Level.ACTION))
+        task, action = (
+            recording.span_tree.span_around(seq, level) for level in (record.Level.TASK, record.Level.ACTION)
+        )
         if task is None or action is None:
             return False
         inside = recording.conf.facts_of(action.name).within_jobs and not starts_after_pop(
@@ -234,9 +212,9 @@ class SearchBreakpoint(BreakpointKind):
         return not self.words or (WITHIN if inside else BETWEEN) in self.words
 
 
-def _is_search(recording: Recording, span: Span) -> bool:
-    """Whether a span is a task's search that left some event."""
-    if span.level is not Level.TASK or span.first > span.last:
+def _is_search(recording: Recording, span: record.Span) -> bool:
+    """Whether a span is a task's search for victims with at least one event."""
+    if span.level is not record.Level.TASK or span.first > span.last:
         return False
-    action = recording.span_tree.span_around(span.first, Level.ACTION)
+    action = recording.span_tree.span_around(span.first, record.Level.ACTION)
     return action is not None and recording.conf.facts_of(action.name).evicts_by_pod

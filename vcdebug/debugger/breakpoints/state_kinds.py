@@ -1,4 +1,4 @@
-"""The state of the cluster: a figure of it changes, or what should hold after every event does not hold."""
+"""Breakpoints on state: a figure changes, or an invariant is violated."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from vcdebug.comparison.invariants import RULE_TEXTS, InvariantViolation, find_v
 from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoints import BreakpointError, BreakpointKind
 from vcdebug.debugger.expression import Value
-from vcdebug.debugger.figure_history import FigureChange, FigureHistory, figure_history
-from vcdebug.debugger.figure_words import FIGURE_USAGE, FigureError, parse_figure
 from vcdebug.framework.record import ActionEvent, HookEvent, OpEvent, StateEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.recording.event_index import EMPTY_SEQS, Seqs
@@ -34,11 +32,11 @@ class DataBreakpoint(BreakpointKind):
     @classmethod
     def parse_words(cls, words: Sequence[str]) -> Self:
         if not words or words[0] not in cls.WORDS:
-            raise BreakpointError("break data needs a figure", hint=FIGURE_USAGE)
+            raise BreakpointError("break data needs a figure", hint=figures.FIGURE_USAGE)
         return cls(words)
 
     def check_names(self, recording: Recording) -> Self:
-        parse_figure(recording, self.words)
+        figures.parse_figure(recording, self.words)
         return self
 
     def candidate_seqs(self, recording: Recording) -> Seqs:
@@ -64,15 +62,17 @@ class DataBreakpoint(BreakpointKind):
         old, new = (figures.format_figure(followed.figure, value) for value in (change.old, change.new))
         return f"{followed.figure} {old} → {new}"
 
-    def _change_at(self, recording: Recording, seq: Seq) -> tuple[FigureHistory | None, FigureChange | None]:
+    def _change_at(
+        self, recording: Recording, seq: Seq
+    ) -> tuple[figures.FigureHistory | None, figures.FigureChange | None]:
         followed = self._figure_history(recording)
         return followed, None if followed is None else followed.change_at(seq)
 
-    def _figure_history(self, recording: Recording) -> FigureHistory | None:
+    def _figure_history(self, recording: Recording) -> figures.FigureHistory | None:
         """None where the recording does not have the figure, such as after an edit that removed a node."""
         try:
-            return figure_history(recording, parse_figure(recording, self.words))
-        except FigureError:
+            return figures.figure_history(recording, figures.parse_figure(recording, self.words))
+        except figures.FigureError:
             return None
 
     def __str__(self) -> str:

@@ -1,10 +1,14 @@
-"""The commands of `:` and of scripts. A group of them is one file with VERBS, and one line here."""
+"""The commands of `:` and of scripts. A group of commands is one file with VERBS, and one line here."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
 from vcdebug.debugger.commands import movement
-from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb
-from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.driver import CommandError, CommandReply, DebuggerState, Driver, Verb
+from vcdebug.debugger.notebook import BreakpointLogLine
+from vcdebug.errors import VcdebugError
 from vcdebug.framework.registry import resolve_reference
 
 __all__ = ["CommandError", "CommandReply", "Verb", "execute_line", "find_verb", "list_verbs"]
@@ -22,24 +26,25 @@ COMMAND_GROUPS = (
 
 
 def list_verbs() -> tuple[Verb, ...]:
-    """Every command; each group is imported when somebody asks for the first time."""
+    """Every command; a group is imported on first use."""
     return tuple(
         verb for group in COMMAND_GROUPS for verb in resolve_reference(f"vcdebug.debugger.commands.{group}:VERBS")
     )
 
 
 def find_verb(name: str) -> Verb | None:
-    """The verb of this name, or the only one that begins so."""
+    """The verb with this name, else the only one with this prefix; None otherwise."""
     every = list_verbs()
     exact = next((verb for verb in every if name in verb.names), None)
     if exact is not None or not name:
         return exact
+    # A prefix counts only if it is unique: guessing between commands could undo or overwrite work.
     close = [verb for verb in every if any(known.startswith(name) for known in verb.names)]
     return close[0] if len(close) == 1 else None
 
 
 def execute_line(driver: Driver, line: str) -> CommandReply:
-    """Run one line; an error says what is wrong with it."""
+    """Run one command line; raises CommandError if it is unknown or its argument is wrong."""
     name, _, argument = line.strip().removeprefix(":").partition(" ")
     if not name:
         return CommandReply()
@@ -49,3 +54,67 @@ def execute_line(driver: Driver, line: str) -> CommandReply:
     if verb is None:
         raise CommandError(f"no command {name!r}", hint="? lists them")
     return verb.run(driver, argument.strip())
+
+
+SCREEN_ONLY: tuple[str, ...] = ("filter", "open", "theme")
+"""What commands can open only on a screen, so scripts skip it."""
+
+
+class ScriptError(VcdebugError):
+    """A line that failed; `number` counts from 1."""
+
+    def __init__(self, error: VcdebugError, number: int) -> None:
+        where = f"line {number}: {error.where}" if error.where else f"line {number}"
+        super().__init__(error.message, error.hint, where)
+        self.number = number
+
+
+class ScriptAnswer(NamedTuple):
+    """What one line came to."""
+
+    number: int
+    command: str
+    here: DebuggerState
+    """The debugger's state after the command."""
+    moved: bool
+    """Whether the line was about going somewhere."""
+    text: str
+    log: tuple[BreakpointLogLine, ...]
+    """Log lines of breakpoints that were passed."""
+    show: str
+    """Something that the front end shows: help, an explanation, a panel."""
+    argument: str
+
+
+def run_script(driver: Driver, lines: Iterable[str]) -> Iterator[ScriptAnswer]:
+    """Run the lines in order up to `quit`; raises ScriptError at the first one that fails."""
+    for number, line in enumerate(lines, start=1):
+        command = line.strip()
+        if not command or command.startswith("#"):
+            continue
+        answer = _run_line(driver, number, command)
+        if answer.show == "quit":
+            return
+        yield answer
+
+
+def _run_line(driver: Driver, number: int, command: str) -> ScriptAnswer:
+    # The log grows over the whole session; only lines after this point belong to this command.
+    spoken = len(driver.debugger.log)
+    try:
+        reply = _finish_reply(execute_line(driver, command))
+        if reply.show in SCREEN_ONLY:
+            raise CommandError(f"{command.split()[0].lstrip(':')} needs the screen")
+    except VcdebugError as error:
+        raise ScriptError(error, number) from error
+    here = reply.moment or driver.current_state()
+    log = tuple(driver.debugger.log[spoken:])
+    moved = reply.moment is not None and not reply.text
+    return ScriptAnswer(number, command, here, moved, reply.text, log, reply.show, reply.argument)
+
+
+def _finish_reply(reply: CommandReply) -> CommandReply:
+    """The final reply: a script runs a command's work at once."""
+    while (following := reply.work or reply.then) is not None:
+        reply = following()
+    return reply

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.debugger.captures import (
-    CaptureSeries,
-    ReadCapture,
-    append_capture,
-    open_next_capture,
-    open_only_capture,
-    open_previous_capture,
-)
-from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb
-from vcdebug.debugger.driver import Driver
+from vcdebug.debugger import captures
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb
 from vcdebug.debugger.notebook import Bookmark
+from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import ORIGINAL
@@ -24,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def _replay_capture(snapshot: Snapshot, like: Recording) -> Recording:
-    """The cycle of another capture, with the extender's webhook if the one beside it had it."""
+    """Replay another capture, with the extender's webhook if the recording next to it used it."""
     from vcdebug.recording.replay import replay_cycle
 
     return replay_cycle(snapshot, ask_extender=like.session.ask_extender)
 
 
 def capture_again(driver: Driver, _: str) -> CommandReply:
-    """Capture again, and say what is not the same any more."""
-    captures = driver.captures
-    take = captures.again if captures is not None else None
-    if captures is None or take is None:
+    """Capture the cluster again, and say what changed."""
+    series = driver.captures
+    take = series.again if series is not None else None
+    if series is None or take is None:
         raise CommandError("this snapshot is of no live cluster", "vcdebug open --context NAME captures and opens one")
-    last = captures.last_recording(driver.open_recordings)
+    last = series.last_recording(driver.open_recordings)
 
     from vcdebug.comparison.captures import compare_captures
 
@@ -44,15 +37,19 @@ def capture_again(driver: Driver, _: str) -> CommandReply:
         taken = take()
         recording = _replay_capture(taken.snapshot, last)
         found = compare_captures(last, recording)
-        return CommandReply(then=lambda: _append_arrived(driver, captures, recording, taken.read, found))
+        return CommandReply(then=lambda: _append_arrived(driver, series, recording, taken.read, found))
 
     return CommandReply(text="capturing again", work=take_capture)
 
 
 def _append_arrived(
-    driver: Driver, captures: CaptureSeries, recording: Recording, read: ReadCapture, found: CaptureChanges
+    driver: Driver,
+    series: captures.CaptureSeries,
+    recording: Recording,
+    read: captures.ReadCapture,
+    found: CaptureChanges,
 ) -> CommandReply:
-    after = append_capture(driver.open_recordings, captures, recording, read)
+    after = captures.append_capture(driver.open_recordings, series, recording, read)
     at = (found.first_difference_seq or len(recording)) if after.shown_recording is recording else None
     more = "; :changes lists it" if found.first_difference_seq or found.objects else ""
     return CommandReply(
@@ -61,62 +58,67 @@ def _append_arrived(
 
 
 def open_earlier(driver: Driver) -> CommandReply | None:
-    """The capture before the first one that is open; None where there is none."""
-    captures = driver.captures
-    if captures is None or not captures.earlier:
+    """Open the capture before the first open one; None if there is none."""
+    series = driver.captures
+    if series is None or not series.earlier:
         return None
-    read, first = captures.earlier[-1], driver.open_recordings.original[0]
+    read, first = series.earlier[-1], driver.open_recordings.original[0]
 
     def read_earlier() -> CommandReply:
         recording = _replay_capture(read(), first)
-        return CommandReply(
-            then=lambda: CommandReply(
-                driver.show_recordings(open_previous_capture(driver.open_recordings, captures, recording), "capture 1")
-            )
-        )
+        return CommandReply(then=lambda: _show_previous(driver, series, recording))
 
     return CommandReply(text="reading the capture before", work=read_earlier)
 
 
+def _show_previous(driver: Driver, series: captures.CaptureSeries, recording: Recording) -> CommandReply:
+    after = captures.open_previous_capture(driver.open_recordings, series, recording)
+    return CommandReply(driver.show_recordings(after, "capture 1"))
+
+
+def _show_only(
+    driver: Driver, series: captures.CaptureSeries, index: int, recording: Recording, seq: Seq
+) -> CommandReply:
+    return CommandReply(
+        driver.goto_in(captures.open_only_capture(driver.open_recordings, series, index, recording), seq)
+    )
+
+
 def open_later(driver: Driver) -> CommandReply | None:
-    """The capture behind the last one that is open; None where there is none, or where one stands elsewhere."""
-    captures, open_ = driver.captures, driver.open_recordings
-    if captures is None or not captures.later or (open_.side, open_.cycle) != (ORIGINAL, captures.open_count):
+    """Open the capture after the last open one; None if there is none, or another recording is shown."""
+    series, open_ = driver.captures, driver.open_recordings
+    if series is None or not series.later or (open_.side, open_.cycle) != (ORIGINAL, series.open_count):
         return None
-    read, last = captures.later[0], captures.last_recording(open_)
-    known = captures.newest if len(captures.later) == 1 else None
+    read, last = series.later[0], series.last_recording(open_)
+    known = series.newest if len(series.later) == 1 else None
 
     def read_later() -> CommandReply:
         recording = known or _replay_capture(read(), last)
-        return CommandReply(then=lambda: _show_followed(driver, captures, recording))
+        return CommandReply(then=lambda: _show_followed(driver, series, recording))
 
     return CommandReply(text="reading the next capture", work=read_later)
 
 
-def _show_followed(driver: Driver, captures: CaptureSeries, recording: Recording) -> CommandReply:
-    after = open_next_capture(driver.open_recordings, captures, recording)
+def _show_followed(driver: Driver, series: captures.CaptureSeries, recording: Recording) -> CommandReply:
+    after = captures.open_next_capture(driver.open_recordings, series, recording)
     return CommandReply(driver.show_recordings(after, f"capture {after.cycle}"))
 
 
 def goto_closed_bookmark(driver: Driver, mark: Bookmark) -> CommandReply | None:
     """To a bookmark in a capture that is not open; None for any other."""
-    captures, open_ = driver.captures, driver.open_recordings
-    if captures is None or mark.branch or 1 <= mark.cycle <= open_.cycle_count:
+    series, open_ = driver.captures, driver.open_recordings
+    if series is None or mark.branch or 1 <= mark.cycle <= open_.cycle_count:
         return None
-    index = len(captures.earlier) + mark.cycle - 1
-    if not 0 <= index < len(captures.all_captures):
+    index = len(series.earlier) + mark.cycle - 1
+    if not 0 <= index < len(series.all_captures):
         return None
     if open_.branch:
         raise CommandError("it lies in a capture that is not open", "undo the edits first")
-    read, last = captures.all_captures[index], captures.last_recording(open_)
+    read, last = series.all_captures[index], series.last_recording(open_)
 
     def read_capture() -> CommandReply:
         recording = _replay_capture(read(), last)
-        return CommandReply(
-            then=lambda: CommandReply(
-                driver.goto_in(open_only_capture(driver.open_recordings, captures, index, recording), mark.seq)
-            )
-        )
+        return CommandReply(then=lambda: _show_only(driver, series, index, recording, mark.seq))
 
     return CommandReply(text="reading the capture", work=read_capture)
 

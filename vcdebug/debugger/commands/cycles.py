@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb
 from vcdebug.debugger.commands.captures import open_earlier, open_later
-from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb
 from vcdebug.whatif.branch import OpenRecordings
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from vcdebug.whatif.next_cycle import BetweenCycles
 
 MAX_CYCLES: Final = 100
-"""Cycles that one command runs at most: each keeps its recording."""
+"""Cycles that one command runs at most, since each keeps its recording in memory."""
 RECREATE: Final = "recreate"
 ADVANCE_HINT: Final = "advance [N] [TIME] [recreate]"
 
@@ -24,6 +23,7 @@ def advance_cycles(driver: Driver, argument: str) -> CommandReply:
     count, between = _parse_advance(argument)
     before = driver.open_recordings
 
+    # Imported here, so that opening a snapshot does not load the rules between cycles.
     from vcdebug.whatif.cycles import append_cycles
 
     def run_cycles() -> CommandReply:
@@ -37,8 +37,7 @@ def advance_cycles(driver: Driver, argument: str) -> CommandReply:
 
 def _parse_advance(argument: str) -> tuple[int, BetweenCycles]:
     """(how many, what happens between two)."""
-    from vcdebug.whatif.between_cycles import parse_interval
-    from vcdebug.whatif.next_cycle import ONE_SECOND, BetweenCycles
+    from vcdebug.whatif.next_cycle import ONE_SECOND, BetweenCycles, parse_interval
 
     words = argument.split()
     recreate = RECREATE in words
@@ -85,7 +84,7 @@ def show_cycle(driver: Driver, argument: str) -> CommandReply:
 
 
 def _next_cycle(driver: Driver, argument: str) -> CommandReply:
-    """The next cycle; after the last one it is run."""
+    """Show the next cycle, replaying it if it is not open."""
     open_ = driver.open_recordings
     if (after := open_later(driver)) is not None:
         return after

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
-from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb, parse_number
-from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, parse_number
 from vcdebug.model.names import JobId, Seq
 from vcdebug.recording.recording import Recording
 

@@ -1,12 +1,11 @@
-"""Commands that move."""
+"""Commands that move the cursor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
-from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb, parse_number
-from vcdebug.debugger.driver import Driver, DriverStep
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, DriverStep, Verb, parse_number
 
 
 def _step_command(verb: DriverStep, *, back: bool = False) -> Callable[[Driver, str], CommandReply]:

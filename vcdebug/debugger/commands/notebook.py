@@ -1,13 +1,12 @@
-"""Commands about what is set: breakpoints, watches and bookmarks, the file that keeps them, the report about them."""
+"""Commands for breakpoints, watches and bookmarks, their file, and the report about them."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb, open_command, parse_number
 from vcdebug.debugger.commands.captures import goto_closed_bookmark
-from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.figure_words import FIGURE_USAGE, parse_figure
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, open_command, parse_number
+from vcdebug.debugger.figures import FIGURE_USAGE, parse_figure
 from vcdebug.debugger.notebook import evaluate_watch
 from vcdebug.whatif.branch import BRANCH, ORIGINAL
 
@@ -84,7 +83,7 @@ def _note_event(driver: Driver, argument: str) -> CommandReply:
 
 
 def _goto_bookmark(driver: Driver, argument: str) -> CommandReply:
-    """The list, or to one of them, in whichever cycle it lies."""
+    """The list of bookmarks, or a jump to one of them in any cycle."""
     if not argument:
         return CommandReply(show="panel", argument="bookmarks")
     mark = driver.notebook.bookmarks[parse_number(argument, BOOKMARK)]

@@ -1,11 +1,10 @@
-"""Commands that open something."""
+"""Commands that open a page."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb, open_command
-from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, open_command
 
 
 def _show_log(_: Driver, argument: str) -> CommandReply:

@@ -1,4 +1,4 @@
-"""Commands about edits and the branch that they make."""
+"""Commands for edits and the branch that they make."""
 
 from __future__ import annotations
 
@@ -6,30 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import count_noun
-from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb, parse_number
-from vcdebug.debugger.driver import Driver
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, parse_number
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.releases.release import release_names
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.edit import EDIT_FORMS, expand_edits, expand_short_edit, read_edits, write_edits
-from vcdebug.whatif.branch import (
-    BRANCH,
-    ORIGINAL,
-    OpenRecordings,
-    RecordingSide,
-    divergence_seq,
-    with_comparison,
-    with_edits,
-    with_redone,
-    without_any,
-    without_last,
-)
+from vcdebug.whatif import branch
 
 if TYPE_CHECKING:
     from vcdebug.comparison.cycles import CycleComparison
 
-RecordingsChange = Callable[[OpenRecordings], OpenRecordings]
+RecordingsChange = Callable[[branch.OpenRecordings], branch.OpenRecordings]
 RELEASE_EDIT: Final = "flag:release="
 
 
@@ -37,16 +25,16 @@ def _add_edit(driver: Driver, argument: str) -> CommandReply:
     if not argument:
         raise CommandError("say what to change", f"set {EDIT_FORMS}")
     texts = list(expand_edits([expand_short_edit(argument)]))
-    return _apply_change(driver, lambda open_: with_edits(open_, texts), argument)
+    return _apply_change(driver, lambda open_: branch.with_edits(open_, texts), argument)
 
 
 def carry_out(driver: Driver, texts: Sequence[str], what: str) -> CommandReply:
     """Several edits at once, as one step that can be undone edit by edit."""
-    return _apply_change(driver, lambda open_: with_edits(open_, list(texts)), what)
+    return _apply_change(driver, lambda open_: branch.with_edits(open_, list(texts)), what)
 
 
 def _set_release(driver: Driver, argument: str) -> CommandReply:
-    """Another release's rules, as one more edit; without a name, whose rules are shown."""
+    """Switch to another release's rules as one more edit; without a name, say which release is replayed."""
     if not argument:
         text = (
             f"replayed by {driver.open_recordings.shown_recording.snapshot.release.describe_rules()}; there are "
@@ -58,27 +46,28 @@ def _set_release(driver: Driver, argument: str) -> CommandReply:
         raise CommandError(named.what, f"there are {', '.join(release_names())}")
     said = f" ({named.what}: {named.effect})" if named.what else ""
     edit = f"{RELEASE_EDIT}{argument}"
-    return _apply_change(driver, lambda open_: with_edits(open_, [edit]), f"release {named.release.name}{said}")
+    return _apply_change(driver, lambda open_: branch.with_edits(open_, [edit]), f"release {named.release.name}{said}")
 
 
 def _apply_change(driver: Driver, change: RecordingsChange, what: str) -> CommandReply:
     """Run the branch and look for what has changed; nothing is touched until both are done."""
+    # Kept for `then`: the user can move on while the work runs, and the change applies to what was open at its start.
     before = driver.open_recordings
 
     def replay_change() -> CommandReply:
         after = change(before)
-        after = with_comparison(after) if after.branch else after
-        divergence = divergence_seq(before, after) if after.cycle == before.cycle else None
-        return CommandReply(
-            then=lambda: CommandReply(
-                driver.show_recordings(after, "what-if", divergence), _describe_change(after, what)
-            )
-        )
+        after = branch.with_comparison(after) if after.branch else after
+        divergence = branch.divergence_seq(before, after) if after.cycle == before.cycle else None
+        return CommandReply(then=lambda: _show_change(driver, after, divergence, what))
 
     return CommandReply(text=f"replaying with {what}", work=replay_change)
 
 
-def _describe_change(after: OpenRecordings, what: str) -> str:
+def _show_change(driver: Driver, after: branch.OpenRecordings, divergence: Seq | None, what: str) -> CommandReply:
+    return CommandReply(driver.show_recordings(after, "what-if", divergence), _describe_change(after, what))
+
+
+def _describe_change(after: branch.OpenRecordings, what: str) -> str:
     if after.found is None:
         return f"{what}: no edits are left, this is the original"
     return f"{what}: {describe_difference(after.found)}"
@@ -99,16 +88,17 @@ def describe_difference(found: CycleComparison) -> str:
 
 def _undo_edit(driver: Driver, _: str) -> CommandReply:
     text = driver.open_recordings.edit_texts[-1:] or ("",)
-    return _apply_change(driver, without_last, f"{text[0]} undone")
+    return _apply_change(driver, branch.without_last, f"{text[0]} undone")
 
 
 def _redo_edit(driver: Driver, _: str) -> CommandReply:
     undone = driver.open_recordings.undone
-    return _apply_change(driver, with_redone, f"{undone[-1].text if undone else ''} redone")
+    return _apply_change(driver, branch.with_redone, f"{undone[-1].text if undone else ''} redone")
 
 
 def _force_answer(driver: Driver, argument: str) -> CommandReply:
-    """The answer of the present hook call."""
+    """Force another answer of the current hook call."""
+    # Imported here, since most sessions force no answer.
     from vcdebug.explain.decisions.votes import HOOK_AT
     from vcdebug.framework.forced_answers import choice_text
 
@@ -121,13 +111,14 @@ def _force_answer(driver: Driver, argument: str) -> CommandReply:
         raise CommandError(f"{event.plugin} is only told about {event.point}", "there is no answer to force")
     if not argument:
         return CommandReply(driver.current_state(), f"{event.point} of {event.plugin} can be made to say: {words}")
-    if open_.edits and open_.side == ORIGINAL:
+    if open_.edits and open_.side == branch.ORIGINAL:
         raise CommandError("answers are forced in the branch", "x shows it")
     return _add_edit(driver, forced_edit(seq, event, argument))
 
 
 def forced_edit(seq: Seq, event: HookEvent, value: str) -> str:
     """The edit that forces the answer to a call, with a check that it is this call."""
+    # A dot separates the parts of the path.
     plugin = f"[{event.plugin}]" if "." in event.plugin else event.plugin
     return f"answer:{seq}.{event.point}.{plugin}={value}"
 
@@ -138,12 +129,12 @@ def _manage_edits(driver: Driver, argument: str) -> CommandReply:
     if not argument:
         return CommandReply(show="edits")
     if word == "clear" and not path:
-        return _apply_change(driver, without_any, "all edits undone")
+        return _apply_change(driver, branch.without_any, "all edits undone")
     if word not in ("save", "load") or not path:
         raise CommandError(f"edits cannot {argument!r}", "edits, edits save FILE, edits load FILE, edits clear")
     if word == "load":
         texts = read_edits(path)
-        return _apply_change(driver, lambda open_: with_edits(open_, texts), f"the edits of {path}")
+        return _apply_change(driver, lambda open_: branch.with_edits(open_, texts), f"the edits of {path}")
     return _save_edits(driver, path)
 
 
@@ -156,15 +147,15 @@ def _save_edits(driver: Driver, path: str) -> CommandReply:
     return CommandReply(driver.current_state(), f"saved: vcdebug run SNAPSHOT --set @{path} makes the same edits")
 
 
-def _side_command(side: RecordingSide) -> Callable[[Driver, str], CommandReply]:
+def _side_command(side: branch.RecordingSide) -> Callable[[Driver, str], CommandReply]:
     def show_side(driver: Driver, argument: str) -> CommandReply:
         return _show_side(driver, side, parse_number(argument, "event number") if argument else None)
 
     return show_side
 
 
-def _show_side(driver: Driver, side: RecordingSide, seq: Seq | None) -> CommandReply:
-    """The other side at the same event, the first difference, or the event that was asked for."""
+def _show_side(driver: Driver, side: branch.RecordingSide, seq: Seq | None) -> CommandReply:
+    """Show the other side at the event asked for, the first difference, or the same event."""
     before = driver.open_recordings
     after = before.show_cycle(side, before.cycle)
     if seq is not None:
@@ -172,11 +163,11 @@ def _show_side(driver: Driver, side: RecordingSide, seq: Seq | None) -> CommandR
     if before.side == side:
         return CommandReply(driver.current_state(), f"this is the {side}")
     if before.found is not None:
-        return CommandReply(driver.show_recordings(after, side, divergence_seq(before, after)))
+        return CommandReply(driver.show_recordings(after, side, branch.divergence_seq(before, after)))
 
     def compare_sides() -> CommandReply:
-        known = with_comparison(after)
-        divergence = divergence_seq(before, known)
+        known = branch.with_comparison(after)
+        divergence = branch.divergence_seq(before, known)
         return CommandReply(then=lambda: CommandReply(driver.show_recordings(known, side, divergence)))
 
     return CommandReply(text="comparing", work=compare_sides)
@@ -187,13 +178,12 @@ def _show_other_side(driver: Driver, _: str) -> CommandReply:
 
 
 def _show_diff(driver: Driver, _: str) -> CommandReply:
-    """Both sides of the shown cycle."""
     before = driver.open_recordings
     if before.found is not None:
         return CommandReply(show="diff")
 
     def compare_sides() -> CommandReply:
-        known = with_comparison(before)
+        known = branch.with_comparison(before)
         return CommandReply(then=lambda: CommandReply(driver.show_recordings(known, "what-if"), show="diff"))
 
     return CommandReply(text="comparing", work=compare_sides)
@@ -208,8 +198,8 @@ VERBS: Final = (
     Verb(("undo", "u"), "", "take the last edit back", _undo_edit),
     Verb(("redo",), "", "make the edit again that was undone last", _redo_edit),
     Verb(("edits",), "[save FILE | load FILE | clear]", "the edits, kept in a file or taken from one", _manage_edits),
-    Verb(("branch",), "[N]", "show what the edits make of the cycle", _side_command(BRANCH)),
-    Verb(("original",), "[N]", "show the recording without edits", _side_command(ORIGINAL)),
+    Verb(("branch",), "[N]", "show what the edits make of the cycle", _side_command(branch.BRANCH)),
+    Verb(("original",), "[N]", "show the recording without edits", _side_command(branch.ORIGINAL)),
     Verb(("other", "x"), "", "from the original to the branch and back", _show_other_side),
     Verb(("diff",), "", "original and branch side by side: what changed, and where they part", _show_diff),
 )

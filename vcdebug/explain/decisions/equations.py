@@ -1,40 +1,26 @@
-"""The arithmetic behind an event: which numbers, compared how, led to the answer."""
+"""The arithmetic behind an event: the figures, the comparison and the answer; also of scores.
+
+Upstream: util/scheduler_helper (PrioritizeNodes, SelectBestNodeAndScore).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from math import isnan
+from typing import Final, NamedTuple
 
-from vcdebug.amount_text import count_noun
-from vcdebug.explain.decisions.score_equations import best_node_equation, node_score
-from vcdebug.explain.equation import LESS_EQUAL, NOT_STATED, Equation, Term, all_hold, first_failing, tolerance_note
-from vcdebug.explain.limits import NOT_REQUESTED, all_dimensions
+from vcdebug.amount_text import count_noun, format_number
+from vcdebug.explain import equation
 from vcdebug.explain.orders import OrderComparison, OrderStep, next_rival, order_at
-from vcdebug.explain.plugins import explainer_for
+from vcdebug.explain.plugins import AskedNode, asked_node_at, explainer_for
 from vcdebug.explain.predicate_reasons import visited_rows
+from vcdebug.framework import record
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_READY, SUB_JOB_PIPELINED, SUB_JOB_READY
-from vcdebug.framework.record import (
-    ALLOCATE_OP,
-    BIND_OP,
-    EVICT_OP,
-    PIPELINE_OP,
-    UNALLOCATE_OP,
-    UNEVICT_OP,
-    UNPIPELINE_OP,
-    BestEvent,
-    HookEvent,
-    Level,
-    NodeAmounts,
-    OpEvent,
-    PopEvent,
-    PredicateEvent,
-    ScoreEvent,
-    StatementEvent,
-)
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource, at_most
 from vcdebug.model.task import TaskStatus
+from vcdebug.plugins.nodeorder import NodeOrder, TwoKinds
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import requested_together, state_before, task_of
 
@@ -53,43 +39,43 @@ GATE_POINTS = (
 AmountChange = Mapping[str, int]
 """Amount of a node → -1, 0 or 1 times the task's request."""
 OPERATION_CHANGES: Final[Mapping[str, AmountChange]] = {
-    EVICT_OP: {"releasing": 1},
-    UNEVICT_OP: {"releasing": -1},
-    PIPELINE_OP: {"pipelined": 1},
-    UNPIPELINE_OP: {"pipelined": -1},
-    ALLOCATE_OP: {"idle": -1, "used": 1},
-    UNALLOCATE_OP: {"idle": 1, "used": -1},
-    BIND_OP: {},
+    record.EVICT_OP: {"releasing": 1},
+    record.UNEVICT_OP: {"releasing": -1},
+    record.PIPELINE_OP: {"pipelined": 1},
+    record.UNPIPELINE_OP: {"pipelined": -1},
+    record.ALLOCATE_OP: {"idle": -1, "used": 1},
+    record.UNALLOCATE_OP: {"idle": 1, "used": -1},
+    record.BIND_OP: {},
 }
-STATUS_BEFORE_UNDO: Final = {UNPIPELINE_OP: TaskStatus.PIPELINED, UNALLOCATE_OP: TaskStatus.ALLOCATED}
+STATUS_BEFORE_UNDO: Final = {record.UNPIPELINE_OP: TaskStatus.PIPELINED, record.UNALLOCATE_OP: TaskStatus.ALLOCATED}
 
 
-def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) -> Equation | None:
+def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) -> equation.Equation | None:
     """The arithmetic of an event; for a pass over nodes that of one node, where one is named."""
     event = recording.event_at(seq)
-    if isinstance(event, HookEvent):
+    if isinstance(event, record.HookEvent):
         said = explainer_for(event.plugin)
         compute = said.equations.get(event.point)
         if compute is None:
             return None
         told = compute(recording, seq, event)
         return replace(told, compared=told.compared or said.compared.get(event.point, ""))
-    if isinstance(event, PredicateEvent):
+    if isinstance(event, record.PredicateEvent):
         return search_equation(recording, seq, event, node)
-    if isinstance(event, ScoreEvent):
+    if isinstance(event, record.ScoreEvent):
         return node_score(recording, seq, event, node)
-    if isinstance(event, BestEvent):
+    if isinstance(event, record.BestEvent):
         return best_node_equation(recording, seq, event)
-    if isinstance(event, PopEvent):
+    if isinstance(event, record.PopEvent):
         return _pop_equation(recording, seq, event)
-    if isinstance(event, OpEvent):
+    if isinstance(event, record.OpEvent):
         return operation_equation(recording, seq, event)
-    if isinstance(event, StatementEvent):
+    if isinstance(event, record.StatementEvent):
         return _statement_equation(recording, seq, event)
     return None
 
 
-def _statement_equation(recording: Recording, seq: Seq, event: StatementEvent) -> Equation | None:
+def _statement_equation(recording: Recording, seq: Seq, event: record.StatementEvent) -> equation.Equation | None:
     if event.what not in ("commit", "discard"):
         return None
     guard = _guarding_call(recording, seq)
@@ -104,26 +90,24 @@ def _guarding_call(recording: Recording, seq: Seq) -> Seq | None:
     while seq > 1:
         seq -= 1
         event = recording.event_at(seq)
-        if isinstance(event, OpEvent | StatementEvent):
+        if isinstance(event, record.OpEvent | record.StatementEvent):
             return None
-        if isinstance(event, HookEvent):
+        if isinstance(event, record.HookEvent):
             return seq if event.point in GATE_POINTS else None
     return None
 
 
-def _unfinished_trial(recording: Recording, seq: Seq, event: StatementEvent) -> Equation | None:
+def _unfinished_trial(recording: Recording, seq: Seq, event: record.StatementEvent) -> equation.Equation | None:
     """A trial on one node is discarded when the task does not fit there after all evictions."""
-    task, node = recording.span_tree.span_around(seq, Level.TASK), recording.span_tree.span_around(seq, Level.NODE)
+    task = recording.span_tree.span_around(seq, record.Level.TASK)
+    node = recording.span_tree.span_around(seq, record.Level.NODE)
     if event.what != "discard" or task is None or node is None:
         return None
     room = room_equation(recording, seq, task.name, node.name)
     return replace(room, title=f"discarded: {room.title} after the evictions")
 
 
-# What left a queue of elements
-
-
-def _pop_equation(recording: Recording, seq: Seq, event: PopEvent) -> Equation | None:
+def _pop_equation(recording: Recording, seq: Seq, event: record.PopEvent) -> equation.Equation | None:
     """Everything that the two were compared by, up to the first difference; None for the last one of a queue."""
     other = next_rival(recording, seq)
     order = order_at(recording, seq, other.name) if other is not None else None
@@ -133,12 +117,14 @@ def _pop_equation(recording: Recording, seq: Seq, event: PopEvent) -> Equation |
     title = f"why {order.left} goes before {order.right}"
     decided = order.deciding_step
     name = decided.difference.what if decided is not None else None
-    return Equation(title, ORDER_FORMULA, ORDER_COLUMNS, "check", terms, order.order_sign, name, _order_note(order))
+    return equation.Equation(
+        title, ORDER_FORMULA, ORDER_COLUMNS, "check", terms, order.order_sign, name, _order_note(order)
+    )
 
 
-def _order_term(step: OrderStep) -> Term:
+def _order_term(step: OrderStep) -> equation.Term:
     holds = None if not step.order_sign else step.order_sign < 0
-    return Term(step.difference.what, (step.difference.left, step.difference.right), holds, format_asker(step))
+    return equation.Term(step.difference.what, (step.difference.left, step.difference.right), holds, format_asker(step))
 
 
 def format_asker(step: OrderStep) -> str:
@@ -154,12 +140,9 @@ def _order_note(order: OrderComparison) -> str:
     return f"a recording does not keep what {', '.join(unknown)} compares" if unknown else ""
 
 
-# Room on a node
-
-
 def room_equation(
     recording: Recording, seq: Seq, task: TaskKey, node: NodeName, victims: Iterable[TaskKey] = ()
-) -> Equation:
+) -> equation.Equation:
     """Does the node's future idle, with some victims gone, hold the task before an event?"""
     request, freed = task_of(recording, task).init_resreq, requested_together(recording, victims)
     now = state_before(recording, seq).nodes[node]
@@ -169,39 +152,43 @@ def room_equation(
     if freed.resource_names():
         parts["victims"] = freed
         formula, title = f"{formula} + victims", f"{title} without the victims"
-    names = all_dimensions(request, future)
+    names = equation.all_dimensions(request, future)
     terms = tuple(_room_term(name, parts.values(), future, request) for name in names)
-    columns, deciding = (*parts, "future idle", "request", "short"), first_failing(terms)
+    columns, deciding = (*parts, "future idle", "request", "short"), equation.first_failing(terms)
     formula = f"{formula} ≥ request"
-    return Equation(title, formula, columns, "dimension", terms, all_hold(terms), deciding, "", LESS_EQUAL)
+    return equation.Equation(
+        title, formula, columns, "dimension", terms, equation.all_hold(terms), deciding, "", equation.LESS_EQUAL
+    )
 
 
-def _room_term(name: str, parts: Iterable[Resource], future: Resource, request: Resource) -> Term:
+def _room_term(name: str, parts: Iterable[Resource], future: Resource, request: Resource) -> equation.Term:
     want, have = request.get(name), future.get(name)
     figures = (*(part.get(name) for part in parts), have, want)
     if not request.has_dimension(name):
-        return Term(name, (*figures, 0.0), None, NOT_REQUESTED)
+        return equation.Term(name, (*figures, 0.0), None, equation.NOT_REQUESTED)
     holds = at_most(want, have)
-    note = "" if future.has_dimension(name) else NOT_STATED
+    note = "" if future.has_dimension(name) else equation.NOT_STATED
     if holds and want > have:
-        note = tolerance_note(want - have)
-    return Term(name, (*figures, 0.0 if holds else want - have), holds, note)
+        note = equation.tolerance_note(want - have)
+    return equation.Term(name, (*figures, 0.0 if holds else want - have), holds, note)
 
 
-def room_terms(request: Resource, future: Resource, parts: Sequence[Resource]) -> tuple[Term, ...]:
+def room_terms(request: Resource, future: Resource, parts: Sequence[Resource]) -> tuple[equation.Term, ...]:
     """What is asked for against future idle, behind the amounts that it is made of, as an action tests a node."""
     return tuple(
-        Term(
+        equation.Term(
             name,
             (*(part.get(name) for part in parts), future.get(name), amount),
             at_most(amount, future.get(name)),
-            "" if future.has_dimension(name) else NOT_STATED,
+            "" if future.has_dimension(name) else equation.NOT_STATED,
         )
         for name, amount in request.items()
     )
 
 
-def search_equation(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName | None = None) -> Equation:
+def search_equation(
+    recording: Recording, seq: Seq, event: record.PredicateEvent, node: NodeName | None = None
+) -> equation.Equation:
     """A pass of predicates over nodes: room on one node, or per dimension how many nodes have room."""
     if node is not None:
         return room_equation(recording, seq, event.task, node)
@@ -216,18 +203,20 @@ def search_equation(recording: Recording, seq: Seq, event: PredicateEvent, node:
     columns = ("request", "most on a node", "node", "nodes with room")
     deciding = scarce.name if not scarce.holds else None
     note = f"{len(with_room)} of {len(names)} nodes have room in every dimension, {len(event.feasible)} are feasible"
-    return Equation(title, formula, columns, "dimension", terms, with_room, deciding, note, LESS_EQUAL)
+    return equation.Equation(
+        title, formula, columns, "dimension", terms, with_room, deciding, note, equation.LESS_EQUAL
+    )
 
 
-def _spread_term(name: str, amount: float, names: list[NodeName], futures: list[Resource]) -> Term:
+def _spread_term(name: str, amount: float, names: list[NodeName], futures: list[Resource]) -> equation.Term:
     """One dimension over all nodes."""
     holding = [node for node, future in zip(names, futures, strict=True) if at_most(amount, future.get(name))]
     best = max(range(len(names)), key=lambda row: futures[row].get(name), default=None)
     most, where = (None, None) if best is None else (futures[best].get(name), names[best])
-    return Term(name, (amount, most, where, len(holding)), bool(holding))
+    return equation.Term(name, (amount, most, where, len(holding)), bool(holding))
 
 
-def operation_equation(recording: Recording, seq: Seq, event: OpEvent) -> Equation | None:
+def operation_equation(recording: Recording, seq: Seq, event: record.OpEvent) -> equation.Equation | None:
     """What an operation changes on its node."""
     if event.after is None:
         return None
@@ -242,13 +231,13 @@ def operation_equation(recording: Recording, seq: Seq, event: OpEvent) -> Equati
     note = "a plugin's handler refused the placement, which was never in force" if rolled_back else ""
     title = f"{event.op} {event.task} on {event.node}"
     columns = ("before", "change", "after")
-    return Equation(title, formula, columns, "dimension", terms, all_hold(terms), None, note)
+    return equation.Equation(title, formula, columns, "dimension", terms, equation.all_hold(terms), None, note)
 
 
-def _reservation_change(recording: Recording, seq: Seq, event: OpEvent) -> AmountChange:
-    """An allocation of a task that an earlier cycle pipelined there keeps the promise; its undoing makes it again."""
+def _reservation_change(recording: Recording, seq: Seq, event: record.OpEvent) -> AmountChange:
+    """Allocating a task that an earlier cycle pipelined to this node uses its reservation; undoing it restores that."""
     was, now = (recording.timeline.state_at(at).tasks[event.task] for at in (seq - 1, seq))
-    if event.op == ALLOCATE_OP and (was.status, was.node) == (TaskStatus.PIPELINED, event.node):
+    if event.op == record.ALLOCATE_OP and (was.status, was.node) == (TaskStatus.PIPELINED, event.node):
         return {"pipelined": -1}
     if event.op == "unallocate" and now.status is TaskStatus.PIPELINED:
         return {"pipelined": 1}
@@ -256,13 +245,201 @@ def _reservation_change(recording: Recording, seq: Seq, event: OpEvent) -> Amoun
 
 
 def _change_terms(
-    before_it: NodeAmounts, after: NodeAmounts, change: AmountChange, request: Resource
-) -> Iterable[Term]:
+    before_it: record.NodeAmounts, after: record.NodeAmounts, change: AmountChange, request: Resource
+) -> Iterable[equation.Term]:
     """Lines of the amounts that the operation touches, and of any other that moved."""
-    for field in NodeAmounts._fields:
+    for field in record.NodeAmounts._fields:
         old, new = getattr(before_it, field), getattr(after, field)
-        for name in all_dimensions(old, new, request):
+        for name in equation.all_dimensions(old, new, request):
             step = change.get(field, 0) * request.get(name)
             was, now = old.get(name), new.get(name)
             if step or was != now:
-                yield Term(f"{field} {name}", (was, step, now), was + step == now)
+                yield equation.Term(f"{field} {name}", (was, step, now), was + step == now)
+
+
+BATCH_SUFFIX = "/batch"
+SCORE_COLUMNS = ("raw", "normalised", "weight", "weighted")
+SCORE_FORMULA = "weighted = normalised × weight; the total is the sum of them"
+BEST_FORMULA = "the highest total is best; of equal ones the real scheduler draws one, the replay takes the first"
+EVENTS_LOOKED_BACK: Final = 4
+"""A choice follows its scores at once, or after the events of a tie."""
+
+
+class ScoreSummand(NamedTuple):
+    """One line of a node's score."""
+
+    name: str
+    value: float
+    """NaN where the node has no entry."""
+    top: bool
+    """Whether it is a term of the total; False for a detail of the term above it."""
+    batch: bool
+
+
+def summands_of(event: record.ScoreEvent, index: int) -> list[ScoreSummand]:
+    """Every summand of one node's score, in call order."""
+    return [_build_summand(name, float(values[index])) for name, values in event.parts]
+
+
+def _build_summand(name: str, value: float) -> ScoreSummand:
+    plugin, _, rest = name.partition("/")
+    top = not rest or name == plugin + BATCH_SUFFIX
+    return ScoreSummand(name, value, top, name.endswith(BATCH_SUFFIX) or BATCH_SUFFIX + "/" in name)
+
+
+def total_score(parts: list[ScoreSummand]) -> float:
+    """Per-node functions first, then the batch ones, as upstream adds them."""
+    sums = [0.0, 0.0]
+    for part in parts:
+        if part.top and not isnan(part.value):
+            sums[part.batch] = sums[part.batch] + part.value
+    return sums[0] + sums[1]
+
+
+def scored_row(recording: Recording, event: record.ScoreEvent, node: NodeName) -> int | None:
+    """The index of a node among the scored nodes; None if it was not scored."""
+    rows = event.rows.tolist()
+    row = recording.session.node_table.row_of.get(node)
+    return rows.index(row) if row in rows else None
+
+
+def best_scored_row(event: record.ScoreEvent) -> int | None:
+    """The first node with the highest total."""
+    real = [(value, -index) for index, value in enumerate(event.total.tolist()) if not isnan(value)]
+    return -max(real)[1] if real else None
+
+
+def node_score(
+    recording: Recording, seq: Seq, event: record.ScoreEvent, node: NodeName | None = None
+) -> equation.Equation | None:
+    """One node's score, of the best node where none is named."""
+    index = best_scored_row(event) if node is None else scored_row(recording, event, node)
+    if index is None:
+        return None
+    name, parts = recording.node_names[int(event.rows[index])], summands_of(event, index)
+    total, recorded = total_score(parts), float(event.total[index])
+    lost = ""
+    if total != recorded:
+        # Upstream drops all per-node scores of a node when one of them fails, and keeps the batch scores.
+        total = total_score([part for part in parts if part.batch])
+        lost = "; a per-node score failed here, and the node keeps none of them"
+    terms = tuple(_score_terms(recording, name, event.task, parts))
+    title = f"score of {name} for {event.task}"
+    return equation.Equation(
+        title, SCORE_FORMULA, SCORE_COLUMNS, "check", terms, total, None, f"total {format_number(total)}{lost}"
+    )
+
+
+def _score_terms(
+    recording: Recording, node: NodeName, task: TaskKey, parts: list[ScoreSummand]
+) -> Iterator[equation.Term]:
+    """One term per summand; the details of a sum follow it, a single detail replaces it."""
+    for place, part in enumerate(parts):
+        inner = _inner_parts(parts, place)
+        if part.top and len(inner) == 1:
+            continue
+        if isnan(part.value):
+            yield equation.Term(part.name, (None, None, None, None), None, "no entry: a function failed on this node")
+            continue
+        raw, normalised, weight = _scorer_origin(recording, node, task, part) if not inner else (None, None, None)
+        yield equation.Term(
+            part.name, (raw, normalised, weight, part.value), None, "sum of those below" if inner else ""
+        )
+
+
+def _inner_parts(parts: list[ScoreSummand], place: int) -> list[ScoreSummand]:
+    """The details that follow a sum, up to the next sum."""
+    found: list[ScoreSummand] = []
+    for part in parts[place + 1 :] if parts[place].top else ():
+        if part.top:
+            break
+        found.append(part)
+    return found
+
+
+def _scorer_origin(
+    recording: Recording, node: NodeName, task: TaskKey, part: ScoreSummand
+) -> tuple[float | None, float | None, int | None]:
+    """(raw, normalised, weight) of one scorer of nodeorder, as far as the plugin can still tell."""
+    plugin = recording.session.plugins.get(NodeOrder.name)
+    if not isinstance(plugin, NodeOrder | TwoKinds) or not part.name.startswith(f"{NodeOrder.name}/"):
+        return None, None, None
+    row, pod = recording.session.node_table.row_of[node], task_of(recording, task).pod
+    return plugin.scorers.score_origin(part.name, part.value, pod, row) or (None, None, None)
+
+
+def scores_before(recording: Recording, seq: Seq) -> tuple[Seq, record.ScoreEvent] | None:
+    """The scores that a choice was made from."""
+    for earlier in range(seq - 1, max(0, seq - EVENTS_LOOKED_BACK), -1):
+        event = recording.event_at(earlier)
+        if isinstance(event, record.ScoreEvent):
+            return earlier, event
+    return None
+
+
+def _second_best(scores: record.ScoreEvent, index: int) -> int | None:
+    """The index of the best other node; None if only one was scored."""
+    others = [(value, -i) for i, value in enumerate(scores.total.tolist()) if i != index and not isnan(value)]
+    return -max(others)[1] if others else None
+
+
+def runner_up(recording: Recording, scores: record.ScoreEvent, node: NodeName) -> NodeName | None:
+    """The best node other than `node`; None if only one was scored."""
+    index = scored_row(recording, scores, node)
+    other = _second_best(scores, index) if index is not None else None
+    return None if other is None else recording.node_names[int(scores.rows[other])]
+
+
+def best_node_equation(recording: Recording, seq: Seq, event: record.BestEvent) -> equation.Equation | None:
+    """Why one node is best: each summand compared with the runner-up's."""
+    found = scores_before(recording, seq)
+    index = scored_row(recording, found[1], event.name) if found is not None and event.kind == "node" else None
+    if found is None or index is None:
+        return None
+    scores = found[1]
+    other = _second_best(scores, index)
+    if other is None:
+        return node_score(recording, found[0], scores, event.name)
+    name = recording.node_names[int(scores.rows[other])]
+    mine, against = summands_of(scores, index), summands_of(scores, other)
+    terms = tuple(
+        equation.Term(part.name, (part.value, rival.value, part.value - rival.value), None)
+        for place, (part, rival) in enumerate(zip(mine, against, strict=True))
+        if len(_inner_parts(mine, place)) == 0 and not isnan(part.value) and not isnan(rival.value)
+    )
+    telling = max(terms, key=lambda term: abs(float(str(term.figures[2]))), default=None)
+    deciding = telling.name if telling is not None and telling.figures[2] else None
+    margin = float(scores.total[index]) - float(scores.total[other])
+    words = "the totals are equal" if not margin else f"{event.name} leads by {format_number(margin)}"
+    title = f"why {event.name} and not {name}"
+    columns = (event.name, name, "difference")
+    return equation.Equation(title, BEST_FORMULA, columns, "check", terms, event.score, deciding, words)
+
+
+class ScorePart(NamedTuple):
+    """One summand of a node's score."""
+
+    name: str
+    recorded: float
+    """NaN where the node has no entry."""
+    inside: equation.Equation | None
+    """How the summand was computed; None if the plugin does not explain it."""
+
+
+def score_parts(recording: Recording, seq: Seq, node: NodeName) -> tuple[ScorePart, ...]:
+    """Every summand of a node's score with its arithmetic, in call order."""
+    event = recording.event_at(seq)
+    place = scored_row(recording, event, node) if isinstance(event, record.ScoreEvent) else None
+    asked = asked_node_at(recording, seq, node)
+    if not isinstance(event, record.ScoreEvent) or place is None or asked is None:
+        return ()
+    return tuple(score_parts_in(asked, event, place))
+
+
+def score_parts_in(asked: AskedNode, event: record.ScoreEvent, place: int) -> Iterator[ScorePart]:
+    """As score_parts, of a node in a session that one has."""
+    with asked.session.record.silence_recording():
+        for name, values in event.parts:
+            recorded = float(values[place])
+            derive = explainer_for(name.partition("/")[0]).scores
+            yield ScorePart(name, recorded, None if derive is None or isnan(recorded) else derive(asked, name))

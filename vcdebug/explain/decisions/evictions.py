@@ -1,19 +1,28 @@
-"""Statements from first operation to end, and the evictions among them: who, for whom, what came of it, the price."""
+"""Statements and their evictions (victim, preemptor, outcome, price), and the bundles of gang actions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from vcdebug.amount_text import join_names
+from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.framework.record import PLANNED_OPS, Level, OpEvent, StatementEvent
+from vcdebug.framework import gang_eviction
+from vcdebug.framework.gang_plan import pending_for_eviction
+from vcdebug.framework.hooks import UNIFIED_EVICTABLE
+from vcdebug.framework.record import PLANNED_OPS, HookEvent, Level, OpEvent, StatementEvent
+from vcdebug.framework.registry import resolve_reference
+from vcdebug.framework.session import Session
 from vcdebug.grouping import group_by_key
-from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskId, TaskKey
+from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.effects import timeline_marks
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import task_of
 
 MOST_NODES = 3
@@ -33,16 +42,18 @@ class StatementSpan(NamedTuple):
 
 @per_recording(most=64)
 def statements_between(recording: Recording, first: Seq, last: Seq) -> list[StatementSpan]:
-    """The statements that lie in a stretch of events. A trial that is merged goes on as part of the other."""
+    """The statements of a range of events. A trial statement that is merged continues as part of its target."""
     found: list[StatementSpan] = []
     pending: list[Seq] = []
     for seq, event in enumerate(recording.events[first - 1 : last], first):
         if isinstance(event, OpEvent) and event.op in PLANNED_OPS and event.via is None:
             pending.append(seq)
         elif isinstance(event, StatementEvent) and event.what in ("commit", "discard", "save"):
+            # The latest operations: a trial statement inside another one ends first, so statements nest like a stack.
             own = pending[len(pending) - len(event.ops) :] if event.ops else []
             del pending[len(pending) - len(own) :]
             if event.what != "save":
+                # A discard is followed by one undoing event per operation.
                 undone = seq + (len(own) if event.what == "discard" else 0)
                 found.append(StatementSpan(tuple(own), seq, event.what, undone))
     if pending:
@@ -65,7 +76,7 @@ class Eviction(NamedTuple):
     node: NodeName
     action: str
     preemptor: str
-    """The task that asked, or the job where a gang asked; empty where nobody did."""
+    """The task for which it was evicted, or the job for a gang action; empty if the action had no preemptor."""
     tier: int | None
     """The tier that named the victim."""
     fate: str
@@ -84,13 +95,13 @@ def _eviction_events(recording: Recording) -> Iterator[tuple[Seq, OpEvent]]:
 
 
 def lost_pods(view: JobView) -> list[Eviction]:
-    """Evictions of the job's own pods that were carried out, whoever wanted them."""
+    """Evictions of the job's own pods that were carried out, for any preemptor."""
     return list(_carried_out_by_job(view.recording).get(view.job.uid, ()))
 
 
 @per_recording()
 def not_discarded(recording: Recording) -> tuple[Eviction, ...]:
-    """Those whose statement was not discarded, in order."""
+    """Evictions whose statement was not discarded, in order."""
     wished = (
         (seq, event) for seq, event in _eviction_events(recording) if fate_of(recording, seq, event)[0] != "discard"
     )
@@ -108,12 +119,13 @@ def _carried_out_by_job(recording: Recording) -> Mapping[JobId, Sequence[Evictio
 
 
 def _preemptor_name(recording: Recording, seq: Seq) -> str:
-    """The task that asked, or else the job; empty where nobody did."""
+    """The preemptor: the task, else the job; empty if the action had none."""
     return recording.span_tree.name_around(seq, Level.TASK) or recording.span_tree.name_around(seq, Level.JOB)
 
 
 def _build_eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:
-    from vcdebug.explain.decisions.victims import victim_question_before
+    # Imported here: most questions about evictions need no votes.
+    from vcdebug.explain.decisions.votes import victim_question_before
 
     owners, action = recording.owners, recording.span_tree.name_around(seq, Level.ACTION)
     job = owners.jobs.get(event.task, "")
@@ -136,7 +148,6 @@ def fate_of(recording: Recording, seq: Seq, event: OpEvent) -> tuple[str, Seq]:
 
 @per_recording(most=64)
 def _fates_by_seq(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, tuple[str, Seq]]:
-    """What became of the statement of each operation."""
     found: dict[Seq, tuple[str, Seq]] = {}
     for span in statements_between(recording, first, last):
         for seq in span.ops:
@@ -144,11 +155,8 @@ def _fates_by_seq(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, t
     return found
 
 
-# What a place cost
-
-
 def eviction_price(view: JobView) -> str:
-    """`; conformance alone decided ..., n2 would have done as well`; empty where there is nothing to say."""
+    """`; conformance alone decided ..., n2 would have done as well`; empty if the evictions show neither."""
     evicted = carried_out(view.recording)
     facts_of = view.recording.conf.facts_of
     mine = [one for one in evicted if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
@@ -163,7 +171,7 @@ def eviction_price(view: JobView) -> str:
 
 def _deciding_tier_words(view: JobView, one: Eviction) -> str:
     """The plugins of the tier that named the first victim, and those that were not asked."""
-    from vcdebug.explain.decisions.victims import victim_choice_before
+    from vcdebug.explain.decisions.votes import victim_choice_before
 
     choice = victim_choice_before(view.recording, one.seq)
     if choice is None or one.tier is None:
@@ -179,18 +187,148 @@ def _deciding_tier_words(view: JobView, one: Eviction) -> str:
 
 
 def _milder_nodes_words(view: JobView, one: Eviction) -> str:
-    """Other nodes that would have done with less important victims."""
     found = milder_nodes(view.recording, one)
     who = join_names((f"{task.name} of priority {task.priority}" for task in found.values()), MOST_NODES)
     return f"{join_names(found, MOST_NODES)} would have done as well ({who}): {ORDER_OF_NODES_NOTE}" if found else ""
 
 
 def milder_nodes(recording: Recording, one: Eviction) -> dict[NodeName, TaskInfo]:
-    """Other nodes that would have done, each with a victim of lower priority: as it stood before the plan."""
+    """Other feasible nodes → a victim of lower priority there, in the state before the plan."""
     asker, victim = task_of(recording, one.preemptor), task_of(recording, one.victim)
     same = (seq for seq, event in _eviction_events(recording) if event.node == one.node)
+    # The first eviction of the plan on this node: before a later one, the node already has the room of the first.
     first = next(seq for seq in same if _preemptor_name(recording, seq) == one.preemptor)
     room = NodeFits(JobView(recording, asker.job, one.preemptor), asker, first - 1)
     others = [node.name for node in room.freeable_nodes(one.action) if node.name != one.node]
     lowest = {name: min(room.victim_candidates(one.action, name), key=lambda t: (t.priority, t.key)) for name in others}
     return {name: task for name, task in lowest.items() if task.priority < victim.priority}
+
+
+UNIFIED_POINT = UNIFIED_EVICTABLE.upstream
+WHOLE_BUNDLES_OFF = "whole bundles are switched off (allowWholeBundle)"
+
+
+class BundleOutcome(NamedTuple):
+    """One bundle, and what became of it."""
+
+    safe: bool
+    job: JobId
+    tasks: tuple[TaskKey, ...]
+    frees: Resource
+    loses: Resource
+    """What the whole job holds; nothing for a safe bundle."""
+    roi: float
+    kept: tuple[TaskKey, ...]
+    """What the plugins leave of it; nothing where it is dropped."""
+    why: str
+    """Why it is dropped or cut."""
+    enough: bool
+    """Whether the gang's need fits once it and those before it are gone: a plan is tried then."""
+
+
+class DomainBundles(NamedTuple):
+    """One domain's bundles for a gang."""
+
+    job: JobId
+    domain: str
+    need: Resource
+    free: Resource
+    """Idle and releasing in the domain."""
+    bundles: tuple[BundleOutcome, ...]
+    """In the order in which the action passed them to the plugins, which is also the order of eviction."""
+
+
+class _GangAction(Protocol):
+    eviction: gang_eviction.GangEviction
+
+
+@per_recording(most=16)
+def bundles_at(recording: Recording, seq: Seq) -> DomainBundles | None:
+    """The bundles that the plugins are asked about at an event; None elsewhere, and where they cannot be had again."""
+    event, action = recording.event_at(seq), recording.span_tree.span_around(seq, Level.ACTION)
+    span, asked = recording.span_tree.span_around(seq, Level.JOB), hook_calls_at(recording, seq)
+    if (
+        not isinstance(event, HookEvent)
+        or event.point != UNIFIED_POINT
+        or action is None
+        or span is None
+        or asked is None
+    ):
+        return None
+    session = session_at_event(recording, seq)
+    if session is None or span.name not in session.jobs:
+        return None
+    arguments = recording.conf.arguments_of(action.name, recording.snapshot.release)
+    # A new action object with the same arguments: the one of the cycle is not part of a recording.
+    made: _GangAction = resolve_reference(recording.conf.known[action.name])(arguments)
+    # Building bundles asks plugins again, which must not become events of the recording.
+    session.record.silent += 1
+    allowed = asked.outcome if isinstance(asked.outcome, tuple) else ()
+    found = _find_domain_bundles(session, made.eviction, session.jobs[span.name], event.candidates, allowed)
+    session.record.silent -= 1
+    return found
+
+
+def _find_domain_bundles(
+    session: Session,
+    eviction: gang_eviction.GangEviction,
+    job: JobInfo,
+    candidates: Sequence[TaskKey],
+    allowed: Sequence[TaskKey],
+) -> DomainBundles | None:
+    """The domain whose bundles contain exactly these candidates; None if no domain does."""
+    need = gang_eviction.sum_init_requests(pending_for_eviction(session, job))
+    for domain in eviction.get_candidate_domains(session, job):
+        bundles = eviction.list_bundles(session, job, need, domain)
+        # The event does not name its domain; in the state before it only one domain gives just these candidates.
+        if [task.key for bundle in bundles for task in bundle.tasks] == list(candidates):
+            keys = dict.fromkeys(allowed)
+            uids = {task.uid: None for bundle in bundles for task in bundle.tasks if task.key in keys}
+            free = gang_eviction.idle_and_releasing(session, domain)
+            left = eviction.filter_bundles(session, job, need, bundles, uids)
+            told = tuple(_bundle_outcomes(eviction, bundles, left, need, free, uids))
+            return DomainBundles(job.uid, domain, need, free, told)
+    return None
+
+
+def _bundle_outcomes(
+    eviction: gang_eviction.GangEviction,
+    bundles: Sequence[gang_eviction.Bundle],
+    left: Sequence[gang_eviction.Bundle],
+    need: Resource,
+    free: Resource,
+    allowed: dict[TaskId, None],
+) -> list[BundleOutcome]:
+    victims: list[gang_eviction.Bundle] = []
+    enough: dict[int, bool] = {}
+    for bundle in left:
+        victims.append(bundle)
+        freed = gang_eviction.sum_requests(task for each in victims for task in each.tasks)
+        enough[id(bundle)] = need.less_equal(free.clone().add(freed))
+    found = []
+    for bundle in bundles:
+        # Filtering replaces a bundle by a cut copy, so job and type identify it, not the object.
+        same = next((each for each in left if each.job is bundle.job and each.type is bundle.type), None)
+        kept = tuple(task.key for task in same.tasks) if same is not None else ()
+        why = "" if len(kept) == len(bundle.tasks) else _dropped_reason(eviction, bundle, kept, allowed)
+        tasks = tuple(task.key for task in bundle.tasks)
+        safe = bundle.type is gang_eviction.BundleType.SAFE
+        fits = enough.get(id(same), False) if same is not None else False
+        worth = gang_eviction.bundle_roi(bundle, need)
+        found.append(
+            BundleOutcome(safe, bundle.job.uid, tasks, bundle.local, bundle.everything, worth, kept, why, fits)
+        )
+    return found
+
+
+def _dropped_reason(
+    eviction: gang_eviction.GangEviction,
+    bundle: gang_eviction.Bundle,
+    kept: Sequence[TaskKey],
+    allowed: dict[TaskId, None],
+) -> str:
+    refused = [task.name for task in bundle.tasks if task.uid not in allowed]
+    if not refused and bundle.type is gang_eviction.BundleType.WHOLE and not eviction.allow_whole_bundle:
+        return WHOLE_BUNDLES_OFF
+    what = "cut" if kept else "dropped"
+    return f"{what}: the plugins keep {', '.join(refused)}"

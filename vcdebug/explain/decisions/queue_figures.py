@@ -32,6 +32,8 @@ from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 
 if TYPE_CHECKING:
     from vcdebug.framework.figures import Figures
+
+    # Imported here, so that a cluster with proportion does not load capacity.
     from vcdebug.plugins.capacity import Capacity
     from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr as CapacityAttr
 
@@ -60,6 +62,7 @@ def sharing_plugin(recording: Recording) -> str:
 def capacity_tree(recording: Recording) -> Capacity | None:
     """The capacity plugin where its queues are a tree that is in force."""
     plugin = _capacity_plugin(recording)
+    # A circle of parents has no root, and every walk over the tree would be endless.
     return plugin if plugin is not None and plugin.tree and plugin.ready and not plugin.circle else None
 
 
@@ -70,7 +73,7 @@ def tree_is_broken(recording: Recording) -> bool:
 
 
 def _capacity_plugin(recording: Recording) -> Capacity | None:
-    """The plugin, where it is configured: only then is it imported."""
+    """The capacity plugin; None if it is not configured."""
     plugin = recording.session.plugins.get(CAPACITY)
     if plugin is None:
         return None
@@ -102,6 +105,7 @@ def _places_below(plugin: Capacity, name: QueueName, depth: int) -> Iterator[Que
 def finite_dimensions(*resources: Resource) -> list[str]:
     """cpu, memory, and the scalars; without pods, volume counts, and what is 0 or endless everywhere."""
     scalars = dict.fromkeys(name for resource in resources for name in resource.scalars or ())
+    # Counts of pods and volumes are on every node and would fill the table without explaining a share.
     told = sorted(name for name in scalars if name != PODS and not name.startswith("attachable-volumes"))
     return [
         CPU,
@@ -119,22 +123,17 @@ def opening_attr_of(recording: Recording, queue: QueueName) -> ProportionAttr | 
 
 
 def _capacity_queue_attr(recording: Recording, queue: QueueName) -> CapacityAttr | None:
-    """The same where capacity shares out the cluster."""
+    """The figures of a queue if capacity shares the cluster; None otherwise."""
     if sharing_plugin(recording) != CAPACITY or tree_is_broken(recording):
         return None
     plugin = _capacity_plugin(recording)
     return None if plugin is None else plugin.queues.get(queue)
 
 
-# Share
-
-
 def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
     """The share after an event, with the dimension that it comes from."""
-    plugin, figures = (
-        sharing_plugin(recording),
-        recording.timeline.state_at(seq).books[sharing_plugin(recording)][queue],
-    )
+    plugin = sharing_plugin(recording)
+    figures = recording.timeline.state_at(seq).books[sharing_plugin(recording)][queue]
     attr = proportion_attr(figures) if plugin == PROPORTION else _capacity_attr(figures)
     title, recorded = f"share of queue {queue}", attr.share
     if plugin == CAPACITY and attr.deserved.is_empty():
@@ -145,14 +144,12 @@ def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
     terms = tuple(
         Term(name, (attr.allocated.get(name), attr.deserved.get(name), Ratio(part)), None) for name, part in parts
     )
+    # The recorded share can be stale: upstream updates a parent's share only on some events.
     attr.update_share()
     deciding = next((name for name, part in parts if part == attr.share and part), None)
     note = "" if recorded == attr.share else STALE_SHARE
     columns = ("allocated", "deserved", "share")
     return Equation(title, SHARE_FORMULA, columns, "dimension", terms, recorded, deciding, note)
-
-
-# Limits
 
 
 def real_capability(recording: Recording, queue: QueueName) -> Equation | None:
@@ -180,9 +177,6 @@ def _limit_term(name: str, bound: QueueLimit) -> Term:
         return Term(name, (*figures, stated, None), None, "nothing is left of it")
     by = "capability decides" if stated is not None and stated < figures[-1] else "what is left decides"
     return Term(name, (*figures, stated, bound.limit.get(name)), None, by)
-
-
-# Deserved, as capacity has it
 
 
 def stated_deserved(recording: Recording, queue: QueueName) -> Equation | None:
@@ -223,15 +217,12 @@ def _sum_of_children(root: CapacityAttr, title: str) -> Equation:
     return Equation(title, "deserved = the sum of its children's", columns, "dimension", terms, root.deserved)
 
 
-# Who holds more than it deserves while others lack it; who holds what is reserved for admitted jobs.
-
-
 class StarvedPair(NamedTuple):
     """A starved queue and one that holds too much of what it lacks."""
 
     starved: QueueName
     above: QueueName
-    """Empty where nobody holds more than it deserves."""
+    """Empty if no queue exceeds what it deserves."""
     dimension: str
     lacks: float
     """Up to what it deserves, as far as it asks for it."""
@@ -261,6 +252,7 @@ def _pairs_of_queue(
     for dimension in finite_dimensions(deserved, request):
         wanted = min(deserved.get(dimension), request.get(dimension))
         lacks = wanted - allocated.get(dimension)
+        # Below the tolerance upstream treats the amounts as equal.
         if lacks < MIN_RESOURCE:
             continue
         rich = [(name, _surplus_after(state, plugin, name, dimension)) for name in names if name != queue]
@@ -306,6 +298,7 @@ def reservation_ledger(recording: Recording, seq: Seq, queue: QueueName = "") ->
     known = dict.fromkeys(_queue_family(recording, queue))
     jobs = [job for job in recording.session.jobs.values() if not queue or job.queue in known]
     entries = (_build_entry(recording, seq, job, plugin, admitted.get(job.uid, 0)) for job in jobs)
+    # In the order of admission, in which the plugin added the amounts: floats depend on it.
     return sorted(entries, key=lambda entry: entry.seq)
 
 
@@ -313,13 +306,13 @@ def total_reserved(entries: Sequence[LedgerEntry]) -> Resource:
     """What all of them reserve, added in the plugin's order."""
     found = Resource()
     for entry in entries:
+        # A loop: Resource.add adds one after the other like Go, and sum() would round otherwise.
         if entry.reserved is not None:
             found.add(entry.reserved)
     return found
 
 
 def _queue_family(recording: Recording, queue: QueueName) -> Iterator[QueueName]:
-    """The queue and, in capacity's tree, everything below it."""
     yield queue
     tree = capacity_tree(recording)
     if tree is not None and queue in tree.queues:
@@ -328,7 +321,7 @@ def _queue_family(recording: Recording, queue: QueueName) -> Iterator[QueueName]
 
 
 def _admission_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
-    """Jobs that the plugin was told of, with the last event of telling: what is reserved holds from the next one on."""
+    """Job → the last event of JobEnqueued for the plugin; the job's reservation counts from the next event on."""
     if plugin != OVERCOMMIT and recording.snapshot.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE):
         return _permit_seqs(recording, plugin, seq)
     told: dict[JobId, None] = {}

@@ -13,19 +13,10 @@ import numpy as np
 
 from vcdebug.explain.decisions.dry_runs import CANDIDATE, dry_run_at
 from vcdebug.explain.decisions.evictions import fate_of
-from vcdebug.explain.decisions.victims import VICTIM_POINTS, VictimDecision, victim_choice
-from vcdebug.explain.equation import Equation
+from vcdebug.explain.decisions.votes import VICTIM_POINTS, VictimDecision, victim_choice
 from vcdebug.explain.node_fit import victim_filter_of
 from vcdebug.framework import hooks
 from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, CandidateFilter
-from vcdebug.framework.hooks import (
-    ALLOCATABLE,
-    JOB_ENQUEUEABLE,
-    PRE_PREDICATE,
-    PREDICATE,
-    PREEMPTIVE,
-    SIMULATE_ALLOCATABLE,
-)
 from vcdebug.framework.plugin import REJECT
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, Span
 from vcdebug.grouping import group_by_key
@@ -37,10 +28,8 @@ from vcdebug.recording.visits import spans_inside, starts_after_pop
 
 NEVER_PREEMPT: Final = "Never"
 ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
-QUEUE_LIMIT_POINTS: Final = (ALLOCATABLE.upstream, SIMULATE_ALLOCATABLE.upstream)
+QUEUE_LIMIT_POINTS: Final = (hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
 PLACED, TAKEN_BACK, ENOUGH, TOO_FEW = "placed", "placed, taken back", "enough room", "not enough room"
-
-
 EMPTY_STAGE_WORDS: Final = {
     ON_NODE: "no task on it",
     STATUS: "none is Running",
@@ -66,7 +55,7 @@ class NodeFunnel:
     stages: tuple[FunnelStage, ...]
     outcome: str
     by: str
-    """The plugin whose answer left nobody in the last tier that was asked."""
+    """The plugin whose answer left no candidate in the last tier that was asked."""
     fate: str
     """What became of a placement: commit, discard, or nothing."""
     end: Seq
@@ -78,7 +67,7 @@ class NodeFunnel:
 
     @property
     def stopped_at(self) -> str:
-        """The filter that left nobody; empty where victims were left."""
+        """The filter that left no candidate; empty if victims are left."""
         return next((stage.name for stage in self.stages if stage.left == 0), "")
 
     @property
@@ -106,7 +95,7 @@ class VictimFunnel:
     never: tuple[NodeName, ...]
     """Feasible nodes that were never tried."""
     reach: str
-    """Who is in reach, in words."""
+    """The jobs whose pods are candidates, in words."""
     two_turns: bool
     """Whether the action turns to each job twice, the second time to look inside the job."""
     within: bool
@@ -137,12 +126,14 @@ def _build_funnel(recording: Recording, index: int, action: str) -> VictimFunnel
     span = recording.spans[index]
     task = task_of(recording, span.name)
     twice = recording.conf.facts_of(action).within_jobs
+    # preempt's second phase visits jobs without popping them from a queue.
     within = twice and not starts_after_pop(recording, recording.spans[span.parent])
     spares = victim_filter_of(recording, action, task, within=within)
     turns = (inner for inner in spans_inside(recording, span) if inner.level is Level.NODE)
     tried = tuple(_build_node_funnel(recording, turn, spares) for turn in turns)
     reach = _format_reach(recording, action, task, within=within)
     at, search = next(recording.filter_events(PredicateEvent, span.seq_range), (span.first, None))
+    # Some searches ask the predicates node by node, without one event for the whole pass.
     if search is None:
         asked, refused = _count_single_asks(recording, span)
         stopped = "" if asked else _stop_reason(recording, span, task)
@@ -159,20 +150,21 @@ def _count_single_asks(recording: Recording, span: Span) -> tuple[int, int]:
     """(nodes that the predicates were asked about outside a search, those of them that they refused)."""
     turns = [inner.name for inner in spans_inside(recording, span) if inner.level is Level.NODE]
     answers = (
-        event for _, event in recording.filter_events(HookEvent, span.seq_range) if event.point == PREDICATE.upstream
+        event
+        for _, event in recording.filter_events(HookEvent, span.seq_range)
+        if event.point == hooks.PREDICATE.upstream
     )
     asked = dict.fromkeys([*turns, *(dict(event.subject)["node"] for event in answers)]) if turns else {}
     return len(asked), len([name for name in asked if name not in turns])
 
 
 def _stop_reason(recording: Recording, span: Span, task: TaskInfo) -> str:
-    """Why the task never got to any node."""
     if task.pod.preemption_policy == NEVER_PREEMPT:
         return "its preemptionPolicy is Never"
     for _, event in recording.filter_events(HookEvent, reversed(span.seq_range)):
-        if event.point == PREEMPTIVE.upstream and event.result is False:
+        if event.point == hooks.PREEMPTIVE.upstream and event.result is False:
             return f"{event.plugin}: its queue may not reclaim"
-        if event.point == PRE_PREDICATE.upstream and event.result is not None:
+        if event.point == hooks.PRE_PREDICATE.upstream and event.result is not None:
             return f"{event.plugin} objects before any node"
     if task.pod.nominated_node_name:
         return f"{task.pod.nominated_node_name} is already nominated for it"
@@ -180,7 +172,6 @@ def _stop_reason(recording: Recording, span: Span, task: TaskInfo) -> str:
 
 
 def _format_reach(recording: Recording, action: str, task: TaskInfo, *, within: bool) -> str:
-    """Who is in reach, in words."""
     own = job_of(recording, task.key)
     queue = own.queue if own is not None else ""
     if recording.conf.facts_of(action).across_queues:
@@ -190,6 +181,7 @@ def _format_reach(recording: Recording, action: str, task: TaskInfo, *, within: 
 
 def _build_node_funnel(recording: Recording, turn: Span, spares: CandidateFilter) -> NodeFunnel:
     keys = state_before(recording, turn.first).tasks_on(turn.name)
+    # One pass of the action's filter: each stage of the funnel is a subset of the one before.
     rules = [spares(task) for task in tasks_before(recording, keys, turn.first)]
     running = [rule for rule in rules if rule != NOT_RUNNING]
     willing = [rule for rule in running if rule != NOT_PREEMPTABLE]
@@ -198,6 +190,7 @@ def _build_node_funnel(recording: Recording, turn: Span, spares: CandidateFilter
     choice = _victim_choice_in(recording, turn)
     stages = [*(FunnelStage(name, len(left)) for name, left in counts), *_tier_stages(recording, choice)]
     fate, end = _placement_fate(recording, turn)
+    # A dry run has its own verdict: its operations are simulated and leave no statement.
     run = dry_run_at(recording, turn.first)
     outcome = run.outcome_words if run is not None else _node_outcome(recording, turn, choice)
     return NodeFunnel(turn.name, turn.first, _cut_after_empty(stages), outcome, _emptied_by(choice), fate, end)
@@ -220,7 +213,7 @@ def _victim_choice_in(recording: Recording, turn: Span) -> VictimDecision | None
 
 
 def _tier_stages(recording: Recording, choice: VictimDecision | None) -> Iterator[FunnelStage]:
-    """What each tier left of the candidates: the next one is asked only where it left nobody."""
+    """What each tier leaves of the candidates; the next tier is asked only if it leaves none."""
     asked = {tier.number: tier for tier in choice.tiers} if choice is not None else {}
     for number in tiers_asked(recording):
         tier = asked.get(number)
@@ -239,11 +232,12 @@ def tiers_asked(recording: Recording) -> tuple[int, ...]:
 
 
 def _cut_after_empty(stages: Sequence[FunnelStage]) -> tuple[FunnelStage, ...]:
-    """After a filter of the action itself left nobody nothing else counts; a tier that leaves nobody asks the next."""
+    """Drop the stages after an empty filter of the action itself; an empty tier does not end the funnel."""
     found: list[FunnelStage] = []
     empty = False
     for stage in stages:
         found.append(FunnelStage(stage.name, None) if empty else stage)
+        # A tier without victims passes the question on, so the stages after it count.
         empty = empty or (stage.left == 0 and not stage.name.startswith("tier"))
     return tuple(found)
 
@@ -252,11 +246,13 @@ def _node_outcome(recording: Recording, turn: Span, choice: VictimDecision | Non
     ops = [event.op for _, event in recording.filter_events(OpEvent, turn.seq_range)]
     placed = ops.count("pipeline")
     if placed:
+        # Counted, since a task can be pipelined and undone more than once on a node.
         return TAKEN_BACK if ops.count("unpipeline") >= placed else PLACED
     if choice is None or choice.room is None:
         return ""
     if not choice.room.verdict:
-        return _short_words(choice.room) if choice.victims else ""
+        short = f"{TOO_FEW}: {choice.room.deciding}" if choice.room.deciding else TOO_FEW
+        return short if choice.victims else ""
     limits = [
         event for _, event in recording.filter_events(HookEvent, turn.seq_range) if event.point in QUEUE_LIMIT_POINTS
     ]
@@ -265,24 +261,17 @@ def _node_outcome(recording: Recording, turn: Span, choice: VictimDecision | Non
     return ENOUGH if not ops else TOO_FEW
 
 
-def _short_words(room: Equation) -> str:
-    """The first dimension in which all victims together are too few."""
-    return f"{TOO_FEW}: {room.deciding}" if room.deciding else TOO_FEW
-
-
-# A node's and a queue's own view: which jobs they refused in the cycle, and why.
-
 QUEUE_POINTS: Final = (
-    JOB_ENQUEUEABLE.upstream,
-    ALLOCATABLE.upstream,
-    SIMULATE_ALLOCATABLE.upstream,
-    PREEMPTIVE.upstream,
+    hooks.JOB_ENQUEUEABLE.upstream,
+    hooks.ALLOCATABLE.upstream,
+    hooks.SIMULATE_ALLOCATABLE.upstream,
+    hooks.PREEMPTIVE.upstream,
 )
 """Hooks that answer for a queue."""
 
 
 class Refusal(NamedTuple):
-    """Why tasks of one job were not taken in one action."""
+    """Why a node or queue refused tasks of one job in one action."""
 
     job: JobId
     action: str
@@ -298,10 +287,8 @@ RefusalGroups = dict[tuple[JobId, str, str], list[tuple[Seq, TaskKey]]]
 
 def node_refusals(recording: Recording, node: NodeName) -> tuple[Refusal, ...]:
     """By the predicates, and where victims were looked for in vain; in the order of the first time."""
-    jobs, refused = (
-        recording.owners.jobs,
-        (*_predicate_refusals(recording, node), *_victim_search_refusals(recording, node)),
-    )
+    jobs = recording.owners.jobs
+    refused = (*_predicate_refusals(recording, node), *_victim_search_refusals(recording, node))
     return _build_refusals(
         group_by_key(((jobs.get(task, ""), action, why), (seq, task)) for seq, task, action, why in refused)
     )

@@ -1,16 +1,18 @@
-"""One question to the plugins: who was asked, what each answered, who was not asked and why, and what it came to."""
+"""One question to the plugins: the answers, the plugins not asked and why, the outcome; victims tier by tier."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from vcdebug.explain.decisions.equations import equation_at, room_equation
+from vcdebug.explain.equation import Equation
 from vcdebug.framework.combine import NO_DECIDER, Answer, Answers, Call, PluginCall, RecordedAnswer, Tiers
-from vcdebug.framework.hooks import HOOKS, AnyHook
-from vcdebug.framework.record import HookEvent
+from vcdebug.framework.hooks import HOOKS, PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE, AnyHook
+from vcdebug.framework.record import HookEvent, Level
 from vcdebug.framework.subject import TASK, VOTE, CallResult, CallSubject, candidates_in, name_in
-from vcdebug.model.names import Seq, TaskKey
+from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.recording.recording import Recording
 
 SeatState = Literal["answered", "abstained", "not asked", "switched off"]
@@ -46,13 +48,13 @@ class HookCallGroup:
     outcome: Answer
     """The combined answer as the action got it, tasks as names; None also where a panic cut the question short."""
     deciding_tier: int | None
-    """The tier after which nobody else needed to be asked; None where the outcome is what silence means."""
+    """The tier whose answer ended the question; None if the outcome is the default of an unanswered hook."""
     deciding_plugin: str | None
-    """The plugin whose answer ended the question, where one did."""
+    """The plugin whose answer ended the question; None if no single answer did."""
 
     @property
     def task(self) -> TaskKey:
-        """The task for which it is asked; empty where there is none."""
+        """The task that the question is about; empty if it is about none."""
         return name_in(self.subject, TASK)
 
     @property
@@ -71,7 +73,7 @@ class HookCallGroup:
 
 
 class NamedTask:
-    """A task of which a recording keeps the name only; combining rules compare the UID."""
+    """A task of which a recording has only the name; its name serves as the UID that combining rules compare."""
 
     __slots__ = ("uid",)
 
@@ -100,7 +102,7 @@ def hook_calls_at(recording: Recording, seq: Seq) -> HookCallGroup | None:
 
 
 def _run_start(recording: Recording, seq: Seq) -> Seq:
-    """The first of the unbroken calls about the same subject."""
+    """The first event of the uninterrupted run of calls of one hook about one subject."""
     event = recording.event_at(seq)
     while seq > 1 and _is_same_question(recording.event_at(seq - 1), event):
         seq -= 1
@@ -117,7 +119,7 @@ def _is_same_question(one: object, other: object) -> bool:
 
 
 def _iter_questions(recording: Recording, seq: Seq) -> Iterator[HookCallGroup]:
-    """The same question may be asked several times in a row."""
+    """Each question of a run of calls: the action may ask the same one several times in a row."""
     start = recording.event_at(seq)
     while seq <= len(recording) and _is_same_question(recording.event_at(seq), start):
         replayed = _Replay(recording, seq)
@@ -135,6 +137,7 @@ class _Replay:
         self.recording = recording
         self.event = event
         self.hook = HOOK_AT[event.point]
+        # The scheduler's own rule is run over the recorded answers: a second copy of its early exits would drift.
         self.rule = self.hook.recorded_rule
         self.first = first
         self.next = first
@@ -142,12 +145,13 @@ class _Replay:
         self.tasks: dict[TaskKey, NamedTask] = {}
 
     def replay_question(self) -> HookCallGroup:
-        """Ask, and tell who had a say."""
+        """Replay the combining rule over the recorded answers and name the seats that counted."""
         finished, outcome = True, None
         try:
             outcome = self.rule.combine(self.replay_tiers(), ())
         except _CutShortError:
             finished = False
+        # The recorded event is part of the group even if the rule called no plugin.
         if not self.calls:
             self.next_call(0, 0, self.event.plugin)
         tier, plugin = self.rule.find_decider(self.calls, outcome) if finished else NO_DECIDER
@@ -183,7 +187,6 @@ class _Replay:
 
 
 def _name_tasks(outcome: Answer) -> Answer:
-    """Tasks as their names."""
     if isinstance(outcome, list) and all(isinstance(task, NamedTask) for task in outcome):
         return tuple(task.uid for task in outcome)
     return outcome
@@ -202,9 +205,165 @@ def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) ->
                 yield PluginAnswer(tier, option.name, "switched off", None, None, f"{off} is false")
                 continue
             call = next((c for c in calls if (c.tier, c.place) == (tier, place)), None)
+            # Only enabled plugins count, as in the calls that were recorded.
             place += 1
             if call is None:
                 yield PluginAnswer(tier, option.name, "not asked", None, None, rule.explain_not_asked(tier, calls))
             else:
                 state: SeatState = "abstained" if rule.is_abstention(call) else "answered"
                 yield PluginAnswer(tier, option.name, state, call.seq, call.result, "")
+
+
+VICTIM_POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginOffer:
+    """One plugin's answer and what its tier was left with."""
+
+    seat: PluginAnswer
+    offered: tuple[TaskKey, ...]
+    left: tuple[TaskKey, ...]
+    """The tier's victims after this answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class VictimTier:
+    """The candidates that each plugin of a tier allows, and the tier's result."""
+
+    number: int
+    offers: tuple[PluginOffer, ...]
+    """In configuration order; a plugin that was not asked allows none."""
+    victims: tuple[TaskKey, ...]
+    decides: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VictimObjection:
+    """A plugin protects a candidate."""
+
+    tier: int
+    plugin: str
+    why: str
+    seq: Seq
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateFate:
+    """What became of one candidate."""
+
+    task: TaskKey
+    is_victim: bool
+    objections: tuple[VictimObjection, ...]
+    """From all tiers that were asked, in order."""
+
+    @property
+    def saved_by(self) -> VictimObjection | None:
+        """The first objection, where the candidate is no victim."""
+        return None if self.is_victim or not self.objections else self.objections[0]
+
+
+@dataclass(frozen=True, slots=True)
+class VictimDecision:
+    """A question for victims from the candidates to the result."""
+
+    question: HookCallGroup
+    preemptor: TaskKey | None
+    node: NodeName | None
+    candidates: tuple[TaskKey, ...]
+    tiers: tuple[VictimTier, ...]
+    victims: tuple[TaskKey, ...]
+    """As the action received them; a candidate can be listed twice."""
+    deciding_tier: int | None
+    fates: tuple[CandidateFate, ...]
+    """One per candidate, in the order asked."""
+    room: Equation | None
+    """Whether the node would hold the preemptor with all victims gone."""
+
+
+def victim_choice(recording: Recording, seq: Seq) -> VictimDecision | None:
+    """The question for victims that an event belongs to; None for other events."""
+    asked = _victim_question(recording, seq)
+    return None if asked is None else _build_choice(recording, seq, asked)
+
+
+def victim_choice_before(recording: Recording, seq: Seq) -> VictimDecision | None:
+    """The victim question that contains an event, else the latest one before it for the same task, tier by tier."""
+    found = _find_question_before(recording, seq)
+    return None if found is None else _build_choice(recording, *found)
+
+
+def victim_question_before(recording: Recording, seq: Seq) -> HookCallGroup | None:
+    """The same question without the answers per tier, which cost more to compute."""
+    found = _find_question_before(recording, seq)
+    return None if found is None else found[1]
+
+
+def _victim_question(recording: Recording, seq: Seq) -> HookCallGroup | None:
+    asked = hook_calls_at(recording, seq)
+    return None if asked is None or asked.point not in VICTIM_POINTS else asked
+
+
+def _find_question_before(recording: Recording, seq: Seq) -> tuple[Seq, HookCallGroup] | None:
+    """A question, and the event by which it was found."""
+    here = _victim_question(recording, seq)
+    if here is not None:
+        return seq, here
+    span = recording.span_tree.span_around(seq, Level.NODE) or recording.span_tree.span_around(seq, Level.TASK)
+    first = 1 if span is None else span.first
+    for earlier in range(seq - 1, first - 1, -1):
+        event = recording.event_at(earlier)
+        if isinstance(event, HookEvent) and event.point in VICTIM_POINTS:
+            asked = _victim_question(recording, earlier)
+            return None if asked is None else (earlier, asked)
+    return None
+
+
+def _build_choice(recording: Recording, seq: Seq, asked: HookCallGroup) -> VictimDecision:
+    preemptor = asked.task or None
+    victims = tuple(asked.outcome or ())
+    tiers = tuple(_build_tier(asked, number) for number in asked.tiers)
+    span = recording.span_tree.span_around(seq, Level.NODE)
+    node = None if span is None else span.name
+    fates = tuple(_iter_fates(recording, asked, victims))
+    room = None
+    if preemptor is not None and node is not None:
+        room = room_equation(recording, asked.first, preemptor, node, victims)
+    decided = asked.deciding_tier
+    return VictimDecision(asked, preemptor, node, asked.candidates, tiers, victims, decided, fates, room)
+
+
+def _build_tier(asked: HookCallGroup, number: int) -> VictimTier:
+    offers = tuple(_iter_offers(asked.tier(number)))
+    left = offers[-1].left if offers else ()
+    return VictimTier(number, offers, left, number == asked.deciding_tier)
+
+
+def _iter_offers(seats: Sequence[PluginAnswer]) -> Iterator[PluginOffer]:
+    """The running intersection of the answers of a tier."""
+    left: tuple[TaskKey, ...] = ()
+    for seat in seats:
+        if seat.state != "answered":
+            yield PluginOffer(seat, (), left)
+            continue
+        offered: tuple[TaskKey, ...] = seat.result
+        left = offered if not left else tuple(task for task in left for other in offered if task == other)
+        yield PluginOffer(seat, offered, left)
+
+
+def _iter_fates(recording: Recording, asked: HookCallGroup, victims: tuple[TaskKey, ...]) -> Iterator[CandidateFate]:
+    answered = [seat for seat in asked.seats if seat.state == "answered" and seat.seq is not None]
+    reasons = {seat.seq: _refusal_notes(recording, seat.seq) for seat in answered if seat.seq is not None}
+    for task in asked.candidates:
+        objections = tuple(
+            VictimObjection(seat.tier, seat.plugin, reasons[seat.seq].get(task, ""), seat.seq)
+            for seat in answered
+            if seat.seq is not None and task not in seat.result
+        )
+        yield CandidateFate(task, task in victims, objections)
+
+
+def _refusal_notes(recording: Recording, seq: Seq) -> dict[TaskKey, str]:
+    """Candidate → why the plugin protects it, from the equation of its answer."""
+    found = equation_at(recording, seq)
+    return {} if found is None else {term.name: term.note for term in found.terms if not term.holds}

@@ -1,23 +1,27 @@
-"""The job's way through the cycle as a checklist: what it passed, where it failed, what it never reached."""
+"""The job's way through the cycle as a checklist, and why allocate found no place for a task."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from vcdebug.actions import ALLOCATE
+from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.amount_text import count_noun
-from vcdebug.explain.answer import ExplanationStep, Finding, StepState
+from vcdebug.explain import answer
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
-from vcdebug.explain.node_fit import SHORTAGE_PREFIX
+from vcdebug.explain.node_fit import SHORTAGE_PREFIX, NodeFits
+from vcdebug.explain.pending.gates import ALLOCATING, resolve_gates
 from vcdebug.explain.pending.gates.admission import admission
-from vcdebug.explain.pending.gates.gang import search_reasons
+from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals, not_allocatable_finding
 from vcdebug.explain.pending.gates.validity import gated, validity
+from vcdebug.explain.pending.no_node import no_best_node_finding, no_node_finding
+from vcdebug.explain.plugins.gang import DISCARD_CAUSE, discarded_finding, search_reasons
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_ENQUEUEABLE, JOB_STARVING, JOB_VALID, OVERUSED, PREEMPTIVE
 from vcdebug.framework.record import HookEvent, StateEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.names import Seq
+from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, TaskTry, says_no
 
@@ -27,17 +31,20 @@ COUNTED_ONCE: Final = "each counted under the first amount that it lacks, before
 """What an answer that looks at all that a node lacks may differ by."""
 
 
-def steps_outside_session(recording: Recording, finding: Finding) -> tuple[ExplanationStep, ...]:
+def steps_outside_session(recording: Recording, finding: answer.Finding) -> tuple[answer.ExplanationStep, ...]:
     """For what is not in the session at all."""
     seqs = tuple(recording.index.seqs_of_type(StateEvent)[:1])
-    return (ExplanationStep("in the session", "failed", finding.sentence, seqs),)
+    return (answer.ExplanationStep("in the session", "failed", finding.sentence, seqs),)
 
 
-def checklist_steps(view: JobView) -> tuple[ExplanationStep, ...]:
+def checklist_steps(view: JobView) -> tuple[answer.ExplanationStep, ...]:
     """Every station in the scheduler's order."""
     found = [_in_session_step(view), _enqueued_step(view), _valid_step(view)]
     if any(step.state == "failed" for step in found):
-        return (*found, *(ExplanationStep(name, "not reached", "") for name in (ALLOCATE, *_evicting_actions(view))))
+        return (
+            *found,
+            *(answer.ExplanationStep(name, "not reached", "") for name in (ALLOCATE, *_evicting_actions(view))),
+        )
     found += _placing_steps(view)
     for action in _evicting_actions(view):
         found += _evicting_steps(view, action)
@@ -51,66 +58,68 @@ def _evicting_actions(view: JobView) -> list[str]:
     return [action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts_by_pod]
 
 
-def _in_session_step(view: JobView) -> ExplanationStep:
+def _in_session_step(view: JobView) -> answer.ExplanationStep:
     seqs = tuple(view.recording.index.seqs_of_type(StateEvent)[:1])
     text = f"queue {view.queue.name}, {count_noun(len(view.tasks), 'pod')}, minMember {view.job.min_available}"
-    return ExplanationStep("in the session", "passed", text, seqs)
+    return answer.ExplanationStep("in the session", "passed", text, seqs)
 
 
-def _enqueued_step(view: JobView) -> ExplanationStep:
+def _enqueued_step(view: JobView) -> answer.ExplanationStep:
     finding = admission(view)
     answers = view.calls_about(JOB_ENQUEUEABLE.upstream)
     if finding is not None:
-        return ExplanationStep("enqueued", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
+        return answer.ExplanationStep("enqueued", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
     if answers:
         plugins = ", ".join(event.plugin for _, event in answers)
-        return ExplanationStep("enqueued", "passed", f"{plugins} let it in", tuple(seq for seq, _ in answers))
+        return answer.ExplanationStep("enqueued", "passed", f"{plugins} let it in", tuple(seq for seq, _ in answers))
     phase = view.recording.timeline.opening_phases[view.job.uid]
     text = f"nobody objects (phase {phase or 'empty'})" if phase in WAITING_PHASES else f"was {phase} before this cycle"
-    return ExplanationStep("enqueued", "passed", text)
+    return answer.ExplanationStep("enqueued", "passed", text)
 
 
-def _valid_step(view: JobView) -> ExplanationStep:
+def _valid_step(view: JobView) -> answer.ExplanationStep:
     finding = validity(view) or gated(view)
     if finding is not None:
-        return ExplanationStep("valid", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
+        return answer.ExplanationStep("valid", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
     answers = view.calls_about(JOB_VALID.upstream)[-1:]
-    return ExplanationStep(
+    return answer.ExplanationStep(
         "valid", "passed", count_noun(view.job.valid_task_num(), "usable pod"), tuple(seq for seq, _ in answers)
     )
 
 
-def _placing_steps(view: JobView) -> Iterator[ExplanationStep]:
+def _placing_steps(view: JobView) -> Iterator[answer.ExplanationStep]:
     yield _queue_step(view)
     tries = view.placing_tries
     if not tries:
-        yield ExplanationStep("nodes found by allocate", "not reached", "no pod was tried")
+        yield answer.ExplanationStep("nodes found by allocate", "not reached", "no pod was tried")
         return
     searched = [attempt for attempt in tries if attempt.predicate_passes]
     failed = [attempt for attempt in searched if attempt.last_placement is None]
     if searched:
         yield _search_step(view, (failed or searched)[0], passed=not failed)
     else:
-        yield ExplanationStep("nodes found by allocate", "not reached", "predicates were not asked")
+        yield answer.ExplanationStep("nodes found by allocate", "not reached", "predicates were not asked")
     ends = [visit for visit in view.visits_of(ALLOCATE) if visit.end is not None]
     if ends:
         yield _statement_step(ends[-1])
 
 
-def _queue_step(view: JobView) -> ExplanationStep:
+def _queue_step(view: JobView) -> answer.ExplanationStep:
     overused = [(s, e) for s, e in view.calls_about(OVERUSED.upstream, "queue", view.queue.name) if e.result]
     answers = [hook for attempt in view.placing_tries for hook in attempt.task_calls(ALLOCATABLE.upstream)]
     refused = [(seq, event) for seq, event in answers if not event.result]
     if not view.placing_tries and overused:
-        return ExplanationStep("queue may allocate", "failed", "the queue is overused", (overused[0][0],))
+        return answer.ExplanationStep("queue may allocate", "failed", "the queue is overused", (overused[0][0],))
     if refused:
         text = f"{refused[0][1].plugin} refuses {count_noun(len(refused), 'pod')}"
-        return ExplanationStep("queue may allocate", "failed", text, tuple(seq for seq, _ in refused[:3]))
+        return answer.ExplanationStep("queue may allocate", "failed", text, tuple(seq for seq, _ in refused[:3]))
     if answers:
-        return ExplanationStep(
+        return answer.ExplanationStep(
             "queue may allocate", "passed", ALLOCATABLE.upstream, tuple(seq for seq, _ in answers[:1])
         )
-    return ExplanationStep("queue may allocate", "passed" if view.placing_tries else "not reached", "nobody was asked")
+    return answer.ExplanationStep(
+        "queue may allocate", "passed" if view.placing_tries else "not reached", "nobody was asked"
+    )
 
 
 def _fit_error_text(recording: Recording, attempt: TaskTry) -> str:
@@ -121,32 +130,34 @@ def _fit_error_text(recording: Recording, attempt: TaskTry) -> str:
     return errors.error_text()
 
 
-def _search_step(view: JobView, attempt: TaskTry, *, passed: bool) -> ExplanationStep:
+def _search_step(view: JobView, attempt: TaskTry, *, passed: bool) -> answer.ExplanationStep:
     seq, event = attempt.predicate_passes[-1]
     fit = f"{attempt.task_name}: {len(event.feasible)} of {count_noun(event.processed, 'node')} fit"
     found = search_reasons(view, attempt)
     reasons = "; ".join(f"{len(names)} {reason}" for reason, names in found)
+    # Upstream counts a node under its first shortage only, so its message and our table have different numbers.
     if len(found) > 1 and any(reason.startswith(SHORTAGE_PREFIX) for reason, _ in found):
         reasons = f'the scheduler writes "{_fit_error_text(view.recording, attempt)}", {COUNTED_ONCE}'
     text = f"{fit}: {reasons}" if reasons else fit
-    return ExplanationStep("nodes found by allocate", "passed" if passed else "failed", text, (seq,))
+    return answer.ExplanationStep("nodes found by allocate", "passed" if passed else "failed", text, (seq,))
 
 
-def _statement_step(visit: JobVisit) -> ExplanationStep:
+def _statement_step(visit: JobVisit) -> answer.ExplanationStep:
     assert visit.end is not None
     seq, statement = visit.end
-    state: StepState = "passed" if visit.was_committed and statement.ops else "failed"
+    state: answer.StepState = "passed" if visit.was_committed and statement.ops else "failed"
     done = "committed" if visit.was_committed else "discarded"
     text = f"{len(visit.planned_tasks)} of {count_noun(len(visit.tries), 'pod')} had a place; statement {done}"
-    return ExplanationStep(f"statement of {visit.action}", state, text, (seq,))
+    return answer.ExplanationStep(f"statement of {visit.action}", state, text, (seq,))
 
 
-def _evicting_steps(view: JobView, action: str) -> Iterator[ExplanationStep]:
+def _evicting_steps(view: JobView, action: str) -> Iterator[answer.ExplanationStep]:
     starving = _starving_step(view, action)
     yield starving
+    # A visit without an end belongs to a cycle that was cut off or panicked.
     visits = [visit for visit in view.visits_of(action) if visit.tries and visit.end is not None]
     if starving.state != "passed" or not visits:
-        yield ExplanationStep(f"victims of {action}", "not reached", "")
+        yield answer.ExplanationStep(f"victims of {action}", "not reached", "")
         return
     visit = visits[-1]
     entitled = _entitled_step(view, visit)
@@ -156,89 +167,206 @@ def _evicting_steps(view: JobView, action: str) -> Iterator[ExplanationStep]:
     yield _statement_step(visit)
 
 
-def _gang_steps(view: JobView, action: str) -> Iterator[ExplanationStep]:
+def _gang_steps(view: JobView, action: str) -> Iterator[answer.ExplanationStep]:
     """gangpreempt and gangreclaim place all pods at once, or none."""
     yield _starving_step(view, action)
     ends = [(visit, visit.end) for visit in view.visits_of(action) if visit.end is not None]
     if not ends:
-        yield ExplanationStep(f"statement of {action}", "not reached", "")
+        yield answer.ExplanationStep(f"statement of {action}", "not reached", "")
         return
     visit, (seq, _) = ends[-1]
     done = (
         f"{count_noun(len(visit.planned_tasks), 'pod')} had a place; statement "
         f"{'committed' if visit.was_committed else 'discarded'}"
     )
-    yield ExplanationStep(f"statement of {action}", "passed" if visit.was_committed else "failed", done, (seq,))
+    yield answer.ExplanationStep(f"statement of {action}", "passed" if visit.was_committed else "failed", done, (seq,))
 
 
-def _starving_step(view: JobView, action: str) -> ExplanationStep:
+def _starving_step(view: JobView, action: str) -> answer.ExplanationStep:
     name = f"starving ({action})"
     if view.action_starts(action) is None:
-        return ExplanationStep(name, "not reached", "the action never ran")
+        return answer.ExplanationStep(name, "not reached", "the action never ran")
     answers = view.calls_during(action, JOB_STARVING.upstream)
     refused = [(seq, event) for seq, event in answers if not event.result]
     if not answers:
-        return ExplanationStep(name, "failed", "no plugin says so")
+        return answer.ExplanationStep(name, "failed", "no plugin says so")
     if refused and not view.visits_of(action):
-        return ExplanationStep(name, "failed", f"{refused[0][1].plugin} says no", (refused[0][0],))
-    return ExplanationStep(name, "passed", ", ".join(dict.fromkeys(e.plugin for _, e in answers)), (answers[0][0],))
+        return answer.ExplanationStep(name, "failed", f"{refused[0][1].plugin} says no", (refused[0][0],))
+    return answer.ExplanationStep(
+        name, "passed", ", ".join(dict.fromkeys(e.plugin for _, e in answers)), (answers[0][0],)
+    )
 
 
-def _entitled_step(view: JobView, visit: JobVisit) -> ExplanationStep | None:
+def _entitled_step(view: JobView, visit: JobVisit) -> answer.ExplanationStep | None:
     name = f"may {visit.action}"
     never = [attempt for attempt in visit.tries if view.tasks[attempt.task].pod.preemption_policy == "Never"]
     if never:
-        return ExplanationStep(
+        return answer.ExplanationStep(
             name, "failed", "preemptionPolicy Never", tuple(attempt.first - 1 for attempt in never[:1])
         )
     answers = visit.visit_calls(PREEMPTIVE.upstream)
     refused = [(seq, event) for seq, event in answers if not event.result]
     if refused:
-        return ExplanationStep(name, "failed", f"{refused[0][1].plugin} says no (Preemptive)", (refused[0][0],))
-    return ExplanationStep(name, "passed", PREEMPTIVE.upstream, (answers[0][0],)) if answers else None
+        return answer.ExplanationStep(name, "failed", f"{refused[0][1].plugin} says no (Preemptive)", (refused[0][0],))
+    return answer.ExplanationStep(name, "passed", PREEMPTIVE.upstream, (answers[0][0],)) if answers else None
 
 
-def _victim_steps(visit: JobVisit) -> Iterator[ExplanationStep]:
+def _victim_steps(visit: JobVisit) -> Iterator[answer.ExplanationStep]:
     nodes = [node for attempt in visit.tries for node in attempt.nodes]
     votes = [hook for node in nodes for hook in node.victim_votes]
     offered = [hook for hook in votes if hook[1].candidates]
     name = f"candidates of {visit.action}"
     if not nodes:
-        yield ExplanationStep(name, "not reached", "no node passed the predicates")
+        yield answer.ExplanationStep(name, "not reached", "no node passed the predicates")
         return
     if not offered:
-        yield ExplanationStep(
+        yield answer.ExplanationStep(
             name,
             "failed",
             f"none on {count_noun(len(dict.fromkeys(node.node for node in nodes)), 'node')}",
             tuple(seq for seq, _ in votes[:1]),
         )
         return
-    yield ExplanationStep(name, "passed", f"on {count_noun(len(offered), 'call')} of plugins", (offered[0][0],))
+    yield answer.ExplanationStep(name, "passed", f"on {count_noun(len(offered), 'call')} of plugins", (offered[0][0],))
     yield _vote_step(visit, offered)
     after = [hook for node in nodes for hook in node.node_calls(*POST_VICTIM_POINTS)]
     if after:
         yield _after_step(visit, after)
 
 
-def _vote_step(visit: JobVisit, offered: Sequence[NumberedCall]) -> ExplanationStep:
+def _vote_step(visit: JobVisit, offered: Sequence[NumberedCall]) -> answer.ExplanationStep:
     empty = group_by_key((event.plugin, seq) for seq, event in offered if not event.result and event.vote != 0)
     name = f"victims of {visit.action}"
     placed = len(visit.planned_tasks) == len(visit.tries)
     if not empty:
-        return ExplanationStep(name, "passed", "every plugin asked offers somebody", (offered[0][0],))
+        return answer.ExplanationStep(name, "passed", "every plugin asked offers somebody", (offered[0][0],))
     text = "; ".join(f"{plugin} offers nobody {count_noun(len(seqs), 'time')}" for plugin, seqs in empty.items())
     seqs = tuple(sorted(seq for entries in empty.values() for seq in entries[:2]))
-    return ExplanationStep(name, "passed" if placed else "failed", text, seqs)
+    return answer.ExplanationStep(name, "passed" if placed else "failed", text, seqs)
 
 
-def _after_step(visit: JobVisit, after: Sequence[NumberedCall]) -> ExplanationStep:
+def _after_step(visit: JobVisit, after: Sequence[NumberedCall]) -> answer.ExplanationStep:
     name = "queue and predicates after eviction"
     if visit.planned_tasks:
-        return ExplanationStep(name, "passed", f"for {count_noun(len(visit.planned_tasks), 'pod')}", (after[-1][0],))
+        return answer.ExplanationStep(
+            name, "passed", f"for {count_noun(len(visit.planned_tasks), 'pod')}", (after[-1][0],)
+        )
     seq, event = after[-1]
     if says_no(event):
-        return ExplanationStep(name, "failed", f"{event.plugin} ({event.point}) says no on the last node tried", (seq,))
-    return ExplanationStep(
+        return answer.ExplanationStep(
+            name, "failed", f"{event.plugin} ({event.point}) says no on the last node tried", (seq,)
+        )
+    return answer.ExplanationStep(
         name, "passed", "nobody objects on the last node tried, and yet no place there is kept", (seq,)
     )
+
+
+NOT_TRIED_CAUSE = "not-tried"
+
+
+def failed_search_seq(view: JobView, task: TaskInfo) -> Seq:
+    """The search that left the task without a node; else the end of allocate, when its discarded plans are undone."""
+    attempts = [
+        attempt for attempt in view.placing_tries if attempt.task == task.key and attempt.last_placement is None
+    ]
+    failed = [seq for attempt in attempts for seq, event in attempt.predicate_passes if not len(event.feasible)]
+    # After a discard the search saw room taken by pods of the same gang, which is free again at the end.
+    if failed and discarded_finding(view, ALLOCATE) is None:
+        return failed[-1]
+    return view.action_ends(ALLOCATE) or len(view.recording)
+
+
+def findings_of_gates(view: JobView, references: tuple[str, ...]) -> Iterator[answer.Finding]:
+    """What the gates of a list have to say."""
+    return (finding for gate in resolve_gates(references) if (finding := gate(view)) is not None)
+
+
+def allocate_findings(view: JobView, task: TaskInfo, room: NodeFits) -> list[answer.Finding]:
+    """The findings about allocate, the deciding gate first."""
+    found = list(findings_of_gates(view, ALLOCATING))
+    refused = [
+        (seq, event) for seq, event in allocatable_refusals(view) if event.task == task.key
+    ] or allocatable_refusals(view)
+    if refused:
+        found.append(_refused_finding(view, task, room, *refused[0]))
+    if not room.free_nodes:
+        lacking = no_node_finding(task, room)
+        # A discarded gang explains more than the node search that made it fail.
+        if found and found[0].cause == DISCARD_CAUSE:
+            return [*found, lacking]
+        return [lacking, *found]
+    if found:
+        return found
+    if ALLOCATE not in view.actions and not task.best_effort:
+        # Imported here: missing_action replays cycles and itself imports the gates.
+        from vcdebug.explain.pending.gates.overrides import no_allocate_finding
+
+        return [no_allocate_finding(view, task, room)]
+    return [no_best_node_finding(view, task) or not_tried_finding(view)]
+
+
+def _refused_finding(view: JobView, task: TaskInfo, room: NodeFits, seq: Seq, event: HookEvent) -> answer.Finding:
+    """Allocatable's refusal, for the task that it was about."""
+    about = view.tasks.get(event.task, task)
+    return not_allocatable_finding(view, about, room if about is task else NodeFits(view, about, room.seq), seq, event)
+
+
+def not_tried_finding(view: JobView) -> answer.Finding:
+    """No action tried the job although a node would take it, or none of its pods is Pending."""
+    actions = ", ".join(view.actions)
+    task = view.blocked_task
+    if task is None:
+        sentence = f"{view.job.uid} has no pod that waits for a place."
+    elif task.best_effort and BACKFILL not in view.actions:
+        return _no_backfill_finding(view, task)
+    elif found := _passed_over_finding(view, task):
+        return found
+    else:
+        sentence = f"No action ({actions}) tried to place {task.name}, although a node would take it."
+    evidence = _last_action_evidence(view, "the last action ends")
+    return answer.Finding(
+        NOT_TRIED_CAUSE, sentence, {}, evidence, (answer.owner_advice("look at the actions and at the next cycle"),)
+    )
+
+
+def _last_action_evidence(view: JobView, text: str) -> tuple[answer.Evidence, ...]:
+    return answer.proof_of(view.action_ends(view.actions[-1]) if view.actions else None, text)
+
+
+def _passed_over_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
+    """allocate took it from the queue and did not look at a node, since a pod like it had found none."""
+    own = [attempt for attempt in view.placing_tries if attempt.task == task.key]
+    failed = [attempt for attempt in view.placing_tries if attempt.last_placement is None and attempt.predicate_passes]
+    # Upstream's error cache is kept per role: after one failure it skips the other pods of the role.
+    alike = [one for one in failed if view.tasks[one.task].task_role == task.task_role and one.task != task.key]
+    if not alike or not own or any(attempt.events for attempt in own):
+        return None
+    name = view.tasks[alike[0].task].name
+    role = f"role {task.task_role}" if task.task_role else "its job"
+    sentence = (
+        f"{task.name} was passed over, although a node would take it: once a pod of {role} finds no place, allocate "
+        f"looks for none for the others, and {name} found none."
+    )
+    evidence = (
+        answer.Evidence(alike[0].predicate_passes[0][0], f"no node for {name}"),
+        answer.Evidence(own[0].first, f"{task.name} is taken up and let go without a look at any node"),
+    )
+    advice = (
+        answer.owner_advice(f"find out what {name} lacks: explain {name}"),
+        answer.owner_advice("give the pods roles of their own"),
+    )
+    return answer.Finding(NOT_TRIED_CAUSE, sentence, {}, evidence, advice)
+
+
+def _no_backfill_finding(view: JobView, task: TaskInfo) -> answer.Finding:
+    """The pod requests nothing, and no configured action places such pods."""
+    sentence = (
+        f"{task.name} requests nothing (best effort): allocate leaves such pods to {BACKFILL}, which is not among the "
+        f"actions ({', '.join(view.actions)})."
+    )
+    evidence = _last_action_evidence(view, "the last action ends, and nobody looked at it")
+    advice = (
+        answer.owner_advice("let the pod request some cpu or memory"),
+        answer.cluster_admin_advice(f"add {BACKFILL} to the actions"),
+    )
+    return answer.Finding(NOT_TRIED_CAUSE, sentence, {}, evidence, advice)

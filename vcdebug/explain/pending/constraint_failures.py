@@ -1,28 +1,16 @@
-"""What an opaque reason of a predicate means here: the node, the taint, the card, or who holds what is wanted."""
+"""What an opaque predicate reason means in this snapshot: the node, taint, card, or the pods that hold the resource."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from vcdebug.amount_text import count_noun, join_first_names, join_named_amounts, join_names
-from vcdebug.explain.answer import (
-    ADD_NODES_ADVICE,
-    Advice,
-    AdviceHarm,
-    cluster_admin_advice,
-    owner_advice,
-    queue_admin_advice,
-)
+from vcdebug.explain import answer
+from vcdebug.explain.answer import ConstraintFailure
 from vcdebug.explain.node_fit import NodeFit, NodeFits
-from vcdebug.explain.pending.device_shortage import find_card_shortages, find_device_shortages, is_pool_unsettled
-from vcdebug.explain.pending.placement_constraints import (
-    MAX_HOLDERS,
-    VOLUME_ELSEWHERE_REASONS,
-    ConstraintFailure,
-    find_affinity_failures,
-    find_label_failures,
-    find_volume_shortages,
-)
+from vcdebug.explain.pending import placement_constraints
+from vcdebug.explain.plugins import explainer_for
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
@@ -36,26 +24,24 @@ from vcdebug.kube.taints import (
     parse_tolerations,
 )
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import NODEGROUP, TDM
+from vcdebug.plugins import DEVICESHARE, NODEGROUP, TDM
 from vcdebug.recording.state_before import requested_together
 
 UNREADY_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 CONTROL_PLANE_PREFIX = "node.kubernetes.io/"
-"""Taints that the control plane sets and takes away by itself begin like this."""
+"""Prefix of taints that the control plane sets and removes by itself."""
 HOLDING_STATUSES = (TaskStatus.RUNNING, TaskStatus.BOUND)
 
 
 def find_constraint_failures(room: NodeFits) -> list[ConstraintFailure]:
-    """Those behind the reasons of the nodes that refuse the task."""
+    """The failures that explain the reasons of the refusing nodes, without duplicates."""
     found = [obstacle for reads in _FAILURE_FINDERS for obstacle in reads(room)]
+    # Nodes of one kind fail alike and would repeat the same sentence.
     return list(dict.fromkeys(found))
 
 
-# Taints
-
-
 def _taint_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """Nodes that are out of order are named; other taints are, with what they say."""
+    """NotReady nodes by name, then conditions that pass, then other taints."""
     unready: dict[str, list[str]] = {}
     others: dict[str, list[str]] = {}
     for node in room.node_fits:
@@ -66,7 +52,7 @@ def _taint_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
         yield ConstraintFailure(
             f"{join_names(names)} {verb} NotReady ({text})",
             (
-                cluster_admin_advice(
+                answer.cluster_admin_advice(
                     f"look at the kubelet of {join_names(names)}: it counts again once Ready, and a dead node runs "
                     "nothing"
                 ),
@@ -99,9 +85,6 @@ def format_taint(taint: Taint) -> str:
     return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
 
 
-# Ports
-
-
 def _port_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     release = room.view.recording.snapshot.release
     wanted = host_ports(room.task.pod.spec, release)
@@ -115,28 +98,26 @@ def _port_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
         ]
         if held:
             yield ConstraintFailure(
-                f"host port {port.port} is held by {join_names(held, MAX_HOLDERS)}",
+                f"host port {port.port} is held by {join_names(held, placement_constraints.MAX_HOLDERS)}",
                 (
-                    owner_advice(
+                    answer.owner_advice(
                         f"give the pod another host port than {port.port}, or none: a Service finds it without"
                     ),
                 ),
             )
 
 
-# Affinity
-
-
 def _anti_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """Whom the task may not stand beside, or who does not want it there."""
+    """Pods that the task's anti-affinity excludes, and pods whose anti-affinity excludes the task."""
     around = [_TasksByDomain(room, term) for term in _anti_affinity_terms(room.task)]
     held = [(node, one.tasks_in_domain(node)) for node in room.refused_for(ANTI_AFFINITY_REASON) for one in around]
     total = sum(len(others) for _, others in held)
     if total:
         names = (f"{other.name} on {node.name}" for node, others in held for other in others)
         yield ConstraintFailure(
-            f"its anti-affinity forbids to stand beside {join_first_names(names, total, MAX_HOLDERS)}",
-            (owner_advice("make the anti-affinity preferred, or leave the others out of its labelSelector"),),
+            "its anti-affinity forbids to stand beside "
+            f"{join_first_names(names, total, placement_constraints.MAX_HOLDERS)}",
+            (answer.owner_advice("make the anti-affinity preferred, or leave the others out of its labelSelector"),),
             "affinity",
         )
     mine = _label_group(room.task)
@@ -148,7 +129,9 @@ def _anti_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     ]
     if objecting:
         yield ConstraintFailure(
-            f"the anti-affinity of {join_names(objecting, MAX_HOLDERS)} keeps it away", (), "affinity"
+            f"the anti-affinity of {join_names(objecting, placement_constraints.MAX_HOLDERS)} keeps it away",
+            (),
+            "affinity",
         )
 
 
@@ -157,7 +140,7 @@ def _anti_affinity_terms(task: TaskInfo) -> Terms:
 
 
 class _TasksByDomain:
-    """Tasks that a term is about, by the domain in which they stand."""
+    """Tasks that match an affinity term, by topology domain."""
 
     def __init__(self, room: NodeFits, term: AffinityTerm) -> None:
         self._key = term.topology_key
@@ -172,7 +155,7 @@ class _TasksByDomain:
                 self._in_domain.setdefault(domain, []).extend(found)
 
     def tasks_in_domain(self, node: NodeFit) -> Sequence[TaskInfo]:
-        """Those in a node's domain; a node without the label is one by itself."""
+        """The tasks in a node's domain; a node without the label is a domain of its own."""
         domain = self._nodes[node.name].labels.get(self._key)
         return self._on_node[node.name] if domain is None else self._in_domain.get(domain, ())
 
@@ -181,62 +164,8 @@ def _label_group(task: TaskInfo) -> LabelGroup:
     return LabelGroup(task.namespace, task.pod.labels, deleting=False)
 
 
-# Plugins' own messages
-
-
-def _node_group_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """nodegroup: a queue without an affinity finds no place on nodes of a group while it is strict."""
-    queue = room.view.queue
-    refusing = room.refused_for("node group")
-    if not refusing:
-        return
-    bare = [node.name for node in refusing if any("affinity not specified" in s.reason for s in node.statuses)]
-    if bare:
-        yield ConstraintFailure(
-            f"queue {queue.name} names no node group in spec.affinity, so {NODEGROUP} keeps it off every node of a "
-            f"group ({join_names(bare)})",
-            (queue_admin_advice(f"give queue {queue.name} a spec.affinity with the node group that it may use"),),
-            "affinity",
-        )
-    loose = [node.name for node in refusing if any("label not found" in s.reason for s in node.statuses)]
-    if loose and bare:
-        takes = f"{join_names(loose)}, which {'is' if len(loose) == 1 else 'are'} in no group"
-        advice = cluster_admin_advice(f"set strict: false in the arguments of {NODEGROUP}, so that it may use {takes}")
-        yield ConstraintFailure(f"and, being strict, off {takes}", (advice,))
-    elif loose:
-        yield ConstraintFailure(f"{join_names(loose)} {'has' if len(loose) == 1 else 'have'} no label of a node group")
-
-
-def shut_zone_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """tdm keeps everybody off the nodes of a revocable zone until its window opens."""
-    tdm = room.view.session.plugins.get(TDM)
-    if tdm is None:
-        return
-    from vcdebug.plugins.tdm import Tdm
-
-    if not isinstance(tdm, Tdm):
-        return
-    for zone, window in tdm.windows.items():
-        error = tdm.zones.zone_error(zone)
-        names = [node.name for node in room.refused_for(error)] if error else []
-        if names:
-            now = tdm.zones.now.strftime("%H:%M")
-            verb = "is" if len(names) == 1 else "are"
-            yield ConstraintFailure(
-                f"{join_names(names)} {verb} in revocable zone {zone}, open {window} only, and it is {now}",
-                (
-                    owner_advice(
-                        f"wait until the window of zone {zone} opens (vcdebug ask when says when the job gets in)"
-                    ),
-                ),
-            )
-
-
-# Who holds what it lacks
-
-
 def waiting_holder_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """On the nearest node, where what lacks is held by jobs of which other pods find no place, as this one's do."""
+    """Jobs on the nearest node that hold what the task lacks and are themselves incomplete: a mutual wait."""
     near = room.nearest_node
     if near is None or near.kind != "short":
         return
@@ -249,13 +178,11 @@ def waiting_holder_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     jobs = dict.fromkeys(task.job for task in theirs)
     verb, lack = ("waits", "its") if len(jobs) == 1 else ("wait", "their")
     yield ConstraintFailure(
-        f"{near.name} is held by {join_names((task.name for task in theirs), MAX_HOLDERS)} of {join_names(jobs)}, "
-        "which "
-        f"{verb} for {lack} own other pods as this job does with {count_noun(len(own), 'running pod')}: if none can "
-        "end "
-        "without them, they hold each other up for ever",
+        f"{near.name} is held by {join_names((task.name for task in theirs), placement_constraints.MAX_HOLDERS)} of "
+        f"{join_names(jobs)}, which {verb} for {lack} own other pods as this job does with "
+        f"{count_noun(len(own), 'running pod')}: if none can end without them, they hold each other up for ever",
         (
-            queue_admin_advice(
+            answer.queue_admin_advice(
                 f"end {join_names(jobs, 1)} or this job, and let fewer start at once (minMember or minResources of "
                 "whole jobs)"
             ),
@@ -268,46 +195,60 @@ def _has_pending(room: NodeFits, task: TaskInfo) -> bool:
     return job is not None and job.count_tasks(TaskStatus.PENDING) > 0
 
 
+def plugin_failures(plugin: str, room: NodeFits) -> Iterator[ConstraintFailure]:
+    """What the plugin's explainer finds behind its own refusals; nothing if the session does not have the plugin."""
+    find = explainer_for(plugin).failures if plugin in room.view.session.plugins else None
+    return find(room) if find is not None else iter(())
+
+
+def _card_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+    # Older releases check devices in predicates, without the plugin deviceshare: the ledgers decide, not the plugin.
+    find = explainer_for(DEVICESHARE).failures
+    has_devices = any(room.view.session.nodes[node.name].devices for node in room.node_fits)
+    return find(room) if find is not None and has_devices else iter(())
+
+
 _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] = (
-    find_label_failures,
+    placement_constraints.find_label_failures,
     _taint_failures,
     _port_failures,
-    find_affinity_failures,
+    placement_constraints.find_affinity_failures,
     _anti_affinity_failures,
-    _node_group_failures,
-    find_card_shortages,
-    find_volume_shortages,
-    find_device_shortages,
-    shut_zone_failures,
+    partial(plugin_failures, NODEGROUP),
+    _card_failures,
+    placement_constraints.find_volume_shortages,
+    placement_constraints.find_device_shortages,
+    partial(plugin_failures, TDM),
     waiting_holder_failures,
 )
 
 
-# What would help where no node takes a task.
-
 CSI = "attachable-volumes-csi-"
-_CHANGE_REQUEST = owner_advice("change what the pod asks for")
+_CHANGE_REQUEST = answer.owner_advice("change what the pod asks for")
 _GENERAL_ADVICE = (_CHANGE_REQUEST,)
-"""Advice for want of better."""
+"""Advice of last resort: dropped if more specific advice exists."""
 
 
-def advice_for_larger(nowhere: list[str]) -> tuple[Advice, ...]:
-    """What is larger than any node in all, or asks for what no node has."""
+def advice_for_larger(nowhere: list[str]) -> tuple[answer.Advice, ...]:
+    """Advice for a task larger than every node, or one that requests a resource of no node."""
     drivers = [name.removeprefix(CSI) for name in nowhere if name.startswith(CSI)]
     if drivers:
         return (
-            cluster_admin_advice(
+            answer.cluster_admin_advice(
                 f"no CSINode names the driver {join_names(drivers)}: look whether it runs on the nodes"
             ),
         )
     if nowhere:
         device = "; for a device, look whether its plugin runs on the nodes"
-        return (cluster_admin_advice(f"add a node that has {join_names(nowhere)}{device}"),)
-    return (owner_advice("split the task into smaller ones"), cluster_admin_advice("add a node of that size"))
+        return (answer.cluster_admin_advice(f"add a node that has {join_names(nowhere)}{device}"),)
+    return (
+        answer.owner_advice("split the task into smaller ones"),
+        answer.cluster_admin_advice("add a node of that size"),
+    )
 
 
-def merge_advice(ways: Sequence[ConstraintFailure], general: tuple[Advice, ...]) -> tuple[Advice, ...]:
-    """What helps against what is named, then the general advice that is not void beside it."""
+def merge_advice(ways: Sequence[ConstraintFailure], general: tuple[answer.Advice, ...]) -> tuple[answer.Advice, ...]:
+    """The advice of each failure, then the general advice that no failure makes void."""
     own = [line for way in ways for line in way.advice]
     void = [way.replaces for way in ways if way.replaces]
     kept = [
@@ -318,69 +259,71 @@ def merge_advice(ways: Sequence[ConstraintFailure], general: tuple[Advice, ...])
     return tuple(dict.fromkeys((*own, *kept)))
 
 
-def advice_for_unresolvable(room: NodeFits, reasons: list[str]) -> tuple[Advice, ...]:
-    """What no node takes as it is, by the reasons of nodes."""
-    advice: list[Advice] = []
+def advice_for_unresolvable(room: NodeFits, reasons: list[str]) -> tuple[answer.Advice, ...]:
+    """Advice for a task that no node can take, from the reasons of the nodes."""
+    advice: list[answer.Advice] = []
     text = " ".join(reasons).replace("PersistentVolume", "persistentvolume")
-    for volumes in VOLUME_ELSEWHERE_REASONS:
+    for volumes in placement_constraints.VOLUME_ELSEWHERE_REASONS:
         text = text.replace(volumes, "volume")
     if "node group" in text:
-        advice.append(queue_admin_advice(f"change spec.affinity of queue {room.view.queue.name}"))
-        advice.append(cluster_admin_advice("label a node with the node group of the queue"))
+        advice.append(answer.queue_admin_advice(f"change spec.affinity of queue {room.view.queue.name}"))
+        advice.append(answer.cluster_admin_advice("label a node with the node group of the queue"))
         text = text.replace("node group affinity", "")
     if "affinity" in text or "selector" in text:
-        advice.append(owner_advice("change the pod's nodeSelector or affinity"))
-        advice.append(cluster_admin_advice("label a node accordingly"))
+        advice.append(answer.owner_advice("change the pod's nodeSelector or affinity"))
+        advice.append(answer.cluster_admin_advice("label a node accordingly"))
     if "taint" in text:
         advice.extend(_taint_advice(room))
     if "unschedulable" in text:
-        advice.append(cluster_admin_advice("uncordon a node, once what it was cordoned for is over"))
+        advice.append(answer.cluster_admin_advice("uncordon a node, once what it was cordoned for is over"))
     if "numa" in text or "manager policy" in text or "topology policy" in text:
         advice.append(
-            cluster_admin_advice(
+            answer.cluster_admin_advice(
                 "look at the kubelets' cpu and topology manager policies, and at the Numatopology of the nodes"
             )
         )
     if "load of the node" in text:
-        advice.append(owner_advice("wait until the load falls"))
-        advice.append(cluster_admin_advice("raise the thresholds of the usage plugin"))
-    if is_pool_unsettled(reasons):
+        advice.append(answer.owner_advice("wait until the load falls"))
+        advice.append(answer.cluster_admin_advice("raise the thresholds of the usage plugin"))
+    if placement_constraints.is_pool_unsettled(reasons):
         advice.append(
-            cluster_admin_advice(
+            answer.cluster_admin_advice(
                 "look at the driver's ResourceSlices: as many as each says, and each device in one of them"
             )
         )
     if "volume" in text or "persistentvolume" in text:
-        advice.append(owner_advice("look at the pod's claims and at the zones of their volumes"))
+        advice.append(answer.owner_advice("look at the pod's claims and at the zones of their volumes"))
     return tuple(advice) or (_CHANGE_REQUEST,)
 
 
-def _taint_advice(room: NodeFits) -> Iterator[Advice]:
-    """What can be done about taints that somebody set on nodes in order; of any other the node has to be mended."""
+def _taint_advice(room: NodeFits) -> Iterator[answer.Advice]:
+    """Advice about taints of Ready nodes; for a condition taint the node itself has to be repaired."""
     lifted, accepted = dict[str, Taint](), dict[str, Taint]()
     for node in room.of_kind("unresolvable"):
         manifest = room.view.session.nodes[node.name].manifest if node.name in room.view.session.nodes else {}
         for taint in untolerated_taints(room, node):
             lifted.update({format_taint(taint): taint} if may_be_lifted(taint, manifest) else {})
             accepted.update({format_taint(taint): taint} if may_be_tolerated(taint, manifest) else {})
-    yield ADD_NODES_ADVICE
+    yield answer.ADD_NODES_ADVICE
     if lifted:
         words = f"remove taint {join_names(lifted)}, once what it was set for is over"
-        yield Advice(words, AdviceHarm.CLUSTER, risky=True)
+        yield answer.Advice(words, answer.AdviceHarm.CLUSTER, risky=True)
     if accepted:
         words = f"add a toleration to the pod for {join_names(accepted)}, if whoever set it agrees: it keeps pods away"
-        yield Advice(words, AdviceHarm.CLUSTER, risky=True)
+        yield answer.Advice(words, answer.AdviceHarm.CLUSTER, risky=True)
 
 
-def advice_for_mixed(room: NodeFits) -> tuple[Advice, ...]:
-    """What some nodes lack room for, and others refuse for other reasons."""
-    advice: list[Advice] = []
+def advice_for_mixed(room: NodeFits) -> tuple[answer.Advice, ...]:
+    """Advice if some nodes lack room and others refuse for other reasons."""
+    advice: list[answer.Advice] = []
     if room.nearest_node is not None and room.nearest_node.short:
         advice += [
-            queue_admin_advice(f"free {join_named_amounts(room.nearest_node.short)} on {room.nearest_node.name}"),
-            ADD_NODES_ADVICE,
+            answer.queue_admin_advice(
+                f"free {join_named_amounts(room.nearest_node.short)} on {room.nearest_node.name}"
+            ),
+            answer.ADD_NODES_ADVICE,
         ]
     refusals = [reason for node in room.of_kind("unresolvable") for reason in [node.reason]]
     if refusals:
         advice.extend(advice_for_unresolvable(room, refusals))
-    return tuple(advice) or (ADD_NODES_ADVICE,)
+    return tuple(advice) or (answer.ADD_NODES_ADVICE,)

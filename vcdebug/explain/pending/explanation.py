@@ -1,4 +1,4 @@
-"""Why is this job Pending: the last gate that could still have let it in, and did not."""
+"""Why is this job Pending: the last gate that could still have admitted or placed it, and did not."""
 
 from __future__ import annotations
 
@@ -9,15 +9,9 @@ from typing import NamedTuple
 from vcdebug.amount_text import count_noun
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Evidence, Explanation, Finding, cluster_admin_advice, owner_advice, sort_by_harm
-from vcdebug.explain.job_view import JobView
+from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, find_subject
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending.allocation import (
-    allocate_findings,
-    failed_search_seq,
-    findings_of_gates,
-    not_tried_finding,
-)
-from vcdebug.explain.pending.checklist import checklist_steps, steps_outside_session
+from vcdebug.explain.pending import checklist
 from vcdebug.explain.pending.gates import (
     ALREADY_PLACED,
     EVICTION_GATES,
@@ -28,12 +22,10 @@ from vcdebug.explain.pending.gates import (
 )
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
-from vcdebug.explain.pending.gates.gang import DISCARD_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, incomplete
-from vcdebug.explain.pending.gates.phantom import PHANTOM_CAUSE, stopping_findings
-from vcdebug.explain.pending.gates.placed import HAS_CAUSES
+from vcdebug.explain.pending.gates.placed import HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
 from vcdebug.explain.pending.no_node import hopeless_finding
-from vcdebug.explain.subject import ExplainSubject, NotFoundError, find_subject
+from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
@@ -53,12 +45,12 @@ def explain_by_name(recording: Recording, word: str) -> Explanation:
 
 
 def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanation:
-    """The answer for a job or pod that is there, and whether the input is to be trusted."""
+    """The explanation of a job or pod of the snapshot, with the doubt about the input."""
     return replace(_build_explanation(recording, subject), doubt=doubt_of_input(recording))
 
 
 def doubt_of_input(recording: Recording) -> str:
-    """Why every answer about it may be wrong; empty where the input shows one moment."""
+    """Why every answer may be wrong; empty if the objects of the snapshot belong to one point in time."""
     provenance = recording.snapshot.provenance
     return "" if provenance is None else provenance.inconsistency_text()
 
@@ -67,23 +59,24 @@ def doubt_of_input(recording: Recording) -> str:
 def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explanation:
     if subject.job not in recording.session.jobs:
         finding: Finding = resolve_reference(NOT_IN_SESSION)(recording, subject)
-        name, way = subject.job or subject.pod or "", steps_outside_session(recording, finding)
+        name, way = subject.job or subject.pod or "", checklist.steps_outside_session(recording, finding)
         return Explanation(
             name, subject.pod, finding.cause == PLACES_CAUSE, finding, (), sort_by_harm(finding.advice), way
         )
     view = JobView(recording, subject.job, subject.pod)
-    found = next(findings_of_gates(view, ALREADY_PLACED), None)
+    found = next(checklist.findings_of_gates(view, ALREADY_PLACED), None)
     once: dict[str, Finding] = {}
     for finding in judge_job(view) if found is None else [found, *_contributing_findings(view, found)]:
+        # Several gates can name one cause; the first is the nearest to the decision.
         once.setdefault(finding.cause, finding)
     first, *others = once.values()
-    dominant, way = _beyond_minimum(view, first), checklist_steps(view)
+    dominant, way = _beyond_minimum(view, first), checklist.checklist_steps(view)
     advice = sort_by_harm(line for finding in once.values() for line in finding.advice)
     return Explanation(view.job.uid, subject.pod, dominant.cause in HAS_CAUSES, dominant, tuple(others), advice, way)
 
 
 def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
-    """Says of pods that wait although the gang is complete that they wait for themselves alone."""
+    """Add the line that minMember is met, so the gang does not hold the Pending pods back."""
     ready = view.job.ready_task_num()
     if (
         not view.left_over
@@ -97,31 +90,31 @@ def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
 
 
 def _contributing_findings(view: JobView, found: Finding) -> list[Finding]:
-    """What keeps the job's other pods waiting once the job has what it needs; of a phantom, what stops allocate."""
+    """Why the job's other pods are Pending although minMember is met; for a phantom, what stops allocate."""
     if found.cause == PHANTOM_CAUSE:
         return stopping_findings(view)
     return judge_job(view) if view.left_over and view.pod is None else []
 
 
 def judge_job(view: JobView) -> list[Finding]:
-    """The dominant finding first, then what else stands in the way."""
+    """The dominant finding first, then the contributing ones."""
     last = view.recording.event_at(len(view.recording))
     if isinstance(last, CutEvent):
         return [_cut_off_finding(view, last)]
     opened = bool(view.session.plugin_calls)
-    shut = list(findings_of_gates(view, PRECONDITIONS)) if opened else []
+    shut = list(checklist.findings_of_gates(view, PRECONDITIONS)) if opened else []
     task = view.blocked_task
     if shut:
         return [*shut, *_hopeless_findings(view, task)]
     if isinstance(last, PanicEvent):
         return [_panic_finding(view, last)]
     if task is None:
-        return [not_tried_finding(view)]
+        return [checklist.not_tried_finding(view)]
     return _placement_findings(view, task)
 
 
 def _hopeless_findings(view: JobView, task: TaskInfo | None) -> list[Finding]:
-    """What would stop the job behind a shut door."""
+    """What would stop the job even if it passed the precondition that failed."""
     if task is None:
         return []
     finding = hopeless_finding(task, NodeFits(view, task, len(view.recording)))
@@ -130,9 +123,9 @@ def _hopeless_findings(view: JobView, task: TaskInfo | None) -> list[Finding]:
 
 def _placement_findings(view: JobView, task: TaskInfo) -> list[Finding]:
     """allocate, then whatever evicts: the last one with a chance decides."""
-    room = NodeFits(view, task, failed_search_seq(view, task))
+    room = NodeFits(view, task, checklist.failed_search_seq(view, task))
     met: list[Gate] = [gate for asked in resolve_gates(EVICTION_GATES) for gate in asked(view, task, room)]
-    ordered = _order_findings(met, allocate_findings(view, task, room), room)
+    ordered = _order_findings(met, checklist.allocate_findings(view, task, room), room)
     told: Iterator[list[Finding] | None] = (last(view, task, room, met, ordered) for last in resolve_gates(OVERRIDES))
     return next((found for found in told if found is not None), ordered)
 
@@ -163,24 +156,22 @@ def _cut_off_finding(view: JobView, event: CutEvent) -> Finding:
     )
 
 
-# Which jobs are not whole when the cycle ends, each with its cause: without anything, or waiting in part.
-
 FAULT = "fault"
-"""The cause of a job whose answer failed."""
+"""The cause code of a job whose explanation raised an error."""
 
 
 class SurveyedJob(NamedTuple):
-    """One job, and how much of it waits."""
+    """One job with the number of its Pending pods."""
 
     explanation: Explanation
     queue: QueueName
-    """Empty for a job that names none."""
+    """Empty for a job without a queue."""
     pending: int
     """Pods that are Pending when the cycle ends."""
 
     @property
     def shown_finding(self) -> Finding:
-        """What to say about it: of a job that got its minimum, what keeps its other pods waiting."""
+        """The finding to show: for a job that has its minimum, why its other pods are Pending."""
         found = self.explanation
         beside = found.contributing if found.scheduled and self.pending else ()
         return beside[0] if beside else found.dominant
@@ -188,19 +179,19 @@ class SurveyedJob(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """All jobs of one recording; those that wait are explained."""
+    """All jobs of one recording; the Pending ones are explained."""
 
     jobs: int
-    """Those of the session and those it never sees."""
+    """Number of jobs, including those outside the session."""
     explained: tuple[SurveyedJob, ...]
     problems: int
-    """Problems of the input, which may falsify it all."""
+    """Number of problems of the input, which may change the answers."""
     named: bool = False
-    """Whether somebody asked about one job or pod: the only one that counts, and explained whatever came of it."""
+    """Whether the survey is about one named job or pod, which is explained even if it was scheduled."""
     doubt: str = ""
     """Why every answer may be wrong: the input does not show one moment."""
     incomplete: str = ""
-    """What the snapshot lacks without which no job can be explained; empty where it has jobs, or lacks nothing."""
+    """Kinds that the snapshot lacks and that jobs need; empty if it has jobs."""
 
     @property
     def unscheduled_jobs(self) -> list[SurveyedJob]:
@@ -209,17 +200,18 @@ class Survey:
 
     @property
     def partly_waiting_jobs(self) -> list[SurveyedJob]:
-        """The jobs that have what they need, but not all of their pods run."""
+        """The jobs that have their minimum and still have Pending pods."""
         return [] if self.named else [one for one in self.explained if one.explanation.scheduled]
 
 
 def survey_jobs(recording: Recording, tell: Callable[[int, int], object] | None = None) -> Survey:
-    """Every job that is not whole after this cycle, in the order of names; `tell` hears how many are explained.
+    """Every job with missing pods after the cycle, by name; `tell(done, total)` reports progress.
 
-    It explains hundreds of jobs in seconds, so it is kept in the recording.
+    Explaining hundreds of jobs takes seconds, so the recording caches the result.
     """
     kept = recording.answered.get("survey")
     if not isinstance(kept, Survey):
+        # Explaining allocates many long-lived objects; a collection in between finds nothing to free.
         with collector_paused():
             kept = recording.answered["survey"] = _build_survey(recording, tell or (lambda *_: None))
     return kept
@@ -240,7 +232,7 @@ def _build_survey(recording: Recording, tell: Callable[[int, int], object]) -> S
 
 
 def survey_one(recording: Recording, word: str) -> Survey:
-    """The named job or pod, whatever came of it; nobody where there is none of that name."""
+    """The survey of the named job or pod, scheduled or not; empty if the name is unknown."""
     try:
         subject = find_subject(recording.snapshot, word)
     except NotFoundError:
@@ -250,7 +242,7 @@ def survey_one(recording: Recording, word: str) -> Survey:
 
 
 def _all_subjects(stands: WaitingSummary) -> list[ExplainSubject]:
-    """Jobs of PodGroups, of pods that name a missing PodGroup, and waiting pods of this scheduler without any."""
+    """Jobs of PodGroups, of pods whose PodGroup is missing, and Pending pods of this scheduler without a PodGroup."""
     return sorted([*(ExplainSubject("", pod) for pod in stands.lone), *map(ExplainSubject, stands.jobs)])
 
 

@@ -1,34 +1,33 @@
-"""What a pod wants of its node beside room, and what the nodes have instead: labels, neighbours, and near misses."""
+"""Constraints on labels, neighbours, volumes and devices that nodes fail, with near misses such as typing errors."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from vcdebug.amount_text import join_names
-from vcdebug.explain.answer import Advice, cluster_admin_advice, owner_advice, queue_admin_advice
+from vcdebug.amount_text import count_noun, join_names
+from vcdebug.explain.answer import ConstraintFailure, cluster_admin_advice, owner_advice, queue_admin_advice
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, pod_affinity_terms
+from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources
 from vcdebug.kube.listers import claim_names, storage_class_name
 from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_affinity import AFFINITY_REASON
-from vcdebug.kube.selector import Requirement, Selector
+from vcdebug.kube.selector import Requirement
+from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod import Pod
+from vcdebug.plugins.predicates import Predicates
+from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
 from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.snapshot import Manifest
 
+if TYPE_CHECKING:
+    from vcdebug.kube.devices.allocator import RequestCandidates
+
+
 MAX_HOLDERS: Final = 4
-
-
-class ConstraintFailure(NamedTuple):
-    """One thing in the way, with names."""
-
-    text: str
-    advice: tuple[Advice, ...] = ()
-    replaces: str = ""
-    """Advice with this word is void beside it."""
 
 
 NODE_AFFINITY_REASON = "didn't match Pod's node affinity/selector"
@@ -37,7 +36,7 @@ MAX_VALUES = 4
 
 
 def find_label_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """Labels that no node has, with those that it could have been meant to be."""
+    """Required labels that no node has, with similar ones that nodes have."""
     if not room.refused_for(NODE_AFFINITY_REASON):
         return
     wanted = required_node_affinity(room.task.pod.spec)
@@ -48,11 +47,12 @@ def find_label_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
 
 
 def _requirement_failures(room: NodeFits, requirement: Requirement) -> Iterator[ConstraintFailure]:
-    """Who has it, where few do; else what they have instead."""
+    """The nodes with the label if they are few, else the values that nodes have."""
     nodes = [room.view.session.nodes[node.name] for node in room.node_fits]
     have = [node.name for node in nodes if requirement.matches_labels(node.labels)]
     if have:
         if requirement.key != HOSTNAME:
+            # Only for membership: the loop below keeps the order of the nodes.
             having = set(have)
             yield from _few_nodes_failure(
                 have, [node.name for node in nodes if node.name not in having], format_requirement(requirement)
@@ -75,7 +75,7 @@ def _requirement_failures(room: NodeFits, requirement: Requirement) -> Iterator[
 
 
 def _few_nodes_failure(have: list[str], lack: list[str], wish: str) -> Iterator[ConstraintFailure]:
-    """The fewer of the two by name."""
+    """The failure that names the smaller group of nodes, if it is small enough."""
     few, verb = (lack, "lack") if len(lack) <= len(have) else (have, "have")
     if few and len(few) < MAX_VALUES:
         single = {"lack": "lacks", "have": "has"}
@@ -91,12 +91,14 @@ def _unknown_key(room: NodeFits, requirement: Requirement, wish: str) -> Iterato
 
 
 def _closest_name(wanted: Iterable[str], known: Iterable[str]) -> str:
-    """The known word that one of the wanted ones was probably meant to be; empty if none is near."""
+    """The known word closest to one of the wanted ones; empty if none is similar."""
+    # Imported here: only a label or resource that no node has needs it.
     from difflib import get_close_matches
 
     names = list(known)
     for word in wanted:
         same = [name for name in names if name.casefold() == word.casefold()]
+        # A difference in case alone is the likeliest error, whatever the other names look like.
         near = same or get_close_matches(word, names, 1, 0.8)
         if near and near[0] != HOSTNAME:
             return near[0]
@@ -116,15 +118,16 @@ def format_requirement(requirement: Requirement) -> str:
 
 
 def format_resource_meant(room: NodeFits, name: str) -> str:
-    """The resource that was probably meant by one that no node has, and a node that has it; empty if none is near."""
+    """The resource most similar to one that no node has, and a node that has it; empty if none is similar."""
     nodes = [room.view.session.nodes[node.name] for node in room.node_fits]
     known = {each: node.name for node in nodes for each, value in node.allocatable.items() if value > 0}
+    # Device names have a domain; cpu and memory are never a misspelt device.
     meant = _closest_name((name,), [each for each in known if "/" in each])
     return f"did you mean {meant}, which {known[meant]} has?" if meant else ""
 
 
 def find_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
-    """Whom the pod wants to stand beside: nobody there is, or where they are."""
+    """Required pod affinity: no matching pod exists, or the matching pods are in other domains."""
     if not room.refused_for(AFFINITY_REASON):
         return
     for term in pod_affinity_terms(room.task.pod.spec.get("affinity") or {}, room.task.namespace).required_affinity:
@@ -132,7 +135,8 @@ def find_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
 
 
 def _pod_affinity_failure(room: NodeFits, term: AffinityTerm) -> ConstraintFailure:
-    wish = f"its affinity wants to stand beside pods with {_format_selector(term.selector)} (by {term.topology_key})"
+    labels = join_names(format_requirement(each) for each in term.selector.requirements) or "any labels"
+    wish = f"its affinity wants to stand beside pods with {labels} (by {term.topology_key})"
     there = [
         f"{task.name} on {node.name}"
         for node in room.node_fits
@@ -146,12 +150,6 @@ def _pod_affinity_failure(room: NodeFits, term: AffinityTerm) -> ConstraintFailu
         lacking, (owner_advice("start such pods first, or correct the labelSelector of the affinity"),), "affinity"
     )
 
-
-def _format_selector(selector: Selector) -> str:
-    return join_names(format_requirement(each) for each in selector.requirements) or "any labels"
-
-
-# What stands behind a refusal for volumes: the claim, its class, where its volume can be used, who mounts it.
 
 VOLUME_ELSEWHERE_REASONS: Final = ("persistentvolume's node affinity", "volume node affinity conflict")
 NONE_TO_BIND: Final = "available persistent volumes to bind"
@@ -167,6 +165,7 @@ def find_volume_shortages(room: NodeFits) -> Iterator[ConstraintFailure]:
         return
     named = claim_names_of(room.task.pod)
     yield from _missing_class_failures(room, reasons)
+    # Upstream's reason already names the claim.
     if not named or any(f'"{name}"' in reason for name in named for reason in reasons):
         return
     text = f"its volume claim{'s are' if len(named) > 1 else ' is'} {join_names(named)}"
@@ -233,7 +232,6 @@ def _unbound_claim_failures(room: NodeFits, claim: Manifest, reasons: Sequence[s
 
 
 def _missing_class_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[ConstraintFailure]:
-    """A storage class that does not exist."""
     known = [name_of(manifest) for manifest in room.view.recording.snapshot.objects_of("StorageClass")]
     missing = [one for reason in reasons for one in _MISSING_CLASS.findall(reason)]
     for name in dict.fromkeys(missing):
@@ -248,3 +246,98 @@ def _missing_class_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[
 def claim_names_of(pod: Pod) -> list[str]:
     """Names of the volume claims that a pod mounts."""
     return [claim.name for claim in claim_names(pod) if claim.name and not claim.ephemeral]
+
+
+UNSETTLED_POOL_REASONS: Final = ("resource pool", "is invalid: duplicate device name")
+"""Upstream's messages about resource pools that are incomplete or invalid."""
+
+
+def find_device_shortages(room: NodeFits) -> Iterator[ConstraintFailure]:
+    """Each request of a claim that no node has enough free devices for, and the node that has most."""
+    check, state = _claims_of_task(room)
+    if check is None or state is None:
+        return
+    yield from (
+        _device_failure(one, node, check.device_holders(one.busy_devices))
+        for one, node in _unmet_requests(room, check, state)
+    )
+
+
+def are_devices_held(room: NodeFits) -> bool:
+    """Whether a claim lacks only devices that other claims hold, which are freed when their pods end."""
+    check, state = _claims_of_task(room)
+    if check is None or state is None:
+        return False
+    short = _unmet_requests(room, check, state)
+    return bool(short) and all(one.matching_count >= _required_count(one) for one, _ in short)
+
+
+def is_pool_unsettled(reasons: Iterable[str]) -> bool:
+    """Whether some pool is not to be relied on now: its driver writes it again."""
+    return any(words in reason for reason in reasons for words in UNSETTLED_POOL_REASONS)
+
+
+def _unmet_requests(
+    room: NodeFits, check: DynamicResources, state: ClaimState
+) -> list[tuple[RequestCandidates, NodeName]]:
+    """The requests that no node has enough free devices for, each with the node that has most."""
+    best: dict[str, tuple[RequestCandidates, NodeName]] = {}
+    for node, one in _candidates_by_node(room, check, state):
+        name = f"{one.claim} {one.request}"
+        if name not in best or _is_better(one, best[name][0]):
+            best[name] = one, node
+    return [(one, node) for one, node in best.values() if one.free_count < _required_count(one)]
+
+
+def _required_count(one: RequestCandidates) -> int:
+    return one.wanted or 1
+
+
+def _is_better(one: RequestCandidates, other: RequestCandidates) -> bool:
+    """A node that had enough if only they were free comes before one that never has."""
+    return (one.matching_count >= _required_count(one), one.free_count, one.matching_count) > (
+        other.matching_count >= _required_count(other),
+        other.free_count,
+        other.matching_count,
+    )
+
+
+def _device_failure(one: RequestCandidates, node: NodeName, holders: Sequence[TaskKey]) -> ConstraintFailure:
+    many = "all devices" if one.wanted is None else count_noun(one.wanted, "device")
+    asks = f"its claim {one.claim} asks for {many} (request {one.request})"
+    if not one.matching_count:
+        look = owner_advice(
+            "look at the selectors of the claim and of its class, and at the ResourceSlices of the nodes"
+        )
+        return ConstraintFailure(f"{asks}: no node has a device of the kind", (look,))
+    if one.matching_count < _required_count(one):
+        most = f"no node has more than {one.matching_count} of the kind, as {node} has"
+        fewer = owner_advice(
+            f"ask for {count_noun(one.matching_count, 'device')} at most, or for devices of another kind"
+        )
+        return ConstraintFailure(
+            f"{asks}: {most}", (fewer, cluster_admin_advice(f"add devices of the kind to {node} or to another node"))
+        )
+    rest = f" (the rest is held by {join_names(holders)})" if holders else ""
+    there = f"{one.free_count} of {one.matching_count} of the kind are free on {node}{rest}, and no node has more"
+    by = f", held by {join_names(holders)}" if holders else ""
+    return ConstraintFailure(f"{asks}: {there}", (queue_admin_advice(f"free devices on {node}{by}"),))
+
+
+def _claims_of_task(room: NodeFits) -> tuple[DynamicResources | None, ClaimState | None]:
+    """(check of resource claims, state of the task's claims); None if the cycle has none."""
+    session = room.view.session
+    plugin = session.plugins.get(Predicates.name)
+    if not isinstance(plugin, Predicates) or not room.task.pod.spec.get("resourceClaims"):
+        return None, None
+    state = session.cycle_state(room.task).data.get(DynamicResourcesFilter.STATE)
+    return plugin.claim_filter, state if isinstance(state, ClaimState) else None
+
+
+def _candidates_by_node(
+    room: NodeFits, check: DynamicResources, state: ClaimState
+) -> Iterator[tuple[NodeName, RequestCandidates]]:
+    session = room.view.session
+    for node in room.node_fits:
+        labels = session.nodes[node.name].labels
+        yield from ((node.name, one) for one in check.request_candidates(state, labels, node.name))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term
-from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
+from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.plugins.binpack import MAX_SCORE, Binpack
 
 COLUMNS = ("used", "request", "sum", "allocatable", "weight", "part")

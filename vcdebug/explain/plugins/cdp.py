@@ -1,4 +1,4 @@
-"""cdp: whose cooldown has passed.
+"""cdp: pods whose cooldown has passed may be evicted.
 
 Upstream: plugins/cdp.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from vcdebug.amount_text import format_duration
 from vcdebug.explain.answer import owner_advice
 from vcdebug.explain.equation import Equation, Term, victim_equation
-from vcdebug.explain.plugin_explainer import PluginExplainer
+from vcdebug.explain.plugins import PluginExplainer
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import SECOND, unix_nanoseconds

@@ -1,4 +1,4 @@
-"""conformance: who is critical.
+"""conformance: critical pods are protected.
 
 Upstream: plugins/conformance.
 """
@@ -11,7 +11,7 @@ from vcdebug.amount_text import join_names
 from vcdebug.explain.answer import queue_admin_advice
 from vcdebug.explain.equation import Equation, Term, victim_equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugin_explainer import PluginExplainer, VetoReason
+from vcdebug.explain.plugins import PluginExplainer, VetoReason
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey

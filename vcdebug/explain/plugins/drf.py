@@ -9,17 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
 from vcdebug.amount_text import format_number, format_numbers_apart
+from vcdebug.explain import plugins
 from vcdebug.explain.answer import Number, cluster_admin_advice, owner_advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, victim_equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugin_explainer import (
-    LookedAt,
-    OrderDifference,
-    OrderMoment,
-    PluginExplainer,
-    VetoReason,
-    iter_differences,
-)
 from vcdebug.framework.hooks import JOB_ORDER, PREEMPTABLE, QUEUE_ORDER, RECLAIMABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -44,8 +37,9 @@ def totals_of(state: ClusterState) -> ShareTotals:
 
 
 def shares_of(recording: Recording, state: ClusterState) -> Mapping[JobId, DominantShare]:
-    """Every job's share, as the plugin keeps it."""
+    """The plugin's dominant share of every job in a state."""
     totals = totals_of(state)
+    # Lazy: an equation needs a few jobs, and a cluster can have thousands.
     return LazyMap(
         recording.session.jobs, lambda uid: DominantShare(totals, state.plugin_amount(NAME, uid, "allocated").clone())
     )
@@ -64,6 +58,7 @@ def hierarchy_at(recording: Recording, seq: Seq) -> HierarchyNode | None:
     if not isinstance(plugin, Drf) or plugin.hierarchy is None:
         return None
     tree = hierarchy_of(recording, state)
+    # Interior shares are derived, and the plugin computes them only when it compares queues.
     tree.update_hierarchical_share(tree.root, tree.allocated)
     return tree.root
 
@@ -113,12 +108,13 @@ def _behind_term(recording: Recording, key: TaskKey, difference: float | None) -
     return Term(key, (job.queue, difference), difference < 0, note)
 
 
-def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> VetoReason:
+def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> plugins.VetoReason:
     """The job would be richer than the victims' jobs."""
     recording, state = view.recording, state_before(view.recording, seq)
     totals, shares = totals_of(state), shares_of(recording, state)
     dominant, own = totals.calculate_share(shares[view.job.uid].allocated.add(task.resreq))
     alone = {
+        # Each victim alone: in one exchange, upstream takes every candidate off its job's share, also one not chosen.
         each.key: next(iter_exchanges(totals, shares, task, [each])).kept or 0.0
         for each in tasks_of(recording, refused)
     }
@@ -127,39 +123,41 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
         f"{view.job.uid} with {task.name}: share {format_number(own)} ({dominant})",
         *(f"{recording.owners.jobs[key]} without {key}: share {format_number(share)}" for key, share in alone.items()),
     )
+    # Enough digits that the two shares differ in the sentence.
     digits = 1 if round(own, 3) != round(best, 3) else 4
     text = (
         f"with {task.name} the share of {view.job.uid} would be {own:.{digits}%} ({dominant}), "
         f"more than the {best:.{digits}%} that the richest victim's job would keep"
     )
     numbers = {"share.preemptor": Number(own, "share"), "share.victim": Number(best, "share")}
-    return VetoReason(text, numbers, ADVICE, lines)
+    return plugins.VetoReason(text, numbers, ADVICE, lines)
 
 
-def job_order(then: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
+def job_order(then: plugins.OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[plugins.OrderDifference]:
     """The dominant shares."""
+    # A copy with past shares: the session's plugin keeps those of the cycle's end.
     plugin, shares = copy(plugin_of(then.recording, Drf)), shares_of(then.recording, then.state)
     plugin.shares = {job.uid: shares[job.uid] for job in (left, right)}
     looked = ("drf share", plugin.shares[left.uid].value, plugin.shares[right.uid].value)
-    return iter_differences(plugin.job_order(left, right), [looked])
+    return plugins.iter_differences(plugin.job_order(left, right), [looked])
 
 
-def queue_order(then: OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[OrderDifference]:
+def queue_order(then: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[plugins.OrderDifference]:
     """The first level of the hierarchy at which the paths differ: the unsaturated one, else the smaller share."""
     plugin = copy(plugin_of(then.recording, Drf))
     plugin.hierarchy = tree = hierarchy_of(then.recording, then.state)
     sign = plugin.queue_order(left, right)
-    return iter_differences(sign, _looked_at_levels(iter_levels(tree.root, left, right)))
+    return plugins.iter_differences(sign, _looked_at_levels(iter_levels(tree.root, left, right)))
 
 
-def _looked_at_levels(pairs: Iterable[tuple[str, str, HierarchyNode, HierarchyNode]]) -> Iterator[LookedAt]:
+def _looked_at_levels(pairs: Iterable[tuple[str, str, HierarchyNode, HierarchyNode]]) -> Iterator[plugins.LookedAt]:
     """Level by level: whether both are saturated, and their shares."""
     for one, two, mine, other in pairs:
         yield f"saturated at {one}", mine.saturated, other.saturated
         yield f"weighted share of {one} and {two}", mine.weighted_share(), other.weighted_share()
 
 
-EXPLAINER = PluginExplainer(
+EXPLAINER = plugins.PluginExplainer(
     equations={PREEMPTABLE.upstream: preemptable_equation, RECLAIMABLE.upstream: reclaimable_equation},
     comparators={JOB_ORDER.method: job_order, QUEUE_ORDER.method: queue_order},
     kept=explain_veto,

@@ -1,4 +1,4 @@
-"""extender: which call the webhook gets, and what the answer in extender.json, or a live one, says.
+"""extender: the call that the webhook gets, and its answer from extender.json or a live webhook.
 
 Upstream: plugins/extender.
 """
@@ -10,17 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
-from vcdebug.framework.hooks import (
-    BATCH_NODE_ORDER,
-    JOB_ENQUEUEABLE,
-    JOB_ENQUEUED,
-    JOB_READY,
-    OVERUSED,
-    PREDICATE,
-    PREEMPTABLE,
-    RECLAIMABLE,
-)
+from vcdebug.explain.plugins import AskedNode, PluginExplainer
+from vcdebug.framework import hooks
 from vcdebug.framework.plugin import ScoreError
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
@@ -37,13 +28,13 @@ NOT_REPLAYED: Final = "not replayed (HTTP): extender.json has no answer, and no 
 MAX_ANSWER_LENGTH: Final = 200
 QuestionKey = Callable[[HookEvent], str]
 QUESTIONS: Mapping[str, tuple[str, QuestionKey]] = {
-    PREDICATE.upstream: ("predicate", lambda event: f"{event.task} {event.node}"),
-    PREEMPTABLE.upstream: ("preemptable", lambda event: event.task),
-    RECLAIMABLE.upstream: ("reclaimable", lambda event: event.task),
-    JOB_ENQUEUEABLE.upstream: (JOB_ENQUEUEABLE.method, lambda event: event.job),
-    JOB_ENQUEUED.upstream: (JOB_ENQUEUED.method, lambda event: event.job),
-    OVERUSED.upstream: ("overused", lambda event: event.queue),
-    JOB_READY.upstream: (JOB_READY.method, lambda event: event.job),
+    hooks.PREDICATE.upstream: ("predicate", lambda event: f"{event.task} {event.node}"),
+    hooks.PREEMPTABLE.upstream: ("preemptable", lambda event: event.task),
+    hooks.RECLAIMABLE.upstream: ("reclaimable", lambda event: event.task),
+    hooks.JOB_ENQUEUEABLE.upstream: (hooks.JOB_ENQUEUEABLE.method, lambda event: event.job),
+    hooks.JOB_ENQUEUED.upstream: (hooks.JOB_ENQUEUED.method, lambda event: event.job),
+    hooks.OVERUSED.upstream: ("overused", lambda event: event.queue),
+    hooks.JOB_READY.upstream: (hooks.JOB_READY.method, lambda event: event.job),
 }
 """Hook by upstream's name → (method, what the question is about)."""
 
@@ -71,7 +62,7 @@ def _shorten_answer(answer: object) -> str:
 
 
 def _vote_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """A recorded vote beside the answer that it comes from."""
+    """A recorded vote with the webhook's answer that it follows from."""
     method, key = QUESTIONS[event.point]
     about = key(event)
     terms = call_terms(plugin_of(recording, Extender), method, about)
@@ -93,19 +84,17 @@ def check_equations(asked: AskedNode) -> Iterator[Equation]:
 
 
 def score_equation(asked: AskedNode, part: str) -> Equation | None:
-    """The answer about all nodes, and the node's part of it."""
+    """The webhook's answer about all nodes, and this node's score in it."""
     plugin = asked.plugin_of_kind(Extender)
     try:
         scores = plugin.batch_node_order(asked.task, asked.nodes)
     except ScoreError:
         return None
     score = 0.0 if scores is None else float(scores.total[asked.row_index])
-    terms = call_terms(plugin, BATCH_NODE_ORDER.method, asked.task.key)
+    terms = call_terms(plugin, hooks.BATCH_NODE_ORDER.method, asked.task.key)
     return Equation(f"extender on {asked.node.name}", SCORE_FORMULA, ("",), "check", terms, score)
 
 
 EXPLAINER = PluginExplainer(
-    equations=dict.fromkeys(QUESTIONS, _vote_equation),
-    scores=score_equation,
-    refusals=check_equations,
+    equations=dict.fromkeys(QUESTIONS, _vote_equation), scores=score_equation, refusals=check_equations
 )

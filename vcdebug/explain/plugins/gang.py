@@ -1,39 +1,34 @@
-"""gang: how many tasks a job has against its minimum, and whom a gang can spare.
+"""gang: a job's tasks against its minimum, the victims that it allows, and discarded statements.
 
 Upstream: plugins/gang.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from vcdebug.amount_text import join_names
-from vcdebug.explain.amounts import count
+from vcdebug import amount_text
+from vcdebug.actions import ALLOCATE
+from vcdebug.amount_text import count_noun, join_names
+from vcdebug.explain import answer
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing, victim_equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugin_explainer import OrderDifference, OrderMoment, PluginExplainer, VetoReason
-from vcdebug.framework.hooks import (
-    JOB_ORDER,
-    JOB_PIPELINED,
-    JOB_READY,
-    JOB_STARVING,
-    JOB_VALID,
-    PREEMPTABLE,
-    RECLAIMABLE,
-    SUB_JOB_ORDER,
-    SUB_JOB_PIPELINED,
-    SUB_JOB_READY,
-    UNIFIED_EVICTABLE,
-)
+from vcdebug.explain.pending.gates.eviction.entitlement import ineligible_reason
+from vcdebug.explain.pending.gates.queue_limits import room_limit
+from vcdebug.explain.plugins import NodeAnswers, OrderDifference, OrderMoment, PluginExplainer, VetoReason
+from vcdebug.explain.predicate_reasons import refusal_histogram
+from vcdebug.explain.queue_findings import gang_request_words, guarantee_words
+from vcdebug.framework import hooks
 from vcdebug.framework.plugin import PERMIT, REJECT
-from vcdebug.framework.record import HookEvent, Level
+from vcdebug.framework.record import HookEvent, Level, StatementEvent
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import Seq, TaskKey
+from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.sub_job import MinimumCount, SubJobInfo, TaskSet
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins.gang import GangMember, gang_members, unready_first
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.state_before import job_before, jobs_before, sub_job_before, tasks_of
+from vcdebug.recording.state_before import idle_without, job_before, jobs_before, sub_job_before, task_of, tasks_of
+from vcdebug.recording.visits import JobVisit, NodeTry, TaskTry
 
 READY_FORMULA = "ready + best-effort pending ≥ min available"
 PIPELINED_FORMULA = "ready + waiting + best-effort pending ≥ min available"
@@ -57,7 +52,7 @@ def job_ready(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 
 def job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Are enough tasks placed or promised a place?"""
+    """Are enough tasks placed or pipelined?"""
     job = job_before(recording, event.job, seq)
     return _pipelined_equation(job, *_gang_terms(job.pipelined_roles(), job.pipelined_sub_jobs()))
 
@@ -68,7 +63,7 @@ def sub_job_ready(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 
 def sub_job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Are enough tasks of the sub job placed or promised a place?"""
+    """Are enough tasks of the sub job placed or pipelined?"""
     return _pipelined_equation(sub_job_before(recording, event.sub_job, seq))
 
 
@@ -125,9 +120,6 @@ def format_placed(tasks: TaskSet) -> str:
     return f"{tasks.ready_task_num()} ready, {tasks.waiting_task_num()} waiting"
 
 
-# Victims
-
-
 def surplus_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """As many as the job has beyond its minimum, first come first served."""
     judged = gang_members(jobs_before(recording, seq), tasks_of(recording, event.candidates))
@@ -145,7 +137,7 @@ def _member_term(each: GangMember) -> Term:
 
 
 def everybody_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """All of them: the action itself takes gangs as a whole."""
+    """gang allows all candidates, since the action itself evicts whole gangs."""
     span = recording.span_tree.span_around(seq, Level.JOB)
     terms = [Term(key, (), True) for key in event.candidates]
     return victim_equation(
@@ -154,7 +146,7 @@ def everybody_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equa
 
 
 def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> VetoReason | None:
-    """Gangs that have nothing to spare, None where no candidate has a job; what that costs is for the gate to say."""
+    """Gangs at their minimum, without advice, which needs the nodes; None if no candidate has a job."""
     owners = view.recording.owners.jobs
     jobs = [job_before(view.recording, uid, seq) for uid in dict.fromkeys(owners[k] for k in refused if k in owners)]
     if not jobs:
@@ -170,11 +162,55 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
     alike = [uid for uid, each in spares.items() if uid != told.uid and (each <= 0) == (spare <= 0)]
     more = f" (likewise {join_names(alike)})" if alike else ""
     text = f"{told.uid} has {ready} ready of minMember {told.min_available}, {limit}{more}"
-    numbers = {"victim.ready": count(ready, "pods"), "victim.minAvailable": count(told.min_available, "pods")}
+    numbers = {
+        "victim.ready": answer.count(ready, "pods"),
+        "victim.minAvailable": answer.count(told.min_available, "pods"),
+    }
     return VetoReason(text, numbers, (), lines)
 
 
-# Orders
+def _victim_advice(view: JobView, task: TaskInfo, answers: NodeAnswers) -> tuple[answer.Advice, ...]:
+    """How gang would allow enough victims, on the node where that costs the fewest pods."""
+    node = answers[0][0]
+    costs = [cost for node, allowed in answers if (cost := _gang_cost(view, task, node, allowed)) is not None]
+    point = f"enable{node.victim_votes[0][1].point}"
+    switch = answer.cluster_admin_advice(
+        f"set {point} of gang to false, and accept broken gangs", f"conf:plugins.gang.{point}=false"
+    )
+    if not costs:
+        return (switch,)
+    cheapest = min(costs, key=lambda cost: sum(cost.values()))  # exact: ints
+    return (*(line for job, gone in cheapest.items() for line in _lower_minimum_advice(view, node, job, gone)), switch)
+
+
+def _gang_cost(view: JobView, task: TaskInfo, node: NodeTry, offered: Sequence[TaskKey]) -> dict[JobId, int] | None:
+    """Job → number of its pods to evict beyond what gang allows; None if even all candidates make no room."""
+    recording, refused = view.recording, [key for key in node.candidates if key not in offered]
+    # Allowed victims first: they are evicted before any pod whose gang would have to shrink.
+    future, gone = idle_without(recording, node.first, node.node, ()), dict[JobId, int]()
+    for key in (*offered, *refused):
+        if task.init_resreq.less_equal(future):
+            break
+        victim = task_of(recording, key)
+        future.add(victim.resreq)
+        gone[victim.job] = gone.get(victim.job, 0) + 1
+    if not task.init_resreq.less_equal(future):
+        return None
+    broken = dict.fromkeys(task_of(recording, key).job for key in refused)
+    return {job: pods for job, pods in gone.items() if job in broken}
+
+
+def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, gone: int) -> Iterator[answer.Advice]:
+    """Advice to lower the job's minMember; none if its minimum already allows the evictions."""
+    counts = view.recording.timeline.state_at(node.first - 1).job_counts(job)
+    left = counts.ready_count - gone
+    if left <= 0:
+        pods = count_noun(counts.ready_count, "pod")
+        yield answer.queue_admin_advice(f"free room elsewhere: no minMember lets gang give up all {pods} of {job}")
+    elif left < counts.min_available:
+        edit = f"PodGroup/{job}:spec.minMember={left}"
+        words = f"lower minMember of {job} from {counts.min_available} to {left}, if it can run with that few"
+        yield answer.queue_admin_advice(words, edit)
 
 
 def job_order(then: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
@@ -194,16 +230,204 @@ def _unready_difference(left: JobInfo | SubJobInfo, right: JobInfo | SubJobInfo)
 
 EXPLAINER = PluginExplainer(
     equations={
-        JOB_VALID.upstream: job_valid,
-        JOB_READY.upstream: job_ready,
-        JOB_PIPELINED.upstream: job_pipelined,
-        SUB_JOB_READY.upstream: sub_job_ready,
-        SUB_JOB_PIPELINED.upstream: sub_job_pipelined,
-        JOB_STARVING.upstream: job_starving,
-        PREEMPTABLE.upstream: surplus_equation,
-        RECLAIMABLE.upstream: surplus_equation,
-        UNIFIED_EVICTABLE.upstream: everybody_equation,
+        hooks.JOB_VALID.upstream: job_valid,
+        hooks.JOB_READY.upstream: job_ready,
+        hooks.JOB_PIPELINED.upstream: job_pipelined,
+        hooks.SUB_JOB_READY.upstream: sub_job_ready,
+        hooks.SUB_JOB_PIPELINED.upstream: sub_job_pipelined,
+        hooks.JOB_STARVING.upstream: job_starving,
+        hooks.PREEMPTABLE.upstream: surplus_equation,
+        hooks.RECLAIMABLE.upstream: surplus_equation,
+        hooks.UNIFIED_EVICTABLE.upstream: everybody_equation,
     },
-    comparators={JOB_ORDER.method: job_order, SUB_JOB_ORDER.method: sub_job_order},
+    comparators={hooks.JOB_ORDER.method: job_order, hooks.SUB_JOB_ORDER.method: sub_job_order},
     kept=explain_veto,
+    victim_advice=_victim_advice,
 )
+
+
+DISCARD_CAUSE = "gang-discard"
+
+
+def discarded_finding(view: JobView, action: str, blame: str = "") -> answer.Finding | None:
+    """None unless the action's last statement for the job had places for some tasks and was discarded.
+
+    `blame` names in a few words what stopped the first unplaced task.
+    """
+    ends = [visit for visit in view.visits_of(action) if visit.end is not None]
+    if not ends or ends[-1].was_committed or not ends[-1].planned_tasks:
+        return _held_finding(view) if action == ALLOCATE else None
+    return _build_discarded(view, ends[-1], blame)
+
+
+def discarded_by_allocate(view: JobView) -> answer.Finding | None:
+    """The finding about allocate's last statement for the job, if it was discarded."""
+    return discarded_finding(view, ALLOCATE)
+
+
+def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Finding:
+    assert visit.end is not None
+    seq, statement = visit.end
+    job, planned = view.job, visit.planned_tasks
+    ready = view.recording.timeline.state_at(visit.first - 1).job_counts(job.uid).ready_count
+    missing = max(job.min_available - ready - len(planned), 0)
+    nodes = dict.fromkeys(node for kind, _, node in statement.ops if kind != "evict")
+    victims = [task for kind, task, _ in statement.ops if kind == "evict"]
+    failed = [attempt for attempt in visit.tries if attempt.task not in planned]
+    cost = f" after {count_noun(len(victims), 'eviction')}" if victims else ""
+    asked = [] if missing else job_before(view.recording, job.uid, seq).pipelined_roles()
+    roles = {role.name: role for role in asked if not role.is_reached}
+    failed = [one for one in failed if view.tasks[one.task].task_role in roles] or failed
+    why = f"{_failure_words(view, failed, visit, blame)}, so its statement is discarded"
+    sentence = (
+        _format_short_roles(job, visit, roles.values(), f"{cost}{why}")
+        if roles
+        else f"{job.uid} needs {job.min_available} pods at once ({ready} already run): {visit.action} found places for "
+        f"{len(planned)} ({join_names(nodes)}){cost}, {missing} too "
+        f"few{why}{' and the victims stay' if victims else ''}."
+    )
+    numbers = {
+        "job.minAvailable": answer.count(job.min_available, "pods"),
+        "pods.ready": answer.count(ready, "pods"),
+        "pods.placed": answer.count(len(planned), "pods"),
+        "pods.missing": answer.count(missing, "pods"),
+        "pods.evicted": answer.count(len(victims), "pods"),
+    }
+    advice = _role_advice(roles.values()) if roles else _gang_advice(view, failed, missing)
+    evidence, lines = _gang_evidence(visit, seq, failed), _gang_lines(view, statement, failed)
+    return answer.Finding(DISCARD_CAUSE, sentence, numbers, evidence, advice, lines)
+
+
+def _format_short_roles(job: JobInfo, visit: JobVisit, roles: Iterable[MinimumCount], why: str) -> str:
+    """The sentence about roles with fewer places than minTaskMember, in the plan before it was discarded."""
+    short = join_names(f"role {role.name} has {role.have} of the {role.least}" for role in roles)
+    return (
+        f"{job.uid} is not whole: {visit.action} found places for {count_noun(len(visit.planned_tasks), 'pod')}, "
+        f"which would do for minMember {job.min_available}, but {short} that minTaskMember asks for{why}."
+    )
+
+
+def _role_advice(roles: Collection[MinimumCount]) -> tuple[answer.Advice, ...]:
+    lower = (
+        answer.owner_advice(f"lower minTaskMember of role {one.name} ({one.least})") for one in roles if one.least > 1
+    )
+    return (*lower, *(answer.queue_admin_advice(f"make room for one more pod of role {one.name}") for one in roles))
+
+
+def _gang_advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tuple[answer.Advice, ...]:
+    """Advice to lower minMember or make room; empty if the missing pods lack something else."""
+    if failed and ineligible_reason(view, failed[0]) is not None:
+        return ()
+    enough = view.job.min_available - missing
+    edit = f"PodGroup/{view.job.uid}:spec.minMember={enough}"
+    lower = (answer.owner_advice(f"lower minMember to {enough}", edit),) if 0 < enough else ()
+    return (*lower, answer.queue_admin_advice(f"make room for {count_noun(missing, 'more pod')} at the same time"))
+
+
+def _gang_evidence(visit: JobVisit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[answer.Evidence, ...]:
+    found = [
+        answer.Evidence(s, f"JobPipelined: {e.plugin} answers {e.result}")
+        for s, e in visit.visit_calls(hooks.JOB_PIPELINED.upstream)[-1:]
+    ]
+    for one in failed[:1]:
+        found += [
+            answer.Evidence(s, f"no place for {one.task}") for s, e in one.predicate_passes if not len(e.feasible)
+        ][:1]
+        refused = [s for s, e in one.task_calls(hooks.ALLOCATABLE.upstream) if not e.result]
+        found += [answer.Evidence(s, f"the queue may not take {one.task}") for s in refused]
+    found.append(answer.Evidence(seq, f"{visit.action} discards {count_noun(len(visit.planned_tasks), 'placement')}"))
+    return tuple(sorted(found))
+
+
+def _gang_lines(view: JobView, statement: StatementEvent, failed: Sequence[TaskTry]) -> tuple[str, ...]:
+    tried = ((attempt.task, search_reasons(view, attempt)) for attempt in failed)
+    told = ((task, "; ".join(f"{len(names)} {reason}" for reason, names in reasons)) for task, reasons in tried)
+    return (*operation_lines(statement), *(f"{task}: {text}" for task, text in told if text))
+
+
+def operation_lines(statement: StatementEvent) -> tuple[str, ...]:
+    """What a statement planned, operation by operation."""
+    return tuple(f"{kind} {task} @ {node}" for kind, task, node in statement.ops)
+
+
+def _failure_words(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, blame: str) -> str:
+    if not failed:
+        return ""
+    attempt, name = failed[0], failed[0].task_name
+    left_out = ineligible_reason(view, attempt)
+    if left_out is not None:
+        return f" ({name} may not preempt: {left_out})"
+    if any(not event.result for _, event in attempt.task_calls(hooks.ALLOCATABLE.upstream)):
+        return f" (queue {view.queue.name} may not allocate {name}{_beyond_limit_words(view, attempt)})"
+    reasons = search_reasons(view, attempt)
+    if reasons:
+        text = ", ".join(f"{len(names)} {reason}" for reason, names in reasons)
+        return f" ({name}: {text}{_nearest_node_words(view, attempt, visit)})"
+    if attempt.nodes:
+        return f" ({name}: {blame or 'no node whose victims make room'})"
+    return f" ({name}: {blame})" if blame else f" ({name} found none)"
+
+
+def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
+    """`: 1 over the limit ...`: what the queue or an ancestor lacks for the task."""
+    seq, event = next((s, e) for s, e in attempt.task_calls(hooks.ALLOCATABLE.upstream) if not e.result)
+    limit = room_limit(view, event.plugin, seq, view.tasks[attempt.task].resreq)
+    if not limit.exceeded_dimensions:
+        return ""
+    whose = "" if limit.queue == view.queue.name else f" of its ancestor {limit.queue}"
+    kept = guarantee_words(view, event.plugin, limit, seq)
+    return (
+        f": {limit.format_excess(limit.first_dimension)} over the "
+        f"{limit.format_limit(limit.first_dimension)}{whose}{gang_request_words(view, limit)}{kept}"
+    )
+
+
+def _nearest_node_words(view: JobView, attempt: TaskTry, visit: JobVisit) -> str:
+    """How near the best node came, after the tasks that were placed before this one."""
+    seq = next((seq for seq, event in attempt.predicate_passes if not len(event.feasible)), visit.first)
+    task = view.tasks[attempt.task]
+    state = view.recording.timeline.state_at(seq)
+    best: tuple[float, str, str] | None = None
+    for name in view.session.nodes:
+        node = state.nodes[name]
+        future = node.future_idle()
+        _, short = task.init_resreq.less_equal_with_resources_name(future)
+        if len(short) == 1 and (best is None or future.get(short[0]) > best[0]):
+            best = (future.get(short[0]), name, short[0])
+    if best is None:
+        return ""
+    free, node_name, dimension = best
+    asked = amount_text.format_amount(dimension, task.init_resreq.get(dimension))
+    return (
+        f"; it asks {asked}, at most {amount_text.format_named_amount(dimension, max(free, 0.0))} is left, on "
+        f"{node_name}"
+    )
+
+
+def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]]]:
+    """Reason and nodes of the task's last pass of predicates that left nothing."""
+    empty = [event for _, event in attempt.predicate_passes if not len(event.feasible)]
+    return refusal_histogram(view.recording, empty[-1]) if empty else []
+
+
+def _held_finding(view: JobView) -> answer.Finding | None:
+    """Tasks that were placed but never bound, since the statement was neither committed nor discarded."""
+    held = [task for task in view.placed_tasks if task.status is TaskStatus.ALLOCATED]
+    if not held or view.job.is_pipelined():
+        return None
+    sentence = (
+        f"{count_noun(len(held), 'pod')} of {view.job.uid} got a node but {'is' if len(held) == 1 else 'are'} not "
+        f"bound: {view.job.ready_task_num()} of {view.job.min_available} pods are ready."
+    )
+    numbers = {
+        "job.minAvailable": answer.count(view.job.min_available, "pods"),
+        "pods.placed": answer.count(len(held), "pods"),
+    }
+    places = {task.key: task.node_name for task in held}
+    tries = [one for visit in view.job_visits for one in visit.tries if one.task in places]
+    evidence = tuple(
+        answer.Evidence(one.last_placement[0], f"{one.task} gets {places[one.task]}")
+        for one in tries
+        if one.last_placement
+    )
+    return answer.Finding(DISCARD_CAUSE, sentence, numbers, evidence)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term
-from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
+from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.plugins.network_topology_aware import JobNearness, NetworkTopologyAware, NodeNearness
 from vcdebug.plugins.network_topology_aware.nodes_only import NodesOnly
 
@@ -55,10 +55,8 @@ def _tiers_equation(asked: AskedNode, found: NodeNearness) -> Equation:
             terms.append(
                 Term(f"tier {one.tier} {fill.name}", (fill.wanted, fill.capacity, fill.weight, None, part), None)
             )
-    title, columns = (
-        f"network topology: HyperNodes of {asked.node.name}",
-        ("used + request", "of", "weight of it", "weight", "part"),
-    )
+    title = f"network topology: HyperNodes of {asked.node.name}"
+    columns = ("used + request", "of", "weight of it", "weight", "part")
     mean = found.score / found.scale if found.scale else 0.0
     note = f"mean {format_number(mean)} × {format_number(found.scale)} = {format_number(found.score)}"
     return Equation(title, FILL_FORMULA, columns, "dimension", tuple(terms), found.score, None, note)

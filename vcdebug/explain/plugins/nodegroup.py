@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from vcdebug.amount_text import format_number
+from vcdebug.amount_text import format_number, join_names
+from vcdebug.explain.answer import ConstraintFailure, cluster_admin_advice, queue_admin_advice
 from vcdebug.explain.equation import DimensionAmount, Equation, Term
-from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.nodegroup import GroupVerdict, NodeGroup, NodeGroupByPod
 
@@ -38,7 +40,7 @@ def _affinity_terms(found: GroupVerdict) -> tuple[Term, ...]:
 
 
 def score_equation(asked: AskedNode, part: str) -> Equation | None:
-    """What the queue's affinity says about the node's group."""
+    """The score of the node's group by the queue's affinity."""
     found = _group_standing(asked)
     affinity = found.queue.affinity if found.queue is not None else None
     if affinity is None:
@@ -81,4 +83,29 @@ def _limit_terms(found: GroupVerdict, request: Resource) -> Iterator[Term]:
         )
 
 
-EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations)
+def find_group_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+    """Nodes refused because the queue names no group, or because they are in no group while the plugin is strict."""
+    queue = room.view.queue
+    refusing = room.refused_for("node group")
+    if not refusing:
+        return
+    bare = [node.name for node in refusing if any("affinity not specified" in s.reason for s in node.statuses)]
+    if bare:
+        yield ConstraintFailure(
+            f"queue {queue.name} names no node group in spec.affinity, so {NodeGroup.name} keeps it off every node of "
+            f"a group ({join_names(bare)})",
+            (queue_admin_advice(f"give queue {queue.name} a spec.affinity with the node group that it may use"),),
+            "affinity",
+        )
+    loose = [node.name for node in refusing if any("label not found" in s.reason for s in node.statuses)]
+    if loose and bare:
+        takes = f"{join_names(loose)}, which {'is' if len(loose) == 1 else 'are'} in no group"
+        advice = cluster_admin_advice(
+            f"set strict: false in the arguments of {NodeGroup.name}, so that it may use {takes}"
+        )
+        yield ConstraintFailure(f"and, being strict, off {takes}", (advice,))
+    elif loose:
+        yield ConstraintFailure(f"{join_names(loose)} {'has' if len(loose) == 1 else 'have'} no label of a node group")
+
+
+EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations, failures=find_group_failures)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from vcdebug.explain.equation import Equation, Ratio, Term, TermFigure
-from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
+from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.explain.predicate_reasons import format_affinity_term, format_node_term, format_selector
 from vcdebug.gomath import round_half_away_rows
 from vcdebug.kube.images import held_images, image_score
@@ -23,18 +23,8 @@ from vcdebug.kube.resource_scores import AveragePart, BalancePart, average_parts
 from vcdebug.kube.taints import parse_taints, soft_taints
 from vcdebug.kube.topology_spread import normalize_spread
 from vcdebug.model.names import IntArray
+from vcdebug.plugins import nodeorder
 from vcdebug.plugins.nodeorder import (
-    AFFINITY,
-    BALANCED,
-    IMAGES,
-    LEAST,
-    MOST,
-    POD_AFFINITY,
-    SPREAD,
-    TAINTS,
-    WEIGHT_KEYS,
-    NodeOrder,
-    Scorers,
     TwoKinds,
 )
 
@@ -53,8 +43,8 @@ SPREAD_FORMULA = "sum of pods in the domain × log(domains + 2) + max skew − 1
 BOTH_ENDS = "lowest {lowest}, highest {highest}"
 SPREAD_COLUMNS = ("domain", "pods", "domains", "log", "max skew", "counts")
 
-ExplainScorer = Callable[[Scorers, AskedNode], Equation | None]
-"""A scorer's whole number before its weight, and the words that stand before it; a float is final."""
+ExplainScorer = Callable[[nodeorder.Scorers, AskedNode], Equation | None]
+"""Explains a scorer: an integer verdict is still to be weighted, a float is final; None if it has no arithmetic."""
 
 
 def score_equation(asked: AskedNode, part: str) -> Equation | None:
@@ -62,31 +52,30 @@ def score_equation(asked: AskedNode, part: str) -> Equation | None:
     scorer = part.rpartition("/")[2]
     if scorer not in SCORER_EXPLANATIONS:
         return None
-    plugin = asked.session.plugins[NodeOrder.name]
-    assert isinstance(plugin, NodeOrder | TwoKinds)
-    plain = isinstance(plugin, TwoKinds) and scorer == AFFINITY
+    plugin = asked.session.plugins[nodeorder.NodeOrder.name]
+    assert isinstance(plugin, nodeorder.NodeOrder | TwoKinds)
+    plain = isinstance(plugin, TwoKinds) and scorer == nodeorder.AFFINITY
     found = (plain_node_affinity if plain else SCORER_EXPLANATIONS[scorer])(plugin.scorers, asked)
     if found is None or not isinstance(found.verdict, int):
         return found
-    score, weight = found.verdict, plugin.scorers.weights[WEIGHT_KEYS[scorer]]
+    score, weight = found.verdict, plugin.scorers.weights[nodeorder.WEIGHT_KEYS[scorer]]
     note = f"{found.note}{score}, × weight {weight} = {score * weight}"
     return replace(found, verdict=float(score) * float(weight), note=note)
 
 
-# Resources
-
-
-def least_allocated(scorers: Scorers, asked: AskedNode) -> Equation:
+def least_allocated(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
     """How much of cpu and memory stays free."""
     return _average_equation(scorers, asked, "least allocated", LEAST_FORMULA, least=True)
 
 
-def most_allocated(scorers: Scorers, asked: AskedNode) -> Equation:
-    """How much of cpu and memory is taken."""
+def most_allocated(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
+    """The requested share of cpu and memory."""
     return _average_equation(scorers, asked, "most allocated", MOST_FORMULA, least=False)
 
 
-def _average_equation(scorers: Scorers, asked: AskedNode, name: str, formula: str, *, least: bool) -> Equation:
+def _average_equation(
+    scorers: nodeorder.Scorers, asked: AskedNode, name: str, formula: str, *, least: bool
+) -> Equation:
     pod = scorers.view.shapes.pod_shape(asked.pod).requests.incoming_non_zero
     found = average_parts(scorers.view, pod, asked.row, least=least)
     terms = tuple(_resource_term(one, one.score) for one in found.portions)
@@ -94,7 +83,7 @@ def _average_equation(scorers: Scorers, asked: AskedNode, name: str, formula: st
     return Equation(title, formula, AVERAGE_COLUMNS, "dimension", terms, found.score, None, "average ")
 
 
-def balanced_allocation(scorers: Scorers, asked: AskedNode) -> Equation | None:
+def balanced_allocation(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation | None:
     """How even cpu, memory and GPUs are used, and what the pod changes about it."""
     found = scorers.resources.balance_parts(scorers.view.shapes.pod_shape(asked.pod).requests.incoming, asked.row)
     if found is None:
@@ -114,10 +103,7 @@ def _resource_term(one: AveragePart | BalancePart, *more: TermFigure) -> Term:
     return Term(one.name, (*amounts, *more), None)
 
 
-# What a pod wishes of the node itself
-
-
-def node_affinity(scorers: Scorers, asked: AskedNode) -> Equation:
+def node_affinity(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
     """The pod's weighted preferences, and the best node of all."""
     found, raw = _preference_equation(scorers, asked)
     placement = scorers.view.shapes.node_constraints(asked.pod)
@@ -127,12 +113,12 @@ def node_affinity(scorers: Scorers, asked: AskedNode) -> Equation:
     return replace(found, formula=AFFINITY_FORMULA, verdict=score, note=words)
 
 
-def plain_node_affinity(scorers: Scorers, asked: AskedNode) -> Equation:
-    """The weights as they stand, where they are not normalised."""
+def plain_node_affinity(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
+    """The sum of the matching weights, not normalised."""
     return _preference_equation(scorers, asked)[0]
 
 
-def _preference_equation(scorers: Scorers, asked: AskedNode) -> tuple[Equation, int]:
+def _preference_equation(scorers: nodeorder.Scorers, asked: AskedNode) -> tuple[Equation, int]:
     node, raw = asked.node, 0
     terms: list[Term] = []
     for preference in scorers.view.shapes.node_constraints(asked.pod).preferred or ():
@@ -144,7 +130,7 @@ def _preference_equation(scorers: Scorers, asked: AskedNode) -> tuple[Equation, 
     return Equation(title, PREFERENCE_FORMULA, columns, "check", tuple(terms), raw, None, "sum "), raw
 
 
-def taint_toleration(scorers: Scorers, asked: AskedNode) -> Equation:
+def taint_toleration(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
     """The node's soft taints."""
     placement = scorers.view.shapes.node_constraints(asked.pod)
     found = list(soft_taints(parse_taints(asked.node.taints), placement.tolerations))
@@ -162,13 +148,14 @@ def taint_toleration(scorers: Scorers, asked: AskedNode) -> Equation:
 def _scale_score(
     raw: int, raws: IntArray, whole: Callable[[IntArray], IntArray], ends: str = "the highest of all nodes is {highest}"
 ) -> tuple[str, int]:
-    """What a raw score becomes beside those of all nodes, behind the words that say so."""
+    """(words, score): the normalisation of a raw score over all nodes."""
+    # The normaliser needs only this score and the extremes, so three numbers stand for the column of all nodes.
     lowest, highest = int(raws.min()), int(raws.max())
     score = int(whole(np.array([raw, lowest, highest], dtype=np.int64))[0])
     return f"sum {raw}, {ends.format(lowest=lowest, highest=highest)}: ", score
 
 
-def image_locality(scorers: Scorers, asked: AskedNode) -> Equation:
+def image_locality(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation:
     """The pod's images that the node holds already."""
     wanted, states = scorers.images_of(asked.pod), scorers.view.images[asked.row]
     nodes = len(scorers.view.images)
@@ -183,10 +170,7 @@ def image_locality(scorers: Scorers, asked: AskedNode) -> Equation:
     return Equation(title, IMAGE_FORMULA, columns, "check", terms, image_score(wanted, states, nodes))
 
 
-# Other pods
-
-
-def pod_affinity(scorers: Scorers, asked: AskedNode) -> Equation | None:
+def pod_affinity(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation | None:
     """The pod's own preferences, and those of pods that are placed."""
     shape = scorers.view.shapes.pod_shape(asked.pod)
     raws = scorers.pod_affinity.raw_scores(shape, asked.nodes.rows)
@@ -204,7 +188,7 @@ def _affinity_term(one: ScoreContribution) -> Term:
     return Term(format_affinity_term(one.term), (one.domain, one.pods, one.weight, one.added_score), None, whose)
 
 
-def topology_spread(scorers: Scorers, asked: AskedNode) -> Equation | None:
+def topology_spread(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation | None:
     """Soft constraints: how many matching pods the node's domain has."""
     found = scorers.topology_spread(asked.pod, asked.nodes.rows)
     if found is None:
@@ -231,13 +215,13 @@ def _normalized_unignored(raws: IntArray) -> IntArray:
 
 
 SCORER_EXPLANATIONS: Mapping[str, ExplainScorer] = {
-    LEAST: least_allocated,
-    MOST: most_allocated,
-    BALANCED: balanced_allocation,
-    AFFINITY: node_affinity,
-    TAINTS: taint_toleration,
-    IMAGES: image_locality,
-    POD_AFFINITY: pod_affinity,
-    SPREAD: topology_spread,
+    nodeorder.LEAST: least_allocated,
+    nodeorder.MOST: most_allocated,
+    nodeorder.BALANCED: balanced_allocation,
+    nodeorder.AFFINITY: node_affinity,
+    nodeorder.TAINTS: taint_toleration,
+    nodeorder.IMAGES: image_locality,
+    nodeorder.POD_AFFINITY: pod_affinity,
+    nodeorder.SPREAD: topology_spread,
 }
 EXPLAINER = PluginExplainer(scores=score_equation)

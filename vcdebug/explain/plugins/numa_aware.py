@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
+from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.model.numa import format_cpu_list, set_members
 from vcdebug.plugins.numa_aware import NumaAware, NumaRoom
 

@@ -7,20 +7,9 @@ from __future__ import annotations
 
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amount, format_amounts_apart, format_number, join_names
-from vcdebug.explain import amounts
-from vcdebug.explain.answer import (
-    ADD_NODES_ADVICE,
-    Advice,
-    Finding,
-    Number,
-    cluster_admin_advice,
-    owner_advice,
-    queue_admin_advice,
-)
-from vcdebug.explain.equation import WITH_DIMENSION, Equation
+from vcdebug.explain import answer, equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import NO_MINIMUM, admission_equation, all_dimensions, limit_columns, limit_terms
-from vcdebug.explain.plugin_explainer import PluginExplainer
+from vcdebug.explain.plugins import PluginExplainer
 from vcdebug.explain.queue_findings import rejection_evidence, stuck_jobs, stuck_jobs_finding, total_without
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
@@ -43,22 +32,25 @@ def admission_check(recording: Recording, seq: Seq, job: JobInfo) -> LimitCheck:
     return check_admission(inqueue, job.get_min_resources(), idle)
 
 
-def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
     """Does the enlarged cluster hold the job's minimum?"""
     job = recording.session.jobs[event.job]
     check, factor = admission_check(recording, seq, job), state_before(recording, seq).plugin_figure(NAME, "", "factor")
     title = f"overcommit: does the cluster, enlarged {format_number(factor)} times, admit {job.uid}?"
     formula = "min resources + inqueue ≤ total × factor − used, in the dimensions of the minimum"
-    terms = limit_terms(check, all_dimensions(check.request, check.limit))
-    free = NO_MINIMUM if job.pod_group.min_resources is None else ""
-    return admission_equation(title, formula, limit_columns(check, "overcommitted idle"), terms, free=free)
+    terms = equation.limit_terms(check, equation.all_dimensions(check.request, check.limit))
+    free = equation.NO_MINIMUM if job.pod_group.min_resources is None else ""
+    return equation.admission_equation(
+        title, formula, equation.limit_columns(check, "overcommitted idle"), terms, free=free
+    )
 
 
-def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
-    """What is lacking, or who holds it without being placed."""
+def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Finding:
+    """The missing amounts, or the Inqueue jobs that hold them without being placed."""
     state, check = view.recording.timeline.state_at(seq), admission_check(view.recording, seq, view.job)
     total, factor = state.plugin_amount(NAME, "", "total"), float(state.plugin_figure(NAME, "", "factor") or 0.0)
     minimum, idle, inqueue, names = check.request, check.limit, check.counted_already, check.exceeded_dimensions
+    # The plugin keeps only the idle room; rounding can make the difference slightly negative, which Sub would reject.
     used = total.clone().multi(factor).sub_without_assert(idle)
     compared = (minimum, inqueue, idle, total, used)
     written = {name: format_amounts_apart(name, *(each.get(name) for each in compared)) for name in names or [CPU]}
@@ -72,6 +64,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     if stuck and check._replace(total=total_without(view, check.total, stuck)).is_within_limit:
         return stuck_jobs_finding(view, seq, NAME, stuck, lines, idle)
     wanted = check.total.clone().add(used)
+    # The dimension that needs the largest factor: raising the factor for it admits the job in all others.
     name = max(names, key=lambda each: wanted.get(each) / max(total.get(each), 1.0), default=CPU)
     unread = any(problem.field == FACTOR_KEY for problem in view.recording.conf.unread_keys(NAME))
     short = {each: check.excess_of(each) for each in names or [name]}
@@ -84,19 +77,19 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
         f"Inqueue jobs, short by {format_amount(name, short[name])}{f' (and by {others})' if others else ''}"
         f"{_beyond_cluster_words(minimum, total, names)}{unread_factor if unread else ''}."
     )
-    numbers: dict[str, Number] = {
-        **amounts.numbers("minResources", minimum, names),
-        **amounts.numbers("idle", idle, names),
-        **amounts.numbers("inqueue", inqueue, names),
-        **amounts.numbers("total", total, names),
-        **amounts.numbers("used", used, names),
-        "factor": Number(factor, ""),
-        **{f"short.{each}": amounts.number(each, value) for each, value in short.items()},
+    numbers: dict[str, answer.Number] = {
+        **answer.numbers("minResources", minimum, names),
+        **answer.numbers("idle", idle, names),
+        **answer.numbers("inqueue", inqueue, names),
+        **answer.numbers("total", total, names),
+        **answer.numbers("used", used, names),
+        "factor": answer.Number(factor, ""),
+        **{f"short.{each}": answer.number(each, value) for each, value in short.items()},
     }
     missing = " and ".join(amount_text.format_named_amount(each, value) for each, value in short.items())
     held = any(used.get(each) + inqueue.get(each) > 0 for each in short)
     advice = _overcommit_advice(wanted, total, names, missing if held else "", unread=unread)
-    return Finding(CAUSE, sentence, numbers, rejection_evidence(seq, NAME), advice, lines)
+    return answer.Finding(CAUSE, sentence, numbers, rejection_evidence(seq, NAME), advice, lines)
 
 
 def _beyond_cluster_words(minimum: Resource, total: Resource, names: list[str]) -> str:
@@ -108,22 +101,27 @@ def _beyond_cluster_words(minimum: Resource, total: Resource, names: list[str]) 
 
 def _overcommit_advice(
     wanted: Resource, total: Resource, names: list[str], missing: str, *, unread: bool
-) -> tuple[Advice, ...]:
+) -> tuple[answer.Advice, ...]:
     nowhere = join_names(name for name in names if total.get(name) <= 0)
     if nowhere:
-        none = owner_advice(f"ask for no {nowhere} in spec.minResources: no node has any")
-        return none, cluster_admin_advice(f"add a node that has {nowhere}")
+        none = answer.owner_advice(f"ask for no {nowhere} in spec.minResources: no node has any")
+        return none, answer.cluster_admin_advice(f"add a node that has {nowhere}")
     factor = max((wanted.get(name) / total.get(name) for name in names), default=1.0)
-    free = (queue_admin_advice(f"free {missing}"),) if missing else ()
+    free = (answer.queue_admin_advice(f"free {missing}"),) if missing else ()
     if unread:
         words = f"indent {FACTOR_KEY} under arguments of overcommit, where it is read, and set it above {factor:.2f}"
     else:
         words = f"raise {FACTOR_KEY} above {factor:.2f}"
-    return (owner_advice("ask for less in spec.minResources"), *free, ADD_NODES_ADVICE, cluster_admin_advice(words))
+    return (
+        answer.owner_advice("ask for less in spec.minResources"),
+        *free,
+        answer.ADD_NODES_ADVICE,
+        answer.cluster_admin_advice(words),
+    )
 
 
 EXPLAINER = PluginExplainer(
     equations={JOB_ENQUEUEABLE.upstream: job_enqueueable},
-    compared={JOB_ENQUEUEABLE.upstream: WITH_DIMENSION},
+    compared={JOB_ENQUEUEABLE.upstream: equation.WITH_DIMENSION},
     rejected=explain_rejection,
 )

@@ -1,4 +1,4 @@
-"""priority: who is of lower priority, and which job misses a task.
+"""priority: victims of lower priority, and the order of jobs and tasks.
 
 Upstream: plugins/priority.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import owner_advice
+from vcdebug.explain.answer import count, owner_advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, victim_equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugin_explainer import OrderDifference, OrderMoment, PluginExplainer, VetoReason
+from vcdebug.explain.plugins import OrderDifference, OrderMoment, PluginExplainer, VetoReason
 from vcdebug.explain.plugins.gang import format_placed
 from vcdebug.framework.hooks import JOB_ORDER, JOB_STARVING, PREEMPTABLE, SUB_JOB_ORDER, TASK_ORDER, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, Level

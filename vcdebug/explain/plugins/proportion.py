@@ -12,49 +12,11 @@ from typing import NamedTuple
 
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amount
+from vcdebug.explain import equation, plugins
 from vcdebug.explain.answer import Advice, owner_advice, queue_admin_advice
-from vcdebug.explain.equation import (
-    JOB_NOT_IN_SESSION,
-    LESS_EQUAL,
-    LESS_EQUAL_NAMES,
-    WITH_DIMENSION,
-    WITHIN_LIMIT,
-    DimensionAmount,
-    Equation,
-    Term,
-    first_failing,
-    victim_equation,
-)
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import (
-    NO_MINIMUM,
-    QueueCheck,
-    admission_equation,
-    all_dimensions,
-    dry_run_start,
-    limit_columns,
-    limit_terms,
-    not_open_reason,
-    simulated_allocation,
-)
-from vcdebug.explain.plugin_explainer import (
-    OrderDifference,
-    OrderMoment,
-    PluginExplainer,
-    QuotaExplainer,
-    VetoReason,
-    iter_differences,
-)
 from vcdebug.explain.queue_findings import explain_queue_rejection, not_above_share
-from vcdebug.framework.hooks import (
-    ALLOCATABLE,
-    JOB_ENQUEUEABLE,
-    OVERUSED,
-    PREEMPTIVE,
-    QUEUE_ORDER,
-    RECLAIMABLE,
-    SIMULATE_ALLOCATABLE,
-)
+from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm
@@ -62,19 +24,7 @@ from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.queue import LimitCheck, QueueInfo, check_request
 from vcdebug.model.resource import CPU, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.proportion import (
-    DealRound,
-    DealtShare,
-    Proportion,
-    ProportionQueueAttr,
-    QueueHolding,
-    count_jobs_in,
-    deal_rounds,
-    from_figures,
-    iter_holdings,
-    offered_share,
-    surplus_in,
-)
+from vcdebug.plugins import proportion
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import job_before, plugin_of, requested_together, state_before, task_of, tasks_of
 from vcdebug.recording.timeline import ClusterState
@@ -86,154 +36,146 @@ BY_WEIGHT = "its part by weight"
 NO_DRY_RUN = "PrePredicate has not run for the task, so that there is nothing to simulate on"
 
 
-def attr_of(state: ClusterState, queue: QueueName) -> ProportionQueueAttr:
-    """The queue's figures at a moment, as the plugin keeps them."""
-    return from_figures(state.books[NAME][queue])
+def attr_of(state: ClusterState, queue: QueueName) -> proportion.ProportionQueueAttr:
+    """The plugin's figures of a queue in a state."""
+    return proportion.from_figures(state.books[NAME][queue])
 
 
-def attrs_of(state: ClusterState) -> dict[QueueName, ProportionQueueAttr]:
-    """The figures of all queues that it keeps."""
+def attrs_of(state: ClusterState) -> dict[QueueName, proportion.ProportionQueueAttr]:
+    """The plugin's figures of all its queues in a state."""
     return {queue: attr_of(state, queue) for queue in state.books[NAME] if queue}
 
 
-# Questions about a queue
-
-
-def queue_overused(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
+def queue_overused(recording: Recording, seq: Seq, queue: QueueName) -> equation.Equation:
     """Is everything that the queue deserves used up? As proportion would answer Overused before an event."""
     attr = attr_of(state_before(recording, seq), queue)
     unused = attr.unused_dimensions()
     terms = tuple(
-        Term(name, (deserved, attr.allocated.get(name)), name not in unused) for name, deserved in attr.deserved.items()
+        equation.Term(name, (deserved, attr.allocated.get(name)), name not in unused)
+        for name, deserved in attr.deserved.items()
     )
-    left = first_failing(terms)
+    left = equation.first_failing(terms)
     note = f"{left} is not used up, which keeps the queue from being overused" if left else ""
     title, formula = f"proportion: is queue {queue} overused?", "deserved ≤ allocated, in every dimension"
-    return Equation(title, formula, ("deserved", "allocated"), "dimension", terms, not unused, left, note)
+    return equation.Equation(title, formula, ("deserved", "allocated"), "dimension", terms, not unused, left, note)
 
 
-def allocatable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def allocatable_equation(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
     """May the queue take one task?"""
     title = f"proportion: may queue {event.queue} take {event.task}?"
     return _within_deserved(recording, seq, title, event.queue, task_of(recording, event.task).resreq)
 
 
-def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
     """May the queue reclaim for these tasks?"""
     title = f"proportion: may queue {event.queue} reclaim for {', '.join(event.candidates)}?"
     return _within_deserved(recording, seq, title, event.queue, requested_together(recording, event.candidates))
 
 
-def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """May the queue take the task, with victims taken off in a dry run?"""
+def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
+    """May the queue allocate the task after the removals of a dry run?"""
     queue, task = event.queue, task_of(recording, event.task)
     title = f"proportion: might queue {queue} take {task.key}?"
-    start = dry_run_start(recording, seq, NAME, task.key)
+    start = equation.dry_run_start(recording, seq, NAME, task.key)
     if start is None:
         columns = ("allocated", "request", "sum", "deserved")
-        return Equation(title, WITHIN_FORMULA, columns, "dimension", (), False, None, NO_DRY_RUN)
-    held = simulated_allocation(recording, start, seq, NAME, queue, (queue,))
+        return equation.Equation(title, WITHIN_FORMULA, columns, "dimension", (), False, None, NO_DRY_RUN)
+    held = equation.simulated_allocation(recording, start, seq, NAME, queue, (queue,))
     check = check_request(held, task.resreq, attr_of(state_before(recording, start), queue).deserved)
     return _within_equation(title, check, f"as the queue stood at event {start}, changed by the dry run on this node")
 
 
-def _within_deserved(recording: Recording, seq: Seq, title: str, queue: QueueName, request: Resource) -> Equation:
-    closed = not_open_reason(recording.session, queue)
+def _within_deserved(
+    recording: Recording, seq: Seq, title: str, queue: QueueName, request: Resource
+) -> equation.Equation:
+    closed = equation.not_open_reason(recording.session, queue)
     found = _within_equation(title, claim_check(recording, seq, queue, request).check, "")
     return replace(found, verdict=False, note=closed) if closed else found
 
 
-def _within_equation(title: str, check: LimitCheck, note: str) -> Equation:
-    terms = tuple(limit_terms(check, all_dimensions(check.request, check.limit)))
-    columns = limit_columns(check, "deserved")
-    return Equation(
-        title, WITHIN_FORMULA, columns, "dimension", terms, check.is_within_limit, first_failing(terms), note
+def _within_equation(title: str, check: LimitCheck, note: str) -> equation.Equation:
+    terms = tuple(equation.limit_terms(check, equation.all_dimensions(check.request, check.limit)))
+    columns = equation.limit_columns(check, "deserved")
+    return equation.Equation(
+        title, WITHIN_FORMULA, columns, "dimension", terms, check.is_within_limit, equation.first_failing(terms), note
     )
 
 
-def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
     """Does the queue's limit hold the job's minimum?"""
     job = recording.session.jobs[event.job]
     check = _admission_check(recording, state_before(recording, seq), job)
     formula = "min resources + allocated + inqueue − elastic ≤ real capability, in the dimensions of the minimum"
-    title, columns = f"proportion: does queue {job.queue} admit {job.uid}?", limit_columns(check, "real capability")
-    terms = limit_terms(check, all_dimensions(check.asked, check.limit))
-    free = NO_MINIMUM if job.pod_group.min_resources is None else ""
-    return admission_equation(title, formula, columns, terms, not_open_reason(recording.session, job.queue), free)
+    title = f"proportion: does queue {job.queue} admit {job.uid}?"
+    columns = equation.limit_columns(check, "real capability")
+    terms = equation.limit_terms(check, equation.all_dimensions(check.asked, check.limit))
+    free = equation.NO_MINIMUM if job.pod_group.min_resources is None else ""
+    return equation.admission_equation(
+        title, formula, columns, terms, equation.not_open_reason(recording.session, job.queue), free
+    )
 
 
 def _admission_check(recording: Recording, state: ClusterState, job: JobInfo) -> LimitCheck:
-    return plugin_of(recording, Proportion).check_admission(attr_of(state, job.queue), job)
+    return plugin_of(recording, proportion.Proportion).check_admission(attr_of(state, job.queue), job)
 
 
-# The same for the gates
-
-
-def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[QueueCheck]:
+def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[equation.QueueCheck]:
     """JobEnqueueable's question."""
     check = _admission_check(recording, state_before(recording, seq), job)
-    return [QueueCheck.for_queue(recording.session, job.queue, "realCapability", check)]
+    return [equation.QueueCheck.for_queue(recording.session, job.queue, "realCapability", check)]
 
 
-def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> QueueCheck:
+def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> equation.QueueCheck:
     """Preemptive's question, which is Allocatable's."""
     attr = attr_of(state_before(recording, seq), queue)
-    return QueueCheck.for_queue(
+    return equation.QueueCheck.for_queue(
         recording.session, queue, "deserved", check_request(attr.allocated, request, attr.deserved)
     )
 
 
-def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[QueueCheck]:
+def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[equation.QueueCheck]:
     """Allocatable's question."""
     return [claim_check(recording, seq, queue, request)]
 
 
-# Victims
-
-
-def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Queues that hold more than they deserve somewhere, less what has been taken already."""
+def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
+    """Queues above what they deserve in some dimension, counting the victims before this one as gone."""
     attrs = attrs_of(state_before(recording, seq))
-    judged = iter_holdings(recording.session.jobs, attrs, tasks_of(recording, event.candidates))
+    judged = proportion.iter_holdings(recording.session.jobs, attrs, tasks_of(recording, event.candidates))
     columns = ("queue", "dimension", "allocated", "deserved")
     formula = "allocated > deserved in some dimension, less what is already taken"
     title = f"proportion: from whom can {event.task} reclaim?"
-    return victim_equation(title, formula, columns, [_holding_term(each) for each in judged])
+    return equation.victim_equation(title, formula, columns, [_holding_term(each) for each in judged])
 
 
-def _holding_term(each: QueueHolding) -> Term:
+def _holding_term(each: proportion.QueueHolding) -> equation.Term:
     """The first dimension beyond what is deserved, else the first one."""
     if not each.queue:
-        return Term(each.task.key, (None, None, None, None), False, JOB_NOT_IN_SESSION)
+        return equation.Term(each.task.key, (None, None, None, None), False, equation.JOB_NOT_IN_SESSION)
     name = next(iter(each.exceeded_dimensions), CPU)
     figures = (
         each.queue,
         name,
-        DimensionAmount.from_resource(each.allocated, name),
-        DimensionAmount.from_resource(each.deserved, name),
+        equation.DimensionAmount.from_resource(each.allocated, name),
+        equation.DimensionAmount.from_resource(each.deserved, name),
     )
     note = "" if each.surplus else f"queue {each.queue} holds no more than it deserves"
-    return Term(each.task.key, figures, each.surplus, note)
+    return equation.Term(each.task.key, figures, each.surplus, note)
 
 
-def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> VetoReason:
+def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> plugins.VetoReason:
     """Queues that hold no more than they deserve."""
     return not_above_share(view, NAME, refused, seq, smaller_share_advice)
 
 
-# Order
-
-
-def queue_order(then: OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[OrderDifference]:
+def queue_order(then: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[plugins.OrderDifference]:
     """The higher queue priority, then the smaller share."""
-    plugin = copy(plugin_of(then.recording, Proportion))
+    # A copy: the order is asked with past figures, while the session's plugin keeps the final ones.
+    plugin = copy(plugin_of(then.recording, proportion.Proportion))
     plugin.queues = {queue.name: attr_of(then.state, queue.name) for queue in (left, right)}
     mine, other = (plugin.queues[queue.name].share for queue in (left, right))
     looked = ("queue priority", left.priority, right.priority), ("proportion share", mine, other)
-    return iter_differences(plugin.queue_order(left, right), looked)
-
-
-# What is deserved
+    return plugins.iter_differences(plugin.queue_order(left, right), looked)
 
 
 class QueuePortion(NamedTuple):
@@ -241,39 +183,41 @@ class QueuePortion(NamedTuple):
 
     number: int
     """From 1."""
-    round: DealRound
-    queue: DealtShare
+    round: proportion.DealRound
+    queue: proportion.DealtShare
 
     def offered_amount(self, name: str) -> float:
-        """What it had and its part by weight, before any limit."""
+        """The deserved amount before this round plus the share by weight, before any limit."""
         before, weight = self.queue.before, self.queue.attr.weight
-        return offered_share(before, self.round.remaining, weight, self.round.weight).get(name)
+        return proportion.offered_share(before, self.round.remaining, weight, self.round.weight).get(name)
 
     def deciding_limit(self, name: str) -> str:
         """What set the amount of a dimension."""
         found, attr = self.queue.deserved.get(name), self.queue.attr
         limits = {"its request": attr.request, "its limit": attr.real_capability, "its guarantee": attr.guarantee}
+        # Exact equality on purpose: the limit copies its amount, so a bound that decided is equal to the last bit.
         if found == self.offered_amount(name):
             return BY_WEIGHT
         return next((words for words, limit in limits.items() if limit.get(name) == found), BY_WEIGHT)
 
 
-def iter_counted_jobs(recording: Recording) -> Iterator[tuple[JobInfo, ProportionQueueAttr]]:
+def iter_counted_jobs(recording: Recording) -> Iterator[tuple[JobInfo, proportion.ProportionQueueAttr]]:
     """Each job as the session opened with it, and its queue's sums once it is counted in: they grow with the next."""
-    attrs: dict[QueueName, ProportionQueueAttr] = {}
+    attrs: dict[QueueName, proportion.ProportionQueueAttr] = {}
     form = ReservationForm.for_release(recording.snapshot.release)
     for uid in recording.session.jobs:
         job = job_before(recording, uid, 1)
-        attr = attrs.setdefault(job.queue, ProportionQueueAttr(0, Resource(), Resource(), Resource()))
-        count_jobs_in(attr, (job,), form)
+        # The plugin's own counting, job by job: the log shows the sums after every job.
+        attr = attrs.setdefault(job.queue, proportion.ProportionQueueAttr(0, Resource(), Resource(), Resource()))
+        proportion.count_jobs_in(attr, (job,), form)
         yield job, attr
 
 
 class OpeningRounds(NamedTuple):
     """The rounds in which the cluster was dealt out, counted from 1, and the queues by name."""
 
-    attrs: Mapping[QueueName, ProportionQueueAttr]
-    rounds: Sequence[tuple[int, DealRound]]
+    attrs: Mapping[QueueName, proportion.ProportionQueueAttr]
+    rounds: Sequence[tuple[int, proportion.DealRound]]
 
 
 @per_recording()
@@ -282,10 +226,12 @@ def opening_rounds(recording: Recording) -> OpeningRounds:
     state = recording.timeline.state_at(0)
     if NAME not in state.books:
         return OpeningRounds({}, ())
+    # Older releases drop a dimension of 0, which changes what the next round deals out.
     zeros = not recording.snapshot.release.has_older_form(ZERO_DESERVED_DROPPED)
     known = attrs_of(state).items()
+    # Dealing starts from nothing deserved; the known figures are already the result of the rounds.
     attrs = {queue: replace(attr, deserved=Resource(), keeps_zeros=zeros) for queue, attr in known}
-    played = deal_rounds(state.plugin_amount(NAME, "", "total"), list(attrs.values()))
+    played = proportion.deal_rounds(state.plugin_amount(NAME, "", "total"), list(attrs.values()))
     return OpeningRounds(attrs, list(enumerate(played, start=1)))
 
 
@@ -329,32 +275,32 @@ def smaller_share_advice(view: JobView, queues: Sequence[QueueName]) -> Advice:
     )
 
 
-EXPLAINER = PluginExplainer(
+EXPLAINER = plugins.PluginExplainer(
     equations={
-        OVERUSED.upstream: lambda recording, seq, event: queue_overused(recording, seq, event.queue),
-        ALLOCATABLE.upstream: allocatable_equation,
-        SIMULATE_ALLOCATABLE.upstream: simulate_allocatable,
-        PREEMPTIVE.upstream: preemptive_equation,
-        JOB_ENQUEUEABLE.upstream: job_enqueueable,
-        RECLAIMABLE.upstream: reclaimable_equation,
+        hooks.OVERUSED.upstream: lambda recording, seq, event: queue_overused(recording, seq, event.queue),
+        hooks.ALLOCATABLE.upstream: allocatable_equation,
+        hooks.SIMULATE_ALLOCATABLE.upstream: simulate_allocatable,
+        hooks.PREEMPTIVE.upstream: preemptive_equation,
+        hooks.JOB_ENQUEUEABLE.upstream: job_enqueueable,
+        hooks.RECLAIMABLE.upstream: reclaimable_equation,
     },
     compared={
-        OVERUSED.upstream: LESS_EQUAL_NAMES,
-        ALLOCATABLE.upstream: WITHIN_LIMIT,
-        SIMULATE_ALLOCATABLE.upstream: WITHIN_LIMIT,
-        PREEMPTIVE.upstream: WITH_DIMENSION,
-        JOB_ENQUEUEABLE.upstream: WITHIN_LIMIT,
-        RECLAIMABLE.upstream: LESS_EQUAL,
+        hooks.OVERUSED.upstream: equation.LESS_EQUAL_NAMES,
+        hooks.ALLOCATABLE.upstream: equation.WITHIN_LIMIT,
+        hooks.SIMULATE_ALLOCATABLE.upstream: equation.WITHIN_LIMIT,
+        hooks.PREEMPTIVE.upstream: equation.WITH_DIMENSION,
+        hooks.JOB_ENQUEUEABLE.upstream: equation.WITHIN_LIMIT,
+        hooks.RECLAIMABLE.upstream: equation.LESS_EQUAL,
     },
-    comparators={QUEUE_ORDER.method: queue_order},
+    comparators={hooks.QUEUE_ORDER.method: queue_order},
     kept=explain_veto,
     rejected=explain_queue_rejection,
-    quota=QuotaExplainer(
+    quota=plugins.QuotaExplainer(
         admission_checks,
         room_checks,
         claim_check,
         lambda _: False,
-        surplus_in,
+        proportion.surplus_in,
         larger_share_advice,
         smaller_share_advice,
         iter_portion_lines,

@@ -1,4 +1,4 @@
-"""rescheduling: nodes beside the thresholds, and the pods of busy nodes in the order of their turn.
+"""rescheduling: node utilisation against the thresholds, and the pods of busy nodes in eviction order.
 
 Upstream: plugins/rescheduling (lowNodeUtilization).
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term
-from vcdebug.explain.plugin_explainer import PluginExplainer
+from vcdebug.explain.plugins import PluginExplainer
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq

@@ -1,4 +1,4 @@
-"""resource-strategy-fit: the weighted parts of each resource, scarce ones spared, and what has to stay beside them.
+"""resource-strategy-fit: the weighted score per resource, and the room kept for scarce resources.
 
 Upstream: plugins/resource-strategy-fit.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
-from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
+from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.resource_strategy_fit import FitPart, ResourceStrategyFit
 
@@ -46,7 +46,7 @@ def _fit_term(one: FitPart) -> Term:
 
 
 def check_equations(asked: AskedNode) -> Iterator[Equation]:
-    """What the task would leave beside each scarce resource."""
+    """What the task would leave free next to each scarce resource."""
     terms: list[Term] = []
     for one in asked.plugin_of_kind(ResourceStrategyFit).kept_free(
         asked.task, asked.session.node_table.single_row(asked.row)

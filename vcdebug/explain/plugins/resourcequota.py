@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import format_unit_amount, is_counted, join_names
-from vcdebug.explain import amounts
+from vcdebug.explain import answer
 from vcdebug.explain.answer import Finding, owner_advice, queue_admin_advice
-from vcdebug.explain.equation import Equation, Term, UnitAmount
+from vcdebug.explain.equation import NO_MINIMUM, Equation, Term, UnitAmount, admission_equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import NO_MINIMUM, admission_equation
-from vcdebug.explain.plugin_explainer import PluginExplainer
+from vcdebug.explain.plugins import PluginExplainer
 from vcdebug.explain.queue_findings import rejection_evidence
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
 from vcdebug.framework.record import HookEvent
@@ -43,8 +42,10 @@ def iter_quota_checks(recording: Recording, seq: Seq, job: JobInfo) -> Iterator[
 def _admitted_minimums(recording: Recording, seq: Seq, namespace: str) -> dict[str, int]:
     """Minimums of the jobs of the namespace that were admitted before an event, in 10^-9 units."""
     found: dict[str, int] = {}
+    # Replayed from the events: the plugin keeps the sum at the cycle's end only.
     for at in recording.index.seqs_at_point(JOB_ENQUEUED.upstream):
         event = recording.event_at(at)
+        # Only earlier admissions count; several plugins hear JobEnqueued, each as an event of its own.
         if at >= seq or not isinstance(event, HookEvent) or event.plugin != NAME:
             continue
         job = recording.session.jobs[event.job]
@@ -54,7 +55,7 @@ def _admitted_minimums(recording: Recording, seq: Seq, namespace: str) -> dict[s
 
 
 def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Does every ResourceQuota of the namespace hold the job's minimum beside what this cycle has admitted?"""
+    """Does every ResourceQuota of the namespace have room for the job's minimum besides what this cycle admitted?"""
     job = recording.session.jobs[event.job]
     title = f"resourcequota: does namespace {job.namespace} admit {job.uid}?"
     formula = "used + admitted in this cycle + min resources ≤ hard, for names that a quota states"
@@ -88,9 +89,9 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
         f"{f' ({others})' if others else ''}."
     )
     numbers = {
-        "quota.hard": amounts.number(name, _scale_nano(name, first.hard)),
-        "quota.used": amounts.number(name, _scale_nano(name, first.used)),
-        f"short.{name}": amounts.number(name, _scale_nano(name, first.exceeded_by)),
+        "quota.hard": answer.number(name, _scale_nano(name, first.hard)),
+        "quota.used": answer.number(name, _scale_nano(name, first.used)),
+        f"short.{name}": answer.number(name, _scale_nano(name, first.exceeded_by)),
     }
     advice = (
         owner_advice("ask for less in spec.minResources, or wait until pods of its namespace end"),
@@ -100,7 +101,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
 
 
 def _scale_nano(name: str, value: int) -> float:
-    """As amounts are kept: thousandths, but for bytes."""
+    """A nano amount in the unit of Resource: bytes of memory, pieces of counted resources, else thousandths."""
     units = value / NANO_UNITS
     return units if name == MEMORY or is_counted(name) else units * 1000.0
 
@@ -112,14 +113,12 @@ def _format_nano(name: str, value: int) -> str:
 EXPLAINER = PluginExplainer(equations={JOB_ENQUEUEABLE.upstream: job_enqueueable}, rejected=explain_rejection)
 
 
-# ResourceQuotas of a namespace: which are used up, and by which pods.
-
 MAX_HOLDERS: Final = 4
 PENDING_SUFFIX: Final = " (Pending)"
 
 
 class ExhaustedQuota(NamedTuple):
-    """One name of a quota that leaves too little."""
+    """One exhausted resource of a ResourceQuota."""
 
     quota: str
     name: str
@@ -143,6 +142,7 @@ def exhausted_quotas(recording: Recording, namespace: str) -> Iterator[Exhausted
             continue
         hard = spec_of(manifest).get("hard") or status.get("hard") or {}
         for name, used in (status.get("used") or {}).items():
+            # In integers of 10^-9 as Kubernetes compares quantities; floats would round large byte counts.
             if name in hard and nano_value(used) >= nano_value(hard[name]):
                 holders = tuple(quota_holders(recording, namespace, name))
                 yield ExhaustedQuota(metadata["name"], name, str(used), str(hard[name]), holders)
@@ -154,8 +154,10 @@ def quota_holders(recording: Recording, namespace: str, name: str, but: JobId = 
 
 
 def _iter_holders(recording: Recording, namespace: str, name: str, but: JobId) -> Iterator[str]:
+    # Quotas count cpu as `requests.cpu` too, but containers name it plainly.
     resource = name.removeprefix("requests.").removeprefix("limits.")
     for pod in map(Pod, recording.snapshot.objects_of("Pod")):
+        # Kubernetes releases the quota of finished pods.
         if pod.namespace != namespace or pod.phase in ENDED_PHASES or (but and pod.job_id == but):
             continue
         if name in ("pods", "count/pods") or _requests_resource(pod, resource):

@@ -1,4 +1,4 @@
-"""sla: promises on waiting.
+"""sla: the maximum waiting time of a job.
 
 Upstream: plugins/sla.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import format_duration, format_durations_apart
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin_explainer import OrderDifference, OrderMoment, PluginExplainer
+from vcdebug.explain.plugins import OrderDifference, OrderMoment, PluginExplainer
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ORDER, JOB_PIPELINED
 from vcdebug.framework.plugin import ABSTAIN
 from vcdebug.framework.record import HookEvent
@@ -22,13 +22,11 @@ from vcdebug.recording.state_before import plugin_of
 
 
 def overdue_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Has the job waited as long as it was promised at most?"""
+    """Has the job waited longer than its maximum waiting time?"""
     job, plugin = recording.session.jobs[event.job], plugin_of(recording, Sla)
-    deadline, created, verdict = (
-        plugin.job_deadline(job),
-        parse_nanoseconds(job.creation_timestamp),
-        plugin.permit_overdue(job),
-    )
+    deadline = plugin.job_deadline(job)
+    created = parse_nanoseconds(job.creation_timestamp)
+    verdict = plugin.permit_overdue(job)
     title, formula = f"sla: has {job.uid} waited too long?", "created + waiting time ≤ now permits; sla never rejects"
     if deadline is None:
         return Equation(title, formula, (), "check", (), ABSTAIN, None, "neither the job nor the plugin states a time")

@@ -1,4 +1,4 @@
-"""task-topology: how much of the task's bucket a node holds or has room for, and whose bucket goes first.
+"""task-topology: how much of the task's bucket a node holds or has room for, and the order of tasks by bucket.
 
 Upstream: plugins/task-topology.
 """
@@ -11,7 +11,7 @@ from typing import Final
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin_explainer import AskedNode, OrderDifference, OrderMoment, PluginExplainer, smaller_first
+from vcdebug.explain.plugins import AskedNode, OrderDifference, OrderMoment, PluginExplainer, smaller_first
 from vcdebug.framework.hooks import TASK_ORDER
 from vcdebug.framework.record import PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP, OpEvent
 from vcdebug.model.names import JobId, Seq
@@ -25,11 +25,11 @@ FORMULA = "100 × weight × (tasks there + tasks that wait − tasks that must b
 
 RANK_NAMES: Final = ("place of its role in the order", "rank of its role by affinity")
 PLACEMENT_OPS: Final = (*PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP)
-"""Operations that are recorded once the plugin was told of a node, one that is taken back at once among them."""
+"""Operations that are recorded after the plugin's event handler ran, including ones undone at once."""
 
 
 def score_equation(asked: AskedNode, part: str) -> Equation | None:
-    """The bucket beside the node's room."""
+    """The bucket's tasks on the node, and those that the node has room for."""
     found = asked.plugin_of_kind(TaskTopology).bucket_scores(asked.task, asked.nodes)
     if found is None:
         return None
@@ -75,8 +75,9 @@ def _more_first(what: str, left: int, right: int) -> OrderDifference:
 
 
 def _tasks_without_node(then: OrderMoment, job: JobId, bucket: Bucket) -> int:
-    """How many tasks of the bucket had no node then: each leaves it for good when it first gets one."""
+    """Tasks of the bucket without a node at that event; a task leaves its bucket for good at its first placement."""
     waiting = _first_placings(then.recording, job)[bucket.index]
+    # The events are sorted, so one search gives the tasks placed so far without replaying the bucket.
     return len(waiting) - bisect_right(waiting, then.seq)
 
 
@@ -93,7 +94,7 @@ def _first_placings(recording: Recording, job: JobId) -> dict[int, list[Seq]]:
 
 
 def _first_placing(recording: Recording, task: TaskInfo) -> Seq:
-    """Behind the last event for a task that never gets a node."""
+    """The event of the task's first placement; one after the last event if it has none."""
     for seq in recording.index.seqs_about("task", task.key):
         event = recording.event_at(seq)
         if isinstance(event, OpEvent) and event.op in PLACEMENT_OPS:

@@ -1,4 +1,4 @@
-"""tdm: who may make room outside revocable zones, and which jobs starve.
+"""tdm: victims outside revocable zones, revocable zones by their windows, and starving jobs.
 
 Upstream: plugins/tdm.
 """
@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import format_number
-from vcdebug.explain.answer import queue_admin_advice
+from vcdebug.amount_text import format_number, join_names
+from vcdebug.explain.answer import ConstraintFailure, owner_advice, queue_admin_advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing
-from vcdebug.explain.plugin_explainer import AskedNode, OrderDifference, OrderMoment, PluginExplainer, iter_differences
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.plugins import AskedNode, OrderDifference, OrderMoment, PluginExplainer, iter_differences
 from vcdebug.framework.hooks import JOB_ORDER, JOB_PIPELINED, JOB_STARVING, PREEMPTABLE, VICTIM_TASKS
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
@@ -18,17 +19,7 @@ from vcdebug.gotime import SECOND
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins.tdm import (
-    MAX_UNAVAILABLE_KEY,
-    MIN_AVAILABLE_KEY,
-    NO_NODE,
-    NOT_ALLOWED,
-    NOT_PREEMPTABLE,
-    NOT_RUNNING,
-    REVOCABLE,
-    Tdm,
-    max_evictions,
-)
+from vcdebug.plugins import tdm
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import job_before, plugin_of, task_of, tasks_before
@@ -42,7 +33,7 @@ ADVICE = queue_admin_advice(
 
 
 def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Running preemptable tasks outside revocable zones, as many per job as its disruption budget lets go."""
+    """Running preemptable tasks outside revocable zones, per job as many as its disruption budget allows."""
     preemptor = task_of(recording, event.task)
     title = f"tdm: who may make room for {preemptor.key}?"
     formula = "preemptable, Running, on no revocable node, and within what the job's budget lets go"
@@ -54,13 +45,14 @@ def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
         return Equation(title, formula, columns, "task", refused, (), None, why)
     taken: dict[JobId, list[TaskKey]] = {}
     terms = tuple(_judge_victim(recording, seq, task, taken) for task in tasks_before(recording, event.candidates, seq))
+    # Upstream iterates a Go map of jobs in random order; the replay takes ascending ids.
     victims = tuple(key for uid in sorted(taken) for key in taken[uid])
     note = "jobs in ascending order of their ids"
     return Equation(title, formula, columns, "task", terms, victims, None, note)
 
 
 def _judge_victim(recording: Recording, seq: Seq, task: TaskInfo, taken: dict[JobId, list[TaskKey]]) -> Term:
-    rule, status = plugin_of(recording, Tdm).bar_reason(task), task.status.upstream_name
+    rule, status = plugin_of(recording, tdm.Tdm).bar_reason(task), task.status.upstream_name
     if rule or task.job not in recording.session.jobs:
         return Term(task.key, (status, None, None), False, _barred_reason(recording, task, rule))
     job = job_before(recording, task.job, seq)
@@ -72,8 +64,8 @@ def _judge_victim(recording: Recording, seq: Seq, task: TaskInfo, taken: dict[Jo
 
 
 def _budget_term(job: JobInfo, task: TaskInfo, about: str, before: int) -> Term:
-    """Whether a job's budget lets a task go behind so many that would go before it."""
-    most = max_evictions(job)
+    """Whether a job's budget allows one more victim after `before` others."""
+    most = tdm.max_evictions(job)
     note = "" if before < most else f"the budget of {job.name} lets {most} go: {_stated_budget(job)}"
     return Term(task.key, (about, most, min(before, most)), before < most, note)
 
@@ -81,26 +73,26 @@ def _budget_term(job: JobInfo, task: TaskInfo, about: str, before: int) -> Term:
 def _barred_reason(recording: Recording, task: TaskInfo, rule: str) -> str:
     node = recording.session.nodes.get(task.node_name)
     return {
-        NOT_PREEMPTABLE: "it states volcano.sh/preemptable false",
-        NOT_RUNNING: f"it is {task.status.upstream_name}, not Running",
-        NO_NODE: "its node is not in the session",
-        REVOCABLE: f"its node is revocable, in zone {node.revocable_zone if node is not None else ''}",
+        tdm.NOT_PREEMPTABLE: "it states volcano.sh/preemptable false",
+        tdm.NOT_RUNNING: f"it is {task.status.upstream_name}, not Running",
+        tdm.NO_NODE: "its node is not in the session",
+        tdm.REVOCABLE: f"its node is revocable, in zone {node.revocable_zone if node is not None else ''}",
         "": JOB_NOT_IN_SESSION,
     }[rule]
 
 
 def _stated_budget(job: JobInfo) -> str:
-    """Where the number comes from."""
+    """The source of a job's disruption budget, in words."""
     annotations, running, total = job.pod_group.annotations, job.count_tasks(TaskStatus.RUNNING), len(job.tasks)
     counts = f"{running} of {total} run"
-    for key in (MIN_AVAILABLE_KEY, MAX_UNAVAILABLE_KEY):
+    for key in (tdm.MIN_AVAILABLE_KEY, tdm.MAX_UNAVAILABLE_KEY):
         if annotations.get(key):
             return f"{key} {annotations[key]}, {counts}"
     return f"it states no budget, so one at a time, {counts}"
 
 
 def job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Are enough tasks placed or promised a place? Minimums of roles do not count."""
+    """Are enough tasks placed or pipelined? Minimums of roles do not count."""
     job = job_before(recording, event.job, seq)
     have, whole = job.waiting_task_num() + job.settled_task_num(), job.is_pipelined()
     term, verdict = Term("tasks", (have, job.min_available), whole), PERMIT if whole else REJECT
@@ -121,13 +113,13 @@ def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 def job_order(then: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
     """Whether a job is preemptable."""
-    sign = plugin_of(then.recording, Tdm).job_order(left, right)
+    sign = plugin_of(then.recording, tdm.Tdm).job_order(left, right)
     return iter_differences(sign, [("preemptable", left.preemptable, right.preemptable)])
 
 
 def score_equation(asked: AskedNode, part: str) -> Equation:
     """Revocable nodes come first for tasks that may use them."""
-    plugin, zone = asked.plugin_of_kind(Tdm), asked.node.revocable_zone
+    plugin, zone = asked.plugin_of_kind(tdm.Tdm), asked.node.revocable_zone
     window, error = (plugin.windows.get(zone, ""), plugin.zones.zone_error(zone)) if zone else ("", None)
     terms = (
         Term("the node is revocable", (zone or "no",), None),
@@ -141,22 +133,23 @@ def score_equation(asked: AskedNode, part: str) -> Equation:
 
 def check_equations(asked: AskedNode) -> Iterator[Equation]:
     """The zone's window against the clock, and the task's permission."""
-    plugin, zone = asked.plugin_of_kind(Tdm), asked.node.revocable_zone
+    plugin, zone = asked.plugin_of_kind(tdm.Tdm), asked.node.revocable_zone
     error = plugin.zones.zone_error(zone) if zone else None
     allowed = not zone or bool(asked.task.revocable_zone)
     window = Term("window", (zone or "no zone", plugin.windows.get(zone) or ""), error is None, error or "")
-    task = Term("task", (asked.task.revocable_zone or "no zone", ""), allowed, "" if allowed else NOT_ALLOWED)
+    task = Term("task", (asked.task.revocable_zone or "no zone", ""), allowed, "" if allowed else tdm.NOT_ALLOWED)
     terms, title = (window,) if error is not None else (window, task), f"tdm: zone of {asked.node.name}"
     yield Equation(title, ZONE_FORMULA, ("zone", "window"), "check", terms, all_hold(terms), first_failing(terms))
 
 
 def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Each zone's window against the clock; of shut ones the preemptable tasks, as many as budgets let go."""
+    """Each zone's window against the clock; in closed zones the preemptable tasks, as many as budgets allow."""
     title = "tdm: who has to leave a revocable node whose window is shut?"
     columns = ("zone", "may go", "gone before")
+    # Windows depend on the clock and victims on task states, so the session is rebuilt at the event.
     session = session_at_event(recording, seq)
-    plugin = session.plugins.get(Tdm.name) if session is not None else None
-    if session is None or not isinstance(plugin, Tdm):
+    plugin = session.plugins.get(tdm.Tdm.name) if session is not None else None
+    if session is None or not isinstance(plugin, tdm.Tdm):
         return Equation(title, SHUT_FORMULA, columns, "check", (), event.victims)
     terms: list[Term] = []
     for zone in sorted(plugin.windows):
@@ -171,6 +164,26 @@ def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     return Equation(title, SHUT_FORMULA, columns, "check", tuple(terms), event.victims, None, note)
 
 
+def find_closed_zones(room: NodeFits) -> Iterator[ConstraintFailure]:
+    """Nodes of revocable zones whose window is closed: tdm places no pod there."""
+    plugin = room.view.session.plugins[tdm.Tdm.name]
+    assert isinstance(plugin, tdm.Tdm)
+    for zone, window in plugin.windows.items():
+        error = plugin.zones.zone_error(zone)
+        names = [node.name for node in room.refused_for(error)] if error else []
+        if names:
+            now = plugin.zones.now.strftime("%H:%M")
+            verb = "is" if len(names) == 1 else "are"
+            yield ConstraintFailure(
+                f"{join_names(names)} {verb} in revocable zone {zone}, open {window} only, and it is {now}",
+                (
+                    owner_advice(
+                        f"wait until the window of zone {zone} opens (vcdebug ask when says when the job gets in)"
+                    ),
+                ),
+            )
+
+
 EXPLAINER = PluginExplainer(
     scores=score_equation,
     refusals=check_equations,
@@ -182,4 +195,5 @@ EXPLAINER = PluginExplainer(
     },
     comparators={JOB_ORDER.method: job_order},
     keeps_advice=ADVICE,
+    failures=find_closed_zones,
 )

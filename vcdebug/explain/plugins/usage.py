@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
-from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
+from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.plugins.usage import MeasuredUsage, NodeLoad, Usage
 
 FORMULA = "100 × weight × sum of (1 − load) × weight of the resource / sum of those weights"
@@ -41,7 +41,7 @@ def score_equation(asked: AskedNode, part: str) -> Equation:
 
 
 def check_equations(asked: AskedNode) -> Iterator[Equation]:
-    """The measured load beside the thresholds."""
+    """The measured load against the thresholds."""
     found = _node_load(asked)
     terms = tuple(
         Term(one.name, (Ratio(one.percent), Ratio(one.threshold)), not (found.fresh and one.percent > one.threshold))

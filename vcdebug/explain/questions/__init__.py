@@ -1,13 +1,13 @@
-"""Questions beside "why does it wait", one line each."""
+"""The questions of `ask` that one recording answers, one line each."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from vcdebug.explain.answer import NamedQuestion
 from vcdebug.explain.questions.holders import HOLDERS_QUESTION
 from vcdebug.explain.questions.next_job import NEXT_QUESTION
 from vcdebug.explain.questions.nodes import NODE_QUESTION, REFUSED_QUESTION
-from vcdebug.explain.questions.reply import NamedQuestion
 from vcdebug.explain.questions.victims import EVICTED_QUESTION, VICTIM_QUESTION
 
 QUESTIONS: Final[tuple[NamedQuestion, ...]] = (

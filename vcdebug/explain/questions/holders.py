@@ -1,4 +1,4 @@
-"""Who holds what is needed: the pods on a node, in a queue, on a port, a volume or a quota, or in a job's way."""
+"""Holders: the pods on a node, in a queue, on a port, a volume or a quota, or of what a job lacks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun, format_age, format_resource
-from vcdebug.explain.job_view import JobView
+from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.job_view import JobView, NotFoundError, find_subject
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.placement_constraints import claim_names_of
-from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
-from vcdebug.explain.subject import NotFoundError, find_subject
 from vcdebug.gotime import parse_time
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
@@ -59,6 +58,7 @@ def _holders_in_queue(recording: Recording, name: str) -> tuple[str, list[Resour
     queues = recording.session.queues
     if name not in queues:
         raise NotFoundError("no such queue", f"there are {', '.join(queues)}", name)
+    # Repeated once per queue: parents can be listed after their children, and the tree can be broken into a circle.
     below = dict.fromkeys([name])
     for _ in queues:
         below.update(dict.fromkeys(one.name for one in queues.values() if one.parent in below))
@@ -99,9 +99,6 @@ def _claim_keys(pod: Pod) -> list[str]:
     return [f"{pod.namespace}/{name}" for name in claim_names_of(pod)]
 
 
-# A job's view
-
-
 def _for_job(recording: Recording, word: str) -> QuestionReply:
     subject = find_subject(recording.snapshot, word)
     if subject.job not in recording.session.jobs:
@@ -110,6 +107,7 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     task = view.blocked_task
     if task is None:
         return QuestionReply(f"{subject.job} has no pod that waits.", data={"subject": subject.job, "holders": []})
+    # At the end of the cycle, when discarded plans are undone and pods that were evicted are Releasing.
     room = NodeFits(view, task, len(recording))
     wanted = [name for name, value in task.init_resreq.items() if value > 0]
     ports, volumes = _host_ports(recording, task.pod), _claim_keys(task.pod)
@@ -120,6 +118,7 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
             continue
         shared = [*(f"port {port}" for port in dict.fromkeys(_host_ports(recording, other.pod)) if port in ports)]
         shared += [f"claim {name}" for name in dict.fromkeys(_claim_keys(other.pod)) if name in volumes]
+        # Resources on unsuitable nodes do not help the job, however many there are.
         amounts = [name for name in wanted if other.resreq.get(name) > 0] if other.node_name in suitable else []
         if shared or amounts:
             found.append(_build_holder(recording, other, room, shared, amounts))
@@ -143,6 +142,7 @@ def _eviction_verdict(recording: Recording, task: TaskInfo, room: NodeFits | Non
     conf = recording.conf
     evicting = [action for action in conf.known if conf.facts_of(action).evicts_by_pod]
     configured = [action for action in dict.fromkeys(conf.actions) if action in evicting]
+    # No action evicts a pod twice.
     if task.status is TaskStatus.RELEASING:
         return "is leaving already"
     if not configured:

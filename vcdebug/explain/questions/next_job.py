@@ -1,4 +1,4 @@
-"""Who is next: the order in which queues and jobs that wait would be tried, with what decides between neighbours."""
+"""The next jobs: the order in which queues and Pending jobs would be tried, and what decides between neighbours."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 
 from vcdebug.amount_text import format_number
+from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.orders import ElementKind, OrderStep, order_of
-from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
-from vcdebug.explain.subject import NotFoundError
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.task import TaskStatus
@@ -21,7 +21,7 @@ def who_is_next(recording: Recording, word: str) -> QuestionReply:
 
 
 def next_at(recording: Recording, seq: Seq, word: str = "") -> QuestionReply:
-    """The same as it stands after an event."""
+    """The order after an event, for a queue or for all queues."""
     session = recording.session
     if word and word not in session.queues:
         raise NotFoundError("no such queue", f"there are {', '.join(session.queues)}", word)
@@ -46,6 +46,7 @@ def _sort_by_order(recording: Recording, seq: Seq, kind: ElementKind, names: Seq
     def compare_names(left: str, right: str) -> int:
         return order_of(recording, seq, kind, left, right).order_sign
 
+    # Sorted by name first, since sorted() is stable and full ties must not depend on the order of manifests.
     return sorted(sorted(names), key=cmp_to_key(compare_names))
 
 

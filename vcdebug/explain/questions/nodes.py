@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from vcdebug.amount_text import count_noun, format_number, format_numbers_apart
-from vcdebug.explain.answer import Evidence
-from vcdebug.explain.decisions.node_checks import NodeCheck, cache_hits, cache_key, checks_of_node, statuses_of
-from vcdebug.explain.decisions.score_equations import ScorePart, score_parts, scores_before
+from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.decisions.dry_runs import NodeCheck, cache_hits, cache_key, checks_of_node, statuses_of
+from vcdebug.explain.decisions.equations import ScorePart, score_parts, scores_before
 from vcdebug.explain.equation import Equation, Term, equation_json, format_figures
-from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
 from vcdebug.explain.questions.victims import find_pod
 from vcdebug.framework.record import PLACING_OPS, BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
 from vcdebug.grouping import group_by_key
@@ -22,7 +21,7 @@ MAX_SCORED_NODES = 8
 
 
 class ScoredNode(NamedTuple):
-    """A node with its total and each plugin's part."""
+    """A node with its total score and each plugin's summand."""
 
     node: NodeName
     total: float
@@ -45,9 +44,9 @@ def why_node(recording: Recording, word: str) -> QuestionReply:
 
 
 def _find_scores(recording: Recording, seq: Seq, pod: TaskKey, node: NodeName) -> tuple[Seq, Seq] | None:
-    """The scores by which the node was best for the pod, and the event that says so.
+    """(scores, choice): the events that scored the node best for the pod; None if there are none.
 
-    A plan for a domain is kept and carried out later: then they lie in the trial that made it.
+    A plan for a HyperNode is made in a trial and carried out later: then both events are in the trial.
     """
     tree = recording.span_tree
     span = (
@@ -55,6 +54,7 @@ def _find_scores(recording: Recording, seq: Seq, pod: TaskKey, node: NodeName) -
         if tree.span_around(seq, Level.TASK) is not None
         else tree.span_around(seq, Level.ACTION)
     )
+    # Backward: several pods of one span can have been scored, and the nearest choice is the pod's own.
     for best in range(seq, (1 if span is None else span.first) - 1, -1):
         event = recording.event_at(best)
         if isinstance(event, BestEvent) and (event.kind, event.name) == ("node", node):
@@ -70,7 +70,7 @@ def _is_placement(recording: Recording, seq: Seq, pod: TaskKey) -> bool:
 
 
 def _last_event_before(recording: Recording, seq: Seq, kind: type, pod: TaskKey) -> Seq | None:
-    """The last event of a kind in the same attempt that is about the pod, or about nodes."""
+    """The last event of a type in the same attempt that is about the pod, or about nodes."""
     span = recording.span_tree.enclosing_span(seq)
     first = 1 if span is None else span.first
     for earlier in range(seq, first - 1, -1):
@@ -125,7 +125,7 @@ def _reply_with_scores(
 
 
 class ScoreComparison(NamedTuple):
-    """What a part was made of, on the node and on the runner-up."""
+    """How a summand was computed, on the node and on the runner-up."""
 
     mine: ScorePart
     against: ScorePart | None
@@ -158,7 +158,8 @@ class ScoreComparison(NamedTuple):
 
 
 def _recorded_score(part: ScorePart) -> float | None:
-    """None where the node has no entry."""
+    """The recorded summand; None if the node has no entry."""
+    # JSON has no NaN.
     return None if np.isnan(part.recorded) else part.recorded
 
 
@@ -177,7 +178,7 @@ def _format_term(found: Equation, name: str) -> str:
 def _score_comparisons(
     recording: Recording, scores: Seq, mine: ScoredNode, other: ScoredNode | None
 ) -> list[ScoreComparison]:
-    """Part by part; none where a webhook had a say in the cycle."""
+    """One comparison per summand; empty if an extender's webhook answered in the cycle."""
     parts = score_parts(recording, scores, mine.node)
     against = {part.name: part for part in score_parts(recording, scores, other.node)} if other is not None else {}
     return [ScoreComparison(part, against.get(part.name)) for part in parts]
@@ -193,6 +194,7 @@ def _choice_sentence(pod: TaskKey, mine: ScoredNode, other: ScoredNode | None, t
             f"scheduler draws one of them, this one in 1 of {tied} cycles."
         )
     gaps = {part: mine.parts.get(part, 0.0) - other.parts.get(part, 0.0) for part in {**mine.parts, **other.parts}}
+    # The name breaks ties, so that the same recording always gives the same sentence.
     decided = max(gaps, key=lambda part: (gaps[part], part))
     totals = format_numbers_apart(mine.total, other.total)
     left, right = format_numbers_apart(*(one.parts.get(decided, 0.0) for one in (mine, other)))
@@ -208,14 +210,16 @@ def rank_nodes(recording: Recording, seq: Seq) -> list[ScoredNode]:
     assert isinstance(event, ScoreEvent)
     found = []
     for place, (row, total) in enumerate(zip(event.rows.tolist(), event.total.tolist(), strict=True)):
+        # NaN marks a node without a total: the scheduler gave it no score.
         if not np.isnan(total):
             parts = {name: float(scores[place]) for name, scores in event.parts}
             found.append(ScoredNode(recording.node_names[row], total, parts))
+    # By name after the score, since the recorded order of nodes follows the node table.
     return sorted(found, key=lambda one: (-one.total, one.node))
 
 
 def _scores_sheet(ranked: list[ScoredNode], mine: ScoredNode) -> ReplySheet:
-    """Only the parts in which some node differs."""
+    """The table of scores, with only the summands in which some nodes differ."""
     shown = [mine, *(one for one in ranked if one.node != mine.node)][:MAX_SCORED_NODES]
     names = dict.fromkeys(name for one in ranked for name in one.parts)
     telling = [name for name in names if len(dict.fromkeys(one.parts.get(name) for one in ranked)) > 1]
@@ -233,8 +237,6 @@ def _scores_sheet(ranked: list[ScoredNode], mine: ScoredNode) -> ReplySheet:
 NODE_QUESTION = NamedQuestion("node", "why did this pod get this node", ("pod",), why_node)
 
 
-# Why no other node: what every node objected to a pod, and the figures that each check compared.
-
 MAX_REFUSAL_SHEETS = 12
 
 
@@ -247,7 +249,9 @@ def why_refused(recording: Recording, word: str) -> QuestionReply:
     seq, event = seqs[-1], _search_event(recording, seqs[-1])
     refused = [recording.node_names[row] for row in event.failed.tolist()]
     groups = group_by_key(
-        (tuple(status.reason for status in statuses_of(recording, event, name)), name) for name in refused
+        # Nodes with equal reasons share one table: on thousands of nodes only a few differ.
+        (tuple(status.reason for status in statuses_of(recording, event, name)), name)
+        for name in refused
     )
     hits = cache_hits(recording, seq)
     told = [

@@ -1,24 +1,17 @@
-"""Why was this pod evicted: for whom, who offered it, who could have protected it, and what it was good for."""
+"""Why was this pod evicted: the preemptor, the plugins that allowed or protected it, and what it achieved."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import count_noun
-from vcdebug.explain.answer import Evidence
-from vcdebug.explain.decisions.evictions import (
-    CARRIED_OUT_FATES,
-    ORDER_OF_NODES_NOTE,
-    Eviction,
-    milder_nodes,
-    planned_evictions,
-)
-from vcdebug.explain.decisions.victims import VictimDecision, VictimObjection, victim_choice_before
+from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.decisions import evictions
+from vcdebug.explain.decisions.votes import VictimDecision, VictimObjection, victim_choice_before
+from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.orders import OrderComparison, order_at, pop_kind
-from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
-from vcdebug.explain.subject import NotFoundError, find_subject
 from vcdebug.framework.record import Level, PopEvent
-from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.names import Seq, TaskKey
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 
@@ -26,8 +19,8 @@ from vcdebug.recording.recording import Recording
 def why_evicted(recording: Recording, word: str) -> QuestionReply:
     """The eviction that was carried out, else the last one that was planned."""
     pod = find_pod(recording, word)
-    planned = [one for one in planned_evictions(recording) if one.victim == pod]
-    carried = [one for one in planned if one.fate in CARRIED_OUT_FATES]
+    planned = [one for one in evictions.planned_evictions(recording) if one.victim == pod]
+    carried = [one for one in planned if one.fate in evictions.CARRIED_OUT_FATES]
     if not planned:
         return QuestionReply(
             f"{pod} is not evicted in this cycle, and no action planned to.", data={"pod": pod, "evicted": False}
@@ -58,10 +51,10 @@ def find_pod(recording: Recording, word: str) -> TaskKey:
     raise NotFoundError("is a job", f"name one of its pods: {', '.join(sorted(tasks)[:5])}", word)
 
 
-def _eviction_sentence(one: Eviction, choice: VictimDecision | None) -> str:
+def _eviction_sentence(one: evictions.Eviction, choice: VictimDecision | None) -> str:
     who = one.preemptor or "nobody in particular: a plugin wants it to leave"
     node = f" on {one.node}" if one.node else ""
-    if one.fate not in CARRIED_OUT_FATES:
+    if one.fate not in evictions.CARRIED_OUT_FATES:
         planned = f"{one.action} planned it for {who}{node}, and took it back at event {one.end}"
         return f"{one.victim} is not evicted: {planned}."
     offering = _offering_plugins(choice, one.victim)
@@ -71,7 +64,7 @@ def _eviction_sentence(one: Eviction, choice: VictimDecision | None) -> str:
 
 
 def _offering_plugins(choice: VictimDecision | None, pod: TaskKey) -> list[str]:
-    """Plugins of the deciding tier that gave the pod away."""
+    """Plugins of the deciding tier that allowed the pod as a victim."""
     tiers = choice.tiers if choice is not None else ()
     return [offer.seat.plugin for tier in tiers if tier.decides for offer in tier.offers if pod in offer.offered]
 
@@ -95,7 +88,7 @@ def _objections_to(choice: VictimDecision, pod: TaskKey) -> Iterator[VictimObjec
 
 
 def _protection_lines(choice: VictimDecision | None, pod: TaskKey) -> Iterator[str]:
-    """Who could have kept it, had the configuration asked."""
+    """Plugins that protected the pod and were not in the deciding tier."""
     for tier in choice.tiers if choice is not None else ():
         for offer in tier.offers:
             seat = offer.seat
@@ -107,9 +100,9 @@ def _protection_lines(choice: VictimDecision | None, pod: TaskKey) -> Iterator[s
                 yield f"{seat.plugin} in tier {seat.tier} would have protected it, and was outvoted"
 
 
-def _format_gain(recording: Recording, one: Eviction) -> str:
-    """Whether whoever it was evicted for got anything."""
-    job = _job_of(recording, one.preemptor)
+def _format_gain(recording: Recording, one: evictions.Eviction) -> str:
+    """Whether the preemptor got a place from the eviction, in words."""
+    job = recording.owners.jobs.get(one.preemptor, one.preemptor)
     summary = next((each for each in cycle_effects(recording).jobs if each.job == job), None)
     if summary is None:
         return "it was evicted for nobody's place"
@@ -124,12 +117,7 @@ def _format_gain(recording: Recording, one: Eviction) -> str:
     return f"{job} got something for it: {where}{gang}"
 
 
-def _job_of(recording: Recording, asker: str) -> JobId:
-    """The asking task's job, or the job that asked as a gang."""
-    return recording.owners.jobs.get(asker, asker)
-
-
-def _eviction_evidence(one: Eviction, choice: VictimDecision | None) -> Iterator[Evidence]:
+def _eviction_evidence(one: evictions.Eviction, choice: VictimDecision | None) -> Iterator[Evidence]:
     if choice is not None:
         yield Evidence(choice.question.first, f"{choice.question.point} asks about {len(choice.candidates)} candidates")
     yield Evidence(one.seq, f"{one.action} evicts {one.victim}")
@@ -137,10 +125,10 @@ def _eviction_evidence(one: Eviction, choice: VictimDecision | None) -> Iterator
         yield Evidence(one.end, f"the statement's {one.fate or 'end'}")
 
 
-def _eviction_json(one: Eviction, choice: VictimDecision | None, gain: str) -> dict[str, object]:
+def _eviction_json(one: evictions.Eviction, choice: VictimDecision | None, gain: str) -> dict[str, object]:
     return {
         "pod": one.victim,
-        "evicted": one.fate in CARRIED_OUT_FATES,
+        "evicted": one.fate in evictions.CARRIED_OUT_FATES,
         "action": one.action,
         "for": one.preemptor or None,
         "node": one.node,
@@ -159,18 +147,16 @@ def _eviction_json(one: Eviction, choice: VictimDecision | None, gain: str) -> d
 EVICTED_QUESTION = NamedQuestion("evicted", "why was this pod evicted", ("pod",), why_evicted)
 
 
-# Why this victim: the order in which a node's victims leave, and what put this one before the next.
-
 MAX_MILDER_NODES = 4
 
 
 def why_victim(recording: Recording, word: str) -> QuestionReply:
-    """The pod's eviction, and everybody else who could have gone in its place."""
+    """The pod's eviction, and the other candidates that could have been evicted instead."""
     pod = find_pod(recording, word)
-    planned = [one for one in planned_evictions(recording) if one.victim == pod]
+    planned = [one for one in evictions.planned_evictions(recording) if one.victim == pod]
     if not planned:
         return QuestionReply(f"{pod} is no victim in this cycle.", data={"pod": pod, "victim": False})
-    one = ([each for each in planned if each.fate in CARRIED_OUT_FATES] or planned)[-1]
+    one = ([each for each in planned if each.fate in evictions.CARRIED_OUT_FATES] or planned)[-1]
     choice = victim_choice_before(recording, one.seq) if one.tier is not None else None
     others = [task for task in dict.fromkeys(choice.victims) if task != pod] if choice is not None else []
     pop = _victim_pop_seq(recording, one)
@@ -186,8 +172,8 @@ def why_victim(recording: Recording, word: str) -> QuestionReply:
     )
 
 
-def _victim_pop_seq(recording: Recording, one: Eviction) -> Seq | None:
-    """The event by which it left the node's queue of victims."""
+def _victim_pop_seq(recording: Recording, one: evictions.Eviction) -> Seq | None:
+    """The pop that took the pod from the node's queue of victims."""
     span = recording.span_tree.span_around(one.seq, Level.NODE)
     for seq in range(one.seq, (span.first if span is not None else 1) - 1, -1):
         event = recording.event_at(seq)
@@ -196,7 +182,7 @@ def _victim_pop_seq(recording: Recording, one: Eviction) -> Seq | None:
     return None
 
 
-def _victim_sentence(one: Eviction, others: Sequence[TaskKey], orders: Sequence[OrderComparison]) -> str:
+def _victim_sentence(one: evictions.Eviction, others: Sequence[TaskKey], orders: Sequence[OrderComparison]) -> str:
     where = f"on {one.node}" if one.node else "here"
     if not others:
         return f"{one.victim} was the only pod {where} that could be evicted for {one.preemptor or 'anybody'}."
@@ -225,7 +211,6 @@ def _orders_sheet(orders: Sequence[OrderComparison]) -> ReplySheet:
 
 
 def _protected_sheet(choice: VictimDecision | None) -> ReplySheet:
-    """Candidates that some plugin kept."""
     fates = choice.fates if choice is not None else ()
     rows = tuple(
         (fate.task, str(saved.tier), saved.plugin, saved.why) for fate in fates if (saved := fate.saved_by) is not None
@@ -233,25 +218,27 @@ def _protected_sheet(choice: VictimDecision | None) -> ReplySheet:
     return ReplySheet("who was spared", ("pod", "tier#", "by", "why"), rows)
 
 
-def _milder_node_lines(recording: Recording, one: Eviction) -> Iterator[str]:
-    """Other nodes where less important pods would have made room."""
+def _milder_node_lines(recording: Recording, one: evictions.Eviction) -> Iterator[str]:
     by_pod = recording.conf.facts_of(one.action).evicts_by_pod
     if one.preemptor not in recording.owners.jobs or not by_pod:
         return
-    found = milder_nodes(recording, one)
+    found = evictions.milder_nodes(recording, one)
     for node, task in list(found.items())[:MAX_MILDER_NODES]:
-        yield f"{node} would have done as well ({task.key} of priority {task.priority}): {ORDER_OF_NODES_NOTE}"
+        less = f"{task.key} of priority {task.priority}"
+        yield f"{node} would have done as well ({less}): {evictions.ORDER_OF_NODES_NOTE}"
     if len(found) > MAX_MILDER_NODES:
         yield f"and {count_noun(len(found) - MAX_MILDER_NODES, 'node')} more"
 
 
-def _victim_evidence(one: Eviction, choice: VictimDecision | None, pop: Seq | None) -> list[tuple[Seq, str]]:
+def _victim_evidence(one: evictions.Eviction, choice: VictimDecision | None, pop: Seq | None) -> list[tuple[Seq, str]]:
     found = [(choice.question.first, "candidates are offered")] if choice is not None else []
     found += [(pop, f"{one.victim} leaves the queue of victims")] if pop is not None else []
     return [*found, (one.seq, f"{one.action} evicts it")]
 
 
-def _victim_json(one: Eviction, others: Sequence[TaskKey], orders: Sequence[OrderComparison]) -> dict[str, object]:
+def _victim_json(
+    one: evictions.Eviction, others: Sequence[TaskKey], orders: Sequence[OrderComparison]
+) -> dict[str, object]:
     decided = [
         {
             "instead": order.right,

@@ -27,10 +27,9 @@ from vcdebug.views.pending import explanation_table, job_at
 from vcdebug.views.table import Table
 
 if TYPE_CHECKING:
-    from vcdebug.explain.questions.reply import NamedQuestion
+    from vcdebug.explain.answer import NamedQuestion
     from vcdebug.recording.recording import Recording
-    from vcdebug.whatif.fixes.plan import TriedPlan
-    from vcdebug.whatif.fixes.search import FixSearch
+    from vcdebug.whatif.fixes.search import FixSearch, TriedPlan
     from vcdebug.whatif.fixes.trial import EditTexts, TrialOutcome
 
 

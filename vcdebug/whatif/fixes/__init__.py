@@ -1,1 +1,1 @@
-"""Remedies: changes that were carried out on the snapshot and replayed, the mildest that let a job in."""
+"""Fixes: the mildest changes of the snapshot with which a replay places the job."""

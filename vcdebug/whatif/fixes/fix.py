@@ -1,4 +1,4 @@
-"""Lever: one change that may let a job in, written as the edits that `--set` takes."""
+"""Fix: one change that may place a job, written as the edits that `--set` takes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vcdebug.snapshot.quantity import milli_value, whole_value
 from vcdebug.snapshot.snapshot import Snapshot
 
 AMOUNT_BLANK = "{amount}"
-"""Stands in edits and words for an amount that is searched for."""
+"""Placeholder in edits and words for the amount that is searched for."""
 
 Unit = Literal["milli", "bytes", "count", "hundredths"]
 _MILLI = 1000
@@ -41,6 +41,7 @@ class AmountRange:
         if self.unit == "milli":
             return str(value // _MILLI) if value % _MILLI == 0 else f"{value}m"
         if self.unit == "bytes":
+            # Rounded up: a request that is rounded down might no longer be the amount that was tried.
             return f"{value // _GIBI}Gi" if value % _GIBI == 0 else f"{-(-value // _MEBI)}Mi"
         if self.unit == "hundredths":
             return format_number(value / 100)
@@ -48,10 +49,10 @@ class AmountRange:
 
 
 class FixSize(NamedTuple):
-    """One size of a change whose edits are not a matter of filling in a number."""
+    """One size of a change whose edits differ in more than a number."""
 
     text: str
-    """What stands for the amount in the words."""
+    """The text for the amount."""
     edits: tuple[str, ...]
 
 
@@ -64,18 +65,18 @@ class Fix:
     edits: tuple[str, ...]
     harm: AdviceHarm
     causes: tuple[str, ...] = ()
-    """Codes of the causes that it is made for; a trailing `*` stands for any ending."""
+    """Cause codes that it addresses; a trailing `*` matches any ending."""
     amount: AmountRange | None = None
     family: str = ""
-    """Levers of one family are the same remedy in several sizes, the mildest proposed first."""
+    """Fixes of one family are one change in several sizes, the mildest proposed first."""
     choices: tuple[FixSize, ...] = ()
     """Sizes of the change, the mildest first; the amount then counts them from 1."""
     less: bool = False
     """Whether the job gets less than it asks for: smaller pods, or fewer at a time."""
     risky: bool = False
-    """Whether it goes against what somebody has said about a node; such a remedy comes behind all others that work."""
+    """Whether it overrides a taint or cordon of a node; such a fix is ranked after all others that work."""
     mends: bool = False
-    """Whether it puts right what is broken: such a remedy comes before any that works around it."""
+    """Whether it puts right what is broken: such a fix comes before any that works around it."""
     aspect: str = ""
     """What it changes, where it may be one of very many changes at once; of one aspect only one is made."""
 
@@ -85,7 +86,7 @@ class Fix:
         return self if self.amount is None else self.with_amount(self.amount.works)
 
     def with_amount(self, value: int) -> Fix:
-        """The lever with one amount."""
+        """The fix with one amount."""
         assert self.amount is not None
         if self.choices:
             text, edits = self.choices[value - 1]
@@ -95,7 +96,7 @@ class Fix:
         return replace(self, words=self.words.replace(AMOUNT_BLANK, text), edits=edits, amount=None, choices=())
 
     def with_sizes(self, *choices: FixSize) -> Fix:
-        """The lever in several sizes, of which the mildest that works is wanted."""
+        """The fix in several sizes, of which the mildest that works is wanted."""
         return replace(self, choices=choices, amount=AmountRange(0, len(choices)))
 
     def is_for_cause(self, cause: str) -> bool:
@@ -104,7 +105,7 @@ class Fix:
 
 
 class FixSituation:
-    """A job that waits, in one recording, as those who propose levers look at it."""
+    """A Pending job in one recording: the input of the functions that propose fixes."""
 
     def __init__(self, recording: Recording, explanation: Explanation) -> None:
         self.recording = recording
@@ -120,7 +121,7 @@ class FixSituation:
 
     @cached_property
     def pod_group(self) -> PodGroup | None:
-        """The job's PodGroup, where there is one."""
+        """The job's PodGroup; None if it has none."""
         groups = (PodGroup(manifest) for manifest in self.snapshot.objects_of("PodGroup"))
         return next((one for one in groups if f"{one.namespace}/{one.name}" == self.explanation.job), None)
 
@@ -138,7 +139,7 @@ class FixSituation:
 
     @cached_property
     def model_pod(self) -> Pod | None:
-        """A pod of the job that others could be made like, one that waits where there is one."""
+        """A pod of the job to copy, preferably a Pending one; None if the job has no pods."""
         own = [pod for pod in map(Pod, self.snapshot.objects_of("Pod")) if self._is_own(pod)]
         return next(iter((*self.pending_pods, *sorted(own, key=lambda pod: pod.key))), None)
 
@@ -159,6 +160,7 @@ class FixSituation:
 
     def rank_fixes(self, levers: Iterator[Fix]) -> list[Fix]:
         """Those that are made for one of the causes, for the dominant one first, the mildest first."""
+        # The position keeps the sort stable and stops it from comparing fixes, which have no order.
         ranked = [(self._cause_rank(lever), lever.risky, lever.harm, at, lever) for at, lever in enumerate(levers)]
         return [lever for *_, lever in sorted(ranked, key=lambda entry: entry[:4])]
 
@@ -170,7 +172,7 @@ class FixSituation:
 
 
 def pod_edits(pods: tuple[Pod, ...], change: str) -> tuple[str, ...]:
-    """The same change of several pods."""
+    """One edit per pod with the same change."""
     return tuple(f"Pod/{pod.key}:{change}" for pod in pods)
 
 
@@ -180,8 +182,6 @@ def coarsest_step(unit: Unit, *values: int) -> int:
     finest = {"milli": 10, "bytes": _MEBI}.get(unit, 1)
     return next((one for one in choices if all(value % one == 0 for value in values)), finest)
 
-
-# Amounts of resources as edits write them: units, steps, and fields of resource lists.
 
 _BYTES = ("memory", "ephemeral-storage", "storage")
 
@@ -205,7 +205,7 @@ def field_step(resource: str) -> str:
 
 
 _LEAST: Mapping[Unit, tuple[int, ...]] = {"milli": (100, 10), "bytes": (256 << 20, 16 << 20), "count": (1,)}
-"""The smallest requests that a pod is told to make do with, the usual one first: nobody is told to ask for nothing."""
+"""The smallest requests that are proposed, the usual one first; a request of zero is never proposed."""
 
 
 def smaller_amount(resource: str, present: int) -> AmountRange | None:
@@ -222,6 +222,7 @@ def larger_amount(resource: str, present: int, request: int) -> AmountRange:
     """From what is granted up to far beyond it; `request` only sets how finely is searched."""
     unit = unit_of(resource)
     step = coarsest_step(unit, present, request)
+    # Far beyond any use: if even this is not enough, no amount is, and one trial has shown it.
     return AmountRange(present, present + max(1000 * step, 20 * request), unit, step)
 
 
@@ -235,6 +236,7 @@ def container_requests(pod: Pod, resource: str) -> list[int]:
     found = []
     for container in pod.spec.get("containers") or ():
         stated = container.get("resources") or {}
+        # Kubernetes defaults a missing request to the limit.
         asked = (stated.get("requests") or {}).get(resource, (stated.get("limits") or {}).get(resource))
         found.append(0 if asked is None else count_units(resource, asked))
     return found

@@ -1,4 +1,4 @@
-"""What the owner of a job can change about the job itself."""
+"""Fixes of the job owner: the job itself."""
 
 from __future__ import annotations
 
@@ -10,16 +10,7 @@ from vcdebug.explain.answer import AdviceHarm
 from vcdebug.model.pod import GROUP_ANNOTATION, TASK_SPEC_KEY, Pod
 from vcdebug.plugins import DRF, GANG, PRIORITY
 from vcdebug.snapshot.manifest import name_of, spec_of, status_of
-from vcdebug.whatif.fixes.fix import (
-    AMOUNT_BLANK,
-    AmountRange,
-    Fix,
-    FixSituation,
-    field_step,
-    known_amounts,
-    pod_edits,
-    smaller_amount,
-)
+from vcdebug.whatif.fixes import fix
 
 _MAX_ADDED_PODS = 32
 """Pods that are added at most."""
@@ -46,8 +37,8 @@ _MAX_QUEUES = 6
 _EVICTION_CAUSES = ("victims-not-preemptable", PRIORITY, DRF, "action-not-configured", GANG, "not-starving")
 
 
-def propose_job_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """Levers on the PodGroup."""
+def propose_job_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Fixes on the PodGroup."""
     yield from _propose_scheduler_fixes(situation)
     yield from _propose_double_binding_fixes(situation)
     if situation.pod_group is None:
@@ -63,26 +54,26 @@ def propose_job_fixes(situation: FixSituation) -> Iterator[Fix]:
     yield from _propose_gate_fixes(situation)
 
 
-def _propose_scheduler_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_scheduler_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     names = situation.snapshot.flags.scheduler_names
     others = tuple(pod for pod in situation.pending_pods if pod.scheduler_name not in names)
     if others and names:
-        edits = pod_edits(others, f"spec.schedulerName={names[0]}")
+        edits = fix.pod_edits(others, f"spec.schedulerName={names[0]}")
         words = f"let Volcano schedule {count_noun(len(others), 'pod')}: schedulerName {names[0]}"
-        yield Fix(words, edits, AdviceHarm.JOB, ("other-scheduler",), aspect="scheduler")
+        yield fix.Fix(words, edits, AdviceHarm.JOB, ("other-scheduler",), aspect="scheduler")
 
 
-def _propose_double_binding_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """One scheduler per pod."""
+def _propose_double_binding_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     twice = tuple(pod for pod in situation.pending_pods if pod.key in situation.snapshot.bound)
     if twice:
         edits = tuple(f"replay:bound[{pod.key}]-" for pod in twice)
         words = f"let nobody else bind {count_noun(len(twice), 'pod')} (a second scheduler, or somebody by hand)"
-        yield Fix(words, edits, AdviceHarm.JOB, ("bound-elsewhere",))
+        yield fix.Fix(words, edits, AdviceHarm.JOB, ("bound-elsewhere",))
 
 
-def _propose_group_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """The PodGroup that the pods name, or one for a pod that names none."""
+    # Without enqueue among the actions no action admits a Pending PodGroup.
     phase = "Pending" if ENQUEUE in situation.recording.conf.actions else "Inqueue"
     for pod in situation.pending_pods[:1]:
         job = situation.explanation.job
@@ -93,10 +84,10 @@ def _propose_group_fixes(situation: FixSituation) -> Iterator[Fix]:
         if not pod.job_id:
             edits.append(f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={name}")
         words = f"create PodGroup {pod.namespace}/{name}"
-        yield Fix(words, tuple(edits), AdviceHarm.JOB, ("podgroup-missing",), aspect="group")
+        yield fix.Fix(words, tuple(edits), AdviceHarm.JOB, ("podgroup-missing",), aspect="group")
 
 
-def _propose_missing_pod_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_missing_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """The usable pods that the gang or one of its roles lacks, like those that there are."""
     group, job, like = situation.pod_group, situation.job, situation.model_pod
     assert group is not None
@@ -104,6 +95,7 @@ def _propose_missing_pod_fixes(situation: FixSituation) -> Iterator[Fix]:
         return
     short = {least.name: least.least - least.have for least in job.valid_roles() if not least.is_reached}
     of_roles = sum(short.values())  # exact: ints
+    # Pods of the missing roles count for minMember too.
     of_any = max(group.min_member - job.valid_task_num() - of_roles, 0)
     if 0 < of_roles + of_any <= _MAX_ADDED_PODS:
         roles = [role for role, missing in short.items() for _ in range(missing)] + [""] * of_any
@@ -111,11 +103,10 @@ def _propose_missing_pod_fixes(situation: FixSituation) -> Iterator[Fix]:
         edits = tuple(edit for name, role in names for edit in _iter_copy_edits(like, name, role))
         who = f"role {' and '.join(short)}" if short else "the gang"
         words = f"let its controller create the {count_noun(len(roles), 'pod')} that {who} lacks, like {like.name}"
-        yield Fix(words, edits, AdviceHarm.JOB, ("not-enough-pods",), aspect="pods")
+        yield fix.Fix(words, edits, AdviceHarm.JOB, ("not-enough-pods",), aspect="pods")
 
 
 def _iter_copy_edits(model: Pod, name: str, role: str) -> Iterator[str]:
-    """A pod like another one, as it is when it has just been made."""
     yield f"Pod/{name}:+={model.key}"
     if model.node_name:
         yield f"Pod/{name}:spec.nodeName-"
@@ -127,7 +118,7 @@ def _iter_copy_edits(model: Pod, name: str, role: str) -> Iterator[str]:
         yield f"Pod/{name}:metadata.annotations[{TASK_SPEC_KEY}]={role}"
 
 
-def _propose_role_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_role_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Smaller minimums of roles, or none where nothing is left of the role."""
     group = situation.pod_group
     assert group is not None
@@ -136,77 +127,81 @@ def _propose_role_fixes(situation: FixSituation) -> Iterator[Fix]:
         if not role:
             continue
         path = f"{situation.group_path}:spec.minTaskMember[{role}]"
+        # With no pod of the role, every smaller minimum fails as well.
         if least > 0 and not usable.get(role):
             words = f"take role {role} out of minTaskMember: none of its {least} pods is there"
-            yield Fix(words, (f"{path}-",), AdviceHarm.JOB, _GANG_CAUSES, aspect=f"role {role}")
+            yield fix.Fix(words, (f"{path}-",), AdviceHarm.JOB, _GANG_CAUSES, aspect=f"role {role}")
         elif least > 0:
-            words = f"start with fewer pods of role {role}: minTaskMember {AMOUNT_BLANK} instead of {least}"
-            yield Fix(
+            words = f"start with fewer pods of role {role}: minTaskMember {fix.AMOUNT_BLANK} instead of {least}"
+            yield fix.Fix(
                 words,
-                (f"{path}={AMOUNT_BLANK}",),
+                (f"{path}={fix.AMOUNT_BLANK}",),
                 AdviceHarm.JOB,
                 _GANG_CAUSES,
-                AmountRange(least, 0),
+                fix.AmountRange(least, 0),
                 less=True,
                 aspect=f"role {role}",
             )
 
 
-def _propose_minimum_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """A smaller gang: the largest that fits is wanted; below the sum of its roles it is another thing."""
     group = situation.pod_group
     assert group is not None
-    edit = (f"{situation.group_path}:spec.minMember={AMOUNT_BLANK}",)
+    edit = (f"{situation.group_path}:spec.minMember={fix.AMOUNT_BLANK}",)
     roles = sum(group.min_task_member.values())  # exact: ints
+    # Below the sum of the roles upstream ignores the roles, which is another change than a smaller gang.
     least = max(1, roles)
     if group.min_member > least:
-        words = f"start with fewer pods: minMember {AMOUNT_BLANK} instead of {group.min_member}"
-        yield Fix(
+        words = f"start with fewer pods: minMember {fix.AMOUNT_BLANK} instead of {group.min_member}"
+        yield fix.Fix(
             words,
             edit,
             AdviceHarm.JOB,
             _GANG_CAUSES,
-            AmountRange(group.min_member, least),
+            fix.AmountRange(group.min_member, least),
             less=True,
             aspect="minMember",
         )
     if group.min_member >= roles > 1:
         words = (
-            f"lower minMember from {group.min_member} to {AMOUNT_BLANK}, below the {roles} that minTaskMember adds "
-            "up to: "
-            "roles are then not counted"
+            f"lower minMember from {group.min_member} to {fix.AMOUNT_BLANK}, below the {roles} that minTaskMember "
+            "adds up to: roles are then not counted"
         )
-        yield Fix(words, edit, AdviceHarm.JOB, _GANG_CAUSES, AmountRange(roles, 1), less=True)
+        yield fix.Fix(words, edit, AdviceHarm.JOB, _GANG_CAUSES, fix.AmountRange(roles, 1), less=True)
 
 
-def _propose_admission_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Ask for less, or for nothing, before the job is admitted."""
     group = situation.pod_group
     assert group is not None
     if group.min_resource_list:
         edits = (f"{situation.group_path}:spec.minResources-",)
-        yield Fix(
+        yield fix.Fix(
             "leave minResources out, so that admission does not count it",
             edits,
             AdviceHarm.JOB,
             _ENQUEUE_CAUSES,
             aspect="minResources",
         )
-    for resource, present in known_amounts(group.min_resource_list).items():
+    for resource, present in fix.known_amounts(group.min_resource_list).items():
         amount = (
-            None if resource.startswith(_QUOTA_PREFIXES) or resource == "pods" else smaller_amount(resource, present)
+            None
+            if resource.startswith(_QUOTA_PREFIXES) or resource == "pods"
+            else fix.smaller_amount(resource, present)
         )
         if amount is not None:
-            told = f"{AMOUNT_BLANK} instead of {amount.format_amount(present)} {resource}"
+            told = f"{fix.AMOUNT_BLANK} instead of {amount.format_amount(present)} {resource}"
             small = f"submit it smaller: {told} as minResources, and pods to match"
             words = f"count {told} as minResources: its pods stay as they are" if situation.has_pods else small
-            edits = (f"{situation.group_path}:spec.minResources{field_step(resource)}={AMOUNT_BLANK}",)
+            edits = (f"{situation.group_path}:spec.minResources{fix.field_step(resource)}={fix.AMOUNT_BLANK}",)
             aspect = f"minResources of {resource}"
-            yield Fix(words, edits, AdviceHarm.JOB, _ENQUEUE_CAUSES, amount, less=not situation.has_pods, aspect=aspect)
+            yield fix.Fix(
+                words, edits, AdviceHarm.JOB, _ENQUEUE_CAUSES, amount, less=not situation.has_pods, aspect=aspect
+            )
 
 
-def _propose_topology_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """A wider or softer network topology."""
+def _propose_topology_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     group = situation.pod_group
     if group is None or group.network_topology is None or group.network_topology.mode != "hard":
         return
@@ -214,14 +209,14 @@ def _propose_topology_fixes(situation: FixSituation) -> Iterator[Fix]:
     allowed = group.network_topology.highest_tier_allowed
     causes = ("no-hypernode", "gang-discard", "predicates-*", "network-topology*")
     if allowed is not None and tiers and max(tiers) > allowed:
-        words = f"let the job spread wider: highestTierAllowed {AMOUNT_BLANK} instead of {allowed}"
-        edit = f"{situation.group_path}:spec.networkTopology.highestTierAllowed={AMOUNT_BLANK}"
-        yield Fix(words, (edit,), AdviceHarm.JOB, causes, AmountRange(allowed, max(tiers)))
+        words = f"let the job spread wider: highestTierAllowed {fix.AMOUNT_BLANK} instead of {allowed}"
+        edit = f"{situation.group_path}:spec.networkTopology.highestTierAllowed={fix.AMOUNT_BLANK}"
+        yield fix.Fix(words, (edit,), AdviceHarm.JOB, causes, fix.AmountRange(allowed, max(tiers)))
     edits = (f"{situation.group_path}:spec.networkTopology.mode=soft",)
-    yield Fix("make the network topology a wish: mode soft", edits, AdviceHarm.JOB, causes, aspect="topology")
+    yield fix.Fix("make the network topology a wish: mode soft", edits, AdviceHarm.JOB, causes, aspect="topology")
 
 
-def _propose_priority_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """The next higher priority classes that are there."""
     classes = sorted(
         (int(m.get("value") or 0), name_of(m))
@@ -230,14 +225,15 @@ def _propose_priority_fixes(situation: FixSituation) -> Iterator[Fix]:
     )
     present = situation.job.priority if situation.job is not None else _stated_priority(situation)
     higher = [(value, name) for value, name in classes if value > present]
+    # The next class is the mildest change, and the highest one shows whether priority can help at all.
     for value, name in dict.fromkeys((*higher[:1], *higher[-1:])):
         change = f"spec.priority={value}"
         edits = (
             f"{situation.group_path}:spec.priorityClassName={name}",
-            *pod_edits(situation.pending_pods, change),
-            *pod_edits(situation.pending_pods, f"spec.priorityClassName={name}"),
+            *fix.pod_edits(situation.pending_pods, change),
+            *fix.pod_edits(situation.pending_pods, f"spec.priorityClassName={name}"),
         )
-        yield Fix(
+        yield fix.Fix(
             f"submit it with priority class {name} ({value})",
             edits,
             AdviceHarm.JOB,
@@ -246,8 +242,8 @@ def _propose_priority_fixes(situation: FixSituation) -> Iterator[Fix]:
         )
     never = tuple(pod for pod in situation.pending_pods if pod.spec.get("preemptionPolicy") == "Never")
     if never:
-        edits = pod_edits(never, "spec.preemptionPolicy=PreemptLowerPriority")
-        yield Fix(
+        edits = fix.pod_edits(never, "spec.preemptionPolicy=PreemptLowerPriority")
+        yield fix.Fix(
             "let it preempt: preemptionPolicy PreemptLowerPriority",
             edits,
             AdviceHarm.JOB,
@@ -256,25 +252,26 @@ def _propose_priority_fixes(situation: FixSituation) -> Iterator[Fix]:
         )
 
 
-def _stated_priority(situation: FixSituation) -> int:
+def _stated_priority(situation: fix.FixSituation) -> int:
     """Of a job that the session never saw."""
     return max((int(pod.spec.get("priority") or 0) for pod in situation.pending_pods), default=0)
 
 
-def _propose_queue_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Open queues without children."""
     parents = {spec_of(m).get("parent") for m in situation.snapshot.objects_of("Queue")}
     open_ = [name_of(m) for m in situation.snapshot.objects_of("Queue") if status_of(m).get("state") == "Open"]
+    # Jobs are placed in leaf queues only.
     others = [name for name in open_ if name not in (situation.queue_name, "root") and name not in parents]
     for name in others[:_MAX_QUEUES]:
         edits = (f"{situation.group_path}:spec.queue={name}",)
-        yield Fix(f"submit it to queue {name}", edits, AdviceHarm.JOB, _OTHER_QUEUE_CAUSES)
+        yield fix.Fix(f"submit it to queue {name}", edits, AdviceHarm.JOB, _OTHER_QUEUE_CAUSES)
 
 
-def _propose_gate_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_gate_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     gated = tuple(pod for pod in situation.pending_pods if pod.spec.get("schedulingGates"))
     if gated:
-        edits = pod_edits(gated, "spec.schedulingGates-")
+        edits = fix.pod_edits(gated, "spec.schedulingGates-")
         names = ", ".join(dict.fromkeys(gate["name"] for pod in gated for gate in pod.spec["schedulingGates"]))
         words = f"lift the scheduling gates ({names}) of {count_noun(len(gated), 'pod')}"
-        yield Fix(words, edits, AdviceHarm.JOB, ("scheduling-gate", "not-enough-pods"), aspect="gates")
+        yield fix.Fix(words, edits, AdviceHarm.JOB, ("scheduling-gate", "not-enough-pods"), aspect="gates")

@@ -1,32 +1,23 @@
-"""What an administrator can change about nodes: repair, labels and taints, and more or larger ones."""
+"""Fixes of the cluster admin: repaired, labelled, untainted, more or larger nodes, and the configuration."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
+from vcdebug.amount_text import count_noun, format_number, join_names
 from vcdebug.explain.answer import AdviceHarm
+from vcdebug.framework.conf import load_yaml
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.taints import Taint, is_tolerated, may_be_lifted, may_be_tolerated, parse_taints, parse_tolerations
 from vcdebug.model.names import NodeName
-from vcdebug.plugins import DRF, GANG
+from vcdebug.plugins import CONFORMANCE, DRF, GANG, NODEGROUP, OVERCOMMIT, PDB, SLA
 from vcdebug.snapshot.manifest import JsonObject, labels_of, name_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.whatif.fixes.fix import (
-    AMOUNT_BLANK,
-    AmountRange,
-    Fix,
-    FixSituation,
-    FixSize,
-    field_step,
-    known_amounts,
-    pod_edits,
-    resources_of,
-    total_request,
-    unit_of,
-)
+from vcdebug.whatif.fixes import fix
 
 _NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "node-not-ready", "no-hypernode")
 _ROOM_CAUSES = (*_NODE_CAUSES, "enqueue-overcommit", "enqueue-held-*", "action-not-configured", GANG, DRF, "victims-*")
@@ -39,16 +30,15 @@ _REPORTED_DOMAINS: Final = ("kubernetes.io", "k8s.io")
 _CORDON: Final = "node.kubernetes.io/unschedulable"
 
 
-def propose_node_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """Levers on nodes."""
+def propose_node_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Fixes on nodes."""
     yield from _propose_repair_fixes(situation)
     yield from _propose_uncordon_fixes(situation)
     yield from _propose_label_fixes(situation)
     yield from _propose_node_addition_fixes(situation)
 
 
-def _propose_repair_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """Nodes whose kubelet does not report Ready, as they would be if it did."""
+def _propose_repair_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for node in situation.snapshot.objects_of("Node"):
         name, conditions = name_of(node), status_of(node).get("conditions") or ()
         if any(one.get("type") == "Ready" and one.get("status") != "True" for one in conditions):
@@ -58,10 +48,10 @@ def _propose_repair_fixes(situation: FixSituation) -> Iterator[Fix]:
                 f'Node/{name}:status.conditions[Ready].status="True"',
                 *(f"Node/{name}:spec.taints[{key}]-" for key in lifted),
             )
-            yield Fix(f"repair node {name}, which is NotReady", edits, AdviceHarm.CLUSTER, _NODE_CAUSES, mends=True)
+            yield fix.Fix(f"repair node {name}, which is NotReady", edits, AdviceHarm.CLUSTER, _NODE_CAUSES, mends=True)
 
 
-def _propose_uncordon_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_uncordon_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for node in situation.snapshot.objects_of("Node"):
         spec, name = spec_of(node), name_of(node)
         if spec.get("unschedulable"):
@@ -71,10 +61,10 @@ def _propose_uncordon_fixes(situation: FixSituation) -> Iterator[Fix]:
                 :1
             ]
             words = f"uncordon node {name}, once what it was cordoned for is over"
-            yield Fix(words, tuple(edits), AdviceHarm.CLUSTER, _NODE_CAUSES)
+            yield fix.Fix(words, tuple(edits), AdviceHarm.CLUSTER, _NODE_CAUSES)
 
 
-def _propose_label_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """The labels that the node selector asks for, on a node that lacks them."""
     for pod in situation.pending_pods[:1]:
         wanted: Mapping[str, str] = pod.spec.get("nodeSelector") or {}
@@ -84,18 +74,18 @@ def _propose_label_fixes(situation: FixSituation) -> Iterator[Fix]:
             if lacking and not any(_is_reported_label(key) for key in lacking):
                 edits = tuple(f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in lacking.items())
                 shown = ", ".join(f"{key}={value}" for key, value in lacking.items())
-                yield Fix(
+                yield fix.Fix(
                     f"label node {name} with {shown}, if that is true of it", edits, AdviceHarm.CLUSTER, _NODE_CAUSES
                 )
 
 
 def _is_reported_label(key: str) -> bool:
-    """Whether Kubernetes or a cloud reports the label: nobody makes it true by writing it."""
+    """Whether Kubernetes or a cloud sets the label, so that editing it does not change the node."""
     domain = key.rpartition("/")[0]
     return any(domain == one or domain.endswith(f".{one}") for one in _REPORTED_DOMAINS)
 
 
-def _propose_node_addition_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Nodes like the one that suits the job best, with more of what a pod asks for where that is not enough."""
     model = _best_model_node(situation)
     if model is None:
@@ -107,37 +97,37 @@ def _propose_node_addition_fixes(situation: FixSituation) -> Iterator[Fix]:
     for count in range(1, _MAX_ADDED_NODES + 1):
         names = [f"{name}-added-{number}" for number in range(1, count + 1)]
         edits = tuple(edit for added in names for edit in _iter_added_node_edits(model, added, larger))
-        sizes.append(FixSize(count_noun(count, "node"), edits))
-    lever = Fix(f"add {AMOUNT_BLANK} {like}", (), AdviceHarm.CLUSTER, _ROOM_CAUSES, aspect="nodes")
+        sizes.append(fix.FixSize(count_noun(count, "node"), edits))
+    lever = fix.Fix(f"add {fix.AMOUNT_BLANK} {like}", (), AdviceHarm.CLUSTER, _ROOM_CAUSES, aspect="nodes")
     yield lever.with_sizes(*sizes)
 
 
 def _iter_added_node_edits(model: Manifest, name: str, larger: Mapping[str, str]) -> Iterator[str]:
-    """A copy that no taint and no cordon keeps pods from."""
+    """Edits that add a copy of a node without taints and cordon."""
     yield f"Node/{name}:+={model['metadata']['name']}"
     yield from (f"Node/{name}:spec.{mark}-" for mark in _BLOCKING_MARKS if spec_of(model).get(mark))
     for resource, amount in larger.items():
-        yield f'Node/{name}:status.allocatable{field_step(resource)}="{amount}"'
-        yield f'Node/{name}:status.capacity{field_step(resource)}="{amount}"'
+        yield f'Node/{name}:status.allocatable{fix.field_step(resource)}="{amount}"'
+        yield f'Node/{name}:status.capacity{fix.field_step(resource)}="{amount}"'
 
 
-def _missing_amounts(situation: FixSituation, model: Manifest) -> dict[str, str]:
+def _missing_amounts(situation: fix.FixSituation, model: Manifest) -> dict[str, str]:
     """What the model has less of than the job's largest pod asks for, and how much would do."""
-    has, found = known_amounts(status_of(model).get("allocatable")), {}
-    for resource in resources_of(situation.pending_pods):
-        unit = unit_of(resource)
-        request = max(total_request([pod], resource) for pod in situation.pending_pods)
+    has, found = fix.known_amounts(status_of(model).get("allocatable")), {}
+    for resource in fix.resources_of(situation.pending_pods):
+        unit = fix.unit_of(resource)
+        request = max(fix.total_request([pod], resource) for pod in situation.pending_pods)
         if request > has.get(resource, 0):
             together = (
-                min(total_request(situation.pending_pods, resource), _DEVICES_OF_A_NODE) if unit == "count" else 0
+                min(fix.total_request(situation.pending_pods, resource), _DEVICES_OF_A_NODE) if unit == "count" else 0
             )
-            found[resource] = AmountRange(0, request, unit).format_amount(max(request, together))
+            found[resource] = fix.AmountRange(0, request, unit).format_amount(max(request, together))
     return found
 
 
-def _best_model_node(situation: FixSituation) -> Manifest | None:
+def _best_model_node(situation: fix.FixSituation) -> Manifest | None:
     """The node that suits the job best but for its room."""
-    needed = resources_of(situation.pending_pods)
+    needed = fix.resources_of(situation.pending_pods)
     labels: Mapping[str, str] = next((pod.spec.get("nodeSelector") or {} for pod in situation.pending_pods), {})
     return max(
         situation.snapshot.objects_of("Node"), key=partial(_suitability_key, needed=needed, labels=labels), default=None
@@ -147,7 +137,7 @@ def _best_model_node(situation: FixSituation) -> Manifest | None:
 def _suitability_key(node: Manifest, needed: Sequence[str], labels: Mapping[str, str]) -> tuple[int, int, bool, float]:
     """Labels first, then what it has at all, no taint, and its size."""
     own = labels_of(node)
-    has = known_amounts(status_of(node).get("allocatable"))
+    has = fix.known_amounts(status_of(node).get("allocatable"))
     matching = len([key for key, value in labels.items() if own.get(key) == value])
     marked = any(spec_of(node).get(mark) for mark in _BLOCKING_MARKS)
     return matching, len([name for name in needed if has.get(name)]), not marked, has.get("cpu", 0)
@@ -156,10 +146,10 @@ def _suitability_key(node: Manifest, needed: Sequence[str], labels: Mapping[str,
 _TAINT_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
 
 
-def propose_taint_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """Who set a taint may take it away, or let a pod stand there all the same; never where the node is out of order.
+def propose_taint_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Fixes that remove a taint or tolerate it; none for taints of broken nodes.
 
-    What it was set for cannot be told by its key, so that both come behind everything else that works.
+    The reason of a taint is not in its key, so both are ranked after everything else that works.
     """
     for taint, nodes in _blocking_taints(situation, may_be_tolerated).items():
         match = f'operator: Equal, value: "{taint.value}"' if taint.value else "operator: Exists"
@@ -168,19 +158,19 @@ def propose_taint_fixes(situation: FixSituation) -> Iterator[Fix]:
         words = (
             f"tolerate taint {shown} of {count_noun(len(nodes), 'node')}, if whoever set it agrees: it keeps pods away"
         )
-        edits = pod_edits(situation.pending_pods, change)
-        yield Fix(words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, risky=True, aspect=f"taint {shown}")
+        edits = fix.pod_edits(situation.pending_pods, change)
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, risky=True, aspect=f"taint {shown}")
     kept = _blocking_taints(situation, may_be_lifted)
     for key, nodes in group_by_key((taint.key, name) for taint, names in kept.items() for name in names).items():
         names = [name for name in dict.fromkeys(nodes) if nodes.count(name) == 1]
         edits = tuple(f"Node/{name}:spec.taints[{key}]-" for name in names)
         words = f"remove taint {key} from {count_noun(len(names), 'node')}, once what it was set for is over"
         if names:
-            yield Fix(words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, risky=True)
+            yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, risky=True)
 
 
 def _blocking_taints(
-    situation: FixSituation, allowed: Callable[[Taint, JsonObject], bool]
+    situation: fix.FixSituation, allowed: Callable[[Taint, JsonObject], bool]
 ) -> dict[Taint, list[NodeName]]:
     """Taints that some pod of the job does not tolerate, and the nodes that have them."""
     tolerations = [parse_tolerations(pod.spec.get("tolerations")) for pod in situation.pending_pods]
@@ -190,3 +180,117 @@ def _blocking_taints(
         for taint in parse_taints(spec_of(node).get("taints"))
         if allowed(taint, node) and not all(is_tolerated(taint, one) for one in tolerations)
     )
+
+
+_ACTION_ORDER: Final = (ENQUEUE, ALLOCATE, BACKFILL, GANG_PREEMPT, PREEMPT, GANG_RECLAIM, RECLAIM)
+"""Where a missing action is put in."""
+_OPTIONAL_ACTIONS: Final = (PREEMPT, RECLAIM, ENQUEUE, ALLOCATE, BACKFILL)
+_UNSAFE_PLUGINS: Final = (CONFORMANCE, PDB)
+"""Plugins that protect critical pods and budgets; switching them off is never proposed."""
+_FACTOR_LIMIT: Final = 1000
+
+
+def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Fixes on the scheduler's configuration."""
+    yield from _propose_missing_action_fixes(situation)
+    yield from _propose_action_order_fixes(situation)
+    yield from _propose_overcommit_fixes(situation)
+    yield from _propose_switch_fixes(situation)
+    yield from _propose_sla_tier_fixes(situation)
+    yield from _propose_node_group_fixes(situation)
+
+
+def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    present = [name for name in situation.recording.conf.actions if name]
+    causes = {
+        PREEMPT: ("action-not-configured", "predicates-mixed", "gang-discard", "pod-count"),
+        RECLAIM: ("action-not-configured", "predicates-mixed", "gang-discard", "victims-*", "pod-count"),
+    }
+    waiting = situation.job.tasks.values() if situation.job is not None else ()
+    if any(task.best_effort for task in waiting):
+        causes[BACKFILL] = ("not-tried", "not-admitted", "phantom-*", "podgroup-missing")
+    for action in _OPTIONAL_ACTIONS:
+        if action in present:
+            continue
+        before = [name for name in _ACTION_ORDER[: _ACTION_ORDER.index(action)] if name in present]
+        place = present.index(before[-1]) + 1 if before else 0
+        actions = ", ".join([*present[:place], action, *present[place:]])
+        edits = (f'conf:actions="{actions}"',)
+        made_for = causes.get(action, ("not-tried", "action-not-configured", "not-admitted", "enqueue-*"))
+        yield fix.Fix(f"add {action} to the actions ({actions})", edits, AdviceHarm.CLUSTER, made_for)
+
+
+def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """A fix that puts the actions into upstream's usual order."""
+    present = [name for name in situation.recording.conf.actions if name]
+    usual = [name for name in _ACTION_ORDER if name in present] + [
+        name for name in present if name not in _ACTION_ORDER
+    ]
+    if usual != present:
+        actions = ", ".join(usual)
+        causes = ("enqueued-too-late", "not-tried", "plan-lost", "phantom-*", "node-order", "not-admitted")
+        edits = (f'conf:actions="{actions}"',)
+        words = f"put the actions into the usual order ({actions})"
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, causes, aspect="actions")
+
+
+def _propose_overcommit_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    for tier in situation.recording.conf.tiers:
+        for option in tier:
+            if option.name == OVERCOMMIT:
+                raw = option.arguments.get("overcommit-factor", 1.2)
+                present = round(float(raw) * 100) if isinstance(raw, int | float) else 120
+                words = f"raise overcommit-factor to {fix.AMOUNT_BLANK} (now {format_number(present / 100)})"
+                edits = (f"conf:plugins.overcommit.arguments.overcommit-factor={fix.AMOUNT_BLANK}",)
+                amount = fix.AmountRange(present, _FACTOR_LIMIT, "hundredths")
+                yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("enqueue-overcommit", "enqueue-held-*"), amount)
+                return
+
+
+def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Fixes that switch off the votes on victims of a plugin that protects them."""
+    conf = situation.recording.conf
+    for name in conf.plugin_names():
+        if name in situation.cause_codes and name not in _UNSAFE_PLUGINS:
+            for switch, action in (("enablePreemptable", PREEMPT), ("enableReclaimable", RECLAIM)):
+                on = any(one.name == name and one.is_enabled([switch]) for tier in conf.tiers for one in tier)
+                if not on or not any(action in each for each in conf.actions):
+                    continue
+                edits = (f"conf:plugins.{name}.{switch}=false",)
+                yield fix.Fix(f"take {name} its say in {action}: {switch} false", edits, AdviceHarm.CLUSTER, (name,))
+
+
+def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """A tier of its own for sla, so that a refusal of its tier does not outvote its permit."""
+    document = load_yaml(situation.recording.conf.text)
+    tiers = document.get("tiers") if isinstance(document, dict) else None
+    if not isinstance(tiers, list) or SLA not in situation.recording.conf.plugin_names():
+        return
+    plugins = [list(tier.get("plugins") or ()) for tier in tiers]
+    if [one.get("name") for one in plugins[0]] == [SLA]:
+        return
+    moved = [one for tier in plugins for one in tier if one.get("name") == SLA]
+    rest = [[one for one in tier if one.get("name") != SLA] for tier in plugins]
+    text = json.dumps([{"plugins": moved}, *({"plugins": tier} for tier in rest if tier)])
+    words = "let sla stand in a tier of its own before all others"
+    yield fix.Fix(words, (f"conf:tiers={text}",), AdviceHarm.CLUSTER, ("enqueue-*", "queue-capability"))
+
+
+def _propose_node_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    if NODEGROUP in situation.recording.conf.plugin_names():
+        edits = ("conf:plugins.nodegroup.arguments.strict=false",)
+        words = "let queues without node groups use all nodes: strict false"
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("predicates-*",))
+    groups = dict.fromkeys(
+        labels_of(node).get("volcano.sh/nodegroup-name") for node in situation.snapshot.objects_of("Node")
+    )
+    if NODEGROUP not in situation.recording.conf.plugin_names():
+        return
+    for group in groups:
+        if group:
+            required = "requiredDuringSchedulingIgnoredDuringExecution"
+            affinity = f"{{nodeGroupAffinity: {{{required}: [{group}]}}}}"
+            edits = (f"Queue/{situation.queue_name}:spec.affinity={affinity}",)
+            yield fix.Fix(
+                f"give queue {situation.queue_name} the node group {group}", edits, AdviceHarm.QUEUE, ("predicates-*",)
+            )

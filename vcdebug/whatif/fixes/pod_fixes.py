@@ -1,4 +1,4 @@
-"""What the owner of a job can change about its pods: smaller requests, fewer conditions on nodes."""
+"""Fixes of the job owner: smaller requests and fewer constraints of the pods."""
 
 from __future__ import annotations
 
@@ -13,17 +13,7 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.pod_claims import LIMIT_PREFIX
 from vcdebug.plugins import DRF, GANG, PRIORITY
 from vcdebug.snapshot.manifest import name_of
-from vcdebug.whatif.fixes.fix import (
-    AMOUNT_BLANK,
-    Fix,
-    FixSituation,
-    container_requests,
-    field_step,
-    pod_edits,
-    resources_of,
-    smaller_amount,
-    total_request,
-)
+from vcdebug.whatif.fixes import fix
 
 _NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
 _SIZE_CAUSES = (
@@ -41,12 +31,12 @@ _MAX_EDITED_PODS: Final = 64
 """Pods of one job up to which requests are edited: beyond, the edits are no advice for a person any more."""
 
 
-def propose_pod_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """Levers on the pods that wait."""
+def propose_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Fixes on the pods that wait."""
     for change, words, concerned in _NODE_CONDITIONS:
         pods = tuple(pod for pod in situation.pending_pods if _is_stated(pod.spec, concerned))
         if pods:
-            yield Fix(words, pod_edits(pods, change), AdviceHarm.JOB, _NODE_CAUSES, aspect=change)
+            yield fix.Fix(words, fix.pod_edits(pods, change), AdviceHarm.JOB, _NODE_CAUSES, aspect=change)
     yield from _propose_port_fixes(situation)
     if len(situation.pending_pods) <= _MAX_EDITED_PODS:
         yield from _propose_smaller_request_fixes(situation)
@@ -68,50 +58,50 @@ def _is_stated(spec: object, path: tuple[str, ...]) -> bool:
     return bool(spec)
 
 
-def _propose_smaller_request_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_smaller_request_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Pods that ask alike shrink alike, in the container that asks for most."""
-    for resource in resources_of(situation.pending_pods):
+    for resource in fix.resources_of(situation.pending_pods):
         if is_offered_nowhere(situation, resource):
             continue
         alike: dict[tuple[int, int], list[Pod]] = {}
         for pod in situation.pending_pods:
-            requests = container_requests(pod, resource)
+            requests = fix.container_requests(pod, resource)
             largest = max(requests, default=0)
             if largest:
                 alike.setdefault((requests.index(largest), largest), []).append(pod)
         for (container, present), pods in alike.items():
-            amount = smaller_amount(resource, present)
+            amount = fix.smaller_amount(resource, present)
             if amount is None:
                 continue
             who = pods[0].name if len(pods) == 1 else count_noun(len(pods), "pod")
-            words = f"ask for {AMOUNT_BLANK} instead of {amount.format_amount(present)} {resource} in {who}"
+            words = f"ask for {fix.AMOUNT_BLANK} instead of {amount.format_amount(present)} {resource} in {who}"
             edits = tuple(edit for pod in pods for edit in _iter_request_edits(pod, container, resource))
             aspect = f"request of {present} {resource} in container {container}"
-            yield Fix(words, edits, AdviceHarm.JOB, _SIZE_CAUSES, amount, less=True, aspect=aspect)
+            yield fix.Fix(words, edits, AdviceHarm.JOB, _SIZE_CAUSES, amount, less=True, aspect=aspect)
 
 
-def is_offered_nowhere(situation: FixSituation, resource: str) -> bool:
+def is_offered_nowhere(situation: fix.FixSituation, resource: str) -> bool:
     """Whether no node has any of a resource."""
     return not any(node.allocatable.get(resource) > 0 for node in situation.recording.session.nodes.values())
 
 
-def _propose_left_out_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """What no node has cannot be asked for in a smaller amount."""
-    for resource in resources_of(situation.pending_pods):
+def _propose_left_out_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Fixes that drop a request for a resource that no node has."""
+    for resource in fix.resources_of(situation.pending_pods):
         if not is_offered_nowhere(situation, resource):
             continue
-        pods = [pod for pod in situation.pending_pods if total_request([pod], resource)]
+        pods = [pod for pod in situation.pending_pods if fix.total_request([pod], resource)]
         edits = [
-            f"Pod/{pod.key}:spec.containers[{at}].resources.{part}{field_step(resource)}-"
+            f"Pod/{pod.key}:spec.containers[{at}].resources.{part}{fix.field_step(resource)}-"
             for pod in pods
             for at, container in enumerate(pod.spec.get("containers") or ())
             for part in ("requests", "limits")
             if resource in ((container.get("resources") or {}).get(part) or ())
         ]
         if situation.pod_group is not None and resource in (situation.pod_group.min_resource_list or ()):
-            edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}-")
+            edits.append(f"{situation.group_path}:spec.minResources{fix.field_step(resource)}-")
         words = f"leave {resource}, which no node offers, out of {count_noun(len(pods), 'pod')}"
-        yield Fix(words, tuple(edits), AdviceHarm.JOB, _SIZE_CAUSES, less=True, aspect=f"no {resource}")
+        yield fix.Fix(words, tuple(edits), AdviceHarm.JOB, _SIZE_CAUSES, less=True, aspect=f"no {resource}")
 
 
 def _iter_request_edits(pod: Pod, container: int, resource: str) -> Iterator[str]:
@@ -121,11 +111,12 @@ def _iter_request_edits(pod: Pod, container: int, resource: str) -> Iterator[str
         if resource in (stated.get(part) or ()) and (
             part == "requests" or "/" in resource or resource not in (stated.get("requests") or ())
         ):
-            yield f"Pod/{pod.key}:spec.containers[{container}].resources.{part}{field_step(resource)}={AMOUNT_BLANK}"
+            path = f"Pod/{pod.key}:spec.containers[{container}].resources.{part}"
+            yield f"{path}{fix.field_step(resource)}={fix.AMOUNT_BLANK}"
 
 
-def _propose_port_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """Another host port, one that no pod of the snapshot takes."""
+def _propose_port_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """A fix with another host port that no pod of the snapshot uses."""
     taken = {
         used.port
         for pod in map(Pod, situation.snapshot.objects_of("Pod"))
@@ -140,7 +131,7 @@ def _propose_port_fixes(situation: FixSituation) -> Iterator[Fix]:
             if number == port
             for name in (("hostPort", "containerPort") if pod.spec.get("hostNetwork") else ("hostPort",))
         )
-        yield Fix(
+        yield fix.Fix(
             f"use another host port than {port}, say {other}",
             edits,
             AdviceHarm.JOB,
@@ -150,28 +141,25 @@ def _propose_port_fixes(situation: FixSituation) -> Iterator[Fix]:
 
 
 def _iter_host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:
-    """(container, place, host port): where an edit finds it."""
     for at, container in enumerate(pod.spec.get("containers") or ()):
         for place, port in enumerate(container.get("ports") or ()):
             if port.get("hostPort"):
                 yield at, place, int(port["hostPort"])
 
 
-# What can be changed about the volumes of a job: its claims, and the drivers that nodes run.
-
 _VOLUME_CAUSES = ("predicates-*", "larger-than-any-node", "gang-discard", "queue-not-allocatable")
 _MAX_DRIVER_NODES = 8
 _DRIVER_COUNT = 32
 
 
-def propose_volume_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """Levers on claims and on drivers."""
+def propose_volume_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Fixes on claims and on drivers."""
     yield from _propose_claim_fixes(situation)
     yield from _propose_driver_fixes(situation)
 
 
-def _propose_claim_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """Room on the node itself in place of a claim."""
+def _propose_claim_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Fixes that replace a claim by an emptyDir."""
     edits = group_by_key(
         (claim, f"Pod/{pod.key}:spec.volumes[{at}]={{name: {name}, emptyDir: {{}}}}")
         for pod in situation.pending_pods
@@ -181,7 +169,7 @@ def _propose_claim_fixes(situation: FixSituation) -> Iterator[Fix]:
     for claim, changes in edits.items():
         missing = "" if claim in names else ", which does not exist"
         words = f"mount an emptyDir in place of claim {claim}{missing} ({count_noun(len(changes), 'pod')})"
-        yield Fix(words, tuple(changes), AdviceHarm.JOB, _VOLUME_CAUSES, less=True, aspect=f"claim {claim}")
+        yield fix.Fix(words, tuple(changes), AdviceHarm.JOB, _VOLUME_CAUSES, less=True, aspect=f"claim {claim}")
 
 
 def _iter_volume_claims(pod: Pod) -> Iterator[tuple[int, str, str]]:
@@ -192,8 +180,7 @@ def _iter_volume_claims(pod: Pod) -> Iterator[tuple[int, str, str]]:
             yield at, volume["name"], claim
 
 
-def _propose_driver_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """A driver that a claim needs and that no node runs."""
+def _propose_driver_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if situation.job is None:
         return
     asked = dict.fromkeys(
@@ -214,7 +201,7 @@ def _propose_driver_fixes(situation: FixSituation) -> Iterator[Fix]:
             for name in places
         )
         words = f"run the volume driver {driver} on {count_noun(len(places), 'node')}"
-        yield Fix(words, edits, AdviceHarm.CLUSTER, _VOLUME_CAUSES, aspect=f"driver {driver}")
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _VOLUME_CAUSES, aspect=f"driver {driver}")
 
 
 def _csi_node_edit(node: str, entry: str) -> str:

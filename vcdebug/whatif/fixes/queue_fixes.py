@@ -1,4 +1,4 @@
-"""What those who share queues can change: limits, shares, and what others hold."""
+"""Fixes of the queue admin: limits, shares, and what other jobs hold."""
 
 from __future__ import annotations
 
@@ -13,20 +13,7 @@ from vcdebug.model.task import TaskStatus, is_allocated_status
 from vcdebug.plugins import CAPACITY, DRF, GANG, PRIORITY, PROPORTION
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.snapshot.manifest import name_of, spec_of
-from vcdebug.whatif.fixes.fix import (
-    AMOUNT_BLANK,
-    AmountRange,
-    Fix,
-    FixSituation,
-    FixSize,
-    count_units,
-    field_step,
-    known_amounts,
-    larger_amount,
-    resources_of,
-    total_request,
-    unit_of,
-)
+from vcdebug.whatif.fixes import fix
 
 _LIMIT_CAUSES = ("queue-*", "enqueue-queue-quota", "gang-discard", "overused")
 _SHARE_CAUSES = (
@@ -53,8 +40,8 @@ _MAX_HOLDERS = 6
 _LARGE_WEIGHT = 100
 
 
-def propose_queue_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """Levers on queues, quotas and other jobs."""
+def propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Fixes on queues, quotas and other jobs."""
     yield from _propose_state_fixes(situation)
     queue = situation.recording.session.queues.get(situation.queue_name)
     if queue is not None:
@@ -70,50 +57,49 @@ def propose_queue_fixes(situation: FixSituation) -> Iterator[Fix]:
     yield from _propose_holder_fixes(situation)
 
 
-def _propose_state_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_state_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     names = [name_of(manifest) for manifest in situation.snapshot.objects_of("Queue")]
     if situation.queue_name not in names:
         manifest = "{apiVersion: scheduling.volcano.sh/v1beta1, spec: {weight: 1}, status: {state: Open}}"
         edits = (f"Queue/{situation.queue_name}:+={manifest}",)
         words = f"create queue {situation.queue_name}"
-        yield Fix(words, edits, AdviceHarm.QUEUE, ("queue-missing",), aspect="state")
+        yield fix.Fix(words, edits, AdviceHarm.QUEUE, ("queue-missing",), aspect="state")
         return
     queue = situation.recording.session.queues.get(situation.queue_name)
     if queue is not None and queue.state != OPEN:
         edits = (f"Queue/{queue.name}:status.state=Open",)
         causes = ("queue-closed", "queue-*", "gang-discard")
-        yield Fix(f"open queue {queue.name}", edits, AdviceHarm.QUEUE, causes, aspect="state")
+        yield fix.Fix(f"open queue {queue.name}", edits, AdviceHarm.QUEUE, causes, aspect="state")
 
 
-def _iter_queue_ancestry(situation: FixSituation, queue: QueueInfo) -> Iterator[QueueInfo]:
-    """The queue and its ancestors."""
+def _iter_queue_ancestry(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[QueueInfo]:
     queues, seen = situation.recording.session.queues, dict.fromkeys([queue.name])
     while True:
         yield queue
         above = queues.get(queue.parent)
+        # A broken tree can have a circle of parents.
         if above is None or above.name in seen:
             return
         seen[above.name] = None
         queue = above
 
 
-def _propose_capability_fixes(situation: FixSituation, queue: QueueInfo) -> Iterator[Fix]:
-    limited = known_amounts(queue.capability)
+def _propose_capability_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[fix.Fix]:
+    limited = fix.known_amounts(queue.capability)
     for resource, present in limited.items():
-        amount = larger_amount(resource, present, total_request(situation.pending_pods, resource))
+        amount = fix.larger_amount(resource, present, fix.total_request(situation.pending_pods, resource))
         words = (
-            f"raise the capability of queue {queue.name} to {AMOUNT_BLANK} {resource} (now "
+            f"raise the capability of queue {queue.name} to {fix.AMOUNT_BLANK} {resource} (now "
             f"{amount.format_amount(present)})"
         )
-        edits = (f"Queue/{queue.name}:spec.capability{field_step(resource)}={AMOUNT_BLANK}",)
-        yield Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, amount)
+        edits = (f"Queue/{queue.name}:spec.capability{fix.field_step(resource)}={fix.AMOUNT_BLANK}",)
+        yield fix.Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, amount)
     if len(limited) > 1:
         words = f"take away the capability of queue {queue.name} ({', '.join(limited)})"
-        yield Fix(words, (f"Queue/{queue.name}:spec.capability-",), AdviceHarm.QUEUE, _LIMIT_CAUSES)
+        yield fix.Fix(words, (f"Queue/{queue.name}:spec.capability-",), AdviceHarm.QUEUE, _LIMIT_CAUSES)
 
 
-def _propose_own_queue_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """A queue that nobody shares, without limits."""
+def _propose_own_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     name = f"{situation.explanation.job.partition('/')[2]}-own"
     if situation.pod_group is None or any(name_of(m) == name for m in situation.snapshot.objects_of("Queue")):
         return
@@ -122,55 +108,59 @@ def _propose_own_queue_fixes(situation: FixSituation) -> Iterator[Fix]:
     )
     edits = (f"Queue/{name}:+={manifest}", f"{situation.group_path}:spec.queue={name}")
     words = f"give it a queue of its own without limits ({name}, weight {_LARGE_WEIGHT})"
-    yield Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, aspect="queue")
+    yield fix.Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, aspect="queue")
 
 
-def _propose_share_fixes(situation: FixSituation, queue: QueueInfo) -> Iterator[Fix]:
+def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[fix.Fix]:
     plugins = situation.recording.conf.plugin_names()
     if PROPORTION in plugins and queue.weight < _LARGE_WEIGHT:
-        words = f"give queue {queue.name} more weight: {AMOUNT_BLANK} instead of {queue.weight}"
-        edits = (f"Queue/{queue.name}:spec.weight={AMOUNT_BLANK}",)
-        yield Fix(words, edits, AdviceHarm.QUEUE, _SHARE_CAUSES, AmountRange(queue.weight, _LARGE_WEIGHT))
+        words = f"give queue {queue.name} more weight: {fix.AMOUNT_BLANK} instead of {queue.weight}"
+        edits = (f"Queue/{queue.name}:spec.weight={fix.AMOUNT_BLANK}",)
+        yield fix.Fix(words, edits, AdviceHarm.QUEUE, _SHARE_CAUSES, fix.AmountRange(queue.weight, _LARGE_WEIGHT))
     if CAPACITY in plugins:
-        deserved = known_amounts(queue.deserved)
-        for resource in resources_of(situation.pending_pods):
-            amount = larger_amount(resource, deserved.get(resource, 0), total_request(situation.pending_pods, resource))
-            words = (
-                f"let queue {queue.name} deserve {AMOUNT_BLANK} {resource} (now {amount.format_amount(amount.fails)})"
+        deserved = fix.known_amounts(queue.deserved)
+        for resource in fix.resources_of(situation.pending_pods):
+            amount = fix.larger_amount(
+                resource, deserved.get(resource, 0), fix.total_request(situation.pending_pods, resource)
             )
-            edits = (f"Queue/{queue.name}:spec.deserved{field_step(resource)}={AMOUNT_BLANK}",)
-            yield Fix(words, edits, AdviceHarm.QUEUE, _SHARE_CAUSES, amount)
+            now = amount.format_amount(amount.fails)
+            words = f"let queue {queue.name} deserve {fix.AMOUNT_BLANK} {resource} (now {now})"
+            edits = (f"Queue/{queue.name}:spec.deserved{fix.field_step(resource)}={fix.AMOUNT_BLANK}",)
+            yield fix.Fix(words, edits, AdviceHarm.QUEUE, _SHARE_CAUSES, amount)
 
 
-def _propose_reclaimable_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_reclaimable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     causes = ("queue-not-reclaimable", "victims-*", "queue-*", "preemptive")
     for queue in situation.recording.session.queues.values():
         if not queue.reclaimable and queue.name != situation.queue_name:
             edits = (f"Queue/{queue.name}:spec.reclaimable=true",)
-            yield Fix(f"make queue {queue.name} reclaimable", edits, AdviceHarm.QUEUE, causes)
+            yield fix.Fix(f"make queue {queue.name} reclaimable", edits, AdviceHarm.QUEUE, causes)
 
 
-def _propose_quota_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     namespace = situation.explanation.job.partition("/")[0]
     for manifest in situation.snapshot.objects_of("ResourceQuota"):
         metadata = manifest["metadata"]
         if metadata.get("namespace") != namespace:
             continue
         for resource, hard in (spec_of(manifest).get("hard") or {}).items():
+            # A quota's `requests.cpu` limits what containers call cpu.
             plain = resource.rpartition("requests.")[2].rpartition("limits.")[2]
-            amount = larger_amount(plain, count_units(resource, hard), total_request(situation.pending_pods, plain))
-            words = f"raise {resource} of ResourceQuota {metadata['name']} to {AMOUNT_BLANK} (now {hard})"
+            amount = fix.larger_amount(
+                plain, fix.count_units(resource, hard), fix.total_request(situation.pending_pods, plain)
+            )
+            words = f"raise {resource} of ResourceQuota {metadata['name']} to {fix.AMOUNT_BLANK} (now {hard})"
             path = f"ResourceQuota/{namespace}/{metadata['name']}"
             edits = tuple(
-                f"{path}:{part}.hard{field_step(resource)}={AMOUNT_BLANK}"
+                f"{path}:{part}.hard{fix.field_step(resource)}={fix.AMOUNT_BLANK}"
+                # In both: the plugin reads the status, which in a cluster a controller copies from the spec.
                 for part in ("spec", "status")
                 if resource in ((manifest.get(part) or {}).get("hard") or {})
             )
-            yield Fix(words, edits, AdviceHarm.QUEUE, ("enqueue-resourcequota", "enqueue-*"), amount)
+            yield fix.Fix(words, edits, AdviceHarm.QUEUE, ("enqueue-resourcequota", "enqueue-*"), amount)
 
 
-def _propose_preemptable_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """Pods of others that say they may not be evicted."""
+def _propose_preemptable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for job in situation.recording.session.jobs.values():
         spared = [task for task in job.tasks.values() if not task.preemptable and is_allocated_status(task.status)]
         if spared and job.uid != situation.explanation.job:
@@ -179,24 +169,25 @@ def _propose_preemptable_fixes(situation: FixSituation) -> Iterator[Fix]:
                 *(f'Pod/{task.key}:metadata.annotations[{PREEMPTABLE_KEY}]="true"' for task in spared),
             )
             words = f"let {count_noun(len(spared), 'pod')} of {job.uid} be evicted ({PREEMPTABLE_KEY} true)"
-            yield Fix(words, edits, AdviceHarm.QUEUE, ("victims-not-preemptable",))
+            yield fix.Fix(words, edits, AdviceHarm.QUEUE, ("victims-not-preemptable",))
 
 
-def _propose_gang_minimum_fixes(situation: FixSituation) -> Iterator[Fix]:
-    """Gangs of others that hold just their minimum: with a smaller one, some of their pods may go."""
+def _propose_gang_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Fixes that lower minMember of other gangs at their minimum, so that some of their pods can be evicted."""
     found = []
     for job in situation.recording.session.jobs.values():
         running = job.count_tasks(TaskStatus.RUNNING)
         if job.uid != situation.explanation.job and running and 1 < job.min_available >= running:
             same = situation.queue_name == job.queue
+            # Gangs of the same queue first, then of low priority: the likeliest victims.
             found.append((not same, job.priority, job.uid, job.min_available))
     for *_, job_id, least in sorted(found)[:_MAX_HOLDERS]:
-        words = f"let {job_id} run with fewer pods: minMember {AMOUNT_BLANK} instead of {least}"
-        edits = (f"PodGroup/{job_id}:spec.minMember={AMOUNT_BLANK}",)
-        yield Fix(words, edits, AdviceHarm.QUEUE, (GANG, "victims-not-above-deserved"), AmountRange(least, 1))
+        words = f"let {job_id} run with fewer pods: minMember {fix.AMOUNT_BLANK} instead of {least}"
+        edits = (f"PodGroup/{job_id}:spec.minMember={fix.AMOUNT_BLANK}",)
+        yield fix.Fix(words, edits, AdviceHarm.QUEUE, (GANG, "victims-not-above-deserved"), fix.AmountRange(least, 1))
 
 
-def _propose_held_back_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_held_back_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Jobs that this cycle gave places to, as if their pods waited behind a gate."""
     own, placed = situation.explanation.job, cycle_effects(situation.recording)
     others = [effect for effect in (*placed.bound, *placed.pipelined) if effect.job != own]
@@ -204,12 +195,12 @@ def _propose_held_back_fixes(situation: FixSituation) -> Iterator[Fix]:
     for job, keys in list(pods.items())[:_MAX_HOLDERS]:
         edits = tuple(f"Pod/{key}:spec.schedulingGates=[{{name: later}}]" for key in keys)
         words = f"let {job}, which this cycle placed, wait behind a scheduling gate ({count_noun(len(keys), 'pod')})"
-        yield Fix(words, edits, AdviceHarm.QUEUE, _HOLDER_CAUSES)
+        yield fix.Fix(words, edits, AdviceHarm.QUEUE, _HOLDER_CAUSES)
 
 
-def _propose_holder_fixes(situation: FixSituation) -> Iterator[Fix]:
+def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Other jobs of which pods could end: those of lower priority first, the smallest first."""
-    needed = resources_of(situation.pending_pods)
+    needed = fix.resources_of(situation.pending_pods)
     found = []
     for job in situation.recording.session.jobs.values():
         held = [task for task in job.tasks.values() if task.status is TaskStatus.RUNNING]
@@ -220,8 +211,8 @@ def _propose_holder_fixes(situation: FixSituation) -> Iterator[Fix]:
         found.append((not same, job.priority, len(held), job.uid, tuple(key for _, key in places)))
     for *_, job_id, pods in sorted(found)[:_MAX_HOLDERS]:
         edits = [f"Pod/{key}:-" for key in pods]
-        sizes = [FixSize(_some_of(number, len(pods)), tuple(edits[:number])) for number in range(1, len(pods) + 1)]
-        lever = Fix(f"end {AMOUNT_BLANK} of {job_id}", (), AdviceHarm.QUEUE, _HOLDER_CAUSES)
+        sizes = [fix.FixSize(_some_of(number, len(pods)), tuple(edits[:number])) for number in range(1, len(pods) + 1)]
+        lever = fix.Fix(f"end {fix.AMOUNT_BLANK} of {job_id}", (), AdviceHarm.QUEUE, _HOLDER_CAUSES)
         yield lever.with_sizes(*sizes)
 
 
@@ -231,8 +222,8 @@ def _some_of(some: int, every: int) -> str:
     return f"{some} of {every} running pods"
 
 
-def _holds_needed(situation: FixSituation, job: str, needed: list[str]) -> bool:
+def _holds_needed(situation: fix.FixSituation, job: str, needed: list[str]) -> bool:
     """Whether it has any of the scarce resources that are asked for; cpu and memory where nothing else is."""
-    devices = [name for name in needed if unit_of(name) == "count"] or needed
+    devices = [name for name in needed if fix.unit_of(name) == "count"] or needed
     allocated = situation.recording.session.jobs[job].allocated
     return any(allocated.get(name) > 0 for name in devices) or not needed

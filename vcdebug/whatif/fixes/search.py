@@ -1,11 +1,12 @@
-"""The search for remedies: single changes first, then changes on top of those that got further, then the amounts.
+"""The search for fixes: single changes, then changes on top of those that got further, then the amounts.
 
-It never runs anything itself: it says what to try next and is told what came of it, so that trials may run anywhere.
+It runs no cycle itself: it yields the next trials and receives their outcomes, so trials can run in any process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from vcdebug.amount_text import count_noun
@@ -13,7 +14,6 @@ from vcdebug.explain.answer import AdviceHarm, Explanation
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.whatif.fixes.fix import Fix, FixSituation
-from vcdebug.whatif.fixes.plan import AmountBisection, FixPlan, TriedPlan, combined_plan, has_amount
 from vcdebug.whatif.fixes.trial import AssumedPods, EditTexts, FixTrials, TrialOutcome, propose_fixes
 
 FixRounds = Generator[list[EditTexts], "list[TrialOutcome | None]", None]
@@ -23,7 +23,7 @@ RunTrials = Callable[[list[EditTexts]], "list[TrialOutcome | None]"]
 MAX_CHANGES: Final = 3
 """Changes that are combined at most."""
 MAX_SHOWN_PLANS: Final = 8
-"""Remedies that a person would look at."""
+"""Fixes that a person would look at."""
 MAX_PARTIAL_PLANS: Final = 2
 """Changes that only get the job further, shown behind those that work, or where nothing does."""
 TRIALS_PER_ROUND: Final = 8
@@ -33,11 +33,11 @@ FRONTIER_SIZE: Final = 4
 TRIALS_AT_ONCE: Final = 2
 """Trials of which often the first decides."""
 MAX_ON_TOP: Final = 12
-"""Levers that are tried on top of each of them."""
+"""Fixes that are tried on top of each of them."""
 
 
 class FixSearch:
-    """Looks for remedies of one job; what it has found so far can be read at any time."""
+    """Looks for fixes of one job; what it has found so far can be read at any time."""
 
     def __init__(self, cause: str, places: int, levers: Sequence[Fix], relevant: int) -> None:
         self._cause = cause
@@ -49,9 +49,9 @@ class FixSearch:
         """Plans that got the job further, but not in."""
         self._tried: dict[EditTexts, TrialOutcome | None] = {}
         self._tight: list[frozenset[str]] = []
-        """Families whose mildest amounts are known."""
+        """Families whose smallest working amounts are known."""
         self.finished = False
-        """Whether everything was tried that was meant to be."""
+        """Whether all planned trials are done."""
 
     @property
     def trial_count(self) -> int:
@@ -69,6 +69,7 @@ class FixSearch:
 
     def trial_rounds(self) -> FixRounds:
         """All trials, what is most likely to help first."""
+        # Mild changes first, and their amounts at once: with enough of them, harmful ones are not tried at all.
         for harm in AdviceHarm:
             levers = [lever for lever in self._levers[: self._relevant] if lever.harm is harm]
             if len(self.best_plans) < MAX_SHOWN_PLANS or not self._proven:
@@ -179,7 +180,7 @@ class FixSearch:
                 self._proven.remove(remedy)
 
     def _tighten_amounts(self) -> FixRounds:
-        """The mildest amount of each remedy that works, by bisection of all at once."""
+        """The mildest amount of each fix that works, by bisection of all at once."""
         loose = [one for one in self.best_plans if one.is_proven and one.plan.family_key not in self._tight]
         for place in range(max((len(remedy.plan.levers) for remedy in loose), default=0)):
             open_ = [AmountBisection(remedy, place) for remedy in loose if has_amount(remedy.plan, place)]
@@ -202,7 +203,7 @@ def _best_of_each(remedies: Sequence[TriedPlan]) -> list[TriedPlan]:
 
 
 def _built_upon(frontier: Sequence[TriedPlan]) -> list[FixPlan]:
-    """Levers on top of each step, taken in turn so that none of them waits for the others."""
+    """Fixes on top of each plan, one plan after the other in turn, so that no plan uses up the trials."""
     stacks = [
         [FixPlan.of_fixes(*step.plan.levers, lever) for lever in _other_fixes(step)[:MAX_ON_TOP]] for step in frontier
     ]
@@ -218,7 +219,7 @@ def _other_fixes(step: TriedPlan) -> list[Fix]:
 def run_search(
     search: FixSearch, run: RunTrials, go_on: Callable[[FixSearch], bool] = lambda _search: True
 ) -> FixSearch:
-    """Run the search's trials as long as it is wanted."""
+    """Run the search's trials until it is finished or cancelled."""
     rounds = search.trial_rounds()
     wanted = next(rounds, None)
     while wanted is not None and go_on(search):
@@ -228,9 +229,6 @@ def run_search(
             break
     rounds.close()
     return search
-
-
-# Remedies of one job, from its recording.
 
 
 def start_search(recording: Recording, explanation: Explanation) -> FixSearch:
@@ -266,7 +264,7 @@ def describe_conclusion(search: FixSearch) -> str:
 
 
 def _describe_admitted(assumed: AssumedPods | None) -> str:
-    """Of pods that are made once the job is admitted."""
+    """What is known of the pods that are created once the job is admitted, in words."""
     admitted = "the job is admitted, and its pods are made then"
     if assumed is None:
         return f"{admitted}: how large they will be is not in the snapshot, so no more can be known"
@@ -285,3 +283,140 @@ def describe_result(remedy: TriedPlan) -> str:
     if outcome.admitted:
         return _describe_admitted(outcome.assumed)
     return f"{places + ', ' if places else ''}then {outcome.cause}: {outcome.sentence}"
+
+
+@dataclass(frozen=True, slots=True)
+class FixPlan:
+    """Some fixes, each with the amount that is tried."""
+
+    levers: tuple[Fix, ...]
+    amounts: tuple[int | None, ...]
+
+    @classmethod
+    def of_fixes(cls, *levers: Fix) -> FixPlan:
+        """A plan with each fix at an amount that is surely enough."""
+        return cls(levers, tuple(None if one.amount is None else one.amount.works for one in levers))
+
+    @property
+    def filled_fixes(self) -> list[Fix]:
+        """The fixes with their amounts filled in."""
+        pairs = zip(self.levers, self.amounts, strict=True)
+        return [lever if amount is None else lever.with_amount(amount) for lever, amount in pairs]
+
+    @property
+    def all_edits(self) -> EditTexts:
+        """The edits in the form of --set."""
+        return tuple(edit for lever in self.filled_fixes for edit in lever.edits)
+
+    @property
+    def worst_harm(self) -> AdviceHarm:
+        """The harm of the plan's most harmful fix."""
+        return max(lever.harm for lever in self.levers)
+
+    @property
+    def is_risky(self) -> bool:
+        """Whether any of its fixes overrides a taint or cordon of a node."""
+        return any(lever.risky for lever in self.levers)
+
+    @property
+    def family_key(self) -> frozenset[str]:
+        """Plans with the same key are the same fixes in another order or size."""
+        return frozenset(lever.family or lever.words for lever in self.levers)
+
+    def without_places(self, places: Iterable[int]) -> FixPlan:
+        """The plan with some fixes left out."""
+        out = dict.fromkeys(places)
+        kept = [place for place in range(len(self.levers)) if place not in out]
+        return FixPlan(tuple(self.levers[place] for place in kept), tuple(self.amounts[place] for place in kept))
+
+    def with_amount(self, place: int, amount: int) -> FixPlan:
+        """The plan with another amount at one fix."""
+        return FixPlan(self.levers, (*self.amounts[:place], amount, *self.amounts[place + 1 :]))
+
+
+@dataclass(frozen=True, slots=True)
+class TriedPlan:
+    """A plan that was carried out, and what it came to."""
+
+    plan: FixPlan
+    outcome: TrialOutcome
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the job gets what it waits for with it."""
+        return self.outcome.reached
+
+    @property
+    def plan_words(self) -> str:
+        """What to do, in one line."""
+        return ", and ".join(lever.words for lever in self.plan.filled_fixes)
+
+    @property
+    def rank_key(self) -> tuple[bool, bool, bool, AdviceHarm, int, bool, bool, int]:
+        """Works, not risky, repairs a fault, least harm, fewest changes, all that the job asks for, no job
+        end, fewest costs.
+        """
+        costs, levers = self.outcome.costs, self.plan.levers
+        ends = any(cost.startswith(("ends", "evicts")) for cost in costs)
+        less = any(lever.less for lever in levers)
+        mends = all(lever.mends for lever in levers)
+        return (
+            not self.is_proven,
+            self.plan.is_risky,
+            not mends,
+            self.plan.worst_harm,
+            len(levers),
+            less,
+            ends,
+            len(costs),
+        )
+
+
+def combined_plan(levers: Iterable[Fix], most: AdviceHarm, first: tuple[Fix, ...] = ()) -> FixPlan:
+    """All that may be changed at once, one change of each aspect, the most harmful last, after what comes first."""
+    there = [lever.aspect for lever in first]
+    by_aspect = {
+        lever.aspect: lever for lever in levers if lever.aspect and lever.harm <= most and lever.aspect not in there
+    }
+    return FixPlan.of_fixes(*first, *sorted(by_aspect.values(), key=lambda lever: lever.harm))
+
+
+def has_amount(plan: FixPlan, place: int) -> bool:
+    """Whether the fix at a place has an amount."""
+    return place < len(plan.amounts) and plan.amounts[place] is not None
+
+
+class AmountBisection:
+    """Between an amount that fails and one that works."""
+
+    def __init__(self, remedy: TriedPlan, place: int) -> None:
+        lever, amount = remedy.plan.levers[place], remedy.plan.amounts[place]
+        assert lever.amount is not None
+        assert amount is not None
+        self.before = self.remedy = remedy
+        self._place = place
+        self._step = lever.amount.step
+        self._fails, self._works = lever.amount.fails, amount
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no amount is left in between."""
+        return abs(self._works - self._fails) <= self._step
+
+    @property
+    def halfway_plan(self) -> FixPlan:
+        """The plan with the amount half-way, a whole number of steps from the one that fails."""
+        steps = abs(self._works - self._fails) // self._step
+        way = max(1, steps // 2) * self._step
+        middle = self._fails + way if self._works > self._fails else self._fails - way
+        return self.remedy.plan.with_amount(self._place, middle)
+
+    def learn_result(self, plan: FixPlan, outcome: TrialOutcome | None) -> None:
+        """Take in one trial's result and halve the range of amounts that is left."""
+        amount = plan.amounts[self._place]
+        assert amount is not None
+        if outcome is not None and outcome.reached:
+            self._works = amount
+            self.remedy = replace(self.remedy, plan=plan, outcome=outcome)
+        else:
+            self._fails = amount

@@ -1,4 +1,4 @@
-"""One trial: edits made, the cycle run again, and what became of the job and of everybody else."""
+"""One trial: apply edits, replay the cycle, and compare the job and all other jobs."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import edited_snapshot
-from vcdebug.whatif.fixes.conf_fixes import propose_configuration_fixes
 from vcdebug.whatif.fixes.fix import AmountRange, Fix, FixSituation, count_units, known_amounts, total_request, unit_of
 from vcdebug.whatif.fixes.job_fixes import propose_job_fixes
-from vcdebug.whatif.fixes.node_fixes import propose_node_fixes, propose_taint_fixes
+from vcdebug.whatif.fixes.node_fixes import propose_configuration_fixes, propose_node_fixes, propose_taint_fixes
 from vcdebug.whatif.fixes.pod_fixes import propose_pod_fixes, propose_volume_fixes
 from vcdebug.whatif.fixes.queue_fixes import propose_queue_fixes
 
@@ -38,7 +37,7 @@ class AssumedPods(NamedTuple):
     """What becomes of pods that are made only once the job is admitted."""
 
     words: str
-    """The pods, and what tells of them."""
+    """The assumed pods and where their size is from, in words."""
     scheduled: bool
     nodes: tuple[NodeName, ...]
     cause: str
@@ -59,7 +58,7 @@ class TrialOutcome(NamedTuple):
     """What the job then waits for; how it is placed, where it is."""
     sentence: str
     costs: tuple[str, ...]
-    """Who else fares otherwise, and how."""
+    """Other jobs that are affected, and how."""
     levers: tuple[Fix, ...]
     """What could be tried on top, where the job waits for something else now."""
     admitted: bool = False
@@ -67,11 +66,11 @@ class TrialOutcome(NamedTuple):
     later: str = ""
     """What minResources counted for pods that are not there yet, where it is not what it was."""
     assumed: AssumedPods | None = None
-    """Of a job that is admitted: None where nothing tells how large its pods will be."""
+    """The pods assumed for an admitted job without pods; None if their size is unknown."""
 
 
 class FixTrials:
-    """A function of edits that travels between processes: a cycle per trial, beside one that was run before."""
+    """Runs one cycle per trial, reusing an earlier recording; can be pickled and sent to another process."""
 
     def __init__(self, snapshot: Snapshot, word: str, cause: str, before: PodPlaces) -> None:
         self._snapshot = snapshot
@@ -80,18 +79,18 @@ class FixTrials:
         """What the job waits for without any change."""
         self._before = before
         self._near: Recording | None = None
-        """A cycle of nearly the same snapshot: what it has read is not read again."""
+        """A recording of a similar snapshot, whose parsed objects are reused."""
 
     @classmethod
     def of_recording(cls, recording: Recording, explanation: Explanation) -> FixTrials:
-        """About one job, beside a recording that is there."""
+        """Trials for one job, reusing its recording."""
         word = explanation.pod or explanation.job
         trials = cls(recording.snapshot, word, explanation.cause_code, PodPlaces.at_end(recording))
         trials._base_recording = trials._near = recording
         return trials
 
     def __reduce__(self) -> tuple[type[FixTrials], tuple[Snapshot, str, str, PodPlaces]]:
-        """Pickled without its recording: elsewhere the others are run beside the first trial."""
+        """Pickled without its recording: the other process reuses its own first trial."""
         return FixTrials, (self._snapshot, self._word, self._cause, self._before)
 
     def __call__(self, edits: EditTexts) -> TrialOutcome | None:
@@ -122,7 +121,7 @@ class FixTrials:
 
     @contextmanager
     def _replay_changed(self, changed: Snapshot) -> Iterator[Recording]:
-        """The first one stays: the others are run beside it."""
+        """Replay the changed snapshot; the first recording is kept and reused by later trials."""
         recording = replay_cycle(changed, beside=self._near)
         if self._near is None:
             self._near = require_whole(recording)
@@ -152,6 +151,7 @@ class FixTrials:
         if pods is None:
             return outcome
         with self._replay_changed(edited_snapshot(changed, map(parse_edit, pods.edits))) as later:
+            # Read while the recording is open: it is disposed of at the end of the block.
             then, after = explain_by_name(later, explanation.job), PodPlaces.at_end(later)
             proposed = () if then.scheduled else propose_fixes(FixSituation(later, then))
         nodes = tuple(dict.fromkeys(after.placed_pods_of(explanation.job).values()))
@@ -164,7 +164,6 @@ class FixTrials:
 
     @cached_property
     def _base_explanation(self) -> Explanation:
-        """What is said of the job without any change."""
         return explain_by_name(self._base_recording, self._word)
 
     @cached_property
@@ -173,11 +172,11 @@ class FixTrials:
 
 
 class PodPlaces(NamedTuple):
-    """Who is where after a cycle."""
+    """The node of each pod, and the Pending jobs, after a cycle."""
 
     evicted: Mapping[TaskKey, JobId]
     waiting: tuple[JobId, ...]
-    """Jobs that lack a part of their minimum."""
+    """Jobs with fewer pods than their minimum."""
     tasks: Mapping[TaskKey, JobId]
     moved: tuple[Effect, ...]
     """Tasks that got a place."""
@@ -199,7 +198,6 @@ class PodPlaces(NamedTuple):
 
 
 def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterator[str]:
-    """What others pay, by job."""
     for verb, lost in (
         ("evicts", {task: owner for task, owner in after.evicted.items() if task not in before.evicted}),
         ("ends", {task: owner for task, owner in before.tasks.items() if task not in after.tasks}),
@@ -208,11 +206,10 @@ def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterato
         yield from (f"{verb} {count_noun(count, 'pod')} of {owner}" for owner, count in owners.items() if owner != job)
     there_before, there_after = dict.fromkeys(before.tasks.values()), dict.fromkeys(after.tasks.values())
     for one in after.waiting:
+        # Jobs that an edit adds or removes are not delayed by it.
         if one not in before.waiting and one != job and one in there_before and one in there_after:
             yield f"delays {one}"
 
-
-# Stand-ins: pods that a controller makes once a job is admitted, as far as its PodGroup tells how large they will be.
 
 _MAX_PLACEHOLDERS: Final = 64
 """Pods that are assumed at most."""
@@ -230,7 +227,7 @@ class PlaceholderPods(NamedTuple):
 
 
 def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> PlaceholderPods | None:
-    """For a job without pods, that edits have admitted; None where nothing tells how large its pods will be."""
+    """Placeholders for a job without pods that edits have admitted; None if the size of its pods is unknown."""
     was, now = _find_group(before, job), _find_group(after, job)
     if was is None or now is None:
         return None
@@ -258,7 +255,7 @@ def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> Placehold
 
 
 def describe_missing_pods(recording: Recording, situation: FixSituation) -> str:
-    """What minResources counts for pods that are not there yet, beside what is free then; empty where it is none."""
+    """What minResources reserves for missing pods, against what is free then; empty if it reserves nothing."""
     group = situation.pod_group
     if group is None or not situation.has_pods:
         return ""
@@ -286,8 +283,6 @@ def _find_group(snapshot: Snapshot, job: JobId) -> PodGroup | None:
     return next((one for one in groups if f"{one.namespace}/{one.name}" == job), None)
 
 
-# Everything that could be tried for a job that waits.
-
 FIX_SOURCES: Final[tuple[Callable[[FixSituation], Iterator[Fix]], ...]] = (
     propose_job_fixes,
     propose_pod_fixes,
@@ -297,7 +292,7 @@ FIX_SOURCES: Final[tuple[Callable[[FixSituation], Iterator[Fix]], ...]] = (
     propose_configuration_fixes,
     propose_taint_fixes,
 )
-"""Whoever proposes levers, one line each."""
+"""The functions that propose fixes, one line each."""
 
 
 def propose_fixes(situation: FixSituation) -> list[Fix]:

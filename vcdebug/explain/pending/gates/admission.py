@@ -1,4 +1,4 @@
-"""enqueue: does the PodGroup get in?"""
+"""enqueue: is the PodGroup admitted to its queue?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOO_LATE_CAUSE = "enqueued-too-late"
 NOT_CONFIGURED_CAUSE = "action-not-configured"
 
 PERMITTING_PLUGINS = (SLA,)
-"""Plugins whose permit is a promise to the job, and not just the want of an objection."""
+"""Plugins whose permit speaks for this job; other plugins permit whenever they do not reject."""
 
 
 def admission(view: JobView) -> Finding | None:
@@ -50,9 +50,10 @@ def _rejected_finding(view: JobView, seq: Seq, event: HookEvent) -> Finding:
 
 
 def _add_permits(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> Finding:
-    """Says what a permit is worth beside the rejection."""
+    """Add why a permit in the same tier does not outweigh the rejection."""
     asked = hook_calls_at(view.recording, seq)
     seats = [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
+    # Votes of one tier are combined: there a single reject outweighs every permit.
     own = next((seat.tier for seat in seats if seat.plugin == event.plugin), 0)
     permits = [seat for seat in seats if seat.tier == own and seat.result > 0 and seat.plugin in PERMITTING_PLUGINS]
     if not permits:

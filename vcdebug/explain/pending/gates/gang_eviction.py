@@ -6,22 +6,13 @@ from collections.abc import Iterator
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain import amounts, predicate_reasons
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice, owner_advice, proof_of, queue_admin_advice
+from vcdebug.explain import answer, predicate_reasons
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits, SkippedVictim, gang_victim_filter, skipped_victim
-from vcdebug.explain.pending.gates import gang, queue_limits
+from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance, entitlement, veto
-from vcdebug.explain.pending.gates.eviction.victim_filter import (
-    KEPT,
-    UNRECLAIMABLE,
-    filter_advice,
-    format_objections,
-    objection_lines,
-    rank_objections,
-)
+from vcdebug.explain.plugins import gang
 from vcdebug.framework.evictions import NOT_RECLAIMABLE
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
@@ -43,7 +34,7 @@ def gates_of_gangs(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Ga
             yield Gate(action, GateChance.REAL, finding)
 
 
-def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> Finding | None:
+def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> answer.Finding | None:
     """What stopped the action; None if it never ran or never came to the job."""
     if view.action_starts(action) is None:
         return None
@@ -51,6 +42,7 @@ def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> Finding
     if not visits:
         return queue_limits.overused_finding(view, action) or entitlement.not_starving_finding(view, action, task)
     visit = visits[-1]
+    # The action can also commit an empty statement when it gives up.
     if visit.was_committed and visit.planned_tasks:
         return None
     refused = [(seq, event) for seq, event in visit.visit_calls(PREEMPTIVE.upstream) if not event.result]
@@ -65,39 +57,37 @@ def _wanted_words(view: JobView) -> tuple[str, Resource]:
     return f"the {count_noun(len(view.left_over), 'pod')} of {view.job.uid} ({amount_text.format_resource(need)})", need
 
 
-def _statement_evidence(visit: JobVisit) -> tuple[Evidence, ...]:
+def _statement_evidence(visit: JobVisit) -> tuple[answer.Evidence, ...]:
     """How the action left the job: with a statement that does nothing, or one that is undone."""
     assert visit.end is not None
     seq, statement = visit.end
     what = count_noun(len(statement.ops), "operation") if statement.ops else "an empty statement"
-    return proof_of(seq, f"{visit.action} {'commits' if visit.was_committed else 'discards'} {what}")
+    return answer.proof_of(seq, f"{visit.action} {'commits' if visit.was_committed else 'discards'} {what}")
 
 
-def _no_candidates_finding(view: JobView, visit: JobVisit) -> Finding:
+def _no_candidates_finding(view: JobView, visit: JobVisit) -> answer.Finding:
     who, need = _wanted_words(view)
-    order = rank_objections(_skipped_victims(view, visit))
+    order = veto.rank_objections(_skipped_victims(view, visit))
     pods = sum(len(keys) for _, keys in order)  # exact: ints
-    sentence = (
-        f"{visit.action} finds nobody it may evict for {who}: of {count_noun(pods, 'pod')}, {format_objections(order)}."
-    )
-    numbers = {**amounts.numbers("request", need), "pods.onNodes": count(pods, "pods")}
+    why = veto.format_objections(order)
+    sentence = f"{visit.action} finds nobody it may evict for {who}: of {count_noun(pods, 'pod')}, {why}."
+    numbers = {**answer.numbers("request", need), "pods.onNodes": answer.count(pods, "pods")}
     closed = _unreclaimable_queues(view) if any(why.rule == NOT_RECLAIMABLE for why, _ in order) else []
-    cause, advice = KEPT, filter_advice(view, KEPT, order)
+    cause, advice = veto.KEPT, veto.filter_advice(view, veto.KEPT, order)
     if closed:
-        cause, advice = (
-            UNRECLAIMABLE,
-            (queue_admin_advice(f"set spec.reclaimable of queue {join_names(closed)} to true"),),
-        )
+        cause = veto.UNRECLAIMABLE
+        advice = (answer.queue_admin_advice(f"set spec.reclaimable of queue {join_names(closed)} to true"),)
         sentence = f"{sentence[:-1]}; {join_names(closed)} {'is' if len(closed) == 1 else 'are'} not reclaimable."
-    return Finding(cause, sentence, numbers, _statement_evidence(visit), advice, objection_lines(order))
+    return answer.Finding(cause, sentence, numbers, _statement_evidence(visit), advice, veto.objection_lines(order))
 
 
 def _skipped_victims(view: JobView, visit: JobVisit) -> Iterator[tuple[TaskInfo, SkippedVictim]]:
-    """The pods on nodes, and why the action's own filter leaves each alone."""
+    """Pods on nodes with the rule by which the action's own filter skips them."""
     recording, spares = view.recording, gang_victim_filter(view.recording, visit.action, view.job.uid)
     room = NodeFits(view, next(iter(view.tasks.values())), visit.first)
     for name in view.session.nodes:
         for victim in room.tasks_on(name):
+            # A pod that passes the filter and yet was no candidate can only be outside the domains of the job.
             yield victim, skipped_victim(recording, spares, victim) or OUTSIDE_DOMAINS
 
 
@@ -107,51 +97,54 @@ def _unreclaimable_queues(view: JobView) -> list[str]:
     return [] if any(view.session.queues[name].reclaimable for name in names) else list(names)
 
 
-def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEvent]]) -> Finding:
+def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEvent]]) -> answer.Finding:
     seq, event = votes[-1]
     asked, offered = hook_calls_at(view.recording, seq), event.candidates
     allowed = tuple(asked.outcome or ()) if asked is not None else ()
     who, need = _wanted_words(view)
     numbers = {
-        **amounts.numbers("request", need),
-        "candidates": count(len(offered), "pods"),
-        "victims": count(len(allowed), "pods"),
+        **answer.numbers("request", need),
+        "candidates": answer.count(len(offered), "pods"),
+        "victims": answer.count(len(allowed), "pods"),
     }
     evidence = (
-        *(Evidence(s, f"{e.plugin} allows {len(e.result or ())} of {len(offered)}") for s, e in votes[-3:]),
+        *(answer.Evidence(s, f"{e.plugin} allows {len(e.result or ())} of {len(offered)}") for s, e in votes[-3:]),
         *_statement_evidence(visit),
     )
     if not allowed:
         sentence = f"{visit.action} may evict nobody for {who}: {event.plugin} allows none of {join_names(offered)}."
         quota_veto = view.facts_of(visit.action).across_queues and event.plugin in veto.QUOTA_PLUGINS
         cause = veto.NOT_ABOVE_DESERVED if quota_veto else event.plugin
-        look = cluster_admin_advice(
+        look = answer.cluster_admin_advice(
             f"look at plugin {event.plugin}: its enable{UNIFIED_POINT} switch, or what protects these pods"
         )
-        return Finding(cause, sentence, numbers, evidence, (look,))
+        return answer.Finding(cause, sentence, numbers, evidence, (look,))
     trial = _failed_plan_words(view, visit)
     why, proof = trial or ("all that they hold in one domain is still too little for all of the gang", ())
     sentence = (
         f"{visit.action} may evict {len(allowed)} of {count_noun(len(offered), 'candidate')} for {who}, but even "
-        "without "
-        f"them {why}, so nobody is evicted."
+        f"without them {why}, so nobody is evicted."
     )
-    advice = (owner_advice("lower minMember"), queue_admin_advice("free room for the whole gang in one domain"))
+    advice = (
+        answer.owner_advice("lower minMember"),
+        answer.queue_admin_advice("free room for the whole gang in one domain"),
+    )
     lines = (f"may be evicted: {join_names(allowed, 8)}",)
-    return Finding(gang.DISCARD_CAUSE, sentence, numbers, tuple(sorted((*evidence, *proof))), advice, lines)
+    return answer.Finding(gang.DISCARD_CAUSE, sentence, numbers, tuple(sorted((*evidence, *proof))), advice, lines)
 
 
-def _failed_plan_words(view: JobView, visit: JobVisit) -> tuple[str, tuple[Evidence, ...]] | None:
+def _failed_plan_words(view: JobView, visit: JobVisit) -> tuple[str, tuple[answer.Evidence, ...]] | None:
     """What stopped the last plan that was tried with victims gone, and the event that shows it."""
+    # The last refusal belongs to the plan with the most victims; earlier plans failed for fewer of them.
     for seq, event in reversed(visit.events):
         name = getattr(event, "task", "").rpartition("/")[2]
         if isinstance(event, PredicateEvent) and not len(event.feasible):
             where = count_noun(event.processed, "node")
             found = predicate_reasons.refusal_histogram(view.recording, event)
             reasons = ", ".join(f"{len(names)} {reason}" for reason, names in found)
-            return f"{name} fits none of {where} ({reasons})", proof_of(seq, f"no node for {name}")
+            return f"{name} fits none of {where} ({reasons})", answer.proof_of(seq, f"no node for {name}")
         if isinstance(event, HookEvent) and event.point == ALLOCATABLE.upstream and not event.result:
-            return f"its queue may not allocate {name}", proof_of(seq, f"{event.plugin} refuses {name}")
+            return f"its queue may not allocate {name}", answer.proof_of(seq, f"{event.plugin} refuses {name}")
         if isinstance(event, HookEvent) and event.point == PRE_PREDICATE.upstream and event.result is not None:
-            return f"PrePredicate fails for {name}", proof_of(seq, f"{event.plugin} refuses {name}")
+            return f"PrePredicate fails for {name}", answer.proof_of(seq, f"{event.plugin} refuses {name}")
     return None

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Evidence, Finding, owner_advice, proof_of, queue_admin_advice
-from vcdebug.explain.subject import ExplainSubject
+from vcdebug.explain.answer import Evidence, Finding, count, owner_advice, proof_of, queue_admin_advice
+from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodIdentity
@@ -74,19 +73,16 @@ def _capture_incomplete(recording: Recording, subject: ExplainSubject) -> Findin
 
 
 def other_scheduler_finding(recording: Recording, who: str, hidden: list[Pod]) -> Finding:
-    """The pods wait for somebody else."""
+    """The finding for pods that name another scheduler."""
     names = recording.snapshot.flags.scheduler_names
     named = ", ".join(dict.fromkeys(pod.scheduler_name or "none" for pod in hidden))
     verb = "names" if len(hidden) == 1 else "name"
     sentence = (
         f"Volcano never sees {count_noun(len(hidden), 'pod')} of {who}: {join_names(pod.name for pod in hidden)} "
-        f"{verb} "
-        f"schedulerName {named}, this scheduler takes only {' or '.join(names)}."
+        f"{verb} schedulerName {named}, this scheduler takes only {' or '.join(names)}."
     )
-    numbers, evidence = (
-        {"pods.hidden": count(len(hidden), "pods")},
-        opening_evidence(recording, "the session opens without them"),
-    )
+    numbers = {"pods.hidden": count(len(hidden), "pods")}
+    evidence = opening_evidence(recording, "the session opens without them")
     advice = (owner_advice(f"create the pods with spec.schedulerName: {names[0]}"),)
     return Finding(OTHER_SCHEDULER, sentence, numbers, evidence, advice)
 
@@ -130,8 +126,7 @@ def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: l
         verb = "names" if len(pods) == 1 else "name"
         sentence = (
             f"{count_noun(len(pods), 'pod')} {verb} PodGroup {subject.job}, which does not exist: no job is made of "
-            "them"
-            f"{_namesake_words(recording, subject)}."
+            f"them{_namesake_words(recording, subject)}."
         )
     else:
         sentence = f"{subject.pod} has no annotation {GROUP_ANNOTATION}: it belongs to no PodGroup, so no job has it."
@@ -143,7 +138,7 @@ def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: l
 
 
 def _namesake_words(recording: Recording, subject: ExplainSubject) -> str:
-    """A PodGroup of that name in another namespace, or one of a similar name in the same."""
+    """A PodGroup of the same name in another namespace, or of a similar name in this one, in words."""
     namespace, _, name = subject.job.partition("/")
     elsewhere = _namespaces_with(recording, subject)
     if elsewhere:

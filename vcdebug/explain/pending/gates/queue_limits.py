@@ -1,38 +1,14 @@
-"""A queue that may not take a task, or reclaim for it: whose limit, by how much, and what would help."""
+"""A queue that may not allocate a task or reclaim for it: the limit, the excess, and what would help."""
 
 from __future__ import annotations
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, join_names
-from vcdebug.explain import amounts
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import (
-    ADD_NODES_ADVICE,
-    Advice,
-    Evidence,
-    Finding,
-    cluster_admin_advice,
-    owner_advice,
-    queue_admin_advice,
-)
+from vcdebug.explain import answer, queue_findings
+from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import QueueCheck, first_exceeded
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.queue_findings import (
-    CAPACITY_PLUGIN,
-    broken_tree_finding,
-    gang_request_words,
-    guarantee_words,
-    is_whole_cluster,
-    open_queue_advice,
-    quota_explainer,
-    sibling_holders_words,
-    tree_fault,
-    unbound_tasks,
-    unmet_guarantees,
-    whole_cluster_advice,
-)
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
@@ -46,45 +22,46 @@ OVERUSED = "overused"
 PREEMPTIVE = "preemptive"
 
 
-# What would help
-
-
-def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[Advice, ...]:
-    """For a queue whose limit does not hold one more task."""
+def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[answer.Advice, ...]:
+    """Advice for a queue whose limit leaves no room for one more task."""
     if view.queue.state != OPEN:
-        return open_queue_advice(view)
+        return queue_findings.open_queue_advice(view)
     if limit.is_capability:
-        wait = owner_advice(f"wait until jobs of queue {limit.queue} end")
-        raised = queue_admin_advice(f"raise spec.capability of queue {limit.queue}")
+        wait = answer.owner_advice(f"wait until jobs of queue {limit.queue} end")
+        raised = answer.queue_admin_advice(f"raise spec.capability of queue {limit.queue}")
         return (wait, raised) if _is_held_by_others(view, limit, seq) else (raised,)
     if not limit.exceeded_dimensions:
-        return owner_advice("use another queue"), cluster_admin_advice(
+        return answer.owner_advice("use another queue"), answer.cluster_admin_advice(
             f"look at {plugin}'s arguments and at queue {limit.queue}"
         )
-    if is_whole_cluster(view, limit.check.limit, limit.first_dimension):
+    if queue_findings.is_whole_cluster(view, limit.check.limit, limit.first_dimension):
         if _is_held_by_others(view, limit, seq):
-            return whole_cluster_advice(view, limit.queue, limit.first_dimension)
+            return queue_findings.whole_cluster_advice(view, limit.queue, limit.first_dimension)
         total = amount_text.format_named_amount(
             limit.first_dimension, view.session.total_resource.get(limit.first_dimension)
         )
-        less = owner_advice(f"ask for less: the whole cluster has {total}, and no other job holds any of it")
-        return (less, ADD_NODES_ADVICE)
-    keepers = unmet_guarantees(view, plugin, limit, seq)
+        less = answer.owner_advice(f"ask for less: the whole cluster has {total}, and no other job holds any of it")
+        return (less, answer.ADD_NODES_ADVICE)
+    keepers = queue_findings.unmet_guarantees(view, plugin, limit, seq)
     if keepers:
-        return (queue_admin_advice(f"lower spec.guarantee of queue {join_names(keepers)}"), ADD_NODES_ADVICE)
-    unread = plugin != CAPACITY_PLUGIN and view.queue.deserved
+        return (
+            answer.queue_admin_advice(f"lower spec.guarantee of queue {join_names(keepers)}"),
+            answer.ADD_NODES_ADVICE,
+        )
+    unread = plugin != queue_findings.CAPACITY_PLUGIN and view.queue.deserved
     other = (
-        (cluster_admin_advice(f"put {CAPACITY_PLUGIN} in the place of {plugin}: it reads spec.deserved"),)
+        (
+            answer.cluster_admin_advice(
+                f"put {queue_findings.CAPACITY_PLUGIN} in the place of {plugin}: it reads spec.deserved"
+            ),
+        )
         if unread
         else ()
     )
-    return (*quota_explainer(plugin).larger(view), *other)
+    return (*queue_findings.quota_explainer(plugin).larger(view), *other)
 
 
-# Allocation
-
-
-def overused_finding(view: JobView, action: str) -> Finding | None:
+def overused_finding(view: JobView, action: str) -> answer.Finding | None:
     """None unless the action passed the job by because its queue is overused."""
     if view.action_starts(action) is None or any(visit.tries for visit in view.visits_of(action)):
         return None
@@ -93,12 +70,12 @@ def overused_finding(view: JobView, action: str) -> Finding | None:
     return _build_overused(view, action, *answers[-1]) if answers else None
 
 
-def overused_in_allocate(view: JobView) -> Finding | None:
+def overused_in_allocate(view: JobView) -> answer.Finding | None:
     """Whether allocate passed the job by."""
     return overused_finding(view, ALLOCATE)
 
 
-def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> Finding:
+def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> answer.Finding:
     state, queue = view.recording.timeline.state_at(seq - 1), view.queue
     allocated, deserved = (
         state.plugin_amount(event.plugin, queue.name, figure) for figure in ("allocated", "deserved")
@@ -109,17 +86,23 @@ def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> F
         for held, least in [format_amounts_apart(name, allocated.get(name), deserved.get(name))]
     )
     names = [name for name in deserved.resource_names() if name != PODS]
-    by_weight = deserved.is_empty() and event.plugin != CAPACITY_PLUGIN
+    by_weight = deserved.is_empty() and event.plugin != queue_findings.CAPACITY_PLUGIN
     sentence = (
         f"{action} leaves {view.job.uid} out: its queue {queue.name} is overused, it holds "
         f"{amount_text.format_resource(allocated, names or None)} and deserves {amount_text.format_resource(deserved)}"
         f"{f' (its weight is {queue.weight})' if by_weight else ''}."
     )
-    numbers = {**amounts.numbers("queue.allocated", allocated), **amounts.numbers("queue.deserved", deserved)}
-    evidence = (Evidence(seq, f"{event.plugin} calls queue {queue.name} overused"),)
-    whole = [name for name, value in deserved.items() if value > 0 and is_whole_cluster(view, deserved, name)]
-    advice = whole_cluster_advice(view, queue.name, whole[0]) if whole else quota_explainer(event.plugin).larger(view)
-    return Finding(OVERUSED, sentence, numbers, evidence, advice, lines)
+    numbers = {**answer.numbers("queue.allocated", allocated), **answer.numbers("queue.deserved", deserved)}
+    evidence = (answer.Evidence(seq, f"{event.plugin} calls queue {queue.name} overused"),)
+    whole = [
+        name for name, value in deserved.items() if value > 0 and queue_findings.is_whole_cluster(view, deserved, name)
+    ]
+    advice = (
+        queue_findings.whole_cluster_advice(view, queue.name, whole[0])
+        if whole
+        else queue_findings.quota_explainer(event.plugin).larger(view)
+    )
+    return answer.Finding(OVERUSED, sentence, numbers, evidence, advice, lines)
 
 
 def allocatable_refusals(view: JobView) -> list[tuple[Seq, HookEvent]]:
@@ -130,34 +113,36 @@ def allocatable_refusals(view: JobView) -> list[tuple[Seq, HookEvent]]:
 
 def room_limit(view: JobView, plugin: str, seq: Seq, request: Resource) -> QueueCheck:
     """The queue, or the ancestor, that does not hold a request; of a queue that is not Open nothing is exceeded."""
-    limit = first_exceeded(quota_explainer(plugin).room(view.recording, seq, view.queue.name, request))
+    limit = first_exceeded(queue_findings.quota_explainer(plugin).room(view.recording, seq, view.queue.name, request))
     return limit if view.queue.state == OPEN else limit.without_amounts()
 
 
 def not_allocatable_finding(
     view: JobView, task: TaskInfo, fits: NodeFits, seq: Seq, event: HookEvent, *, after: str = ""
-) -> Finding:
-    """The queue may not take the task; `after` says whose evictions would have made room."""
-    broken = broken_tree_finding(view, seq, event.plugin)
+) -> answer.Finding:
+    """The finding for a queue that may not allocate the task; `after` names the evictions that would make room."""
+    broken = queue_findings.broken_tree_finding(view, seq, event.plugin)
     if broken is not None:
         return broken
-    quota = quota_explainer(event.plugin)
+    quota = queue_findings.quota_explainer(event.plugin)
     limit = room_limit(view, event.plugin, seq, task.resreq)
     alone = dimension_over_limit(view, limit)
     have = "has" if len(fits.free_nodes) == 1 else "have"
     free = f"{count_noun(len(fits.free_nodes), 'node')} {have} room for {task.name}, but " if fits.free_nodes else after
     numbers = {
-        **amounts.numbers("request", task.resreq),
-        **amounts.numbers("queue.allocated", limit.check.counted_already, limit.exceeded_dimensions),
-        **amounts.numbers(f"queue.{limit.figure}", limit.check.limit, limit.exceeded_dimensions),
+        **answer.numbers("request", task.resreq),
+        **answer.numbers("queue.allocated", limit.check.counted_already, limit.exceeded_dimensions),
+        **answer.numbers(f"queue.{limit.figure}", limit.check.limit, limit.exceeded_dimensions),
         **limit.excess_numbers(),
-        "nodes.free": count(len(fits.free_nodes), "nodes"),
+        "nodes.free": answer.count(len(fits.free_nodes), "nodes"),
     }
-    evidence = (Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
+    evidence = (answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
     holds = "then holds" if after and not fits.free_nodes else "holds"
     sentence = _refusal_sentence(view, task, free, event.plugin, limit, holds)
-    sentence += sibling_holders_words(view, seq, event.plugin, limit) + guarantee_words(view, event.plugin, limit, seq)
-    if gang := gang_request_words(view, limit):
+    sentence += queue_findings.sibling_holders_words(view, seq, event.plugin, limit) + queue_findings.guarantee_words(
+        view, event.plugin, limit, seq
+    )
+    if gang := queue_findings.gang_request_words(view, limit):
         never = f", where {limit.format_limit(limit.first_dimension)} is all there may be"
         sentence += gang + (never if limit.is_capability and not alone else "")
     if alone:
@@ -166,48 +151,55 @@ def not_allocatable_finding(
         sentence += f"; {task.name} alone asks {asks} where {has} is all there may be: {helps}"
     rounds = () if limit.is_capability else quota.derivation(view.recording, limit.queue, limit.first_dimension)
     advice = _larger_limit_advice(limit, alone) if alone else _more_share_advice(view, event.plugin, limit, seq)
-    return Finding(NOT_ALLOCATABLE, f"{sentence}.", numbers, evidence, advice, (*limit.arithmetic_lines(), *rounds))
+    return answer.Finding(
+        NOT_ALLOCATABLE, f"{sentence}.", numbers, evidence, advice, (*limit.arithmetic_lines(), *rounds)
+    )
 
 
 def dimension_over_limit(view: JobView, limit: QueueCheck) -> str:
     """The dimension in which one request alone exceeds what the queue may ever have; empty where none does."""
     request, most = limit.check.request, limit.check.limit
     for name in limit.exceeded_dimensions:
-        firm = limit.is_capability or is_whole_cluster(view, most, name)
+        # A share moves with other queues' jobs, so only a capability or the whole cluster is a lasting limit.
+        firm = limit.is_capability or queue_findings.is_whole_cluster(view, most, name)
         if firm and request.get(name) > most.get(name):
             return name
     return ""
 
 
-def _larger_limit_advice(limit: QueueCheck, name: str) -> tuple[Advice, ...]:
+def _larger_limit_advice(limit: QueueCheck, name: str) -> tuple[answer.Advice, ...]:
     wanted = amount_text.format_named_amount(name, limit.check.request.get(name))
     if not limit.is_capability:
-        return owner_advice(f"ask for less than {wanted} in one pod: the whole cluster has less"), ADD_NODES_ADVICE
-    more = queue_admin_advice(f"raise spec.capability of queue {limit.queue} to {wanted} or more")
-    return owner_advice("ask for less in one pod, or use another queue"), more
+        return answer.owner_advice(
+            f"ask for less than {wanted} in one pod: the whole cluster has less"
+        ), answer.ADD_NODES_ADVICE
+    more = answer.queue_admin_advice(f"raise spec.capability of queue {limit.queue} to {wanted} or more")
+    return answer.owner_advice("ask for less in one pod, or use another queue"), more
 
 
 def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
     """The refusal of a pod that alone is more than its queue may ever have, and without which the gang is too small."""
-    held, waiting = view.job.ready_task_num(), unbound_tasks(view)
-    refused = allocatable_refusals(view) if not tree_fault(view.recording) else []
+    held, waiting = view.job.ready_task_num(), queue_findings.unbound_tasks(view)
+    refused = allocatable_refusals(view) if not queue_findings.tree_fault(view.recording) else []
     for seq, event in refused:
         task = view.tasks.get(event.task)
+        # The gang can start without this pod, so its refusal does not make the job impossible.
         if task is None or held + len(waiting) - 1 >= view.job.min_available > held:
             continue
         limit = room_limit(view, event.plugin, seq, task.resreq)
-        if dimension_over_limit(view, limit) or (limit.is_capability and gang_request_words(view, limit)):
+        if dimension_over_limit(view, limit) or (
+            limit.is_capability and queue_findings.gang_request_words(view, limit)
+        ):
             return seq, event
     return None
 
 
 def _is_held_by_others(view: JobView, limit: QueueCheck, seq: Seq) -> bool:
-    """Whether anybody but the job itself holds what the queue lacks: nobody else's end can give it back."""
-    tasks, left = (
-        view.recording.timeline.state_at(seq - 1).tasks,
-        limit.check.counted_already.get(limit.first_dimension),
-    )
+    """Whether other jobs hold what the queue lacks, so that their end would help."""
+    tasks = view.recording.timeline.state_at(seq - 1).tasks
+    left = limit.check.counted_already.get(limit.first_dimension)
     for key, task in view.tasks.items():
+        # The job's own pods cannot end before the job runs, so their share never comes back.
         left -= task.resreq.get(limit.first_dimension) if is_allocated_status(tasks[key].status) else 0.0
     return left > 0
 
@@ -229,35 +221,35 @@ def _refusal_sentence(view: JobView, task: TaskInfo, but: str, plugin: str, limi
 
 
 def _limit_kind(view: JobView, plugin: str, limit: QueueCheck) -> str:
-    """What sort of limit it is, and what the queue's own spec says where the plugin does not read it."""
+    """The kind of limit; for proportion with the value of spec.deserved, which it does not read."""
     if limit.is_capability:
         return "capability"
     if limit.figure != "deserved":
         return "real capability"
     name, stated = limit.first_dimension, Resource.from_list(view.queue.deserved or {})
-    if plugin == CAPACITY_PLUGIN or stated.get(name) <= 0:
+    if plugin == queue_findings.CAPACITY_PLUGIN or stated.get(name) <= 0:
         return "deserved amount"
     return f"deserved by weight; {plugin} does not read spec.deserved, {format_amount(name, stated.get(name))}"
 
 
-# Reclaim
-
-
-def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> Finding:
+def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> answer.Finding:
     """The queue asks for more than it deserves, or may hold."""
-    broken = broken_tree_finding(view, seq, event.plugin)
+    broken = queue_findings.broken_tree_finding(view, seq, event.plugin)
     if broken is not None:
         return broken
     asked = [view.tasks[key] for key in event.candidates if key in view.tasks] or [task]
     who = asked[0].name if len(asked) == 1 else f"{count_noun(len(asked), 'pod')} at once"
     request = sum_resources(each.resreq for each in asked)
-    evidence = (Evidence(seq, f"{event.plugin}: queue {view.queue.name} is not entitled to more (Preemptive false)"),)
+    evidence = (
+        answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} is not entitled to more (Preemptive false)"),
+    )
     refused = f"Queue {view.queue.name} may not reclaim for {who}"
     if view.queue.state != OPEN:
         state = view.queue.state or "without a state"
         sentence = f"{refused}: it is {state}, and {event.plugin} lets only Open queues reclaim."
-        return Finding(PREEMPTIVE, sentence, {}, evidence, open_queue_advice(view))
-    quota = quota_explainer(event.plugin)
+        return answer.Finding(PREEMPTIVE, sentence, {}, evidence, queue_findings.open_queue_advice(view))
+    quota = queue_findings.quota_explainer(event.plugin)
+    # Only capacity, in newer releases, also requires room below the queue's capability.
     limited = quota.reclaims_within_limit(view.recording)
     levels = quota.room(view.recording, seq, view.queue.name, request) if limited else []
     if levels and levels[0].exceeded_dimensions:
@@ -266,8 +258,8 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
 
 
 def _beyond_capability(
-    view: JobView, refused: str, limit: QueueCheck, event: HookEvent, evidence: tuple[Evidence, ...]
-) -> Finding:
+    view: JobView, refused: str, limit: QueueCheck, event: HookEvent, evidence: tuple[answer.Evidence, ...]
+) -> answer.Finding:
     """What the queue would hold is more than it may ever hold."""
     name = limit.first_dimension
     then = limit.total_of(name)
@@ -276,14 +268,14 @@ def _beyond_capability(
         f"({_limit_kind(view, event.plugin, limit)}), so {event.plugin} says no{limit.others_exceeded_words()}."
     )
     advice = _more_share_advice(view, event.plugin, limit, evidence[0].seq)
-    return Finding(PREEMPTIVE, sentence, limit.limit_numbers(), evidence, advice, limit.arithmetic_lines())
+    return answer.Finding(PREEMPTIVE, sentence, limit.limit_numbers(), evidence, advice, limit.arithmetic_lines())
 
 
 def _beyond_deserved(
-    view: JobView, refused: str, seq: Seq, request: Resource, event: HookEvent, evidence: tuple[Evidence, ...]
-) -> Finding:
+    view: JobView, refused: str, seq: Seq, request: Resource, event: HookEvent, evidence: tuple[answer.Evidence, ...]
+) -> answer.Finding:
     """What the queue would hold is more than it deserves."""
-    quota, queue = quota_explainer(event.plugin), view.queue
+    quota, queue = queue_findings.quota_explainer(event.plugin), view.queue
     claim = quota.claim(view.recording, seq, queue.name, request)
     names, taken, deserved = claim.exceeded_dimensions, claim.check.counted_already, claim.check.limit
     lines = tuple(
@@ -297,21 +289,22 @@ def _beyond_deserved(
         f"it deserves{_format_weight(view, event.plugin)}, so {event.plugin} says no."
     )
     numbers = {
-        **amounts.numbers("request", request),
-        **amounts.numbers("queue.allocated", taken, names),
-        **amounts.numbers("queue.deserved", deserved, names),
+        **answer.numbers("request", request),
+        **answer.numbers("queue.allocated", taken, names),
+        **answer.numbers("queue.deserved", deserved, names),
         **claim.excess_numbers(),
-        "queue.weight": count(queue.weight, ""),
+        "queue.weight": answer.count(queue.weight, ""),
     }
-    advice = (owner_advice("ask for less at once"), *quota.larger(view))
+    advice = (answer.owner_advice("ask for less at once"), *quota.larger(view))
     rounds = tuple(line for n in names[:1] for line in quota.derivation(view.recording, queue.name, n))
-    return Finding(PREEMPTIVE, sentence, numbers, evidence, advice, (*lines, *rounds))
+    return answer.Finding(PREEMPTIVE, sentence, numbers, evidence, advice, (*lines, *rounds))
 
 
 def _format_weight(view: JobView, plugin: str) -> str:
     """The queue's weight among the queues that have jobs: only they share the cluster."""
-    if plugin == CAPACITY_PLUGIN:
+    if plugin == queue_findings.CAPACITY_PLUGIN:
         return ""
+    # proportion divides the cluster among the queues with jobs only.
     names = dict.fromkeys(job.queue for job in view.session.jobs.values())
     weights = [view.session.queues[name].weight for name in names]
     return f" (weight {view.queue.weight} of {sum(weights)})"

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun
-from vcdebug.explain import amounts
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Evidence, Finding, owner_advice, queue_admin_advice
+from vcdebug.explain import answer
+from vcdebug.explain.answer import Evidence, Finding, count, owner_advice, queue_admin_advice
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, HYPER_NODE_GRADIENT_FOR_SUB_JOB
 from vcdebug.model.names import Seq
@@ -45,7 +44,7 @@ def no_hyper_node(view: JobView) -> Finding | None:
         f"{count_noun(len(tried), 'HyperNode')} has room for {what} ({amount_text.format_resource(minimum)}): "
         f"{event.plugin} offers no domain, so no pod is tried."
     )
-    numbers = {**amounts.numbers("minResources", minimum), "hyperNodes": count(len(tried), "HyperNodes")}
+    numbers = {**answer.numbers("minResources", minimum), "hyperNodes": count(len(tried), "HyperNodes")}
     evidence = (Evidence(seq, f"{event.plugin} offers no HyperNode ({event.point})"),)
     advice = (
         owner_advice("raise networkTopology.highestTierAllowed, or set its mode to soft"),

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Advice, Evidence, Finding, owner_advice, proof_of, queue_admin_advice
+from vcdebug.explain.answer import Advice, Evidence, Finding, count, owner_advice, proof_of, queue_admin_advice
 from vcdebug.explain.decisions.evictions import Eviction, lost_pods
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
@@ -40,12 +39,13 @@ def validity(view: JobView) -> Finding | None:
     valid = job.valid_task_num()
     if hidden and valid + len(hidden) >= job.min_available:
         return other_scheduler_finding(view.recording, job.uid, hidden)
+    # Checked first: the owner cannot mend a lack of pods that evictions of this cycle caused.
     lost = lost_pods(view)
     if lost and view.calls_about(JOB_VALID.upstream)[0][1].result is None:
         return _lost_pods_finding(view, valid, lost)
     if not view.tasks and job.pod_group.phase in WAITING_PHASES:
         return None
-    # All pods of a role count here: those that leave are told of beside it.
+    # All pods of a role count here, since evicted ones have a finding of their own.
     have = Counter(task.task_role for task in view.tasks.values())
     least = {} if job.are_roles_unchecked() else job.task_min_available
     roles = [
@@ -69,7 +69,6 @@ def validity(view: JobView) -> Finding | None:
 
 
 def _validity_advice(job: JobId, missing: int, valid: int, roles: bool) -> tuple[Advice, ...]:
-    """What would make it valid."""
     if not missing and roles:
         lower = owner_advice("take the role out of minTaskMember, or lower its minimum")
         return owner_advice("create the missing pods of each role"), lower
@@ -90,15 +89,13 @@ def _quota_advice(full: ExhaustedQuota) -> Advice:
 
 
 def _lost_pods_finding(view: JobView, valid: int, lost: Sequence[Eviction]) -> Finding:
-    """It was valid when the cycle began, and then somebody evicted its pods."""
+    """The job was valid when the cycle began, and evictions in the cycle made it invalid."""
     job, one = view.job, lost[0]
     own = f" of the job itself for {one.preemptor}" if one.preemptor in view.tasks else f" for {one.preemptor}"
     sentence = (
         f"{job.uid} lost {count_noun(len(lost), 'pod')} in this cycle: {one.action} evicts "
-        f"{join_names(e.victim for e in lost)}"
-        f"{own if one.preemptor else ''}, which leaves {count_noun(valid, 'usable pod')} of the {job.min_available} "
-        "that "
-        "minMember asks for."
+        f"{join_names(e.victim for e in lost)}{own if one.preemptor else ''}, which leaves "
+        f"{count_noun(valid, 'usable pod')} of the {job.min_available} that minMember asks for."
     )
     numbers = {
         "pods.valid": count(valid, "pods"),

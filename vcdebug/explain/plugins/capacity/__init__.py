@@ -10,67 +10,25 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 
+from vcdebug.explain import equation
 from vcdebug.explain.answer import Advice, owner_advice, queue_admin_advice
-from vcdebug.explain.equation import (
-    GREATER_PARTLY,
-    PARTLY_CLAIMED,
-    UNLIMITED_CLAIMED,
-    WHOLLY_CLAIMED,
-    WITHIN_LIMIT,
-    Equation,
-    Term,
-    all_hold,
-    first_failing,
-)
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import (
-    NO_MINIMUM,
-    QueueCheck,
-    admission_equation,
-    dry_run_start,
-    limit_columns,
-    limit_terms,
-    not_open_reason,
-    reserved_for_others,
-    simulated_allocation,
-)
-from vcdebug.explain.plugin_explainer import (
-    OrderDifference,
-    OrderMoment,
-    PluginExplainer,
-    QuotaExplainer,
-    iter_differences,
-)
-from vcdebug.explain.plugins.capacity.victims import (
-    BROKEN_TREE,
-    NAME,
-    attr_of,
-    attrs_of,
-    explain_veto,
-    reclaimable_equation,
-    smaller_share_advice,
-    unified_evictable,
-)
+from vcdebug.explain.plugins import OrderDifference, OrderMoment, PluginExplainer, QuotaExplainer, iter_differences
+from vcdebug.explain.plugins.capacity import victims
 from vcdebug.explain.queue_findings import explain_queue_rejection
-from vcdebug.framework.hooks import (
-    ALLOCATABLE,
-    JOB_ENQUEUEABLE,
-    PREEMPTIVE,
-    QUEUE_ORDER,
-    RECLAIMABLE,
-    SIMULATE_ALLOCATABLE,
-    UNIFIED_EVICTABLE,
-)
+from vcdebug.framework import hooks
 from vcdebug.framework.persistence import counted_request
 from vcdebug.framework.plugin import PERMIT, REJECT
-from vcdebug.framework.record import HookEvent
+from vcdebug.framework.record import CHARGING_OPS, RELEASING_OPS, HookEvent, OpEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.queue import LimitCheck, QueueInfo
 from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins.capacity import Capacity
+from vcdebug.plugins.capacity.limits import Reservations
 from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr, check_claim, common_level, deserves_more, surplus_in
-from vcdebug.recording.recording import Recording
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import plugin_of, requested_together, state_before, task_of
 
 LIMIT_FIGURE = "realCapability"
@@ -86,7 +44,7 @@ DEVICES_NOTE = "the queue's quota of devices does not hold the task's claims"
 
 def queue_and_ancestors(recording: Recording, queue: QueueName) -> list[QueueName]:
     """The queue, then its ancestors up to the root."""
-    ancestors = recording.timeline.state_at(0).plugin_figure(NAME, queue, "ancestors")
+    ancestors = recording.timeline.state_at(0).plugin_figure(victims.NAME, queue, "ancestors")
     return [queue, *reversed(ancestors if isinstance(ancestors, list) else [])]
 
 
@@ -94,20 +52,17 @@ def bar_reason(recording: Recording, queue: QueueName) -> str:
     """What refuses before any arithmetic."""
     plugin = plugin_of(recording, Capacity)
     if not plugin.ready:
-        return BROKEN_TREE
-    return not_open_reason(recording.session, queue) or (NO_LEAF if plugin.queues[queue].children else "")
+        return victims.BROKEN_TREE
+    return equation.not_open_reason(recording.session, queue) or (NO_LEAF if plugin.queues[queue].children else "")
 
 
-# Questions about a queue
-
-
-def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[QueueCheck]:
-    """Allocatable's question, without what is kept for gated pods."""
+def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[equation.QueueCheck]:
+    """Allocatable's checks, without the reservations for gated pods."""
     limits = plugin_of(recording, Capacity).limits
     return _checks_upward(recording, seq, queue, lambda attr: limits.check_room(attr, attr.allocated, request))
 
 
-def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[QueueCheck]:
+def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[equation.QueueCheck]:
     """JobEnqueueable's question."""
     limits = plugin_of(recording, Capacity).limits
     return _checks_upward(recording, seq, job.queue, lambda attr: limits.check_admission(attr, job))
@@ -115,97 +70,139 @@ def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[Queue
 
 def _checks_upward(
     recording: Recording, seq: Seq, queue: QueueName, check: Callable[[CapacityQueueAttr], LimitCheck]
-) -> list[QueueCheck]:
-    """The same question about the queue and its ancestors."""
-    attrs = (attr_of(recording, state_before(recording, seq), name) for name in queue_and_ancestors(recording, queue))
-    return [QueueCheck.for_queue(recording.session, attr.name, LIMIT_FIGURE, check(attr)) for attr in attrs]
+) -> list[equation.QueueCheck]:
+    """One check per queue, from the queue up to its ancestors."""
+    attrs = (
+        victims.attr_of(recording, state_before(recording, seq), name) for name in queue_and_ancestors(recording, queue)
+    )
+    return [equation.QueueCheck.for_queue(recording.session, attr.name, LIMIT_FIGURE, check(attr)) for attr in attrs]
 
 
-def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> QueueCheck:
+def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> equation.QueueCheck:
     """Preemptive's second question."""
-    attr = attr_of(recording, state_before(recording, seq), queue)
+    attr = victims.attr_of(recording, state_before(recording, seq), queue)
     asked = counted_request(recording.session, queue, request)
-    return QueueCheck.for_queue(recording.session, queue, "deserved", check_claim(attr, request, asked))
+    return equation.QueueCheck.for_queue(recording.session, queue, "deserved", check_claim(attr, request, asked))
 
 
-def allocatable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def allocatable_equation(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
     """May the queue and all its ancestors take one task?"""
     task = task_of(recording, event.task)
     title = f"capacity: may queue {event.queue} take {task.key}?"
     reason = bar_reason(recording, event.queue)
     if reason:
-        return Equation(title, WITHIN_FORMULA, (), "dimension", (), False, None, reason)
+        return equation.Equation(title, WITHIN_FORMULA, (), "dimension", (), False, None, reason)
     state = state_before(recording, seq)
-    return _room_equation(recording, seq, event, title, lambda queue: state.plugin_amount(NAME, queue, "allocated"), "")
+    return _room_equation(
+        recording, seq, event, title, lambda queue: state.plugin_amount(victims.NAME, queue, "allocated"), ""
+    )
 
 
-def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """As Allocatable, with the dry run's victims taken off the queue and its ancestors; its state does not matter."""
+def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
+    """As Allocatable, minus the dry run's victims in the queue and its ancestors; the queue's state is not checked."""
     title = f"capacity: might queue {event.queue} take {event.task}?"
-    start, reason = dry_run_start(recording, seq, NAME, event.task), bar_reason(recording, event.queue)
-    if start is None or reason in (BROKEN_TREE, NO_LEAF):
-        return Equation(
+    start, reason = equation.dry_run_start(recording, seq, victims.NAME, event.task), bar_reason(recording, event.queue)
+    if start is None or reason in (victims.BROKEN_TREE, NO_LEAF):
+        return equation.Equation(
             title, WITHIN_FORMULA, (), "dimension", (), False, None, NO_DRY_RUN if start is None else reason
         )
     since = start
 
     def allocation_in_dry_run(queue: QueueName) -> Resource:
+        # The tasks of all queues below count: a parent's allocation is the sum of its children's.
         family = [name for name in recording.session.queues if queue in queue_and_ancestors(recording, name)]
-        return simulated_allocation(recording, since, seq, NAME, queue, family)
+        return equation.simulated_allocation(recording, since, seq, victims.NAME, queue, family)
 
     note = f"as the queues stood at event {start}, changed by the dry run on this node"
     return _room_equation(recording, seq, event, title, allocation_in_dry_run, note)
 
 
+def _reserved_for_others(recording: Recording, seq: Seq, queue: QueueName, task: TaskInfo) -> Resource | None:
+    """What capacity reserves in the queue for other gated tasks before an event; None if it has no reservations."""
+    if plugin_of(recording, Capacity).limits.reservations is None:
+        return None
+    return _reservations_before(recording, seq).reserved_for_others(queue, task)
+
+
+@per_recording(most=16)
+def _reservations_before(recording: Recording, seq: Seq) -> Reservations:
+    timeline, owners = recording.timeline, recording.owners
+    tasks = ((job.queue, task) for job in recording.session.jobs.values() for task in job.tasks.values())
+    opening = (entry for entry in tasks if timeline.opening_tasks[entry[1].key].status is TaskStatus.PENDING)
+    # Replayed from the opening: the plugin keeps only the final state, and the reservations change with every event.
+    kept = Reservations(opening)
+    for number in range(1, seq):
+        event = recording.event_at(number)
+        if isinstance(event, HookEvent) and (event.plugin, event.point) == (victims.NAME, hooks.ALLOCATABLE.upstream):
+            if event.result:
+                kept.add_task(event.queue, timeline.tasks[event.task])
+        elif isinstance(event, OpEvent) and event.op in CHARGING_OPS:
+            kept.remove_task(timeline.tasks[event.task].uid)
+        elif isinstance(event, OpEvent) and event.op in RELEASING_OPS and event.task in owners.jobs:
+            kept.add_task(owners.queues[owners.jobs[event.task]], timeline.tasks[event.task])
+    return kept
+
+
 def _room_equation(
     recording: Recording, seq: Seq, event: HookEvent, title: str, held: Callable[[QueueName], Resource], note: str
-) -> Equation:
+) -> equation.Equation:
     """One line per level and dimension requested."""
     limits, task = plugin_of(recording, Capacity).limits, task_of(recording, event.task)
-    found: list[Term] = []
+    found: list[equation.Term] = []
     columns: tuple[str, ...] = ()
     for name in queue_and_ancestors(recording, event.queue):
-        attr = attr_of(recording, state_before(recording, seq), name)
-        check = limits.check_room(attr, held(name), task.resreq, reserved_for_others(recording, seq, name, task))
-        columns = limit_columns(check, "limit")
+        attr = victims.attr_of(recording, state_before(recording, seq), name)
+        check = limits.check_room(attr, held(name), task.resreq, _reserved_for_others(recording, seq, name, task))
+        columns = equation.limit_columns(check, "limit")
         found += _requested_terms(name, check)
     terms = _add_devices_term(
         tuple(found), columns, refused=event.result is False and limits.device_demand(task) is not None
     )
-    return Equation(title, WITHIN_FORMULA, columns, "dimension", terms, all_hold(terms), first_failing(terms), note)
+    return equation.Equation(
+        title,
+        WITHIN_FORMULA,
+        columns,
+        "dimension",
+        terms,
+        equation.all_hold(terms),
+        equation.first_failing(terms),
+        note,
+    )
 
 
-def _requested_terms(queue: QueueName, check: LimitCheck, prefix: str = "") -> Iterator[Term]:
+def _requested_terms(queue: QueueName, check: LimitCheck, prefix: str = "") -> Iterator[equation.Term]:
     """The lines of one level: only what is asked for."""
     names = [name for name, amount in check.asked.items() if amount > 0]
-    return limit_terms(check, names, f"{prefix}{queue} ")
+    return equation.limit_terms(check, names, f"{prefix}{queue} ")
 
 
-def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Do the queue and all its ancestors hold the job's minimum beside everything that is not elastic?"""
+def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
+    """Do the queue and all its ancestors have room for the job's minimum besides everything that is not elastic?"""
     job = recording.session.jobs[event.job]
     title = f"capacity: does queue {job.queue} admit {job.uid}?"
     formula = "min resources + allocated + inqueue − elastic ≤ limit, for the queue and each ancestor"
     reason = bar_reason(recording, job.queue)
-    free = NO_MINIMUM if job.pod_group.min_resources is None and event.result == PERMIT else ""
+    free = equation.NO_MINIMUM if job.pod_group.min_resources is None and event.result == PERMIT else ""
     if reason or free:
-        return admission_equation(title, formula, (), (), reason, free)
+        return equation.admission_equation(title, formula, (), (), reason, free)
     levels = admission_checks(recording, seq, job)
-    columns = limit_columns(levels[0].check, "limit")
+    columns = equation.limit_columns(levels[0].check, "limit")
     terms = tuple(term for level in levels for term in _requested_terms(level.queue, level.check))
-    return admission_equation(
+    return equation.admission_equation(
         title, formula, columns, _add_devices_term(terms, columns, refused=event.result == REJECT)
     )
 
 
-def _add_devices_term(terms: tuple[Term, ...], columns: tuple[str, ...], *, refused: bool) -> tuple[Term, ...]:
-    """Devices, of which a recording keeps no sums, by the answer: they are what refuses where nothing else does."""
-    if not refused or not all_hold(terms):
+def _add_devices_term(
+    terms: tuple[equation.Term, ...], columns: tuple[str, ...], *, refused: bool
+) -> tuple[equation.Term, ...]:
+    """Terms for devices: a recording keeps no sums of them, so they fail if no other term explains the refusal."""
+    if not refused or not equation.all_hold(terms):
         return terms
-    return (*terms, Term("devices", (None,) * len(columns), False, DEVICES_NOTE))
+    return (*terms, equation.Term("devices", (None,) * len(columns), False, DEVICES_NOTE))
 
 
-def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
     """May the queue reclaim: does its limit hold the tasks, and does it deserve more in one of their dimensions?"""
     queue, request = event.queue, requested_together(recording, event.candidates)
     title = f"capacity: may queue {queue} reclaim for {', '.join(event.candidates)}?"
@@ -215,8 +212,8 @@ def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equ
     columns = ("allocated", "request", "sum", "limit or deserved" if plugin.heeds_limit else "deserved")
     reason = bar_reason(recording, queue)
     if reason and reason != NO_LEAF:
-        return Equation(title, formula, (), "dimension", (), False, None, reason)
-    attrs = attrs_of(recording, state_before(recording, seq))
+        return equation.Equation(title, formula, (), "dimension", (), False, None, reason)
+    attrs = victims.attrs_of(recording, state_before(recording, seq))
     room = plugin.limits.check_room(attrs[queue], attrs[queue].allocated, request)
     limits = tuple(_requested_terms(queue, room, "limit ")) if plugin.heeds_limit else ()
     asked = counted_request(recording.session, queue, request)
@@ -226,18 +223,28 @@ def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equ
     claimed = tuple(term for name, check in checks for term in lines(name, check))
     entitled = any(plugin.claim_counts(check) for _, check in checks)
     winner = next((term.name for term in claimed if term.holds), None)
-    loser = None if entitled else first_failing(claimed)
-    deciding = first_failing(limits) or (loser if whole else winner)
+    loser = None if entitled else equation.first_failing(claimed)
+    deciding = equation.first_failing(limits) or (loser if whole else winner)
     note = "" if deciding or whole else f"queue {queue} deserves no more in any dimension requested"
-    verdict = all_hold(limits) and entitled
-    return Equation(title, formula, columns, "dimension", (*limits, *claimed), verdict, deciding, note, compared)
+    verdict = equation.all_hold(limits) and entitled
+    return equation.Equation(
+        title, formula, columns, "dimension", (*limits, *claimed), verdict, deciding, note, compared
+    )
 
 
 def _claim_formula(plugin: Capacity) -> tuple[str, str]:
     """The formula of a claim, and the comparisons that judge it."""
     if plugin.claims_whole:
-        return (WHOLE_CLAIM, WHOLLY_CLAIMED) if plugin.heeds_limit else (UNLIMITED_WHOLE_CLAIM, WHOLLY_CLAIMED)
-    return (PARTIAL_CLAIM, PARTLY_CLAIMED) if plugin.heeds_limit else (UNLIMITED_CLAIM, UNLIMITED_CLAIMED)
+        return (
+            (WHOLE_CLAIM, equation.WHOLLY_CLAIMED)
+            if plugin.heeds_limit
+            else (UNLIMITED_WHOLE_CLAIM, equation.WHOLLY_CLAIMED)
+        )
+    return (
+        (PARTIAL_CLAIM, equation.PARTLY_CLAIMED)
+        if plugin.heeds_limit
+        else (UNLIMITED_CLAIM, equation.UNLIMITED_CLAIMED)
+    )
 
 
 def reclaims_within_limit(recording: Recording) -> bool:
@@ -245,7 +252,7 @@ def reclaims_within_limit(recording: Recording) -> bool:
     return plugin_of(recording, Capacity).heeds_limit
 
 
-def _claim_terms(queue: QueueName, check: LimitCheck) -> Iterator[Term]:
+def _claim_terms(queue: QueueName, check: LimitCheck) -> Iterator[equation.Term]:
     """One line per dimension requested: whether what is deserved holds it."""
     deserved = deserves_more(check)
     for term in _requested_terms(queue, check, "deserved "):
@@ -264,13 +271,10 @@ def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
     return owner_advice("use another queue"), more
 
 
-# Orders
-
-
 def queue_order(then: OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[OrderDifference]:
-    """The higher queue priority, leaves, the smaller share where the branches part, who deserves something."""
+    """Queue priority, then leaf queues, the share where the branches divide, and a non-zero deserved amount."""
     plugin = copy(plugin_of(then.recording, Capacity))
-    plugin.queues = attrs_of(then.recording, then.state)
+    plugin.queues = victims.attrs_of(then.recording, then.state)
     mine, other = plugin.queues[left.name], plugin.queues[right.name]
     one, two = plugin.queues_to_compare(mine, other)
     where = "" if (one, two) == (mine, other) else f" of {one.name} and {two.name}"
@@ -294,23 +298,23 @@ def victim_queue_order(
 
 EXPLAINER = PluginExplainer(
     equations={
-        ALLOCATABLE.upstream: allocatable_equation,
-        SIMULATE_ALLOCATABLE.upstream: simulate_allocatable,
-        JOB_ENQUEUEABLE.upstream: job_enqueueable,
-        PREEMPTIVE.upstream: preemptive_equation,
-        RECLAIMABLE.upstream: reclaimable_equation,
-        UNIFIED_EVICTABLE.upstream: unified_evictable,
+        hooks.ALLOCATABLE.upstream: allocatable_equation,
+        hooks.SIMULATE_ALLOCATABLE.upstream: simulate_allocatable,
+        hooks.JOB_ENQUEUEABLE.upstream: job_enqueueable,
+        hooks.PREEMPTIVE.upstream: preemptive_equation,
+        hooks.RECLAIMABLE.upstream: victims.reclaimable_equation,
+        hooks.UNIFIED_EVICTABLE.upstream: victims.unified_evictable,
     },
     compared={
-        ALLOCATABLE.upstream: WITHIN_LIMIT,
-        SIMULATE_ALLOCATABLE.upstream: WITHIN_LIMIT,
-        JOB_ENQUEUEABLE.upstream: WITHIN_LIMIT,
-        RECLAIMABLE.upstream: GREATER_PARTLY,
-        UNIFIED_EVICTABLE.upstream: GREATER_PARTLY,
+        hooks.ALLOCATABLE.upstream: equation.WITHIN_LIMIT,
+        hooks.SIMULATE_ALLOCATABLE.upstream: equation.WITHIN_LIMIT,
+        hooks.JOB_ENQUEUEABLE.upstream: equation.WITHIN_LIMIT,
+        hooks.RECLAIMABLE.upstream: equation.GREATER_PARTLY,
+        hooks.UNIFIED_EVICTABLE.upstream: equation.GREATER_PARTLY,
     },
-    comparators={QUEUE_ORDER.method: queue_order},
+    comparators={hooks.QUEUE_ORDER.method: queue_order},
     victim_queues=victim_queue_order,
-    kept=explain_veto,
+    kept=victims.explain_veto,
     rejected=explain_queue_rejection,
     quota=QuotaExplainer(
         admission_checks,
@@ -319,6 +323,6 @@ EXPLAINER = PluginExplainer(
         reclaims_within_limit,
         surplus_in,
         larger_share_advice,
-        smaller_share_advice,
+        victims.smaller_share_advice,
     ),
 )

@@ -1,4 +1,4 @@
-"""Whom capacity gives away: queues that keep their guarantee and hold more than they deserve.
+"""capacity's victims: pods of queues that exceed what they deserve and keep their guarantee.
 
 Upstream: plugins/capacity (Reclaimable, UnifiedEvictable).
 """
@@ -9,31 +9,19 @@ from collections.abc import Sequence
 
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amounts_apart, join_names
-from vcdebug.explain.amounts import histogram, pod_lines
-from vcdebug.explain.answer import Advice, queue_admin_advice
+from vcdebug.explain.answer import Advice, histogram, pod_lines, queue_admin_advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, DimensionAmount, Equation, Term, TermFigure, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.orders import order_of
-from vcdebug.explain.plugin_explainer import VetoReason
+from vcdebug.explain.plugins import VetoReason
 from vcdebug.explain.queue_findings import not_above_share, victim_queues
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.record import HookEvent, Level, Record
 from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.resource import CPU, PODS
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.capacity import Capacity
+from vcdebug.plugins.capacity import Capacity, reclaim
 from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr, shared_dimensions, short_of_guarantee, with_figures
-from vcdebug.plugins.capacity.reclaim import (
-    ANCESTOR,
-    DESERVED,
-    GUARANTEE,
-    NO_OVERLAP,
-    NOTHING_DESERVED,
-    JudgedCandidate,
-    ReclaimAsker,
-    ReclaimCall,
-    WholeReclaimCall,
-)
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import job_of, plugin_of, state_before, task_of
 from vcdebug.recording.timeline import ClusterState
@@ -45,12 +33,12 @@ BROKEN_TREE = "the tree of queues is broken: capacity refuses everything"
 
 
 def attr_of(recording: Recording, state: ClusterState, queue: QueueName) -> CapacityQueueAttr:
-    """The queue's figures at a moment, as the plugin keeps them."""
+    """The plugin's figures of a queue in a state."""
     return with_figures(plugin_of(recording, Capacity).queues[queue], state.books[NAME][queue])
 
 
 def attrs_of(recording: Recording, state: ClusterState) -> dict[QueueName, CapacityQueueAttr]:
-    """The figures of all queues that it keeps."""
+    """The plugin's figures of all its queues in a state."""
     return {queue: attr_of(recording, state, queue) for queue in state.books[NAME] if queue}
 
 
@@ -59,7 +47,7 @@ NO_FIGURES: tuple[TermFigure, ...] = (None,) * len(VICTIM_COLUMNS)
 
 
 def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Candidates in the order of eviction whose queues hold more than they deserve."""
+    """Reclaimable: candidates in eviction order whose queues hold more than they deserve."""
     plugin, title = plugin_of(recording, Capacity), f"capacity: from whom can {event.task} reclaim?"
     job, attrs = job_of(recording, event.task), attrs_of(recording, state_before(recording, seq))
     asking = attrs.get(job.queue) if job is not None else None
@@ -67,30 +55,32 @@ def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
         return Equation(
             title, VICTIMS_FORMULA, (), "task", (), (), None, BROKEN_TREE if asking is not None else JOB_NOT_IN_SESSION
         )
-    reclaim = plugin.reclaim(attrs, plugin.ancestor_level, ReclaimAsker(task_of(recording, event.task), asking))
-    formula = VICTIMS_WHOLE_FORMULA if plugin.reclaim is WholeReclaimCall else VICTIMS_FORMULA
+    call = plugin.reclaim(attrs, plugin.ancestor_level, reclaim.ReclaimAsker(task_of(recording, event.task), asking))
+    formula = VICTIMS_WHOLE_FORMULA if plugin.reclaim is reclaim.WholeReclaimCall else VICTIMS_FORMULA
     if plugin.takes_as_listed:
-        terms = [_judge_victim(recording, reclaim, attrs, key) for key in event.candidates]
+        terms = [_judge_victim(recording, call, attrs, key) for key in event.candidates]
         return victim_equation(title, formula, VICTIM_COLUMNS, terms, "one after the other as they stand on the node")
+    # Each victim lowers its queue's allocation for the next one, so the order decides which are allowed.
     ordered = _sort_by_eviction(recording, seq, event.candidates, event.task)
-    terms = [_judge_victim(recording, reclaim, attrs, key) for key in ordered]
+    terms = [_judge_victim(recording, call, attrs, key) for key in ordered]
     return victim_equation(title, formula, VICTIM_COLUMNS, terms, "one after the other in the order of eviction")
 
 
 def _sort_by_eviction(
     recording: Recording, seq: Seq, candidates: Sequence[TaskKey], reclaimer: TaskKey
 ) -> list[TaskKey]:
-    """As the heap of victims gives them, asked again with the figures of that moment."""
+    """The candidates in the order of the plugin's victim heap, replayed with the figures before the event."""
 
     def goes_first(left: TaskKey, right: TaskKey) -> bool:
         return order_of(recording, seq, "victim", left, right, reclaimer).order_sign < 0
 
+    # Go's heap algorithm, not sorted(): for an order that is not transitive the two differ. The record is discarded.
     heap: PriorityQueue[TaskKey] = PriorityQueue(goes_first, "task", str, Record()).extend(candidates)
     return [heap.pop() for _ in range(len(candidates))]
 
 
 def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """As Reclaimable in the order given, and without a look at dimensions or ancestors; gangpreempt takes all."""
+    """As Reclaimable in the given order, but without dimensions and ancestors; for gangpreempt all candidates."""
     action = recording.span_tree.span_around(seq, Level.ACTION)
     title = "capacity: whose queue holds more than it deserves?"
     if action is not None and not recording.conf.facts_of(action.name).across_queues:
@@ -101,44 +91,41 @@ def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equat
     if not plugin_of(recording, Capacity).ready:
         return Equation(title, VICTIMS_FORMULA, (), "task", (), (), None, BROKEN_TREE)
     attrs = attrs_of(recording, state_before(recording, seq))
-    reclaim = ReclaimCall(attrs)
+    call = reclaim.ReclaimCall(attrs)
     return victim_equation(
-        title,
-        VICTIMS_FORMULA,
-        VICTIM_COLUMNS,
-        [_judge_victim(recording, reclaim, attrs, key) for key in event.candidates],
+        title, VICTIMS_FORMULA, VICTIM_COLUMNS, [_judge_victim(recording, call, attrs, key) for key in event.candidates]
     )
 
 
 def _judge_victim(
-    recording: Recording, reclaim: ReclaimCall, attrs: dict[QueueName, CapacityQueueAttr], key: TaskKey
+    recording: Recording, call: reclaim.ReclaimCall, attrs: dict[QueueName, CapacityQueueAttr], key: TaskKey
 ) -> Term:
     """One candidate, with the figures of the dimension that its fate is about."""
     job, task = job_of(recording, key), task_of(recording, key)
     attr = attrs.get(job.queue) if job is not None else None
     if attr is None:
         return Term(key, NO_FIGURES, False, JOB_NOT_IN_SESSION)
-    judged = reclaim.judge_candidate(task, attr)
-    short = short_of_guarantee(attr, judged.held, task) if judged.rule == GUARANTEE else ""
+    judged = call.judge_candidate(task, attr)
+    short = short_of_guarantee(attr, judged.held, task) if judged.rule == reclaim.GUARANTEE else ""
     name = short or _telling_dimension(judged, task)
     sums = [DimensionAmount.from_resource(each, name) for each in (judged.held, attr.deserved, attr.guarantee)]
     figures: tuple[TermFigure, ...] = (attr.name, name, *sums)
     return Term(key, figures, not judged.rule, _judged_note(judged, short))
 
 
-def _judged_note(judged: JudgedCandidate, short: str) -> str:
+def _judged_note(judged: reclaim.JudgedCandidate, short: str) -> str:
     queue = judged.attr.name
     return {
         "": "",
-        NO_OVERLAP: "it frees nothing that the reclaimer asks for",
-        GUARANTEE: f"queue {queue} would fall below its guarantee of {short}",
-        NOTHING_DESERVED: f"neither {queue} nor the reclaimer's queue deserves anything in these dimensions",
-        DESERVED: f"queue {queue} holds no more than it deserves",
-        ANCESTOR: f"its ancestor {judged.queue} holds no more than it deserves",
+        reclaim.NO_OVERLAP: "it frees nothing that the reclaimer asks for",
+        reclaim.GUARANTEE: f"queue {queue} would fall below its guarantee of {short}",
+        reclaim.NOTHING_DESERVED: f"neither {queue} nor the reclaimer's queue deserves anything in these dimensions",
+        reclaim.DESERVED: f"queue {queue} holds no more than it deserves",
+        reclaim.ANCESTOR: f"its ancestor {judged.queue} holds no more than it deserves",
     }[judged.rule]
 
 
-def _telling_dimension(judged: JudgedCandidate, task: TaskInfo) -> str:
+def _telling_dimension(judged: reclaim.JudgedCandidate, task: TaskInfo) -> str:
     """The dimension of the task that is exceeded, else its first."""
     held, deserved = judged.held, judged.attr.deserved
     names = [name for name in task.resreq.resource_names() if name != PODS]
@@ -148,7 +135,7 @@ def _telling_dimension(judged: JudgedCandidate, task: TaskInfo) -> str:
 
 
 def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> VetoReason:
-    """Why capacity keeps these pods from a task, by the first rule that does."""
+    """Why capacity protects these pods from the task, by the first rule that applies."""
     plugin, attrs = plugin_of(view.recording, Capacity), attrs_of(view.recording, state_before(view.recording, seq))
     if not plugin.ready:
         return not_above_share(view, NAME, refused, seq, smaller_share_advice)
@@ -162,26 +149,27 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
 def _veto_reason(
     recording: Recording, plugin: Capacity, attrs: dict[QueueName, CapacityQueueAttr], task: TaskInfo, key: TaskKey
 ) -> str:
-    """The first of capacity's rules that keeps the pod, with nobody taken before it."""
+    """The first of capacity's rules that protects the pod, as if it were the first victim."""
     victim, job = task_of(recording, key), job_of(recording, key)
     attr = attrs[job.queue if job is not None else ""]
     asker = job_of(recording, task.key)
     asking = attrs.get(asker.queue) if asker is not None else None
-    asked = ReclaimAsker(task, asking) if asking is not None else None
+    asked = reclaim.ReclaimAsker(task, asking) if asking is not None else None
     judged = plugin.reclaim(attrs, plugin.ancestor_level, asked).judge_candidate(victim, attr)
-    if judged.rule == NO_OVERLAP:
+    if judged.rule == reclaim.NO_OVERLAP:
         return f"free nothing that {task.name} asks for"
-    if judged.rule == GUARANTEE:
+    if judged.rule == reclaim.GUARANTEE:
         return (
             f"of queue {attr.name}, which would fall below its guarantee "
             f"({amount_text.format_resource(attr.guarantee)})"
         )
-    if judged.rule == NOTHING_DESERVED:
+    if judged.rule == reclaim.NOTHING_DESERVED:
         return f"of queue {attr.name}: neither it nor {task.name}'s queue deserves anything in these dimensions"
-    if judged.rule == DESERVED:
+    if judged.rule == reclaim.DESERVED:
         return f"of queue {attr.name}, which holds {_format_share(attr, victim)}"
-    if judged.rule == ANCESTOR and judged.queue in attrs:
+    if judged.rule == reclaim.ANCESTOR and judged.queue in attrs:
         return f"below queue {judged.queue}, which holds {_format_share(attrs[judged.queue], victim)}"
+    # Allowed alone, so only the victims before it can be the reason.
     return f"of queue {attr.name}, once those that were taken before are gone"
 
 

@@ -1,4 +1,4 @@
-"""preempt and reclaim: how far the job got with an action that evicts, and who stopped it."""
+"""preempt and reclaim: how far an evicting action came for the job, and which filter or plugin stopped it."""
 
 from __future__ import annotations
 
@@ -6,27 +6,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
+from vcdebug import amount_text
+from vcdebug.actions import RECLAIM
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Evidence, Finding, owner_advice, queue_admin_advice
+from vcdebug.explain import answer
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending.gates import gang, queue_limits
-from vcdebug.explain.pending.gates.eviction import at_once, entitlement, veto, victim_filter
+from vcdebug.explain.pending.gates import queue_limits
+from vcdebug.explain.pending.gates.eviction import entitlement, veto
+from vcdebug.explain.pending.gates.eviction import veto as victim_filter
 from vcdebug.explain.pending.no_node import search_evidence
-from vcdebug.framework.hooks import ALLOCATABLE, PREDICATE, PREEMPTIVE, SIMULATE_ALLOCATABLE, SIMULATE_PREDICATE
-from vcdebug.framework.record import HookEvent, OpEvent
+from vcdebug.explain.plugins import gang
+from vcdebug.framework import hooks
+from vcdebug.framework.record import HookEvent, Level, OpEvent
 from vcdebug.model.fit_errors import FitStatus
-from vcdebug.model.names import Seq
+from vcdebug.model.names import JobId, Seq
 from vcdebug.model.task import TaskInfo
-from vcdebug.recording.state_before import fits_without
-from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, NodeTry, TaskTry, says_no
+from vcdebug.recording.state_before import fits_without, requested_together
+from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, NodeTry, TaskTry, says_no, spans_inside
+from vcdebug.releases.scheduling import RECLAIM_IMMEDIATE
 
 NEVER_PREEMPT = "Never"
 MIXED_CAUSE = "predicates-mixed"
 UNDO_PIPELINE = "unpipeline"
 MAX_VETO_EVIDENCE = 3
-"""Events that prove what stopped the first pod without a place, where the whole statement was discarded for it."""
+"""Events shown for the gate that stopped the first unplaced pod, if its whole statement was discarded."""
 BLAME_BY_CAUSE = {
     MIXED_CAUSE: "the predicates object on every node left",
     queue_limits.NOT_ALLOCATABLE: "its queue may not allocate it",
@@ -37,11 +41,11 @@ BLAME_BY_CAUSE = {
     entitlement.NOT_ELIGIBLE: "it may not preempt",
     veto.NOT_ABOVE_DESERVED: "no queue there is above its share",
 }
-"""The gates that are no plugin's veto, in a few words."""
+"""Cause code → a few words, for gates other than a plugin's veto."""
 
 
 class GateChance(IntEnum):
-    """Whether the gate could still have let the job in."""
+    """Whether the job could still have been placed at this gate."""
 
     NONE = 0
     WEAK = 1
@@ -49,7 +53,7 @@ class GateChance(IntEnum):
 
 
 class NodeStage(IntEnum):
-    """How far a node was looked into."""
+    """How far the action came on a node."""
 
     TOO_SMALL = 0
     FILTER = 1
@@ -60,22 +64,22 @@ class NodeStage(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """An evicting action's verdict."""
+    """The finding about one evicting action, and how near the action came."""
 
     action: str
     chance: GateChance
-    finding: Finding
+    finding: answer.Finding
 
 
 def gates_of_tasks(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
-    """The actions that evict task by task."""
+    """The gates of every configured action that evicts pod by pod."""
     for action in dict.fromkeys(view.actions):
         if view.facts_of(action).evicts_by_pod:
             yield from eviction_gates(view, action, task, room)
 
 
 def eviction_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list[Gate]:
-    """The gates at which the action left the job, the deciding one first; empty if the action never ran."""
+    """The gates at which the action stopped for the job, the deciding one first; empty if the action never ran."""
     if view.action_starts(action) is None:
         return []
     visits = [
@@ -83,6 +87,7 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -
     ]
     if not visits:
         return _not_entitled_gates(view, action, task, room)
+    # Older reclaim visits a job once per turn; a turn that placed nothing shows the obstacle, a later success does not.
     failed = [visit for visit in visits if visit.has_no_statement and not visit.planned_tasks]
     stuck = _visited_gate(view, failed[-1] if failed else visits[-1], task, room)
     blame = (
@@ -95,13 +100,14 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -
         return [] if stuck is None else [stuck]
     if stuck is None:
         return [Gate(action, GateChance.REAL, discard)]
+    # The discard is only the consequence: without the first veto the proof would not show its reason.
     proof = tuple(sorted(dict.fromkeys((*discard.evidence, *stuck.finding.evidence[:MAX_VETO_EVIDENCE]))))
     decided = Gate(action, GateChance.REAL, replace(discard, evidence=proof))
     return [decided, replace(stuck, chance=GateChance.WEAK)]
 
 
 def _chance_before_nodes(room: NodeFits, action: str) -> GateChance:
-    """The chance behind a gate that comes before any node is looked at."""
+    """The chance at a gate that comes before the search over nodes."""
     if room.freeable_nodes(action):
         return GateChance.REAL
     return GateChance.WEAK if room.waiting_nodes else GateChance.NONE
@@ -110,7 +116,7 @@ def _chance_before_nodes(room: NodeFits, action: str) -> GateChance:
 def _not_entitled_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list[Gate]:
     found = queue_limits.overused_finding(view, action)
     if found is None and view.left_over:
-        found = at_once.turns_ended_finding(view, action, task) or entitlement.not_starving_finding(view, action, task)
+        found = turns_ended_finding(view, action, task) or entitlement.not_starving_finding(view, action, task)
     return [] if found is None else [Gate(action, _chance_before_nodes(room, action), found)]
 
 
@@ -132,7 +138,6 @@ def _visited_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFits
 
 
 def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFits) -> Gate | None:
-    """The action tried tasks, and no node of any of them."""
     missed = [attempt for attempt in visit.tries if attempt.task not in visit.planned_tasks] or list(visit.tries)
     attempt = next((one for one in missed if one.task == task.key), missed[0])
     tried = view.tasks[attempt.task]
@@ -142,7 +147,7 @@ def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFit
             _chance_before_nodes(room, visit.action),
             entitlement.never_preempt_finding(view, visit, tried),
         )
-    refused = [(seq, event) for seq, event in attempt.task_calls(PREEMPTIVE.upstream) if not event.result]
+    refused = [(seq, event) for seq, event in attempt.task_calls(hooks.PREEMPTIVE.upstream) if not event.result]
     if refused:
         finding = queue_limits.not_preemptive_finding(view, tried, *refused[-1])
         return Gate(visit.action, _chance_before_nodes(room, visit.action), finding)
@@ -151,10 +156,9 @@ def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFit
 
 
 def _node_stage(view: JobView, attempt: TaskTry, node: NodeTry) -> NodeStage:
-    """How far one task came on one node."""
     if node.task_placed:
         return NodeStage.PLACED
-    if node.node_calls(*POST_VICTIM_POINTS) or (node.evicted_tasks and at_once.evicts_at_once(view, attempt.action)):
+    if node.node_calls(*POST_VICTIM_POINTS) or (node.evicted_tasks and evicts_at_once(view, attempt.action)):
         return NodeStage.AFTER
     offered = node.candidates
     if offered and fits_without(view.recording, node.first, attempt.task, node.node, offered):
@@ -163,16 +167,21 @@ def _node_stage(view: JobView, attempt: TaskTry, node: NodeTry) -> NodeStage:
     return NodeStage.FILTER if whole else NodeStage.TOO_SMALL
 
 
-def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits) -> Finding:
-    """Victims were found (or not needed), and then the queue or a predicate objected."""
-    if at_once.evicts_at_once(view, attempt.action):
-        return at_once.freed_too_little_finding(view, attempt, nodes[-1])
+def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits) -> answer.Finding:
+    """Victims were found or not needed, and then the queue or a predicate refused."""
+    if evicts_at_once(view, attempt.action):
+        return freed_too_little_finding(view, attempt, nodes[-1])
     task = view.tasks[attempt.task]
     fits = room if room.task is task else NodeFits(view, task, room.seq)
     for node in nodes:
-        asked = node.node_calls(ALLOCATABLE.upstream, SIMULATE_ALLOCATABLE.upstream)
+        asked = node.node_calls(hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
         last = node.events[-1][0]
-        objections = [(s, e) for s, e in node.node_calls(PREDICATE.upstream, SIMULATE_PREDICATE.upstream) if says_no(e)]
+        objections = [
+            (s, e)
+            for s, e in node.node_calls(hooks.PREDICATE.upstream, hooks.SIMULATE_PREDICATE.upstream)
+            if says_no(e)
+        ]
+        # Both can refuse in one try: the later refusal is the one that ended it.
         refused = asked and says_no(asked[-1][1]) and (not objections or objections[-1][0] < asked[-1][0])
         if refused and last >= asked[-1][0]:
             after = f"{attempt.action} would make room for {task.name} on {node.node}{_format_victims(node)}, but "
@@ -187,37 +196,42 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
     return _not_kept_finding(view, attempt, nodes[0])
 
 
-def _not_kept_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> Finding:
-    """Nobody objected, and all the same no place was kept: a dry run whose victims may all stay proposes nothing."""
+def _not_kept_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> answer.Finding:
+    """No plugin refused, yet no place was kept: a dry run whose victims are all reprieved proposes no node."""
     task = view.tasks[attempt.task]
     sentence = f"{attempt.action} keeps no place for {task.name} on {node.node}, although nobody objects to it there."
     seq, event = node.node_calls(*POST_VICTIM_POINTS)[-1]
-    evidence = (*search_evidence(view, task), Evidence(seq, f"{event.plugin} does not object to {node.node}"))
-    advice = (owner_advice(f"see what {attempt.action} does after the last event of the proof"),)
-    return Finding(MIXED_CAUSE, sentence, {"nodes.tried": count(len(attempt.nodes), "nodes")}, evidence, advice)
+    evidence = (*search_evidence(view, task), answer.Evidence(seq, f"{event.plugin} does not object to {node.node}"))
+    advice = (answer.owner_advice(f"see what {attempt.action} does after the last event of the proof"),)
+    return answer.Finding(
+        MIXED_CAUSE, sentence, {"nodes.tried": answer.count(len(attempt.nodes), "nodes")}, evidence, advice
+    )
 
 
-def _refused_reservation_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq) -> Finding:
-    """Nobody objected to the node, but a handler refused the task there."""
+def _refused_reservation_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq) -> answer.Finding:
+    """No predicate refused the node, but an event handler refused the reservation."""
     task = view.tasks[attempt.task]
     why = " ".join(note.text for note in view.recording.notes_at(seq))
     sentence = (
-        f"{attempt.action} would make room for {task.name} on {node.node}{_format_victims(node)}, but its place "
-        "there is refused "
-        f"and taken back: {why or 'a plugin objects to the promise'}."
+        f"{attempt.action} would make room for {task.name} on {node.node}{_format_victims(node)}, but its place there "
+        f"is refused and taken back: {why or 'a plugin objects to the promise'}."
     )
-    evidence = (*search_evidence(view, task), Evidence(seq, f"the promise of {node.node} is taken back"))
-    advice = (queue_admin_advice(f"make room on {node.node} by other means: what is idle is allocated, not promised"),)
-    return Finding(MIXED_CAUSE, sentence, {"nodes.tried": count(len(attempt.nodes), "nodes")}, evidence, advice)
+    evidence = (*search_evidence(view, task), answer.Evidence(seq, f"the promise of {node.node} is taken back"))
+    advice = (
+        answer.queue_admin_advice(f"make room on {node.node} by other means: what is idle is allocated, not promised"),
+    )
+    return answer.Finding(
+        MIXED_CAUSE, sentence, {"nodes.tried": answer.count(len(attempt.nodes), "nodes")}, evidence, advice
+    )
 
 
 def _format_victims(node: NodeTry) -> str:
-    """Whom the plan evicts there."""
+    """` by evicting a/x-0`: the victims of the plan on this node; empty if there are none."""
     return f" by evicting {join_names(node.evicted_tasks)}" if node.evicted_tasks else ""
 
 
-def _predicate_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq, event: HookEvent) -> Finding:
-    """The victims would make room, but a predicate still objects."""
+def _predicate_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq, event: HookEvent) -> answer.Finding:
+    """The evictions would make room, but a predicate still refuses the node."""
     task = view.tasks[attempt.task]
     votes = node.victim_votes
     gone = "with its victims gone " if any(e.result for _, e in votes) else ""
@@ -225,20 +239,82 @@ def _predicate_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq,
         f"{attempt.action} would find room for {task.name} on {node.node}, but {gone}{event.plugin} still objects: "
         f"{_format_objection(event)}."
     )
-    numbers = {"nodes.tried": count(len(attempt.nodes), "nodes")}
+    numbers = {"nodes.tried": answer.count(len(attempt.nodes), "nodes")}
     evidence = (
         *search_evidence(view, task),
         *(
-            Evidence(s, f"{e.plugin} offers {count_noun(len(e.result), 'victim')} on {node.node}")
+            answer.Evidence(s, f"{e.plugin} offers {count_noun(len(e.result), 'victim')} on {node.node}")
             for s, e in node.victim_votes[-1:]
         ),
-        Evidence(seq, f"{event.plugin} refuses {node.node} after the evictions"),
+        answer.Evidence(seq, f"{event.plugin} refuses {node.node} after the evictions"),
     )
-    advice = (owner_advice("see the predicate's reason: evictions alone do not help"),)
-    return Finding(MIXED_CAUSE, sentence, numbers, evidence, advice)
+    advice = (answer.owner_advice("see the predicate's reason: evictions alone do not help"),)
+    return answer.Finding(MIXED_CAUSE, sentence, numbers, evidence, advice)
 
 
 def _format_objection(event: HookEvent) -> str:
     if isinstance(event.result, list):
         return ", ".join(str(FitStatus(**status).reason) for status in event.result)
     return str(event.result.get("error")) if isinstance(event.result, dict) else str(event.result)
+
+
+# In older releases reclaim evicts without a statement, one task per turn of a queue.
+
+TURNS_ENDED = "queue-turns-ended"
+FREED_TOO_LITTLE = "freed-too-little"
+
+
+def evicts_at_once(view: JobView, action: str) -> bool:
+    """Whether the action is reclaim of a release that evicts without a statement."""
+    return action == RECLAIM and view.recording.snapshot.release.has_older_form(RECLAIM_IMMEDIATE)
+
+
+def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> answer.Finding:
+    """The evicted pods of a node free less than the task requests."""
+    task, gone = view.tasks[attempt.task], node.evicted_tasks
+    freed = requested_together(view.recording, gone)
+    short = task.init_resreq.less_equal_with_resources_name(freed)[1]
+    parts = [
+        f"{less} of {asked} {name}"
+        for name in short
+        for less, asked in [amount_text.format_amounts_apart(name, freed.get(name), task.init_resreq.get(name))]
+    ]
+    sentence = (
+        f"{attempt.action} evicted {join_names(gone)} on {node.node} for {task.name} and keeps no place for it: that "
+        f"frees {join_names(parts)}, and this release does not count what is free there."
+    )
+    numbers = {**answer.numbers("request", task.init_resreq, short), **answer.numbers("freed", freed, short)}
+    evidence = tuple(answer.Evidence(seq, f"{key} is evicted on {node.node}") for key, seq in gone.items())
+    return answer.Finding(
+        FREED_TOO_LITTLE, sentence, numbers, evidence, (answer.cluster_admin_advice("use a newer release of Volcano"),)
+    )
+
+
+def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> answer.Finding | None:
+    """None unless the job starves and its queue's turns ended at another job."""
+    starves = [event.result for _, event in view.calls_during(action, hooks.JOB_STARVING.upstream)]
+    if not evicts_at_once(view, action) or not starves or not all(starves):
+        return None
+    other, seq = _last_turn_of_queue(view, action)
+    if not other or other == view.job.uid:
+        return None
+    queue = view.queue.name
+    sentence = (
+        f"{action} never turned to {view.job.uid}: {other} came before it in queue {queue}, and once a job there may "
+        f"not reclaim any more this release ends the queue's turns; no node has room for {task.name} "
+        f"({amount_text.format_resource(task.init_resreq)})."
+    )
+    advice = (answer.owner_advice(f"give {view.job.uid} a higher priority than {other}, or use another queue"),)
+    numbers = answer.numbers("request", task.init_resreq)
+    return answer.Finding(
+        TURNS_ENDED, sentence, numbers, answer.proof_of(seq, f"the last turn of queue {queue} goes to {other}"), advice
+    )
+
+
+def _last_turn_of_queue(view: JobView, action: str) -> tuple[JobId, Seq]:
+    """The job to which the queue's last turn went while the action ran, and the first event of that."""
+    start, end = view.action_starts(action) or 0, view.action_ends(action) or len(view.recording)
+    turns = view.recording.index.spans_of(Level.QUEUE, view.queue.name)
+    own = [turn for turn in turns if start < turn.first <= end]
+    jobs = [inner for turn in own for inner in spans_inside(view.recording, turn) if inner.level is Level.JOB]
+    return (jobs[-1].name, jobs[-1].first) if jobs else ("", 0)

@@ -1,4 +1,4 @@
-"""May the job evict at all? Starving, preemption policy; and of each pod, whether its nominated node lets it."""
+"""May the job evict at all: does it starve, is its preemptionPolicy Never, does a nominated node forbid it?"""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from vcdebug import amount_text
 from vcdebug.actions import PREEMPT
 from vcdebug.amount_text import count_noun
-from vcdebug.explain import amounts
-from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice, owner_advice, proof_of
+from vcdebug.explain import answer
+from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice, count, owner_advice, proof_of
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.hooks import JOB_STARVING, PRE_PREDICATE, PREDICATE
 from vcdebug.model.task import TaskInfo
@@ -45,7 +44,7 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         "pods.waiting": count(counts.waiting_count, "pods"),
         "pods.pending": count(len(view.left_over), "pods"),
         "job.minAvailable": count(counts.min_available, "pods"),
-        **amounts.numbers("request", task.init_resreq),
+        **answer.numbers("request", task.init_resreq),
     }
     if not answers:
         enable = cluster_admin_advice("enable gang or priority (enableJobStarving) in a tier of the configuration")
@@ -77,7 +76,7 @@ def _topology_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         owner_advice("take networkTopology out of the PodGroup", f"PodGroup/{view.job.uid}:spec.networkTopology-"),
         cluster_admin_advice("use gangpreempt, which knows network topologies"),
     )
-    numbers = amounts.numbers("request", task.init_resreq)
+    numbers = answer.numbers("request", task.init_resreq)
     return Finding(NETWORK_TOPOLOGY, sentence, numbers, _start_evidence(view, action), advice)
 
 
@@ -86,7 +85,7 @@ def _start_evidence(view: JobView, action: str) -> tuple[Evidence, ...]:
 
 
 def never_preempt_finding(view: JobView, visit: JobVisit, task: TaskInfo) -> Finding:
-    """The gate of pods that may evict nobody, because their preemptionPolicy is Never."""
+    """The finding for a pod whose preemptionPolicy is Never."""
     name = task.pod.priority_class_name
     source = f" (priority class {name})" if name else ""
     candidates = count_noun(len([t for t in visit.tries if view.tasks[t.task].pod.preemption_policy == "Never"]), "pod")
@@ -103,10 +102,7 @@ def never_preempt_finding(view: JobView, visit: JobVisit, task: TaskInfo) -> Fin
     advice = (
         owner_advice("use a priority class whose preemptionPolicy is PreemptLowerPriority, or wait for free room"),
     )
-    return Finding(POLICY_NEVER, sentence, amounts.numbers("request", task.init_resreq), evidence, advice)
-
-
-# Pods with a nominated node
+    return Finding(POLICY_NEVER, sentence, answer.numbers("request", task.init_resreq), evidence, advice)
 
 
 def ineligible_reason(view: JobView, attempt: TaskTry) -> str | None:
@@ -139,4 +135,4 @@ def not_eligible_finding(view: JobView, tries: Sequence[TaskTry]) -> Finding | N
         ),
         owner_advice("see why allocate does not place it there"),
     )
-    return Finding(NOT_ELIGIBLE, sentence, amounts.numbers("request", task.init_resreq), evidence, advice)
+    return Finding(NOT_ELIGIBLE, sentence, answer.numbers("request", task.init_resreq), evidence, advice)

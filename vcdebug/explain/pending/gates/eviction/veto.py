@@ -1,21 +1,23 @@
-"""Plugins decide who may be evicted: whose answer leaves nobody, or too few, and what would make it offer enough."""
+"""The votes on victims: which plugin protects too many candidates, and what would change its answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+from vcdebug.actions import PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.amounts import count, histogram, pod_lines
-from vcdebug.explain.answer import Advice, Evidence, Finding, cluster_admin_advice, queue_admin_advice
+from vcdebug.explain import answer
 from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, hook_calls_at
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugin_explainer import VetoReason
-from vcdebug.explain.plugins import explainer_for
+from vcdebug.explain.node_fit import NEVER_CANDIDATE_RULES, NodeFits, SkippedVictim
+from vcdebug.explain.plugins import VetoReason, explainer_for
+from vcdebug.framework import evictions
 from vcdebug.grouping import group_by_key
-from vcdebug.model.names import JobId, TaskKey
+from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import CAPACITY, PRIORITY, PROPORTION
-from vcdebug.recording.state_before import fits_without, idle_without, task_of
+from vcdebug.recording.state_before import fits_without
 from vcdebug.recording.visits import NodeTry, TaskTry
 
 NOT_ABOVE_DESERVED = "victims-not-above-deserved"
@@ -24,8 +26,8 @@ PLUGIN_ADVICE = "look at plugin {plugin}'s arguments, or switch its vote off"
 NodeSeats = Sequence[tuple[NodeTry, PluginAnswer]]
 
 
-def find_veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> Finding | None:
-    """Which plugin's answer keeps the task out, on most of the nodes; None where no plugin protects a candidate.
+def find_veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> answer.Finding | None:
+    """The finding about the plugin that blocks the task on most nodes; None if no plugin protects a candidate.
 
     preempt with enableTopologyAwarePreemption places nothing on a node where the task fits without evictions: there all
     candidates may be evicted, and no plugin is to blame.
@@ -36,28 +38,29 @@ def find_veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> Find
     if not by_plugin:
         return None
     plugin = max(by_plugin, key=lambda name: len(by_plugin[name]))
-    return _build_finding(view, attempt, plugin, by_plugin[plugin])
+    return _build_veto(view, attempt, plugin, by_plugin[plugin])
 
 
 def _question_and_answers(view: JobView, node: NodeTry) -> tuple[HookCallGroup | None, list[PluginAnswer]]:
-    """The question about the node's candidates, and everybody whose answer counted."""
+    """The question about the node's candidates, and the seats whose answer counted."""
     asked = hook_calls_at(view.recording, node.victim_votes[0][0])
     return asked, [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
 
 
 def deciding_seat(view: JobView, attempt: TaskTry, node: NodeTry) -> PluginAnswer | None:
-    """The seat whose answer left nobody; where victims were left, but too few, the first that offered too few."""
+    """The seat whose answer left no victim; if some are left but too few, the first seat that allowed too few."""
     asked, answered = _question_and_answers(view, node)
     if asked is None or not answered:
         return None
     if not asked.outcome:
         return answered[-1]
+    # Only the last tier counts: an earlier tier with an empty result has passed the question on.
     mine = [seat for seat in answered if seat.tier == answered[-1].tier]
     few = (s for s in mine if not fits_without(view.recording, node.first, attempt.task, node.node, s.result))
     return next(few, mine[-1])
 
 
-def _build_finding(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) -> Finding:
+def _build_veto(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) -> answer.Finding:
     offered = [key for node, _ in seats for key in node.candidates]
     left = [key for _, seat in seats for key in seat.result]
     kept = _veto_reason(view, attempt, plugin, seats)
@@ -76,21 +79,21 @@ def _build_finding(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeat
         advice = (*ranks.advice, *(advice if len([s for s in everybody if s.tier == tier]) > 1 else ()))
     if misspelt:
         sentence = f"{sentence[:-1]}; {misspelt}."
-        advice = (cluster_admin_advice(f"correct the switch: {misspelt}"), *advice)
+        advice = (answer.cluster_admin_advice(f"correct the switch: {misspelt}"), *advice)
     evidence = tuple(
-        Evidence(seat.seq, f"{plugin} offers {len(seat.result)} of {len(node.candidates)} on {node.node}")
+        answer.Evidence(seat.seq, f"{plugin} offers {len(seat.result)} of {len(node.candidates)} on {node.node}")
         for node, seat in seats[:5]
         if seat.seq is not None
     )
     cause = NOT_ABOVE_DESERVED if view.facts_of(attempt.action).across_queues and plugin in QUOTA_PLUGINS else plugin
     counted = {
-        "candidates": count(len(offered), "pods"),
-        "victims": count(len(left), "pods"),
-        "nodes.tried": count(len(seats), "nodes"),
-        "tier": count(tier, ""),
+        "candidates": answer.count(len(offered), "pods"),
+        "victims": answer.count(len(left), "pods"),
+        "nodes.tried": answer.count(len(seats), "nodes"),
+        "tier": answer.count(tier, ""),
         **kept.numbers,
     }
-    return Finding(cause, sentence, counted, evidence, advice, (*_tier_lines(everybody, node), *kept.lines))
+    return answer.Finding(cause, sentence, counted, evidence, advice, (*_tier_lines(everybody, node), *kept.lines))
 
 
 def _veto_reason(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) -> VetoReason:
@@ -100,19 +103,22 @@ def _veto_reason(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats)
     kept = keeper(view, task, refused, seats[0][1].seq or 1) if keeper is not None else None
     if kept is None:
         return _reason_from_equation(view, plugin, refused, seats)
-    return kept if kept.advice else kept._replace(advice=_gang_advice(view, task, seats))
+    advise = explainer_for(plugin).victim_advice
+    if kept.advice or advise is None:
+        return kept
+    return kept._replace(advice=advise(view, task, [(node, seat.result) for node, seat in seats]))
 
 
 def _reason_from_equation(view: JobView, plugin: str, refused: Sequence[TaskKey], seats: NodeSeats) -> VetoReason:
-    """For plugins without words of their own: what their arithmetic says of each pod that they keep."""
+    """For plugins without an own explanation: the note of its equation per protected pod."""
     from vcdebug.explain.decisions.equations import equation_at
 
     shown = [equation_at(view.recording, seat.seq) for _, seat in seats if seat.seq is not None]
     terms = [term for each in shown if each is not None for term in each.terms]
-    order = histogram((term.name, term.note) for term in terms if term.name in refused and term.note)
+    order = answer.histogram((term.name, term.note) for term in terms if term.name in refused and term.note)
     why = "".join(f" ({note})" for note, _ in order[:1])
-    advice = explainer_for(plugin).keeps_advice or cluster_admin_advice(PLUGIN_ADVICE.format(plugin=plugin))
-    return VetoReason(f"it keeps {join_names(refused)}{why}", {}, (advice,), pod_lines(order))
+    advice = explainer_for(plugin).keeps_advice or answer.cluster_admin_advice(PLUGIN_ADVICE.format(plugin=plugin))
+    return VetoReason(f"it keeps {join_names(refused)}{why}", {}, (advice,), answer.pod_lines(order))
 
 
 def _misspelt_switch(view: JobView, plugin: str) -> str:
@@ -121,11 +127,8 @@ def _misspelt_switch(view: JobView, plugin: str) -> str:
     return next((f"{problem.field} is ignored ({problem.what})" for problem in wrong), "")
 
 
-# Tiers: an empty one passes the question on, the first with somebody in it decides
-
-
 def _format_passed_on(empty: Sequence[PluginAnswer], tier: int) -> str:
-    """` (gang offers nobody in tier 1, so tier 2 is asked)`; nothing if no earlier tier had a say."""
+    """` (gang offers nobody in tier 1, so tier 2 is asked)`; empty if no earlier tier answered."""
     plugins, tiers = (
         join_names(dict.fromkeys(each)) for each in ([s.plugin for s in empty], [str(s.tier) for s in empty])
     )
@@ -135,7 +138,7 @@ def _format_passed_on(empty: Sequence[PluginAnswer], tier: int) -> str:
 def _no_lower_priority(
     view: JobView, attempt: TaskTry, empty: Sequence[PluginAnswer], refused: Sequence[TaskKey]
 ) -> VetoReason | None:
-    """What priority says of the candidates, where it alone kept an earlier tier from offering anybody."""
+    """priority's reason, if priority alone emptied an earlier tier; None otherwise."""
     if [seat.plugin for seat in empty] != [PRIORITY] or empty[0].seq is None:
         return None
     keeper = explainer_for(PRIORITY).kept
@@ -143,7 +146,7 @@ def _no_lower_priority(
 
 
 def _tier_lines(seats: Sequence[PluginAnswer], node: NodeTry) -> tuple[str, ...]:
-    """One line per tier: who offered how many on this node; none where only one plugin had a say."""
+    """One line per tier: how many candidates each plugin allows on this node; empty if only one plugin answered."""
     offered, tiers = len(node.candidates), dict.fromkeys(seat.tier for seat in seats)
     return tuple(
         f"{node.node}, tier {tier}: "
@@ -152,47 +155,135 @@ def _tier_lines(seats: Sequence[PluginAnswer], node: NodeTry) -> tuple[str, ...]
     )
 
 
-# What gang would have to give up beyond those that it offers
+KEPT, UNRECLAIMABLE = "victims-not-preemptable", "queue-not-reclaimable"
+RELEASING_PREFIX = "Releasing"
+FLAG_ADVICE = answer.queue_admin_advice('remove volcano.sh/preemptable: "false" from pods that may be evicted')
 
 
-def _gang_advice(view: JobView, task: TaskInfo, seats: NodeSeats) -> tuple[Advice, ...]:
-    """What would make gang offer enough on the node where that costs least."""
-    node = seats[0][0]
-    costs = [cost for node, seat in seats if (cost := _gang_cost(view, task, node, seat.result)) is not None]
-    point = f"enable{node.victim_votes[0][1].point}"
-    switch = cluster_admin_advice(
-        f"set {point} of gang to false, and accept broken gangs", f"conf:plugins.gang.{point}=false"
+class FilterObjection(NamedTuple):
+    """A reason and the pods that the filter skips for it."""
+
+    why: SkippedVictim
+    pods: list[TaskInfo]
+
+
+RankedObjections = Sequence[FilterObjection]
+"""The most frequent first."""
+
+
+def filter_finding(
+    view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], room: NodeFits
+) -> tuple[answer.Finding, bool]:
+    """No candidate is left that would make room; and whether some node would have room without those that were the
+    action's to take, but for a flag or a status.
+    """
+    here = room if room.task.key == attempt.task else NodeFits(view, view.tasks[attempt.task], room.seq)
+    judged = [
+        (node.node, each, here.skipped_victim(attempt.action, each))
+        for node in nodes
+        for each in here.tasks_on(node.node)
+    ]
+    order = rank_objections((each, why) for _, each, why in judged if why is not None)
+    spared = len([why for _, _, why in judged if why is None])
+    mine = group_by_key(
+        (name, each) for name, each, why in judged if why is None or why.rule not in NEVER_CANDIDATE_RULES
     )
-    if not costs:
-        return (switch,)
-    cheapest = min(costs, key=lambda cost: sum(cost.values()))  # exact: ints
-    return (*(line for job, gone in cheapest.items() for line in _lower_minimum_advice(view, node, job, gone)), switch)
+    in_domain = any(here.fits_without(name, pods) for name, pods in mine.items())
+    return _build_finding(view, attempt, nodes, order, spared), in_domain
 
 
-def _gang_cost(view: JobView, task: TaskInfo, node: NodeTry, offered: Sequence[TaskKey]) -> dict[JobId, int] | None:
-    """job → pods that have to leave the node, where gang offers too few of them; None if nothing makes room."""
-    recording, refused = view.recording, [key for key in node.candidates if key not in offered]
-    future, gone = idle_without(recording, node.first, node.node, ()), dict[JobId, int]()
-    for key in (*offered, *refused):
-        if task.init_resreq.less_equal(future):
-            break
-        victim = task_of(recording, key)
-        future.add(victim.resreq)
-        gone[victim.job] = gone.get(victim.job, 0) + 1
-    if not task.init_resreq.less_equal(future):
-        return None
-    broken = dict.fromkeys(task_of(recording, key).job for key in refused)
-    return {job: pods for job, pods in gone.items() if job in broken}
+def rank_objections(spared: Iterable[tuple[TaskInfo, SkippedVictim]]) -> list[FilterObjection]:
+    """By reason, the most frequent first."""
+    found = group_by_key((why, task) for task, why in spared)
+    return sorted((FilterObjection(*one) for one in found.items()), key=lambda one: (-len(one.pods), one.why.text))
 
 
-def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, gone: int) -> Iterator[Advice]:
-    """Nothing where its minimum already lets them go."""
-    counts = view.recording.timeline.state_at(node.first - 1).job_counts(job)
-    left = counts.ready_count - gone
-    if left <= 0:
-        pods = count_noun(counts.ready_count, "pod")
-        yield queue_admin_advice(f"free room elsewhere: no minMember lets gang give up all {pods} of {job}")
-    elif left < counts.min_available:
-        edit = f"PodGroup/{job}:spec.minMember={left}"
-        words = f"lower minMember of {job} from {counts.min_available} to {left}, if it can run with that few"
-        yield queue_admin_advice(words, edit)
+def _filter_cause(order: RankedObjections) -> str:
+    """The queue's reclaimable flag, unless another rule skips more pods of other queues."""
+    flagged = [pod for why, pods in order if why.rule == evictions.NOT_RECLAIMABLE for pod in pods]
+    other = [
+        pod
+        for why, pods in order
+        if why.rule not in (*NEVER_CANDIDATE_RULES, evictions.NOT_RECLAIMABLE)
+        for pod in pods
+    ]
+    return UNRECLAIMABLE if flagged and len(other) <= len(flagged) else KEPT
+
+
+def format_objections(order: RankedObjections) -> str:
+    """`12 in queue a; 3 of the same job`."""
+    return "; ".join(f"{len(pods)} {why.text}" for why, pods in order) or "the nodes are empty"
+
+
+def objection_lines(order: RankedObjections) -> tuple[str, ...]:
+    """One line per reason, with some of the pods."""
+    return answer.pod_lines((why.text, [pod.key for pod in pods]) for why, pods in order)
+
+
+def _build_finding(
+    view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], order: RankedObjections, spared: int
+) -> answer.Finding:
+    total = spared + len([pod for _, pods in order for pod in pods])
+    left = f", and the {spared} left do not make enough room" if spared else ""
+    sentence = (
+        f"{attempt.action} finds nobody it may evict for {attempt.task_name}: of {count_noun(total, 'pod')} on "
+        f"{count_noun(len(nodes), 'node')}, {format_objections(order)}{left}."
+    )
+    numbers = {
+        "pods.onNodes": answer.count(total, "pods"),
+        "pods.candidates": answer.count(spared, "pods"),
+        "nodes.tried": answer.count(len(nodes), "nodes"),
+    }
+    searches, votes = attempt.predicate_passes[-1:], [hook for node in nodes for hook in node.victim_votes]
+    evidence = (
+        *(
+            answer.Evidence(s, f"{attempt.action}: predicates leave {count_noun(len(e.feasible), 'node')}")
+            for s, e in searches
+        ),
+        *(
+            answer.Evidence(s, f"{e.plugin} is offered {count_noun(len(e.candidates), 'candidate')}")
+            for s, e in votes[:1]
+        ),
+    )
+    cause = _filter_cause(order)
+    return answer.Finding(cause, sentence, numbers, evidence, filter_advice(view, cause, order), objection_lines(order))
+
+
+def filter_advice(view: JobView, cause: str, order: RankedObjections) -> tuple[answer.Advice, ...]:
+    """What would make candidates of some of them."""
+    if cause == UNRECLAIMABLE:
+        queue = next(
+            view.session.jobs[pods[0].job].queue for why, pods in order if why.rule == evictions.NOT_RECLAIMABLE
+        )
+        edit = f"Queue/{queue}:spec.reclaimable=true"
+        return (answer.queue_admin_advice(f"set spec.reclaimable of queue {queue} to true", edit),)
+    rules = [why.rule for why, _ in order]
+    advice: dict[str, answer.Advice] = {
+        evictions.NOT_PREEMPTABLE: FLAG_ADVICE,
+        evictions.GROUP_NOT_PREEMPTABLE: FLAG_ADVICE,
+        **_missing_action_advice(
+            view, evictions.OTHER_QUEUE, RECLAIM, "it takes from other queues, preempt only from the same"
+        ),
+        **_missing_action_advice(
+            view, evictions.SAME_QUEUE, PREEMPT, "it takes from the same queue, reclaim only from others"
+        ),
+        evictions.NO_JOB: answer.cluster_admin_advice(
+            "keep pods outside Volcano off these nodes: they are never evicted"
+        ),
+    }
+    found = list(dict.fromkeys(text for rule, text in advice.items() if rule in rules))
+    if any(why.rule == evictions.NOT_RUNNING and not why.text.startswith(RELEASING_PREFIX) for why, _ in order):
+        found.append(
+            answer.owner_advice("look at the next cycle: pods that were placed in this one can be evicted only then")
+        )
+    return tuple(found) or (answer.owner_advice("wait for free room"), answer.ADD_NODES_ADVICE)
+
+
+def _missing_action_advice(view: JobView, rule: str, action: str, why: str) -> dict[str, answer.Advice]:
+    """Advice to configure the other evicting action; empty if it is configured."""
+    there = ", ".join(view.actions)
+    return (
+        {}
+        if action in view.actions
+        else {rule: answer.cluster_admin_advice(f"put {action} into actions ({there}): {why}")}
+    )

@@ -1,0 +1,266 @@
+"""Overrides, which reorder the other findings: a lost plan, pods that no node can take, a missing action."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import yaml
+
+from vcdebug.actions import ALLOCATE, PREEMPT
+from vcdebug.amount_text import count_noun, join_names
+from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice, count, proof_of
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.pending import no_node
+from vcdebug.explain.pending.gates import queue_limits
+from vcdebug.explain.pending.gates.eviction import Gate, GateChance
+from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
+from vcdebug.explain.plugins.gang import DISCARD_CAUSE, operation_lines
+from vcdebug.framework.conf import load_yaml
+from vcdebug.framework.record import PLACING_OPS, Level, OpEvent, StatementEvent
+from vcdebug.grouping import group_by_key
+from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
+from vcdebug.model.task import TaskInfo
+from vcdebug.recording.recording import Recording, disposing, per_recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.visits import JobVisit
+from vcdebug.snapshot.edit_path import EditError
+
+if TYPE_CHECKING:
+    from vcdebug.recording.effects import Effects
+
+
+EVICT_AFTER = (ALLOCATE, PREEMPT)
+
+
+class ActionTrial(NamedTuple):
+    """What a cycle with one more action does for a job."""
+
+    action: str
+    placed: tuple[tuple[TaskKey, NodeName], ...]
+    evicted: tuple[TaskKey, ...]
+    """Tasks of other jobs that leave for it."""
+
+
+def replay_with_action(recording: Recording, action: str) -> Recording:
+    """The cycle replayed with the action inserted at its usual position."""
+    document, actions = load_yaml(recording.conf.text), recording.conf.actions
+    place = max((actions.index(name) + 1 for name in EVICT_AFTER if name in actions), default=len(actions))
+    raw = dict(document) if isinstance(document, dict) else {}
+    raw["actions"] = ", ".join([*actions[:place], action, *actions[place:]])
+    text = yaml.safe_dump(raw, sort_keys=False)
+    snapshot = replace(recording.snapshot, scheduler_conf=text)
+    return replay_cycle(snapshot, ask_extender=recording.session.ask_extender, beside=recording)
+
+
+@per_recording()
+def _effects_with(recording: Recording, action: str) -> Effects | None:
+    """What came of the cycle with one more action, however many jobs ask."""
+    from vcdebug.recording.effects import cycle_effects
+
+    try:
+        with disposing(replay_with_action(recording, action)) as run:
+            return cycle_effects(run)
+    except EditError:
+        return None
+
+
+def try_action(recording: Recording, job: JobId, action: str) -> ActionTrial | None:
+    """The action's effects for the job; None if the job stays unplaced, or a forced answer does not fit the cycle."""
+    done = _effects_with(recording, action)
+    if done is None:
+        return None
+    placed = tuple((e.task, e.node) for e in (*done.bound, *done.pipelined) if e.job == job)
+    summary = next((one for one in done.jobs if one.job == job), None)
+    if not placed or summary is None or summary.ready + summary.waiting < summary.min_available:
+        return None
+    evicted = tuple(e.task for e in done.evicted if e.job != job and e.action == action)
+    return ActionTrial(action, placed, evicted)
+
+
+NOT_CONFIGURED_CAUSE = "action-not-configured"
+
+
+def missing_action(
+    view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
+) -> list[Finding] | None:
+    """First if the action would help on most nodes, else second; None if a configured evicting action came near."""
+    if room.free_nodes or any(
+        gate.chance is GateChance.REAL and view.facts_of(gate.action).evicts_by_pod for gate in met
+    ):
+        return None
+    for action in view.recording.conf.known:
+        if action in view.actions or not view.facts_of(action).evicts_by_pod or not room.freeable_nodes(action):
+            continue
+        trial = try_action(view.recording, view.job.uid, action)
+        if trial is not None and trial.evicted:
+            helped = len(room.freeable_nodes(action))
+            finding = _action_finding(view, task, room, trial, helped)
+            # On fewer nodes the missing action is one of several causes and does not explain the Pending job.
+            first = (
+                2 * helped > len(room.node_fits) and not no_node.room_takers(room) and said[0].cause != DISCARD_CAUSE
+            )
+            return [finding, *said] if first else [said[0], finding, *said[1:]]
+    return None
+
+
+def no_allocate_finding(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
+    """A node has room, and no configured action allocates."""
+    have = "has" if len(room.free_nodes) == 1 else "have"
+    sentence = (
+        f"{count_noun(len(room.free_nodes), 'node')} {have} room for {task.name}, but allocate is not among the "
+        f"actions ({', '.join(view.actions)})."
+    )
+    evidence = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was allocated")
+    numbers = {"nodes.free": count(len(room.free_nodes), "nodes")}
+    return Finding(
+        NOT_CONFIGURED_CAUSE, sentence, numbers, evidence, (cluster_admin_advice("put allocate into actions"),)
+    )
+
+
+def _action_finding(view: JobView, task: TaskInfo, room: NodeFits, trial: ActionTrial, helped: int) -> Finding:
+    where = join_names(dict.fromkeys(node for _, node in trial.placed))
+    sentence = (
+        f"No node has room for {task.name}, and {trial.action} is not among the actions ({', '.join(view.actions)}): "
+        f"with it {count_noun(len(trial.placed), 'pod')} would go to {where}, evicting "
+        f"{join_names(trial.evicted) or 'nobody'}."
+    )
+    numbers = {
+        "nodes": count(len(room.node_fits), "nodes"),
+        "nodes.helped": count(helped, "nodes"),
+        "pods.placed": count(len(trial.placed), "pods"),
+        "victims": count(len(trial.evicted), "pods"),
+    }
+    refused = tuple(
+        Evidence(seq, f"{e.plugin}: the queue may not allocate it")
+        for seq, e in queue_limits.allocatable_refusals(view)[:1]
+    )
+    last = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was evicted")
+    evidence = tuple(sorted((*(refused or no_node.search_evidence(view, task)), *last)))
+    after = ", after allocate" if ALLOCATE in view.actions else ""
+    advice = (cluster_admin_advice(f"put {trial.action} into actions{after}: the replay with it places the job"),)
+    return Finding(NOT_CONFIGURED_CAUSE, sentence, numbers, evidence, advice, no_node.histogram_lines(room))
+
+
+# Pods were evicted for a job by a committed statement, and a later step undid its placements.
+
+PLAN_LOST = "plan-lost"
+UNDOING_OPS = ("unallocate", "unpipeline")
+MAX_VICTIMS = 6
+
+
+def plan_lost(
+    view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
+) -> list[Finding] | None:
+    """None unless pods were evicted for tasks that are Pending again when the cycle ends."""
+    waiting = [task.key for task in view.left_over]
+    # The last committed plan explains the final state; earlier ones were replaced by it.
+    for visit in reversed(view.job_visits):
+        commits = [(s, e) for s, e in visit.events if isinstance(e, StatementEvent) and e.what == "commit"]
+        for seq, statement in commits:
+            victims = [task for kind, task, _ in statement.ops if kind == "evict"]
+            lost = [task for kind, task, _ in statement.ops if kind in PLACING_OPS and task in waiting]
+            if victims and lost:
+                return [_lost_plan_finding(view, visit, seq, statement, victims, lost)]
+    return None
+
+
+def _lost_plan_finding(
+    view: JobView,
+    visit: JobVisit,
+    seq: Seq,
+    statement: StatementEvent,
+    victims: Sequence[TaskKey],
+    lost: Sequence[TaskKey],
+) -> Finding:
+    nodes = dict.fromkeys(node for kind, task, node in statement.ops if kind in PLACING_OPS and task in lost)
+    undone = _find_undoing(view, seq, lost)
+    by, cost = f"{undone[1] if undone is not None else 'something'} took", count_noun(len(victims), "eviction")
+    sentence = (
+        f"{visit.action} committed {cost} for {view.job.uid} ({join_names(victims, MAX_VICTIMS)}) and pipelined "
+        f"{count_noun(len(lost), 'pod')} on {join_names(nodes)}, but then {by} the places back in the same cycle: the "
+        f"pods wait again, and the {cost} bought nothing."
+    )
+    numbers = {
+        "pods.evicted": count(len(victims), "pods"),
+        "pods.lost": count(len(lost), "pods"),
+        "job.minAvailable": count(view.job.min_available, "pods"),
+    }
+    evidence = proof_of(seq, f"{visit.action} commits {cost}")
+    advice = cluster_admin_advice("see the event that takes the place back")
+    if undone is not None:
+        at, action = undone
+        evidence += proof_of(at, f"{action} takes the place of {lost[0]} back")
+        if view.actions.index(action) > view.actions.index(visit.action):
+            advice = cluster_admin_advice(
+                f"put {action} before {visit.action} in actions: then nobody takes the plan back"
+            )
+    return Finding(PLAN_LOST, sentence, numbers, evidence, (advice,), operation_lines(statement))
+
+
+def _find_undoing(view: JobView, after: Seq, lost: Sequence[TaskKey]) -> tuple[Seq, str] | None:
+    """(event, action) that undid the first placement; None if no event did."""
+    for seq in view.recording.index.seqs_of_type(OpEvent):
+        event = view.recording.event_at(seq)
+        if seq > after and isinstance(event, OpEvent) and event.op in UNDOING_OPS and event.task in lost:
+            action = view.recording.span_tree.span_around(seq, Level.ACTION)
+            return seq, action.name if action is not None else ""
+    return None
+
+
+# What no waiting and no eviction changes: pods that no node can ever hold, or that exceed their queue's limit.
+
+VOID_CAUSES = (DISCARD_CAUSE, NOT_STARVING)
+MAX_KINDS = 8
+"""Kinds of pods of one job that are looked at."""
+
+
+def never(
+    view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
+) -> list[Finding] | None:
+    """Put the finding first that no eviction changes; advice to make room is dropped from the others."""
+    found = impossible_finding(view, task, room.seq) or _beyond_limit_finding(view, room)
+    if found is None:
+        return None
+    void = (*VOID_CAUSES, queue_limits.NOT_ALLOCATABLE) if found.cause == no_node.LARGER_CAUSE else VOID_CAUSES
+    return [found, *(replace(finding, advice=()) if finding.cause in void else finding for finding in said)]
+
+
+def _beyond_limit_finding(view: JobView, room: NodeFits) -> Finding | None:
+    refused = queue_limits.impossible_refusal(view)
+    if refused is None:
+        return None
+    about = view.tasks[refused[1].task]
+    return queue_limits.not_allocatable_finding(view, about, NodeFits(view, about, room.seq), *refused)
+
+
+def impossible_finding(view: JobView, task: TaskInfo, seq: Seq) -> Finding | None:
+    """None unless without the pods that no node can ever take the gang has too few.
+
+    Of a job that has its minimum already, only the task itself counts.
+    """
+    job, waiting = view.job, view.left_over
+    held = job.ready_task_num() + job.waiting_task_num()
+    if held >= job.min_available:
+        return no_node.hopeless_finding(task, NodeFits(view, task, seq))
+    # Pods of one template fail alike, so one pod per kind is tested; the bound keeps odd jobs from taking seconds.
+    for kind in list(_group_by_request(waiting))[:MAX_KINDS]:
+        # The gang can do without all pods of this kind, so the kind does not make the job impossible.
+        if held + len(waiting) - len(kind) >= job.min_available:
+            continue
+        finding = no_node.hopeless_finding(kind[0], NodeFits(view, kind[0], seq))
+        if finding is not None:
+            return finding
+    return None
+
+
+def _group_by_request(waiting: list[TaskInfo]) -> Iterator[list[TaskInfo]]:
+    """Pods by what they ask for: role, request, selectors, affinity, tolerations and volumes."""
+    yield from group_by_key((_request_key(task), task) for task in waiting).values()
+
+
+def _request_key(task: TaskInfo) -> str:
+    wanted = [task.pod.spec.get(key) for key in ("nodeSelector", "affinity", "tolerations", "volumes")]
+    return repr((task.task_role, task.init_resreq, wanted))

@@ -1,0 +1,440 @@
+"""predicates: what each Kubernetes filter compares on one node, up to the one that ends it.
+
+Upstream: plugins/predicates.
+Upstream: plugins/predicates (PrePredicate), k8s framework CycleState.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from vcdebug.amount_text import count_noun, format_number
+from vcdebug.explain import predicate_reasons
+from vcdebug.explain.equation import Equation, Term, first_failing
+from vcdebug.explain.plugins import AskedNode, PluginExplainer
+from vcdebug.explain.plugins.deviceshare import cards_equation
+from vcdebug.kube import taints
+from vcdebug.kube.dynamic_resources import ClaimState
+from vcdebug.kube.node_affinity import NodeTerm
+from vcdebug.kube.node_view import NodeView
+from vcdebug.kube.pod_affinity import AffinityState, AllTerms, IncomingTerm, PairCounts
+from vcdebug.kube.pod_shape import PodShape
+from vcdebug.kube.ports import HostPort
+from vcdebug.kube.topology_spread import rows_with_all_keys, spread_domains
+from vcdebug.kube.volume_binding import VolumeState
+from vcdebug.kube.volume_zone import ZoneLimit, zone_of
+from vcdebug.model.devices.card_states import card_overview
+from vcdebug.model.node import NodeInfo
+from vcdebug.plugins.predicates import POD_NUMBER, STABLE, Predicates, volume_filters
+from vcdebug.plugins.predicates.filters import InterPodAffinityFilter, NodePortsFilter, PodTopologySpreadFilter
+from vcdebug.plugins.predicates.proportional import ProportionalFilter
+from vcdebug.plugins.predicates.static_filters import EquivalenceCache
+from vcdebug.snapshot.manifest import key_of
+
+SHOWN_PODS = 3
+SHOWN_DOMAINS = 12
+
+
+def port_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
+    """Each requested host port with the pods that hold it."""
+    view, row = plugin.node_view, asked.row
+    for wanted in view.shapes.pod_shape(asked.pod).ports:
+        holders = [
+            pod.key for pod in view.pods[row] if any(map(wanted.conflicts_with, view.shapes.pod_shape(pod).ports))
+        ]
+        free = row not in view.ports.conflicting_rows((wanted,))
+        yield Term(f"{wanted.port}/{wanted.protocol} on {wanted.ip}", (", ".join(holders) or "nobody",), free)
+
+
+def pod_affinity_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
+    """The pod's own terms, then those of pods that are placed."""
+    state = asked.cycle_state.data.get(InterPodAffinityFilter.STATE)
+    return _terms_by_state(plugin.node_view, asked, state) if isinstance(state, AffinityState) else iter(())
+
+
+def _terms_by_state(view: NodeView, asked: AskedNode, state: AffinityState) -> Iterator[Term]:
+    row, incoming = asked.row, state.incoming
+    # Kubernetes lets the first pod of a group match its own affinity; otherwise no group could ever start.
+    alone = not any(counts.any() for counts in state.affinity.values()) and incoming.required_affinity.matches_group(
+        state.group
+    )
+    for one in incoming.required_affinity.terms:
+        domain, count = _count_in_domain(view, state.affinity, one.topology_key, row)
+        which = _pods_in_domain(view, asked, one.topology_key, partial(_matches_group, incoming.required_affinity))
+        holds = domain is not None and (count > 0 or alone)
+        words = "no pod matches anywhere, and the pod matches itself: it may be the first" if alone else ""
+        yield Term(
+            f"affinity to {predicate_reasons.format_affinity_term(one.term)}", (domain, count, which), holds, words
+        )
+    for one in incoming.required_anti_affinity:
+        domain, count = _count_in_domain(view, state.anti, one.topology_key, row)
+        which = _pods_in_domain(view, asked, one.topology_key, partial(_matches_group, one))
+        yield Term(f"none of {predicate_reasons.format_affinity_term(one.term)}", (domain, count, which), count <= 0)
+    for key in state.existing_anti:
+        domain, count = _count_in_domain(view, state.existing_anti, key, row)
+        which = _pods_in_domain(view, asked, key, partial(_repels_incoming, key, state))
+        yield Term(f"pods that want none of it by {key}", (domain, count, which), count <= 0)
+
+
+def _matches_group(wanted: IncomingTerm | AllTerms, shape: PodShape) -> bool:
+    return wanted.matches_group(shape.group)
+
+
+def _repels_incoming(key: str, state: AffinityState, shape: PodShape) -> bool:
+    terms = shape.affinity.required_anti_affinity
+    return any(term.topology_key == key and term.matches_group(state.group, state.namespace_labels) for term in terms)
+
+
+def _count_in_domain(view: NodeView, pairs: PairCounts, key: str, row: int) -> tuple[str | None, int]:
+    """(the node's value of the key, what was counted there)."""
+    column = view.labels.label_column(key)
+    value = int(column.ids[row])
+    counts = pairs.get(key)
+    return (column.values[value] if value >= 0 else None), int(counts[value]) if counts is not None else 0
+
+
+def _pods_in_domain(view: NodeView, asked: AskedNode, key: str, matches: Callable[[PodShape], bool]) -> str:
+    """Pods in the node's domain that a condition is about, without those that a dry run took away."""
+    row, away = asked.row, dict.fromkeys(asked.away)
+    ids = view.labels.label_column(key).ids
+    rows = [row] if ids[row] < 0 else [other for other in range(len(view)) if ids[other] == ids[row]]
+    found = [pod.key for other in rows for pod in view.pods[other] if matches(view.shapes.pod_shape(pod))]
+    found = [key for key in found if key not in away]
+    more = f" and {len(found) - SHOWN_PODS} more" if len(found) > SHOWN_PODS else ""
+    return f"{', '.join(found[:SHOWN_PODS])}{more}"
+
+
+def spread_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
+    """Each hard constraint: the node's domain first, then the other domains."""
+    view = plugin.node_view
+    spread_filter = next(one for one in plugin.active_filters if isinstance(one, PodTopologySpreadFilter))
+    constraints = spread_filter.hard_constraints(asked.pod)
+    labelled = rows_with_all_keys(view, constraints)
+    shapes = view.shapes
+    for constraint in constraints:
+        counted = spread_domains(
+            view, constraint, labelled, shapes.label_group(asked.pod), shapes.node_constraints(asked.pod)
+        )
+        own = int(counted.column.ids[asked.row])
+        key, about = constraint.topology_key, predicate_reasons.format_selector(constraint.selector)
+        if own < 0:
+            yield Term(
+                f"{key} ({about})", (None, None, None, None, constraint.max_skew), False, "the node lacks the label"
+            )
+        places = [own] if own >= 0 else []
+        places += [value for value in range(len(counted.column.values)) if value != own and counted.known[value]]
+        for value in places[:SHOWN_DOMAINS]:
+            pods = int(counted.per_value[value])
+            skew = pods + counted.itself - counted.lowest
+            figures = (pods, counted.itself, counted.lowest, skew, constraint.max_skew)
+            name = f"{key}={counted.column.values[value]}"
+            here = value == own
+            yield Term(
+                name, figures, skew <= constraint.max_skew if here else None, about if here else "another domain"
+            )
+
+
+def pod_number_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
+    """The number of pods against the node's maximum."""
+    have, most = plugin.pod_numbers(asked.node.name)
+    yield Term("pods", (have, most), have < most)
+
+
+def proportion_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
+    """The cpu and memory left after the pod, against what is reserved per idle accelerator."""
+    judge = next((one for one in plugin.active_filters if isinstance(one, ProportionalFilter)), None)
+    for kept in judge.kept_idle(asked.pod, asked.node) if judge is not None else ():
+        for kind, (left, least) in (("cpu", kept.cpu), ("memory", kept.memory)):
+            yield Term(f"{kind} for {kept.resource}", (format_number(left), format_number(least)), left >= least)
+
+
+def stable_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
+    """What does not change in a session: cordon, labels, taints."""
+    node, wishes = asked.node, plugin.node_view.shapes.node_constraints(asked.pod)
+    despite = taints.tolerates_cordon(wishes.tolerations)
+    if node.is_unschedulable:
+        yield Term(
+            "cordon", ("unschedulable", _tolerations_text(taints.UNSCHEDULABLE_TAINT, wishes.tolerations)), despite
+        )
+    if plugin.static_filters.affinity_on:
+        for one in wishes.required.selector.requirements:
+            holds = one.matches_labels(node.labels)
+            yield Term(
+                f"nodeSelector {one.key}",
+                (_label_text(node, one.key), predicate_reasons.format_requirement(one)),
+                holds,
+            )
+        yield from _node_affinity_terms(node, wishes.required.terms)
+    for taint in taints.parse_taints(node.taints) if plugin.static_filters.taints_on else ():
+        if taint.effect in (taints.NO_SCHEDULE, taints.NO_EXECUTE):
+            words = f"{taint.key}={taint.value}:{taint.effect}"
+            tolerated = any(one.tolerates_taint(taint) for one in wishes.tolerations)
+            yield Term("taint", (words, _tolerations_text(taint, wishes.tolerations)), tolerated)
+
+
+def _node_affinity_terms(node: NodeInfo, terms: tuple[NodeTerm, ...] | None) -> Iterator[Term]:
+    """The terms are alternatives: once one matches, the requirements of the others are not judged."""
+    met = terms is not None and any(term.matches_node(node.labels, node.name) for term in terms)
+    for place, term in enumerate(terms or (), start=1):
+        name = f"affinity term {place}"
+        if term.never:
+            yield Term(name, (None, "never matches"), None if met else False)
+        for one in term.labels.requirements:
+            holds = one.matches_labels(node.labels)
+            yield Term(
+                name,
+                (_label_text(node, one.key), predicate_reasons.format_requirement(one)),
+                _judge_requirement(holds, met),
+            )
+        for field in term.fields:
+            yield Term(
+                name,
+                (node.name, predicate_reasons.format_field(field)),
+                _judge_requirement(field.matches_name(node.name), met),
+            )
+    if terms == ():
+        yield Term("affinity", (None, "no term at all"), False)
+
+
+def _judge_requirement(holds: bool, met: bool) -> bool | None:
+    return True if holds else None if met else False
+
+
+def _label_text(node: NodeInfo, key: str) -> str:
+    return f"{key}={node.labels[key]}" if key in node.labels else f"no {key}"
+
+
+def _tolerations_text(taint: taints.Taint, tolerations: tuple[taints.Toleration, ...]) -> str:
+    """The tolerations that match the taint, else all of the pod's."""
+    accepting = [one for one in tolerations if one.tolerates_taint(taint)]
+    told = [_toleration_text(one) for one in accepting or tolerations]
+    return ("tolerates " if accepting else "tolerates only ") + ", ".join(told) if told else "tolerates nothing"
+
+
+def _toleration_text(one: taints.Toleration) -> str:
+    value = f"={one.value}" if one.value else ""
+    exists = " exists" if one.operator == "Exists" else ""
+    return f"{one.key or 'any key'}{value}{exists}{f':{one.effect}' if one.effect else ''}"
+
+
+def volume_limit_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
+    """Each driver's volumes."""
+    placed = plugin.node_view.pods[asked.row]
+    check = next(one.check for one in plugin.active_filters if isinstance(one, volume_filters.NodeVolumeLimitsFilter))
+    for one in check.driver_counts(asked.pod, asked.node.name, placed)[0]:
+        yield Term(one.driver, (one.attached, one.new, one.limit), not one.exceeds_limit)
+
+
+def volume_zone_terms(_: Predicates, asked: AskedNode) -> Iterator[Term]:
+    """Each volume's zones against the node's."""
+    wanted: object = asked.cycle_state.data.get(volume_filters.VolumeZoneFilter.STATE)
+    for one in wanted if isinstance(wanted, tuple) else ():
+        here = zone_of(asked.node.labels, one)
+        yield Term(one.key, (", ".join(one.values), here), here in one.values)
+
+
+def volume_claim_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
+    """Each claim of the pod."""
+    state, node = asked.cycle_state.data.get(volume_filters.VolumeBindingFilter.STATE), asked.node
+    check = next(one.check for one in plugin.active_filters if isinstance(one, volume_filters.VolumeBindingFilter))
+    for one in check.claim_fits(state, node.name, node.labels) if isinstance(state, VolumeState) else ():
+        yield Term(one.claim, (one.volume or None, one.words), one.fits)
+
+
+def resource_claim_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
+    """Allocated claims, then each request of the other claims with the devices that it gets."""
+    state, node = asked.cycle_state.data.get(volume_filters.DynamicResourcesFilter.STATE), asked.node
+    if not isinstance(state, ClaimState) or plugin.claim_filter is None:
+        return
+    for selectors in state.selectors:
+        met = any(term.matches_node(node.labels, node.name) for term in selectors)
+        yield Term(" or ".join(map(predicate_reasons.format_node_term, selectors)), (None, None, None), met)
+    found = {key_of(claim): one for claim, one in zip(state.unallocated, state.found.get(node.name, ()), strict=False)}
+    for one in plugin.claim_filter.request_candidates(state, node.labels, node.name):
+        results = found[one.claim].results if one.claim in found else ()
+        gets = [f"{result['pool']}/{result['device']}" for result in results if result["request"] == one.request]
+        wanted = "all" if one.wanted is None else one.wanted
+        few = not gets and one.free_count < (one.wanted or 1)
+        words = f"takes {', '.join(gets)}" if gets else "too few are free" if few else ""
+        yield Term(
+            f"{one.claim} {one.request}", (wanted, one.matching_count, one.free_count), True if gets else None, words
+        )
+
+
+class FilterExplainer(NamedTuple):
+    """What a filter compares on a node, as a formula and its lines."""
+
+    title: str
+    """A phrase that the node's name follows."""
+    formula: str
+    columns: tuple[str, ...]
+    lines: Callable[[Predicates, AskedNode], Iterable[Term]]
+
+    def filter_equation(self, plugin: Predicates, asked: AskedNode, objection: str | None) -> Equation:
+        """The verdict is the filter's own."""
+        terms = tuple(self.lines(plugin, asked))
+        deciding = first_failing(terms) if self.lines is not pod_number_terms else None
+        verdict, title = objection is None, f"{self.title} {asked.node.name}"
+        return Equation(title, self.formula, self.columns, "check", terms, verdict, deciding, objection or "")
+
+
+FILTER_EXPLAINERS: Mapping[str, FilterExplainer] = {
+    POD_NUMBER: FilterExplainer(
+        "number of pods on", "pods < the most that the node may have", ("on it", "most"), pod_number_terms
+    ),
+    STABLE: FilterExplainer(
+        "labels and taints of",
+        "not cordoned; every requirement of the selector and of one affinity term; every taint tolerated",
+        ("the node has", "the pod says"),
+        stable_terms,
+    ),
+    NodePortsFilter.name: FilterExplainer(
+        "host ports of",
+        "no pod of the node holds a port that the pod asks for; a port is freed when any of its pods leaves",
+        ("held by",),
+        port_terms,
+    ),
+    InterPodAffinityFilter.name: FilterExplainer(
+        "affinity between pods on",
+        "affinity: pods in the node's domain > 0 for every term; anti-affinity, own and of others: none",
+        ("domain", "pods", "which"),
+        pod_affinity_terms,
+    ),
+    PodTopologySpreadFilter.name: FilterExplainer(
+        "topology spread on",
+        "skew = matching pods in the domain + the pod itself − fewest in any domain ≤ max skew",
+        ("pods", "itself", "fewest", "skew", "max skew"),
+        spread_terms,
+    ),
+    volume_filters.NodeVolumeLimitsFilter.name: FilterExplainer(
+        "volumes attached to",
+        "attached + new volumes of a driver ≤ its limit on the node",
+        ("attached", "new", "limit"),
+        volume_limit_terms,
+    ),
+    volume_filters.VolumeZoneFilter.name: FilterExplainer(
+        "zones of volumes on",
+        "the node's zone or region is one of the volume's; a node without such labels passes",
+        ("the volume's", "the node's"),
+        volume_zone_terms,
+    ),
+    ProportionalFilter.name: FilterExplainer(
+        "proportions on",
+        "what stays idle of cpu and memory ≥ idle accelerators × their rates; a pod that asks for one passes",
+        ("stays", "at least"),
+        proportion_terms,
+    ),
+    volume_filters.VolumeBindingFilter.name: FilterExplainer(
+        "claims of the pod on",
+        "bound volumes reach the node; the others are available there, or can be provisioned",
+        ("volume", ""),
+        volume_claim_terms,
+    ),
+    volume_filters.DynamicResourcesFilter.name: FilterExplainer(
+        "resource claims on",
+        "the node meets a selector term of each allocated claim, and has free devices for the others",
+        ("asked for", "of the kind", "free"),
+        resource_claim_terms,
+    ),
+}
+NO_TERMS = "neither the pod nor any that is placed has a term about the other: PreFilter skips it"
+CACHE_FORMULA = "a template that failed on a node once fails there for the rest of the session, without a reason"
+CACHE_WORDS = {
+    EquivalenceCache.UNKNOWN: "nothing",
+    EquivalenceCache.FAILED: "failed",
+    EquivalenceCache.PASSED: "passed",
+}
+
+
+def check_equations(asked: AskedNode) -> Iterator[Equation]:
+    """Filter by filter, up to the one that objects."""
+    plugin = asked.plugin_of_kind(Predicates)
+    for name, status in plugin.judge_node(asked.task, asked.node.name):
+        yield FILTER_EXPLAINERS[name].filter_equation(plugin, asked, status.reason if status is not None else None)
+
+
+def simulated_equations(asked: AskedNode) -> Iterator[Equation]:
+    """What a dry run asks of the filters: affinity between pods as counted there, and the devices of the copy."""
+    if asked.simulated is None:
+        return
+    plugin, state, copy = asked.plugin_of_kind(Predicates), asked.cycle_state, asked.simulated.node.clone()
+    inside = FILTER_EXPLAINERS[InterPodAffinityFilter.name]
+    if InterPodAffinityFilter.name in state.skip:
+        yield Equation(f"{inside.title} {asked.node.name}", inside.formula, (), "check", (), True, None, NO_TERMS)
+    for check, objection in plugin.simulated_checks(state, asked.task, copy):
+        if check == InterPodAffinityFilter.name:
+            yield inside.filter_equation(plugin, asked, objection)
+        else:
+            yield cards_equation(asked, check, card_overview(asked.node.devices[check], asked.pod), objection)
+
+
+def cached_verdict(asked: AskedNode) -> Equation | None:
+    """What the equivalence cache knows of the pod's template on the node; None where it is not asked."""
+    known = asked.plugin_of_kind(Predicates).cached_template(asked.task, asked.node.name)
+    if known is None:
+        return None
+    term = Term(f"template {known[0]}", (asked.node.name, CACHE_WORDS[known[1]]), None)
+    title, columns = "equivalence cache (predicate.CacheEnable)", ("node", "remembers")
+    return Equation(title, CACHE_FORMULA, columns, "check", (term,), known[1])
+
+
+EXPLAINER = PluginExplainer(refusals=check_equations, simulated=simulated_equations)
+
+
+STATE_KEYS = {
+    NodePortsFilter.name: NodePortsFilter.STATE,
+    InterPodAffinityFilter.name: InterPodAffinityFilter.STATE,
+    PodTopologySpreadFilter.name: PodTopologySpreadFilter.STATE,
+    volume_filters.VolumeZoneFilter.name: volume_filters.VolumeZoneFilter.STATE,
+    volume_filters.VolumeBindingFilter.name: volume_filters.VolumeBindingFilter.STATE,
+    volume_filters.DynamicResourcesFilter.name: volume_filters.DynamicResourcesFilter.STATE,
+}
+
+
+class PreparedFilter(NamedTuple):
+    """One filter after PreFilter."""
+
+    filter: str
+    key: str
+    """The filter's key in the CycleState; empty if it stores nothing."""
+    skipped: bool
+    found: str
+    """What it counted, in words."""
+
+
+def prepared_filters(asked: AskedNode) -> Iterator[PreparedFilter]:
+    """Every filter in the order in which they are asked."""
+    if Predicates.name not in asked.session.plugins:
+        return
+    state = asked.cycle_state
+    for one in asked.plugin_of_kind(Predicates).active_filters:
+        key = STATE_KEYS.get(one.name, "")
+        yield PreparedFilter(one.name, key, one.name in state.skip, _format_entry(state.data.get(key)))
+
+
+def _format_entry(entry: object) -> str:
+    if isinstance(entry, AffinityState):
+        named = (("affinity", entry.affinity), ("anti-affinity", entry.anti), ("of placed pods", entry.existing_anti))
+        told = [f"{what} by {', '.join(pairs)}" for what, pairs in named if pairs]
+        return "; ".join(told)
+    if isinstance(entry, VolumeState):
+        return f"{count_noun(len(entry.bound), 'bound claim')}, {len(entry.delayed)} that wait for a node"
+    if isinstance(entry, ClaimState):
+        return (
+            f"{len(entry.selectors)} allocated claims, {len(entry.unallocated)} to allocate"
+            if _has_claims(entry)
+            else ""
+        )
+    return ", ".join(_format_item(item) for item in entry) if isinstance(entry, tuple) else ""
+
+
+def _has_claims(entry: ClaimState) -> bool:
+    return bool(entry.selectors or entry.unallocated)
+
+
+def _format_item(item: object) -> str:
+    if isinstance(item, HostPort):
+        return f"{item.port}/{item.protocol}"
+    return f"{item.key} {' or '.join(item.values)}" if isinstance(item, ZoneLimit) else str(item)

@@ -12,7 +12,7 @@ from vcdebug.snapshot.capture_history import CaptureHistory
 from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.tui.app import VcdebugApp
 from vcdebug.tui.screens.pages import PageScreen
-from vcdebug.tui.start import Start
+from vcdebug.tui.worker import Start
 
 
 def start(tmp_path: Path, follow: float = 0.0) -> Start:

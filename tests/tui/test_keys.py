@@ -15,15 +15,13 @@ from tests.tui.driving import NARROW, WIDE, Desk, opened
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui import screens
 from vcdebug.tui.key_names import key_name
-from vcdebug.tui.keymap import OVERLAY_SCREENS, bindings_by_id, key_scopes
-from vcdebug.tui.main.keys import FIXED_HINTS, FOOTER_HINTS, MAIN_KEYS
+from vcdebug.tui.keymap import FIXED_HINTS, FOOTER_HINTS, MAIN_KEYS, OVERLAY_SCREENS, bindings_by_id, key_scopes
 from vcdebug.tui.main.screen import MainScreen
 from vcdebug.tui.panels import PANELS, footer_keys, panel_keys
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.dialogs import BreakpointScreen, CopyScreen
-from vcdebug.tui.screens.help import help_table
-from vcdebug.tui.screens.pages import DetailScreen, PageScreen
+from vcdebug.tui.screens.pages import DetailScreen, PageScreen, help_table
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import Status

@@ -19,7 +19,7 @@ from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.sources import is_wanted
 
 if TYPE_CHECKING:
-    from vcdebug.cli.executor import GatheredRuns
+    from vcdebug.cli.worker_processes import Executor, GatheredRuns
 
 
 Item = TypeVar("Item")
@@ -63,21 +63,30 @@ def run_batch(
     args: Namespace, output: Output, title: str, function: Callable[[Item], Result], items: Iterable[Item], runs: int
 ) -> GatheredRuns[Result]:
     """The function on every item, where the arguments of add_workers want it."""
-    from vcdebug.cli.executor import gather_answers
-    from vcdebug.cli.progress import count_progress
-    from vcdebug.cli.worker_processes import choose_executor
+    from vcdebug.cli.output import count_progress
+    from vcdebug.cli.worker_processes import gather_answers
 
     where = choose_executor(args.workers, runs, args.scheduler, output.write_notice)
     with count_progress(output, title, runs) as done:
         return gather_answers(where, function, items, done)
 
 
+def choose_executor(workers: int | None, runs: int, scheduler: str | None, narrate: Callable[[str], None]) -> Executor:
+    """The Dask cluster at the scheduler's address; without one, as many worker processes as runs can use, or none."""
+    from vcdebug.cli.worker_processes import InProcessExecutor, ProcessExecutor
+
+    if scheduler is not None:
+        from vcdebug.cli.dask_cluster import DaskExecutor
+
+        return DaskExecutor(scheduler, narrate)
+    count = min(workers or os.cpu_count() or 1, runs)
+    return InProcessExecutor() if count <= 1 else ProcessExecutor(count)
+
+
 def run_snapshots(
     folder: Path, snapshots: list[Path], function: Callable[[PackedSnapshot], Result], args: Namespace, output: Output
 ) -> tuple[BatchResults[Result], GatheredRuns[Result]]:
     """Every snapshot below a folder; one that cannot be replayed does not keep the others from it."""
-    # FOLDED
-
     names = tuple(path.relative_to(folder).as_posix() for path in snapshots)
     items = (pack_snapshot(path, name) for path, name in zip(snapshots, names, strict=True))
     found = run_batch(args, output, "snapshots", function, items, len(names))

@@ -14,8 +14,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Generic, NamedTuple
 
 from vcdebug import __version__
-from vcdebug.cli.executor import LOST_WORKER, Item, Result, RunAnswer
 from vcdebug.cli.output import run_or_failure
+from vcdebug.cli.worker_processes import LOST_WORKER, Item, Result, RunAnswer
 from vcdebug.errors import UnsupportedError, VcdebugError
 
 if TYPE_CHECKING:

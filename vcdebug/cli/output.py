@@ -6,12 +6,17 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from io import StringIO
-from typing import NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
 
 from vcdebug.errors import EngineError, VcdebugError
-from vcdebug.printable import escape_json, make_printable
+from vcdebug.printable import escape_json, make_line_printable, make_printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
 
 NOTICE_PREFIX = "vcdebug: "
 MAX_NOTICE_LENGTH = 1200
@@ -100,3 +105,73 @@ def run_or_failure(run: Callable[[], Result]) -> Result | RunFailure:
 def _os_error_line(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     return f"{error.filename}: {reason}" if error.filename else reason
+
+
+# Progress on stderr: bars where a person watches, nothing otherwise.
+
+StatusCallback = Callable[[str], None]
+"""Called with what to say now."""
+KindCallback = Callable[[str, int, int], None]
+"""Called with a kind, objects read so far, objects expected."""
+
+
+@contextmanager
+def capture_progress(output: Output) -> Iterator[KindCallback]:
+    """A bar per kind while a cluster is read."""
+    if not output.err.isatty():
+        yield ignore_progress
+        return
+    with _build_bars(output, "{task.description:<24}") as progress:
+        bars: dict[str, int] = {}
+
+        def report_kind(kind: str, done: int, total: int) -> None:
+            if kind not in bars:
+                bars[kind] = progress.add_task(make_line_printable(kind), total=total)
+            progress.update(bars[kind], completed=done, total=max(done, total))  # type: ignore[arg-type]  # TaskID
+
+        yield report_kind
+
+
+@contextmanager
+def count_progress(output: Output, title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """One bar for a known number of runs; called with how many more are done."""
+    if not output.err.isatty():
+        yield ignore_progress
+        return
+    with _build_bars(output, "{task.description}") as progress:
+        bar = progress.add_task(title, total=total)
+        yield lambda more: progress.advance(bar, more)
+
+
+def _build_bars(output: Output, title: str) -> Progress:
+    """Bars with a title each, which are gone when the work is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn())
+    return Progress(*columns, console=Console(file=output.err), transient=True)
+
+
+@contextmanager
+def status_line(output: Output, title: str) -> Iterator[StatusCallback]:
+    """One line that changes, for work of unknown length; called with what to say now."""
+    if not output.err.isatty():
+        yield ignore_progress
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(file=output.err).status(title) as status:
+        yield lambda text: status.update(Text(make_line_printable(f"{title}: {text}")))
+
+
+def count_reporter(tell: StatusCallback) -> Callable[[int, int], None]:
+    """Says how many of all are done, and how long the rest takes."""
+    from vcdebug.views.estimate import TimeEstimate
+
+    estimate = TimeEstimate(time.monotonic)
+    return lambda done, total: tell(f"{done} of {total}{estimate.time_left('', done, total)}")
+
+
+def ignore_progress(*_: object) -> None:
+    """There is no terminal, so nothing is shown."""

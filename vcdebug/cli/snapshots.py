@@ -10,10 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from vcdebug.cli.arguments import extender_client
-from vcdebug.cli.output import Output
-from vcdebug.cli.progress import StatusCallback, ignore_progress, status_line
-from vcdebug.cli.recording_cache import CachedRecordings, one_snapshot_source
+from vcdebug.cli.arguments import CachedRecordings, extender_client, one_snapshot_source
+from vcdebug.cli.output import Output, StatusCallback, ignore_progress, status_line
 from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.files.recording_files import is_recording_file, open_recording
 from vcdebug.framework.replay_options import SizeBound

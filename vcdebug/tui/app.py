@@ -28,16 +28,13 @@ from vcdebug.model.names import Seq
 from vcdebug.snapshot.archive import MAX_BYTES
 from vcdebug.snapshot.capture_history import order_captures
 from vcdebug.snapshot.file_access import read_stdin
-from vcdebug.tui.config import UserSettings, read_settings
+from vcdebug.tui.config import THEMES, UserSettings, read_settings
 from vcdebug.tui.key_names import key_names
 from vcdebug.tui.keymap import main_screen_keys
-from vcdebug.tui.line_filter import PRINTABLE
 from vcdebug.tui.main.screen import MainScreen
 from vcdebug.tui.session_state import SessionStore, state_folder
-from vcdebug.tui.start import STDIN, NextScreen, Start
-from vcdebug.tui.themes import THEMES
-from vcdebug.tui.type_ahead import TypeAhead
-from vcdebug.tui.worker import DEFAULT_LIMITS, RecordingLimits
+from vcdebug.tui.terminal import PRINTABLE, TypeAhead
+from vcdebug.tui.worker import DEFAULT_LIMITS, STDIN, NextScreen, RecordingLimits, Start
 
 
 class VcdebugApp(App[int]):
@@ -91,7 +88,7 @@ class VcdebugApp(App[int]):
         """A terminal's driver is ours; a browser and a test have their own."""
         from textual.drivers.linux_driver import LinuxDriver
 
-        from vcdebug.tui.terminal_driver import TerminalDriver
+        from vcdebug.tui.terminal import TerminalDriver
 
         found = super().get_driver_class()
         return TerminalDriver if found is LinuxDriver else found

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
-from vcdebug.debugger import figures
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+from textual.fuzzy import Matcher
+
+from vcdebug.debugger import commands, figures
 from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
+from vcdebug.debugger.commands import Verb, list_verbs
 from vcdebug.debugger.commands import find_verb as find_verb
-from vcdebug.debugger.commands import list_verbs
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.fields import FIELD_NAMES
 from vcdebug.debugger.figure_words import iter_figure_completions as figure_completions
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.bundled import list_bundled
+from vcdebug.tui.config import THEMES
 from vcdebug.tui.panels import PANELS
-from vcdebug.tui.themes import THEMES
 
 MAX_NAMES = 2_000
 """Names looked at for one completion; more would only slow typing."""
@@ -128,12 +132,16 @@ def _bookmark_numbers(moment: DebuggerState | None) -> list[str]:
     return [str(mark.number) for mark in marks]
 
 
-def _edit_completions(words: str, moment: DebuggerState | None) -> Iterable[str]:
-    """Edits that fit, by a function of their view."""
-    found: Iterable[str] = (
-        resolve_reference(f"vcdebug.views.edit_suggestions:{words}")(moment) if moment is not None else []
-    )
-    return found
+def _edit_words(moment: DebuggerState | None) -> Iterable[str]:
+    from vcdebug.views.edit_suggestions import iter_edit_words
+
+    return iter_edit_words(moment) if moment is not None else ()
+
+
+def _answer_words(moment: DebuggerState | None) -> Iterable[str]:
+    from vcdebug.views.edit_suggestions import iter_answer_words
+
+    return iter_answer_words(moment) if moment is not None else ()
 
 
 def _cycle_numbers(moment: DebuggerState | None) -> list[str]:
@@ -153,9 +161,9 @@ _NEXT_WORDS: Final[Mapping[str, Callable[[DebuggerState | None], Iterable[str]]]
     "unbookmark": lambda moment: [*_bookmark_numbers(moment), "all"],
     "delete": lambda moment: [*_breakpoint_numbers(moment), "all"],
     "log": lambda _: ("3", "4", "5"),
-    "set": partial(_edit_completions, "edit_words"),
+    "set": _edit_words,
     "release": lambda _: list(release_names()),
-    "force": partial(_edit_completions, "answer_words"),
+    "force": _answer_words,
     "edits": lambda _: ("save", "load", "clear"),
     "cycle": _cycle_numbers,
     "open": lambda _: [*(one.name for one in list_bundled()), *_file_names()],
@@ -169,3 +177,89 @@ def _file_names() -> list[str]:
         return sorted(path.name for path in Path().iterdir() if not path.name.startswith("."))[:MAX_NAMES]
     except OSError:
         return []
+
+
+# The palette: everything by name, found by some of its letters.
+
+MAX_JOBS = 2_000
+
+
+@runtime_checkable
+class PaletteScreen(Protocol):
+    """The screen that the palette acts on."""
+
+    @property
+    def moment(self) -> DebuggerState | None: ...
+    def run_command(self, text: str) -> None: ...
+    def type_command(self, text: str) -> None: ...
+    def show_panel(self, name: str) -> None: ...
+
+
+class PaletteEntry(NamedTuple):
+    """One line of the palette."""
+
+    name: str
+    help: str
+    run: Callable[[], None]
+
+
+class PaletteProvider(Provider):
+    """Commands, panels, jobs and themes."""
+
+    async def discover(self) -> Hits:
+        """Before anything is typed: panels and commands."""
+        for entry in (*panel_entries(self._main_screen), *verb_entries(self._main_screen)):
+            yield DiscoveryHit(Content(entry.name), entry.run, entry.name, entry.help)
+
+    async def search(self, query: str) -> Hits:
+        """What matches, the best first."""
+        matcher = self.matcher(query)
+        for entry in palette_entries(self._main_screen):
+            score = matcher.match(entry.name)
+            if score > 0:
+                yield Hit(score, highlight_matches(matcher, entry.name), entry.run, entry.name, entry.help)
+
+    @property
+    def _main_screen(self) -> PaletteScreen:
+        screen: object = self.screen
+        assert isinstance(screen, PaletteScreen)
+        return screen
+
+
+def highlight_matches(matcher: Matcher, name: str) -> Content:
+    """The letters that match stand out; the matcher's own method takes brackets for markup and drops them."""
+    content = Content(name)
+    for offset in matcher.fuzzy_search.match(matcher.query, name)[1]:
+        content = content.stylize(matcher.match_style, offset, offset + 1)
+    return content
+
+
+def palette_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
+    """Every line, for the moment that the screen shows."""
+    yield from panel_entries(main)
+    yield from verb_entries(main)
+    for name in THEMES:
+        yield PaletteEntry(f"theme {name}", "what the screen looks like", partial(main.run_command, f"theme {name}"))
+    if main.moment is not None:
+        for job in list(main.moment.recording.session.jobs)[:MAX_JOBS]:
+            yield PaletteEntry(f"explain {job}", "why it waits", partial(main.run_command, f"explain {job}"))
+            yield PaletteEntry(f"about job {job}", "its next event", partial(main.run_command, f"about job {job}"))
+
+
+def panel_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
+    """Every panel."""
+    for panel in PANELS:
+        yield PaletteEntry(f"panel {panel.title}", panel.help, partial(main.show_panel, panel.command_name))
+
+
+def verb_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
+    """Every command; one that needs words opens the line with its name."""
+    for verb in commands.list_verbs():
+        yield PaletteEntry(f"{verb.names[0]} {verb.usage}".rstrip(), verb.help, partial(_take_verb, main, verb))
+
+
+def _take_verb(main: PaletteScreen, verb: Verb) -> None:
+    if verb.usage and not verb.usage.startswith("["):
+        main.type_command(f"{verb.names[0]} ")
+    else:
+        main.run_command(verb.names[0])

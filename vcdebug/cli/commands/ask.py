@@ -7,10 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import format_duration
-from vcdebug.cli.arguments import add_shared_arguments, positive_number
+from vcdebug.cli.arguments import add_shared_arguments, cached_recordings, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
-from vcdebug.cli.recording_cache import cached_recordings
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
@@ -126,7 +125,7 @@ def check_forecast_arguments(args: Namespace) -> None:
 
 def forecast_reply(recording: Recording, args: Namespace, output: Output) -> QuestionReply:
     """The answer; raises VcdebugError for a name that nothing has."""
-    from vcdebug.cli.progress import status_line
+    from vcdebug.cli.output import status_line
     from vcdebug.whatif.forecast import ForecastAssumptions, forecast_job
     from vcdebug.whatif.job_course import MAX_CYCLES
 

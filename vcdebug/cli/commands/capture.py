@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
+from vcdebug.cli.commands.redact import check_mapping_target, check_target, report_redaction, write_mapping
 from vcdebug.cli.output import Output
 from vcdebug.errors import CaptureError
-from vcdebug.snapshot.file_access import check_replaceable
 from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.settings import RELEASE_FIELDS, with_release
 from vcdebug.snapshot.snapshot import Snapshot
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from vcdebug.snapshot.provenance import Provenance
 
 
-ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
 SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3600}
 DEFAULT_TIMEOUT_SECONDS = 600.0
 
@@ -61,10 +60,7 @@ class CaptureCommand(Command):
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.capture import capture_cluster
-
-        # FOLDED
-        from vcdebug.cli.commands.redact import check_mapping_target, report_redaction, write_mapping
-        from vcdebug.cli.progress import capture_progress
+        from vcdebug.cli.output import capture_progress
         from vcdebug.snapshot.capture_history import capture_file_name
         from vcdebug.snapshot.redaction import make_redaction
         from vcdebug.snapshot.saved_files import PRIVATE_MODE, save_snapshot
@@ -105,8 +101,6 @@ SCHEDULER_HELP = "which scheduler, where there are several: NS/NAME"
 def _capture_until(args: Namespace, output: Output) -> CommandOutcome:
     """Capture again and again."""
     from vcdebug.capture import capture_cluster
-
-    # FOLDED
     from vcdebug.snapshot.redaction import redact_snapshot
 
     options = cluster_options(args)
@@ -176,19 +170,6 @@ def capture_announcement(who: Provenance) -> str:
     return f"reading {who.server} as {who.user or 'nobody in particular'}{reach}"
 
 
-def check_target(target: Path, *, force: bool) -> None:
-    """Before the cluster is read, not after."""
-    if target.is_dir():
-        raise CaptureError("is a folder", f"name a file, such as {target / 'snapshot.tar.gz'}", str(target))
-    if not target.name.endswith(ARCHIVE_SUFFIXES):
-        raise CaptureError("unknown kind of archive", "the name must end in .tar.gz", str(target))
-    if not target.absolute().parent.is_dir():
-        raise CaptureError("no such folder", where=str(target.parent))
-    if target.exists() and not force:
-        raise CaptureError("exists already", "choose another name, or --force", str(target))
-    check_replaceable(target)
-
-
 def parse_seconds(text: str) -> float:
     """A duration as kubectl takes it; a bare number is in seconds."""
     unit = SECONDS_PER_UNIT.get(text[-1:], 0)
@@ -199,8 +180,6 @@ def parse_seconds(text: str) -> float:
 
 
 def _report_capture(snapshot: Snapshot, target: Path, output: Output) -> None:
-    # FOLDED
-
     for problem in snapshot.problems:
         output.write_notice(problem.format_line())
     output.write_notice(release_note(snapshot))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 
-from vcdebug.cli.commands import Command, CommandOutcome
+from vcdebug.cli.commands import Command, CommandOutcome, load_all_commands
 from vcdebug.cli.output import Output
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.bundled import list_bundled
@@ -96,3 +97,17 @@ def _fish_lines(commands: Mapping[str, Command], options: Mapping[str, list[str]
         for word in options[name]:
             row = FISH_OPTION if word.startswith("--") else FISH_WORD
             yield row % (name, word.removeprefix("--"))
+
+
+# The entry point `kubectl_complete-vcdebug`: kubectl asks it what may follow `kubectl vcdebug`.
+
+KUBECTL_DIRECTIVE = ":0"
+"""Files may stand there too."""
+
+
+def complete_for_kubectl(argv: Sequence[str] | None = None) -> int:
+    """One candidate a line, and then what the shell makes of them."""
+    commands = load_all_commands()
+    words = list(sys.argv[1:] if argv is None else argv)
+    Output().write_text("\n".join([*list_candidates(words, commands), KUBECTL_DIRECTIVE]))
+    return 0

@@ -47,7 +47,7 @@ class DiffCommand(Command):
         add_shared_arguments(parser, "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.recording_cache import snapshot_source
+        from vcdebug.cli.arguments import snapshot_source
 
         if args.after is None and not args.edits and args.conf is None and args.release is None:
             raise VcdebugError("there is nothing to compare with", "give a second snapshot, --set, --conf or --release")

@@ -16,7 +16,7 @@ from vcdebug.errors import VcdebugError
 from vcdebug.printable import make_printable
 
 if TYPE_CHECKING:
-    from vcdebug.cli.reports.expectations import CheckedExpectation
+    from vcdebug.cli.reports.checks import CheckedExpectation
     from vcdebug.debugger.expectations import Expectation
 
 
@@ -35,7 +35,7 @@ class ExpectCommand(Command):
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_answer
-        from vcdebug.cli.reports import expectations
+        from vcdebug.cli.reports import checks
         from vcdebug.debugger.expectations import read_expectations
         from vcdebug.files.text_files import check_target, read_text, write_text
 
@@ -44,8 +44,8 @@ class ExpectCommand(Command):
         cases = [case for one in read_expectations(text, args.file) for case in _expand_folder(one, folder)]
         checked = [_check_expectation(case, folder, complete=args.complete) for case in cases]
         if target is not None:
-            write_text(target, make_printable(expectations.junit_xml(checked)))
-        write_answer(args, output, expectations.expectations_document, expectations.expectation_blocks, checked)
+            write_text(target, make_printable(checks.junit_xml(checked)))
+        write_answer(args, output, checks.expectations_document, checks.expectation_blocks, checked)
         if any(one.error for one in checked):
             return CommandOutcome.FAILED
         return CommandOutcome.DONE if all(one.is_met for one in checked) else CommandOutcome.DIFFERENT
@@ -66,7 +66,7 @@ def _expand_folder(case: Expectation, folder: Path) -> Iterator[Expectation]:
 
 def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None) -> CheckedExpectation:
     """One that cannot be replayed does not keep the others from it."""
-    from vcdebug.cli.reports.expectations import CheckedExpectation
+    from vcdebug.cli.reports.checks import CheckedExpectation
     from vcdebug.cli.snapshots import read_snapshot, with_configuration, with_edits
     from vcdebug.debugger.expectations import check_expectation
     from vcdebug.recording.recording import disposing, require_whole

@@ -6,10 +6,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, add_workers
+from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, add_workers, cached_recordings
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
-from vcdebug.cli.recording_cache import cached_recordings
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
@@ -39,12 +38,12 @@ class ExplainCommand(Command):
         add_shared_arguments(parser, "edits", "extender", "no-cache", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.recording_cache import snapshot_source
+        from vcdebug.cli.arguments import snapshot_source
         from vcdebug.cli.reports.surveys import Surveyor
         from vcdebug.snapshot.snapshot_folders import find_snapshots
 
         if args.prove and args.job is None:
-            from vcdebug.cli.explain_output import command_line
+            from vcdebug.cli.reports.explanation import command_line
 
             raise VcdebugError(
                 "--prove is about one job", f"name it: {command_line(args, 'explain', args.snapshot, 'JOB', '--prove')}"
@@ -57,7 +56,7 @@ class ExplainCommand(Command):
         recording = surveyor.replay_cycle(where, cached_recordings(args, output))
         if args.job is not None:
             return _explain_one(recording, args, output)
-        from vcdebug.cli.progress import count_reporter, status_line
+        from vcdebug.cli.output import count_reporter, status_line
         from vcdebug.cli.reports.surveys import Surveys
 
         name = recording.snapshot.name or args.snapshot
@@ -68,8 +67,8 @@ class ExplainCommand(Command):
 
 def _explain_one(recording: Recording, args: Namespace, output: Output) -> CommandOutcome:
     """Everything about one job."""
-    from vcdebug.cli.explain_output import follow_up_blocks, write_explanation
-    from vcdebug.cli.progress import status_line
+    from vcdebug.cli.output import status_line
+    from vcdebug.cli.reports.explanation import follow_up_blocks, write_explanation
     from vcdebug.explain.pending.explanation import explain_by_name
 
     with status_line(output, "explaining (Ctrl-C stops)"):
@@ -96,7 +95,7 @@ def _explain_folder(
 
 def _command_line_maker(args: Namespace, folder: Path | None = None) -> CommandLineMaker:
     """About one job of a snapshot, or of one in a folder of them."""
-    from vcdebug.cli.explain_output import command_line
+    from vcdebug.cli.reports.explanation import command_line
 
     def make_command_line(command: str, name: str, job: str) -> str:
         return command_line(args, command, args.snapshot if folder is None else str(folder / name), job)

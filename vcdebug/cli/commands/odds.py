@@ -33,7 +33,7 @@ class OddsCommand(Command):
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.batch import incomplete_outcome, run_batch
         from vcdebug.cli.render import write_answer
-        from vcdebug.cli.reports import odds
+        from vcdebug.cli.reports import cycle as odds
         from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.whatif.odds import SeedDraws, tally_draws
 

@@ -8,11 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, extender_client, recording_limits
+from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, extender_client, open_cache, recording_limits
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.capture import add_cluster_arguments, cluster_options, parse_seconds
 from vcdebug.cli.output import Output
-from vcdebug.cli.recording_cache import open_cache
 from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.snapshot.manifest import JsonDict
 
@@ -64,7 +63,7 @@ class OpenCommand(Command):
         add_shared_arguments(parser, "max-events", "max-memory", "extender", "no-cache")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.recording_cache import snapshot_source
+        from vcdebug.cli.arguments import snapshot_source
 
         if getattr(args, "print_config", False):
             return _print_config(output)
@@ -88,7 +87,6 @@ class OpenCommand(Command):
             "kept": open_cache(args),
         }
         if live:
-            # FOLDED
             from vcdebug.tui.session_state import state_folder
 
             word, place["captures"] = first_capture(args, cluster_options(args), state_folder(), output)
@@ -116,7 +114,7 @@ def _find_theme(word: str | None) -> str | None:
     """The theme's name; an unknown one is an error, as it is on the command line of anything."""
     if word is None:
         return None
-    from vcdebug.tui.themes import THEMES, find_theme
+    from vcdebug.tui.config import THEMES, find_theme
 
     name = find_theme(word)
     if name is None:
@@ -138,7 +136,7 @@ def first_capture(args: Namespace, options: CaptureOptions, state: Path, output:
     """The file of the first capture, and where the next ones come from."""
     from vcdebug.capture import capture_cluster
     from vcdebug.cli.commands.capture import capture_announcement
-    from vcdebug.cli.progress import capture_progress
+    from vcdebug.cli.output import capture_progress
     from vcdebug.debugger.captures import CaptureSeries
     from vcdebug.snapshot.capture_history import CaptureHistory
     from vcdebug.snapshot.loader import load_snapshot

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import add_shared_arguments
 from vcdebug.cli.commands import Command, CommandOutcome
-from vcdebug.cli.commands.capture import check_target
 from vcdebug.cli.output import Output
-from vcdebug.errors import SnapshotError
+from vcdebug.errors import CaptureError, SnapshotError
 from vcdebug.snapshot.file_access import check_replaceable, replace_file
 
 if TYPE_CHECKING:
@@ -50,13 +49,27 @@ class RedactCommand(Command):
         return CommandOutcome.DONE
 
 
-# What a redaction did, told; and the file of names, which stays with its owner. Shared by `redact` and `capture`.
+# The files that `redact` and `capture` write, and the report of what was replaced.
 
+ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
 MAX_SHOWN_FIELDS = 8
 
 
+def check_target(target: Path, *, force: bool) -> None:
+    """Raise CaptureError unless an archive can be written to the path; called before a cluster is read for minutes."""
+    if target.is_dir():
+        raise CaptureError("is a folder", f"name a file, such as {target / 'snapshot.tar.gz'}", str(target))
+    if not target.name.endswith(ARCHIVE_SUFFIXES):
+        raise CaptureError("unknown kind of archive", "the name must end in .tar.gz", str(target))
+    if not target.absolute().parent.is_dir():
+        raise CaptureError("no such folder", where=str(target.parent))
+    if target.exists() and not force:
+        raise CaptureError("exists already", "choose another name, or --force", str(target))
+    check_replaceable(target)
+
+
 def check_mapping_target(path: str | None, *, force: bool) -> None:
-    """Before anything is read, not after."""
+    """Raise SnapshotError unless the mapping can be written to the path; None writes none."""
     if path is None:
         return
     target = Path(path)

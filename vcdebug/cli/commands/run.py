@@ -14,12 +14,12 @@ from vcdebug.cli.arguments import (
     add_cycle_arguments,
     add_shared_arguments,
     between_cycles,
+    cached_recordings,
     check_cycle_arguments,
     recording_bound,
 )
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
-from vcdebug.cli.recording_cache import cached_recordings
 from vcdebug.errors import VcdebugError
 from vcdebug.printable import escape_json
 from vcdebug.snapshot.file_access import check_replaceable, replace_file

@@ -38,7 +38,7 @@ class ServeCommand(Command):
         )
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.recording_cache import snapshot_source
+        from vcdebug.cli.arguments import snapshot_source
 
         if args.snapshot == STDIN:
             raise VcdebugError("standard input cannot be served", "save it to a file: each browser reads it anew")

@@ -25,7 +25,7 @@ class SubmitCommand(Command):
         add_shared_arguments(parser, "complete", "release", "edits", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.explain_output import submit_follow_up_blocks, write_explanation
+        from vcdebug.cli.reports.explanation import submit_follow_up_blocks, write_explanation
         from vcdebug.cli.snapshots import read_snapshot, with_edits
         from vcdebug.errors import SnapshotError
         from vcdebug.explain.pending.explanation import explain_by_name

@@ -60,7 +60,7 @@ class VerifyCommand(Command):
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_answer
-        from vcdebug.cli.reports import verification
+        from vcdebug.cli.reports import checks
 
         if args.rbac:
             from vcdebug.capture.permission import cluster_role
@@ -72,7 +72,7 @@ class VerifyCommand(Command):
             from vcdebug.conformance.case_folder import write_case
 
             write_case(found, Path(args.keep))
-        write_answer(args, output, verification.verification_document, verification.verification_blocks, found)
+        write_answer(args, output, checks.verification_document, checks.verification_blocks, found)
         return CommandOutcome.DONE if found.is_agreed else CommandOutcome.DIFFERENT
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, format_percent_number
 from vcdebug.cli.reports.contents import problem_count, release_document, release_line
 from vcdebug.debugger.commands.cycles import describe_repeat
 from vcdebug.framework.forced_answers import FORCED_CODE
@@ -16,8 +17,13 @@ from vcdebug.recording.session_closing import crash_lines, find_crash
 from vcdebug.recording.writes import api_writes
 from vcdebug.views.cycles import cycle_table
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_blocks, titled_listing
+from vcdebug.views.headline import event_headline
 from vcdebug.views.overview import iter_pending_rows
+from vcdebug.views.short_names import path_words
 from vcdebug.whatif.cycles import find_repeat
+
+if TYPE_CHECKING:
+    from vcdebug.whatif.odds import DivergenceCount, OddsTally
 
 ACTION_HEADS = ("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#", "seconds#")
 JOB_HEADS = ("job", "queue", "phase", "min#", "pods#", "ready#", "waiting#", "pending#", "outcome")
@@ -164,3 +170,81 @@ def cycles_blocks(recordings: Sequence[Recording], seconds: Mapping[str, float])
         yield make_paragraph("no cycle repeats an earlier one", indent=2)
     else:
         yield make_paragraph(describe_repeat(found), "bad", indent=2)
+
+
+# The report of `vcdebug odds`: how often each job is placed, whom it costs, and where outcomes part.
+
+JOB_ODDS_HEADS = ("job", "queue", "placed#", "of#", "%#", "gets a pod#", "undrawn")
+MAP_ORDER_WORDS = "the order in which maps are visited"
+PARTING_HEADS = ("event#", "draws#", "other outcome#", "tie#", "what is done undrawn; what is drawn before")
+
+
+def odds_blocks(odds: OddsTally, base: Recording, wanted: int) -> Iterator[Block]:
+    """For people; fewer draws than wanted are said to be so."""
+    name = base.snapshot.name or "snapshot"
+    outcomes = "every draw comes to the same" if odds.is_certain else f"{odds.outcomes} different outcomes"
+    draws = (
+        count_noun(odds.draws, "draw") if odds.draws == wanted else f"only {odds.draws} of {count_noun(wanted, 'draw')}"
+    )
+    yield make_paragraph(f"{name}: {draws}, {outcomes}", "good" if odds.is_certain else "bad")
+    if odds.panics:
+        yield make_paragraph(f"the real scheduler panics in {odds.panics} of them", "bad")
+    yield make_paragraph("")
+    yield make_listing(JOB_ODDS_HEADS, tuple(_job_odds_rows(odds)))
+    yield from titled_listing("evicted", ("pod", "draws#"), [(task, str(count)) for task, count in odds.evictions])
+    parting = [_divergence_row(one, base) for one in odds.divergences]
+    yield from titled_listing("where draws part from the cycle without draws", PARTING_HEADS, parting, prose=True)
+    yield from _first_parting_blocks(odds.first_that_matters, base)
+
+
+def _first_parting_blocks(one: DivergenceCount | None, base: Recording) -> Iterator[Block]:
+    if one is None:
+        return
+    what = _event_words(base, one.tie) if one.tie is not None else MAP_ORDER_WORDS
+    where = f"event {one.tie}" if one.tie is not None else f"before event {one.seq}"
+    changed = f"{count_noun(one.changed, 'draw')} {'goes' if one.changed == 1 else 'go'}"
+    yield make_paragraph("")
+    yield make_paragraph(f"what matters first: {what} ({where}); {changed} elsewhere from there")
+
+
+def _job_odds_rows(odds: OddsTally) -> Iterator[tuple[str, ...]]:
+    for job in odds.jobs:
+        share = format_percent_number(job.placed, odds.draws)
+        base = "placed" if job.base else "not placed"
+        yield job.job, job.queue, str(job.placed), str(odds.draws), share, str(job.moved), base
+
+
+def _divergence_row(one: DivergenceCount, base: Recording) -> tuple[str, ...]:
+    tie = _event_words(base, one.tie) if one.tie is not None else MAP_ORDER_WORDS
+    numbers = (one.seq, one.draws, one.changed)
+    return *map(str, numbers), str(one.tie or "-"), f"{_event_words(base, one.seq)}; drawn before it: {tie}"
+
+
+def _event_words(recording: Recording, seq: int) -> str:
+    what = event_headline(recording.event_at(seq))
+    return f"{' > '.join(path_words(recording, seq))}  {what.what}  {what.outcome.text}".strip()
+
+
+def odds_document(odds: OddsTally, base: Recording, wanted: int) -> dict[str, object]:
+    """For programs; the keys are a contract."""
+    return {
+        "draws": odds.draws,
+        "wanted": wanted,
+        "outcomes": odds.outcomes,
+        "panics": odds.panics,
+        "jobs": [
+            {"job": job.job, "queue": job.queue, "placed": job.placed, "moved": job.moved, "undrawn": job.base}
+            for job in odds.jobs
+        ],
+        "evictions": [{"task": task, "draws": count} for task, count in odds.evictions],
+        "divergences": [
+            {
+                "seq": one.seq,
+                "text": _event_words(base, one.seq),
+                "tie": one.tie,
+                "draws": one.draws,
+                "other_outcome": one.changed,
+            }
+            for one in odds.divergences
+        ],
+    }

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.output import Output
-from vcdebug.cli.progress import status_line
+from vcdebug.cli.output import Output, status_line
 from vcdebug.cli.worker_processes import TrialRounds
 from vcdebug.explain.answer import ADVICE_OWNER, Explanation
 from vcdebug.recording.recording import Recording

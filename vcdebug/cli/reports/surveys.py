@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from vcdebug.amount_text import count_noun
+from vcdebug.cli.arguments import CachedRecordings
 from vcdebug.cli.batch import BatchResults, PackedSnapshot
-from vcdebug.cli.recording_cache import CachedRecordings
 from vcdebug.cli.reports import explanation
 from vcdebug.cli.snapshots import replay_snapshot
 from vcdebug.explain.pending.explanation import Survey, SurveyedJob, survey_jobs, survey_one

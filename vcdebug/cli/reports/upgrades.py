@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.batch import BatchResults, PackedSnapshot
-from vcdebug.cli.output import Output
-from vcdebug.cli.progress import status_line
+from vcdebug.cli.output import Output, status_line
 from vcdebug.cli.reports.contents import release_document
 from vcdebug.cli.worker_processes import TrialRounds
 from vcdebug.errors import EngineError, VcdebugError

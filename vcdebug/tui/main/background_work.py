@@ -6,20 +6,20 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from threading import Event, Thread, local
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from textual.message import Message
+from textual.screen import Screen
 
 from vcdebug.amount_text import format_percent
 from vcdebug.debugger import commands
 from vcdebug.debugger.commands import CommandReply
-from vcdebug.debugger.driver import DebuggerState
+from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.model.names import Seq
 from vcdebug.recording.replay import cancellable
 from vcdebug.tui import worker
-from vcdebug.tui.main.screen_state import Say
 from vcdebug.tui.messages import PanelDrawn, PanelRerunNeeded, Progress, WorkDone
-from vcdebug.tui.start import Start
+from vcdebug.tui.worker import Start
 from vcdebug.views.table import Table, make_line, muted_piece
 
 
@@ -182,11 +182,8 @@ MODULES_AHEAD: Final = (
     "vcdebug.explain.decisions.dry_runs",
     "vcdebug.tui.completion",
     "vcdebug.tui.main.pages",
-    "vcdebug.tui.main.pages",
     "vcdebug.tui.main.cursor_commands",
-    "vcdebug.tui.main.cursor_commands",
-    "vcdebug.tui.main.cursor_commands",
-    "vcdebug.tui.screens.help",
+    "vcdebug.tui.screens.pages",
     "vcdebug.views.detail",
 )
 """In the order in which they are likely to be wanted: a step, a command, a page."""
@@ -235,3 +232,43 @@ class RecordingLoader:
         """Nobody waits for it any more."""
         self._stop.asked = True
         self._drawn.set()
+
+
+# What every part of the main screen works with: the debugger, the state that the panels show, and a line to say.
+
+Result = TypeVar("Result")
+
+
+class Say(Protocol):
+    """Put a line in place of the footer, until the next one."""
+
+    def __call__(self, text: str, *, error: bool = False) -> None: ...
+
+
+class LayOver(Protocol):
+    """Put a screen over the main one; what it closes with is handed on."""
+
+    def __call__(self, screen: Screen[Result], then: Callable[[Result | None], None]) -> None: ...
+
+
+class ScreenState:
+    """The debugger behind the screen; there is none until the replay is done."""
+
+    def __init__(self, draw: Callable[[DebuggerState], None], say: Say) -> None:
+        self.driver: Driver | None = None
+        self.moment: DebuggerState | None = None
+        self.say = say
+        self._draw = draw
+
+    def show_moment(self, moment: DebuggerState) -> None:
+        """Every panel draws this from now on."""
+        self.moment = moment
+        self._draw(moment)
+
+    def ready_driver(self) -> Driver | None:
+        """The debugger, or a word about why there is none yet."""
+        if self.driver is None:
+            self.say("still replaying: this key works in a moment, Esc stops")
+        else:
+            self.say("")
+        return self.driver

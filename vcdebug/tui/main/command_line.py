@@ -13,8 +13,7 @@ from vcdebug.debugger.commands import CommandReply, execute_line
 from vcdebug.debugger.driver import DriverStep
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
-from vcdebug.tui.main.background_work import BackgroundWork
-from vcdebug.tui.main.screen_state import ScreenState
+from vcdebug.tui.main.background_work import BackgroundWork, ScreenState
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import FIRST_ROW, Prompt, PromptMode, no_completions
 from vcdebug.tui.widgets.status import Status

@@ -11,8 +11,8 @@ from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard
+from vcdebug.tui.main.background_work import LayOver, ScreenState
 from vcdebug.tui.main.command_line import CommandLine
-from vcdebug.tui.main.screen_state import LayOver, ScreenState
 from vcdebug.tui.screens.dialogs import (
     BreakpointScreen,
     ConfirmLeaveScreen,

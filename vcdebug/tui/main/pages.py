@@ -17,8 +17,7 @@ from vcdebug.files.notebook_file import load_notes, save_notes
 from vcdebug.model.names import Seq
 from vcdebug.recording.replay import RerunCancelledError, cancellable, refuse_long_runs
 from vcdebug.tui.clipboard import Clipboard
-from vcdebug.tui.main.background_work import BackgroundWork
-from vcdebug.tui.main.screen_state import LayOver, ScreenState
+from vcdebug.tui.main.background_work import BackgroundWork, LayOver, ScreenState
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.estimate import TimeEstimate

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard
-from vcdebug.tui.main.background_work import BackgroundWork
+from vcdebug.tui.main.background_work import BackgroundWork, LayOver, ScreenState
 from vcdebug.tui.main.command_line import CommandLine
-from vcdebug.tui.main.screen_state import LayOver, ScreenState
 from vcdebug.tui.widgets.grid import Grid
 
 if TYPE_CHECKING:

@@ -15,28 +15,22 @@ from vcdebug.debugger.driver import DebuggerState, Driver, DriverStep
 from vcdebug.errors import VcdebugError
 from vcdebug.tui import messages
 from vcdebug.tui.clipboard import copy_text
-from vcdebug.tui.config import UserSettings
+from vcdebug.tui.config import THEMES, UserSettings, find_theme
 from vcdebug.tui.key_names import key_names
-from vcdebug.tui.keymap import main_screen_keys
-from vcdebug.tui.main.arrangement import NARROW_WIDTH
-from vcdebug.tui.main.background_work import BackgroundWork, PanelRerun, RecordingLoader
+from vcdebug.tui.keymap import MAIN_KEYS, main_screen_keys, show_footer_keys
+from vcdebug.tui.main.background_work import BackgroundWork, PanelRerun, RecordingLoader, ScreenState
 from vcdebug.tui.main.command_line import CommandLine, Movement
-from vcdebug.tui.main.keys import MAIN_KEYS, show_footer_keys
-from vcdebug.tui.main.layout import MainLayout
+from vcdebug.tui.main.layout import NARROW_WIDTH, MainLayout
 from vcdebug.tui.main.parts import PartContext, ScreenParts
-from vcdebug.tui.main.screen_state import ScreenState
 from vcdebug.tui.main.session_keeper import SessionKeeper
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import SessionStore
-from vcdebug.tui.start import NextScreen, Start
-from vcdebug.tui.themes import THEMES, find_theme
+from vcdebug.tui.widgets.bars import ALL_PANELS, ONE_LINE_WIDTH, Header, Tabs, Timeline
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.header import ONE_LINE_WIDTH, Header
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import FirstKeys, Status
-from vcdebug.tui.widgets.tabs import ALL_PANELS, Tabs
-from vcdebug.tui.widgets.timeline import Timeline
+from vcdebug.tui.worker import NextScreen, Start
 
 Result = TypeVar("Result")
 FIRST_FRAME_SECONDS = 0.05
@@ -371,7 +365,7 @@ class MainScreen(Screen[NextScreen]):
     def action_palette(self) -> None:
         from textual.command import CommandPalette
 
-        from vcdebug.tui.palette import PaletteProvider
+        from vcdebug.tui.completion import PaletteProvider
 
         self.app.push_screen(CommandPalette(providers=[PaletteProvider], placeholder="command, panel, job or theme"))
 
@@ -406,15 +400,14 @@ class MainScreen(Screen[NextScreen]):
 
     def action_panels(self) -> None:
         """Every panel with its key, by group."""
-        from vcdebug.tui.screens.help import PANEL_PAGE, panel_table
-        from vcdebug.tui.screens.pages import PageScreen
+        from vcdebug.tui.screens.pages import PANEL_PAGE, PageScreen, panel_table
 
         self.lay_over(
             PageScreen(panel_table(self.settings.keys), PANEL_PAGE), lambda command: self.run_command(command or "")
         )
 
     def action_help(self) -> None:
-        from vcdebug.tui.screens.help import help_table
+        from vcdebug.tui.screens.pages import help_table
 
         self.parts.page_opener.open_table(help_table(self.settings.keys, self.keeper.lines))
 

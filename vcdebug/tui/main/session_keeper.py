@@ -14,8 +14,8 @@ from vcdebug.snapshot.manifest import JsonDict
 from vcdebug.tui import session_state
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import SavedSession, SessionStore
-from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.worker import Start
 from vcdebug.views.panels import PANEL_VIEWS
 
 

@@ -18,13 +18,11 @@ from textual.strip import Strip
 
 from vcdebug.debugger.figures import Figure
 from vcdebug.printable import make_line_printable
-from vcdebug.tui.widgets.column_widths import GUTTER_WIDTH
 from vcdebug.tui.widgets.row_order import ColumnOrder, mark_order, next_order
 from vcdebug.tui.widgets.rows import ShownRows
 from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke, fill_line, row_strokes, style_of_meaning
 from vcdebug.tui.widgets.table_layout import PlacedLine, TableLayout, lay_out, unfold_row
-from vcdebug.tui.widgets.text_wrap import wrap_line
-from vcdebug.tui.widgets.tree_rows import enclosing_rows, enclosing_rows_in_sight
+from vcdebug.tui.widgets.text_wrap import GUTTER_WIDTH, enclosing_rows, enclosing_rows_in_sight, wrap_line
 from vcdebug.views.table import HERE, Row, Table
 
 CURSOR_SIGN = "›"

@@ -11,19 +11,22 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from vcdebug.tui.widgets.column_widths import (
+from vcdebug.tui.widgets.text_wrap import (
     COLUMN_GAP,
     GUTTER_WIDTH,
     MIN_FLEXIBLE_WIDTH,
+    TreeRoom,
     fit_widths,
     head_min_width,
     line_width,
+    measure_cells,
     min_widths,
     natural_widths,
     sample_rows,
+    spread_cells,
+    wrap_line,
+    wrap_text,
 )
-from vcdebug.tui.widgets.text_wrap import measure_cells, wrap_line, wrap_text
-from vcdebug.tui.widgets.tree_rows import TreeRoom, spread_cells
 from vcdebug.views.table import Column, Line, Piece, Row, Table
 
 INDENT_CELLS = 4

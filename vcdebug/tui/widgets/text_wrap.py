@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
 from rich.cells import cell_len, set_cell_size
 
 from vcdebug.printable import make_line_printable
-from vcdebug.views.table import Line, Piece
+from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, RowsOnDemand
 
 ELLIPSIS_SIGN = "…"
 MIN_TEXT_WIDTH = 4
@@ -134,3 +137,204 @@ def shorten_middle(text: str, width: int) -> str:
     tail = (room - 1) * 3 // 5
     short = bare[: room - 1 - tail] + ELLIPSIS_SIGN + (bare[-tail:] if tail else "")
     return set_cell_size(text[:indent] + short, width)
+
+
+# How wide the columns of a table want to be, how narrow they may get, and who gives way to whom.
+
+COLUMN_GAP = 2
+GUTTER_WIDTH = 2
+MIN_FLEXIBLE_WIDTH = 8
+MAX_WORD_WIDTH = 40
+SAMPLED_ROWS = 100
+SAMPLE_JITTER = 7
+"""Distances between sampled rows differ by so many, since rows of several kinds may take turns."""
+
+
+def line_width(widths: Sequence[int], gap: int = COLUMN_GAP) -> int:
+    """The cells of a line, the mark before it included."""
+    return GUTTER_WIDTH + sum(widths) + gap * max(len(widths) - 1, 0)
+
+
+def sample_rows(rows: Sequence[Row]) -> list[Row]:
+    """Some rows of each kind: a large table is not looked through for its widths."""
+    step = max(1, len(rows) // SAMPLED_ROWS)
+    apart = min(step, SAMPLE_JITTER)
+    return [rows[index + number % apart] for number, index in enumerate(range(0, len(rows) - apart + 1, step))]
+
+
+def natural_widths(
+    columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], shared: Sequence[str]
+) -> list[int]:
+    """Cells in which nothing has to wrap."""
+    widths = [max(measure_cells(part) for part in head.split("\n")) for head in heads]
+    widths = [max(width, 0 if one.flexible else one.least) for width, one in zip(widths, columns, strict=True)]
+    looked_at = sample_rows(rows)
+    for row in looked_at:
+        for i, cell in enumerate(row.cells):
+            size = measure_cells(cell.text)
+            if shared[i] and cell.text.startswith(shared[i]):
+                size -= len(shared[i])
+            widths[i] = max(widths[i], size)
+    if isinstance(rows, RowsOnDemand) and len(rows) > len(looked_at):
+        _widen_names(widths, columns, rows, looked_at, shared)
+    return widths
+
+
+def _widen_names(
+    widths: list[int], columns: Sequence[Column], rows: RowsOnDemand, looked_at: Sequence[Row], shared: Sequence[str]
+) -> None:
+    """Rows that nobody has made yet are known by their keys: where these are the names, the longest counts."""
+    for i, column in enumerate(columns):
+        if column.name and all(row.cells[i].text == row.key for row in looked_at):
+            cut = shared[i]
+            names = [key.removeprefix(cut) for key in rows.keys] if cut else rows.keys
+            widths[i] = max(widths[i], max(map(len, names), default=0))
+
+
+def min_widths(
+    columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], natural: Sequence[int]
+) -> list[int]:
+    """No column that wraps gets narrower than its longest word, head included; names do not wrap."""
+    return [
+        natural[i]
+        if column.name and not column.flexible
+        else max(
+            [
+                MIN_FLEXIBLE_WIDTH,
+                column.least,
+                head_min_width(heads[i]),
+                *(_longest_word(row.cells[i].text) for row in rows),
+            ]
+        )
+        if column.flexible
+        else 0
+        for i, column in enumerate(columns)
+    ]
+
+
+def head_min_width(head: str) -> int:
+    """The longest word of a head."""
+    return max((measure_cells(word) for word in head.split()), default=0)
+
+
+def _longest_word(text: str) -> int:
+    """The longest word."""
+    return min(max((measure_cells(word) for word in text.split()), default=0), MAX_WORD_WIDTH)
+
+
+def fit_widths(columns: Sequence[Column], natural: list[int], least: list[int], width: int, gap: int) -> list[int]:
+    """Take from the widest flexible column until the row fits; names give way last."""
+    widths = list(natural)
+    excess = sum(widths) + gap * max(len(widths) - 1, 0) - width
+    while excess > 0:
+        candidates = [i for i, column in enumerate(columns) if column.flexible and widths[i] > least[i]]
+        candidates = [i for i in candidates if not columns[i].name] or candidates
+        if not candidates:
+            break
+        widest = max(candidates, key=lambda i: widths[i])
+        rival = max((widths[i] for i in candidates if i != widest), default=0)
+        cut = max(1, min(excess, widths[widest] - max(rival, least[widest])))
+        widths[widest] -= cut
+        excess -= cut
+    return widths
+
+
+# A tree's rows, one line each: the name whole, then what came of it in words or as a sign, then a number at the edge.
+
+MAX_LEVELS_ABOVE = 8
+"""Levels that are looked through for the rows around those in sight."""
+
+MIN_SHORTENED_WIDTH = 13
+"""Cells from which on what came of it is shortened rather than left to its sign."""
+
+
+class TreeRoom(NamedTuple):
+    """What the rows of a tree have in common."""
+
+    width: int
+    """Cells of a row."""
+    start: int
+    """Where the second column begins, unless a row needs it elsewhere."""
+    number: int = 0
+    """Cells of the number at the edge, and before it."""
+    close: bool = False
+    """Whether the levels stand close together."""
+    words: bool = True
+    """Whether there is room for more than a sign of what came of it."""
+
+
+class TreeRow(NamedTuple):
+    """One line: its pieces, and their cells side by side."""
+
+    cells: tuple[Piece, ...]
+    widths: tuple[int, ...]
+
+
+def spread_cells(cells: Sequence[Piece], room: TreeRoom) -> TreeRow:
+    """The name, what came of it and the number, as far as they have room in this row."""
+    name, came, number = cells
+    label = tighten_levels(name.text) if room.close else name.text
+    for text, numbered in _shortening_steps(label, came.text, room):
+        edge = room.width - (room.number if numbered else 0)
+        if measure_cells(label) + (measure_cells(text) + 1 if text else 0) <= edge:
+            return _tree_row((name._replace(text=label), came._replace(text=text), number), room, edge)
+    label = shorten_middle(tighten_leaf(label), room.width)
+    return _tree_row((name._replace(text=label), came._replace(text=""), number), room, room.width)
+
+
+def _shortening_steps(label: str, came: str, room: TreeRoom) -> Iterator[tuple[str, bool]]:
+    """What came of it, and whether the number is there: the first that has room is taken."""
+    sign = leading_sign(came)
+    if room.words:
+        yield from ((came, True), (came, False))
+        left = room.width - measure_cells(label) - 1
+        if left >= MIN_SHORTENED_WIDTH:
+            spared = left - room.number
+            yield (
+                (_shorten_text(came, spared), True)
+                if spared >= MIN_SHORTENED_WIDTH
+                else (_shorten_text(came, left), False)
+            )
+    yield from ((sign, True), (sign, False), ("", False))
+
+
+def _shorten_text(text: str, width: int) -> str:
+    """Up to its first comma, or an answer without who gave it, where that has room; else both of its ends."""
+    first, comma, _ = text.partition(",")
+    if comma and measure_cells(first) < width:
+        return first + ELLIPSIS_SIGN
+    said = text[max(text.find(YES), text.find(NO), 0) :]
+    return said if measure_cells(said) <= width else shorten_middle(text, width)
+
+
+def _tree_row(cells: tuple[Piece, Piece, Piece], room: TreeRoom, edge: int) -> TreeRow:
+    name, came, number = cells
+    size = measure_cells(came.text)
+    start = min(room.start, edge - size)
+    start = max(start, measure_cells(name.text) + 1) if size else edge
+    last = room.width - edge
+    return TreeRow((name, came, number if last else Piece("")), (start, edge - start, last))
+
+
+def enclosing_rows_in_sight(depths: Sequence[int], first: int) -> list[int]:
+    """The rows around the ones in sight, of which the first is given: they stay in sight themselves."""
+    found: list[int] = []
+    for more in range(MAX_LEVELS_ABOVE if first > 0 else 0):
+        found = enclosing_rows(depths, first + more)
+        if len(found) <= more:
+            break
+    return found
+
+
+def enclosing_rows(depths: Sequence[int], row: int) -> list[int]:
+    """The rows in which a row of a tree stands, the outermost first."""
+    if not 0 <= row < len(depths):
+        return []
+    found: list[int] = []
+    depth = depths[row]
+    while row > 0 and depth > 0:
+        row -= 1
+        if depths[row] < depth:
+            depth = depths[row]
+            found.append(row)
+    return found[::-1]

@@ -6,12 +6,19 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
+from rich.segment import Segment
 from textual import events
+from textual.color import Color
+from textual.drivers.linux_driver import LinuxDriver
+from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.timer import Timer
 
+from vcdebug.printable import make_line_printable
+
 if TYPE_CHECKING:
     from textual.app import App
+
 
 FOLLOW_TIMEOUT_SECONDS: Final = 0.5
 """Seconds after which a follower whose queue has been closed is given up."""
@@ -87,3 +94,43 @@ class TypeAhead:
             self._limit.stop()
         self._limit, self._waited_on, self._at_work = None, None, False
         self._start_next()
+
+
+# The driver of a terminal, which survives what a person may type or paste into it.
+
+
+class TerminalDriver(LinuxDriver):
+    """Bytes that are not UTF-8 are dropped; Textual's own reader ends at the first one and leaves the cursor hidden."""
+
+    def run_input_thread(self) -> None:
+        """Turn what the terminal sends into messages, until the screen is closed."""
+        while not self.exit_event.is_set():
+            try:
+                super().run_input_thread()
+            except UnicodeDecodeError:
+                # A new reader starts with a clean decoder: only the keys of the same read are lost.
+                continue
+            return
+
+
+# The one place that each line of the screen passes on its way to the terminal, whichever widget drew it.
+
+
+class PrintableFilter(LineFilter):
+    """Text from outside is drawn in its printable form; a line that gets wider by it loses its end."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments, or those drawn in their place; as many cells as before."""
+        if all(segment.text.isascii() and segment.text.isprintable() for segment in segments):
+            return segments
+        drawn = list(map(_make_segment_printable, segments))
+        width, wanted = Segment.get_line_length(drawn), Segment.get_line_length(segments)
+        return Segment.adjust_line_length(drawn, wanted) if width > wanted else drawn
+
+
+PRINTABLE: Final = PrintableFilter()
+
+
+def _make_segment_printable(segment: Segment) -> Segment:
+    text = make_line_printable(segment.text)
+    return segment if text == segment.text or segment.control else Segment(text, segment.style)

@@ -1,4 +1,4 @@
-"""The only writer of stdout and the only writer of stderr of the command line."""
+"""All that the command line writes: data to stdout, notices and progress to stderr, failures as one line."""
 
 from __future__ import annotations
 
@@ -20,42 +20,43 @@ if TYPE_CHECKING:
 
 NOTICE_PREFIX = "vcdebug: "
 MAX_NOTICE_LENGTH = 1200
-"""Characters of a line to stderr; what a file says may be quoted in it."""
+"""Characters of a notice, which may quote a whole file."""
 
 
 class Output:
-    """stdout carries data, stderr what happens meanwhile; one that is closed swallows what it is given."""
+    """Writes data to stdout and notices to stderr; what is written to a closed stream is dropped."""
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self.out = out or sys.stdout or StringIO()
         self.err = err or sys.stderr or StringIO()
         self.started = time.perf_counter()
-        """When somebody began to wait for the answer."""
+        """Seconds of perf_counter at which the command began."""
         self.afterwards: list[Callable[[], object]] = []
-        """What is done once the answer is out: nobody waits for it."""
+        """Work that is done after the answer is written, such as caching a recording."""
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a person looks at stdout."""
+        """Whether stdout is a terminal."""
         return self.out.isatty()
 
     def write_text(self, text: str) -> None:
-        """One or more lines of data, as `make_printable` leaves them; what the stream cannot encode is escaped."""
+        """Write lines of data in their printable form; what the stream cannot encode is escaped."""
         self.out.write(_escape_unencodable(make_printable(text), self.out) + "\n")
 
     def write_json(self, document: Mapping[str, object]) -> None:
-        """A document whose bytes depend on nothing but its values."""
+        """Write a JSON document whose bytes depend on its values alone."""
+        # Not UTF-8: the bytes would depend on the locale of the stream.
         text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
         self.out.write(escape_json(text) + "\n")
 
     def write_notice(self, line: str) -> None:
-        """One line about what happens."""
+        """Write one line to stderr; line breaks in it become spaces."""
         words = make_printable(" ".join(line.split()))
         self.err.write(_escape_unencodable(NOTICE_PREFIX + _shorten_line(words), self.err) + "\n")
         self.err.flush()
 
     def flush(self) -> None:
-        """Everything written reaches the reader, or raises now."""
+        """Write what is buffered; raises BrokenPipeError here instead of at the end of the process."""
         self.out.flush()
 
 
@@ -68,7 +69,7 @@ def _escape_unencodable(text: str, stream: TextIO) -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-# What goes wrong in one line, whoever runs it: the command itself, a worker process, a worker of a cluster.
+# Failures as one line: of the command itself, of a worker process, and of a worker of a cluster.
 
 Result = TypeVar("Result")
 
@@ -76,17 +77,17 @@ REPORT_HINT = "this is a fault of vcdebug; run it again with VCDEBUG_TRACEBACK=1
 
 
 class RunFailure(NamedTuple):
-    """A run that came to nothing."""
+    """A run that raised an error."""
 
     line: str
-    """Where, what, hint."""
+    """Place, message and hint."""
 
 
 def run_or_failure(run: Callable[[], Result]) -> Result | RunFailure:
-    """What it returns, or why it did not; only a reader that has gone and an interruption pass through."""
+    """The result of `run`, or its failure; BrokenPipeError and KeyboardInterrupt pass through."""
     try:
         return run()
-    except BrokenPipeError:
+    except BrokenPipeError:  # an OSError, but no failure: the reader has closed the pipe
         raise
     except VcdebugError as error:
         return RunFailure(error.format_line())
@@ -110,14 +111,14 @@ def _os_error_line(error: OSError) -> str:
 # Progress on stderr: bars where a person watches, nothing otherwise.
 
 StatusCallback = Callable[[str], None]
-"""Called with what to say now."""
+"""Takes the text to show."""
 KindCallback = Callable[[str, int, int], None]
-"""Called with a kind, objects read so far, objects expected."""
+"""Takes a kind, the objects read so far and the objects expected."""
 
 
 @contextmanager
 def capture_progress(output: Output) -> Iterator[KindCallback]:
-    """A bar per kind while a cluster is read."""
+    """A bar per kind while a cluster is read; without a terminal nothing is shown."""
     if not output.err.isatty():
         yield ignore_progress
         return
@@ -134,7 +135,7 @@ def capture_progress(output: Output) -> Iterator[KindCallback]:
 
 @contextmanager
 def count_progress(output: Output, title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """One bar for a known number of runs; called with how many more are done."""
+    """One bar for a known number of runs; the callback takes the number of runs done since the last call."""
     if not output.err.isatty():
         yield ignore_progress
         return
@@ -144,7 +145,7 @@ def count_progress(output: Output, title: str, total: int) -> Iterator[Callable[
 
 
 def _build_bars(output: Output, title: str) -> Progress:
-    """Bars with a title each, which are gone when the work is done."""
+    """Progress bars that disappear when the work is done."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -154,7 +155,7 @@ def _build_bars(output: Output, title: str) -> Progress:
 
 @contextmanager
 def status_line(output: Output, title: str) -> Iterator[StatusCallback]:
-    """One line that changes, for work of unknown length; called with what to say now."""
+    """One line that changes, for work of unknown length; the callback takes its text."""
     if not output.err.isatty():
         yield ignore_progress
         return
@@ -166,7 +167,7 @@ def status_line(output: Output, title: str) -> Iterator[StatusCallback]:
 
 
 def count_reporter(tell: StatusCallback) -> Callable[[int, int], None]:
-    """Says how many of all are done, and how long the rest takes."""
+    """A callback that takes the items done and all items, and shows them with the time left."""
     from vcdebug.views.estimate import TimeEstimate
 
     estimate = TimeEstimate(time.monotonic)
@@ -174,4 +175,4 @@ def count_reporter(tell: StatusCallback) -> Callable[[int, int], None]:
 
 
 def ignore_progress(*_: object) -> None:
-    """There is no terminal, so nothing is shown."""
+    """No-op progress callback, where stderr is no terminal."""

@@ -1,4 +1,4 @@
-"""Worker processes on this machine; the run of one that ends is given to another."""
+"""Runs a function on many items, here or in worker processes; another worker repeats the run of one that dies."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from vcdebug.cli.output import RunFailure, run_or_failure
 from vcdebug.errors import VcdebugError
 
-# Many runs of one function: what an executor promises, the one that needs no worker, and how answers are gathered.
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -27,7 +25,7 @@ MAX_LOST_WORKERS = 3
 
 
 class RunAnswer(NamedTuple, Generic[Result]):
-    """What came of one item."""
+    """The result of one item."""
 
     number: int
     """Its place among the items, from 0."""
@@ -35,33 +33,33 @@ class RunAnswer(NamedTuple, Generic[Result]):
 
 
 class Executor(Protocol):
-    """Runs a function on every item; both travel pickled, and a worker keeps the function from one item to the next."""
+    """Runs a function on every item; both are pickled, and a worker keeps the function between items."""
 
     def run_all(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[RunAnswer[Result]]:
-        """One answer per item, as they are ready; a failed run is an answer, and a lost worker's run is done again."""
+        """Yield one answer per item in the order of completion; a failed run is an answer too."""
         ...
 
 
 LOST_WORKER = RunFailure("each worker that took it ended, perhaps for want of memory")
-"""A run that nobody survives."""
+"""The result of a run that ended MAX_LOST_WORKERS workers."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatheredRuns(Generic[Result]):
-    """All answers in the order of the items, whatever was ready first."""
+    """All results in the order of the items."""
 
     results: Mapping[int, Result]
     failures: Mapping[int, RunFailure]
     interrupted: bool = False
-    """Whether somebody did not want to wait for the rest."""
+    """Whether Ctrl-C ended the batch before all runs were done."""
     broken: RunFailure | None = None
-    """Why the executor itself could not do the rest."""
+    """Why the executor could not do the remaining runs."""
 
 
 def gather_answers(
     executor: Executor, function: Callable[[Item], Result], items: Iterable[Item], done: Callable[[int], None]
 ) -> GatheredRuns[Result]:
-    """Run everything and tell `done` of each answer; Ctrl-C and a lost cluster keep what there is."""
+    """Run all items and call `done` after each; Ctrl-C and a lost cluster keep the results so far."""
     found: dict[int, Result | RunFailure] = {}
     interrupted, broken = False, None
     try:
@@ -85,17 +83,17 @@ def gather_answers(
 
 
 class InProcessExecutor:
-    """This process, in order."""
+    """Runs the items in this process, in order."""
 
     def run_all(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[RunAnswer[Result]]:
         for number, item in enumerate(items):
             yield RunAnswer(number, run_or_failure(partial(function, item)))
 
 
-# A fresh interpreter inherits no thread, no lock and no pipe of ours: a worker notices when we are gone.
+# Not fork: a child would inherit our pipes, and would not see them close when this process ends.
 SPAWN_CONTEXT = get_context("spawn")
 POLL_SECONDS = 0.1
-"""Seconds between two looks whether the rest is still wanted."""
+"""Interval at which a pool asks whether the remaining results are still wanted."""
 ABANDONED = RunFailure("given up: nobody waits for it any more")
 
 
@@ -115,14 +113,14 @@ class ProcessExecutor:
 
 
 class WorkerPool(Generic[Item, Result]):
-    """Workers that stay for several rounds of items, so that each of them prepares once."""
+    """Worker processes that serve several rounds of items, so that each unpickles and prepares once."""
 
     def __init__(self, workers: int, function: Callable[[Item], Result]) -> None:
         self._workers = workers
         self._crew = _Crew[Item, Result](function, ())
 
     def __call__(self, items: Sequence[Item], going: Callable[[], bool] = lambda: True) -> list[Result | RunFailure]:
-        """One result per item, in their order; what is under way when it is not wanted any more is given up."""
+        """One result per item, in order; runs that are under way when `going` turns false are abandoned."""
         found: dict[int, Result | RunFailure] = {}
         self._crew.refill_items(items)
         while self._crew.put_to_work(self._workers):
@@ -133,7 +131,7 @@ class WorkerPool(Generic[Item, Result]):
         return [found.get(number, ABANDONED) for number in range(len(items))]
 
     def end_workers(self) -> None:
-        """The workers may go."""
+        """End the workers."""
         self._crew.end_workers()
 
 
@@ -144,13 +142,13 @@ class _Task(NamedTuple, Generic[Item]):
 
 
 class _Worker(Generic[Item, Result]):
-    """One process and the task that it has."""
+    """One process and its current task."""
 
     def __init__(self, function: Callable[[Item], Result]) -> None:
         self.connection, theirs = SPAWN_CONTEXT.Pipe()
         self.process = SPAWN_CONTEXT.Process(target=_serve_items, args=(function, theirs), daemon=True)
         self.process.start()
-        theirs.close()
+        theirs.close()  # else the pipe stays open here when the worker dies, and `recv` waits for ever
         self.task: _Task[Item] | None = None
 
     def give_task(self, task: _Task[Item]) -> None:
@@ -162,14 +160,14 @@ class _Worker(Generic[Item, Result]):
             return
 
     def kill_process(self) -> None:
-        """Do not wait for what it is doing."""
+        """End the process without waiting for its task."""
         self.process.kill()
         self.process.join()
         self.connection.close()
 
 
 class _Crew(Generic[Item, Result]):
-    """The workers of one run, and what is left to do."""
+    """The workers of one run and the remaining tasks."""
 
     def __init__(self, function: Callable[[Item], Result], items: Iterable[Item]) -> None:
         self._function = function
@@ -178,11 +176,11 @@ class _Crew(Generic[Item, Result]):
         self._workers: list[_Worker[Item, Result]] = []
 
     def refill_items(self, items: Iterable[Item]) -> None:
-        """Further items, numbered from 0 again; only once all before are done."""
+        """Further items, numbered from 0 again; only when all earlier ones are done."""
         self._fresh = enumerate(items)
 
     def put_to_work(self, most: int) -> bool:
-        """Give every idle worker a task, hire while there are more; False when all is done."""
+        """Give every idle worker a task and start workers up to `most`; False when all is done."""
         for worker in self._workers:
             if worker.task is None and (task := self._next_task()) is not None:
                 worker.give_task(task)
@@ -193,7 +191,7 @@ class _Crew(Generic[Item, Result]):
         return any(worker.task is not None for worker in self._workers)
 
     def iter_answers(self, seconds: float | None = None) -> Generator[RunAnswer[Result]]:
-        """Of at least one worker, or the loss of one; of nobody once so long has passed."""
+        """Wait for at least one worker, at most `seconds`, and yield what is ready."""
         busy = {worker.connection: worker for worker in self._workers if worker.task is not None}
         ready = wait(list(busy), seconds)
         for worker in [worker for connection, worker in busy.items() if connection in ready]:
@@ -228,7 +226,8 @@ class _Crew(Generic[Item, Result]):
 
 
 def _serve_items(function: Callable[[Item], Result], connection: Connection) -> None:
-    """A worker's life: items in, answers out; Ctrl-C is for the one who waits."""
+    """The loop of a worker process: items in, results out."""
+    # The terminal sends Ctrl-C to the whole process group; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:
@@ -238,14 +237,14 @@ def _serve_items(function: Callable[[Item], Result], connection: Connection) -> 
         connection.send(run_or_failure(partial(function, item)))
 
 
-# Rounds of trials that belong together: each round is chosen by what came of the one before.
+# Rounds of trials: the results of one round choose the trials of the next.
 
 SLOW_TRIAL_SECONDS = 0.25
-"""Seconds that a trial takes here from which on worker processes pay for their start."""
+"""Duration of a trial above which worker processes repay their start."""
 
 
 class TrialRounds(Generic[Item, Result]):
-    """Runs trials here; hires worker processes once it has seen that a trial takes long."""
+    """Runs trials in this process, and in workers from the first trial on that was slow."""
 
     def __init__(
         self, trial: Callable[[Item], Result], workers: int | None, going: Callable[[], bool] = lambda: True
@@ -253,11 +252,11 @@ class TrialRounds(Generic[Item, Result]):
         self._trial = trial
         self._workers = workers or os.cpu_count() or 1
         self._going = going
-        """Asked between trials, and while workers are at it: what is not done when it says no is left."""
+        """Asked between trials and while workers run; the remaining trials are left out once it is false."""
         self._standing: WorkerPool[Item, Result] | None = None
 
     def __call__(self, wanted: Sequence[Item]) -> list[Result | None]:
-        """One result per item, None for a trial that failed or was left."""
+        """One result per item, None for a trial that failed or was left out."""
         done: list[Result | RunFailure] = []
         while self._standing is None and len(done) < len(wanted):
             if not self._going():
@@ -275,6 +274,6 @@ class TrialRounds(Generic[Item, Result]):
         return [None if isinstance(one, RunFailure) else one for one in done]
 
     def close(self) -> None:
-        """Workers may go."""
+        """End the workers."""
         if self._standing is not None:
             self._standing.end_workers()

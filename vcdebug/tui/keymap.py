@@ -173,13 +173,16 @@ MAIN_KEYS: list[BindingType] = [
         "continue, backwards: to the previous breakpoint, else the start",
         id="back-continue",
     ),
-    Binding("d", "down", "down again: undoes the last way up (u, F), else into", id="down"),
-    Binding("b,f9", "breakpoint", "set a breakpoint", id="break"),
+    Binding("d", "run('down')", "down again: undoes the last way up (u, F), else into", id="down"),
+    Binding("b,f9", "run('breakpoint')", "set a breakpoint", id="break"),
     Binding("question_mark,f1", "help", "this help", id="help"),
-    Binding("colon", "command", "type a command", id="command"),
+    Binding("colon", "run('command')", "type a command", id="command"),
     Binding("ctrl+p", "palette", "palette: everything by name, commands, panels, jobs", id="palette"),
     Binding(
-        "slash", "filter", "filter the table that has the focus: an expression, ! the others, ~ fuzzy", id="filter"
+        "slash",
+        "run('filter')",
+        "filter the table that has the focus: an expression, ! the others, ~ fuzzy",
+        id="filter",
     ),
     Binding(
         "e",
@@ -189,20 +192,23 @@ MAIN_KEYS: list[BindingType] = [
     ),
     Binding(
         "I",
-        "ask",
+        "run('ask')",
         "other questions about what the cursor is on: evicted, holders, node, refused, victim, next",
         id="ask",
     ),
     Binding(
-        "exclamation_mark", "prove", "what would let the job in: changes, each carried out and replayed", id="prove"
+        "exclamation_mark",
+        "run('prove')",
+        "what would let the job in: changes, each carried out and replayed",
+        id="prove",
     ),
-    Binding("g,ctrl+g", "goto", "go to an event by number; g once more: to the first row", id="goto"),
-    Binding("minus", "last_position", "back to where the last jump began", id="last"),
-    Binding("t", "run_to_cursor", "go to the event of the row under the cursor", id="to-row"),
-    Binding("L", "last_change", "to the event that wrote this number; again, further back", id="last-change"),
-    Binding("A", "watch", "watch the number under the cursor", id="watch"),
-    Binding("B", "break_on_figure", "stop wherever the number under the cursor changes", id="break-figure"),
-    Binding("m", "bookmark", "mark this event; once more, write a note about it", id="bookmark"),
+    Binding("g,ctrl+g", "run('goto')", "go to an event by number; g once more: to the first row", id="goto"),
+    Binding("minus", "run('last_position')", "back to where the last jump began", id="last"),
+    Binding("t", "run('run_to_cursor')", "go to the event of the row under the cursor", id="to-row"),
+    Binding("L", "run('last_change')", "to the event that wrote this number; again, further back", id="last-change"),
+    Binding("A", "run('watch')", "watch the number under the cursor", id="watch"),
+    Binding("B", "run('break_on_figure')", "stop wherever the number under the cursor changes", id="break-figure"),
+    Binding("m", "run('bookmark')", "mark this event; once more, write a note about it", id="bookmark"),
     Binding("right_square_bracket", "about(False)", "next event about the row's job, task, node or queue", id="about"),
     Binding("left_square_bracket", "about(True)", "previous event about it", id="back-about"),
     Binding("tab", "app.focus_next", "next panel", id="next-panel"),
@@ -212,7 +218,9 @@ MAIN_KEYS: list[BindingType] = [
         for panel in PANELS
     ),
     Binding("P", "panels", "all panels, by group: cycle, cluster, debugger", id="panels"),
-    Binding("w", "what_if", "what if: change what the cursor is on, or the answer of this hook call", id="what-if"),
+    Binding(
+        "w", "run('what_if')", "what if: change what the cursor is on, or the answer of this hook call", id="what-if"
+    ),
     Binding("U", "edit('undo')", "undo the last edit", id="undo"),
     Binding("ctrl+r", "edit('redo')", "make the edit again that was undone last", id="redo"),
     Binding("x", "edit('other')", "from the original to the branch of the edits, and back", id="other"),
@@ -223,11 +231,11 @@ MAIN_KEYS: list[BindingType] = [
     Binding("left_curly_bracket", "edit('previous-cycle')", "the cycle before", id="previous-cycle"),
     Binding("full_stop", "edit('recapture')", "capture the live cluster again: what has changed", id="recapture"),
     Binding("z", "zoom", "the panel alone, or all of them again", id="zoom"),
-    Binding("y", "copy", "dialogs: cell, row, panel, equation, command line", id="copy"),
-    Binding("Y", "copy_panel", "copy the panel", id="copy-panel"),
-    Binding("o", "open", "open another snapshot", id="open"),
+    Binding("y", "run('copy')", "dialogs: cell, row, panel, equation, command line", id="copy"),
+    Binding("Y", "run('copy_panel')", "copy the panel", id="copy-panel"),
+    Binding("o", "run('open')", "open another snapshot", id="open"),
     Binding("escape", "back", "one step back: message, zoom, filter, order", id="back"),
-    Binding("q", "quit", "quit", id="quit"),
+    Binding("q", "run('quit')", "quit", id="quit"),
 ]
 """F17, F22, F23 and Ctrl+F23 are what many terminals send for Shift+F5, Shift+F10, Shift+F11 and Ctrl+Shift+F11."""
 

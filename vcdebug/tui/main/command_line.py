@@ -51,19 +51,16 @@ class CommandLine:
 
         return completer_at(self.current.moment)
 
-    def prompt_edited(self, event: Prompt.Edited) -> None:
-        """A filter acts with every key."""
-        if event.mode == "filter":
-            self._filter_table(event.text)
+    def prompt_used(self, event: Prompt.Edited | Prompt.Closed | Prompt.Entered) -> None:
+        """Filter with every key that is typed; close the line; run what was entered."""
+        if isinstance(event, Prompt.Entered):
+            self._enter_line(event)
+        elif event.mode == "filter":
+            self._filter_table(event.text if isinstance(event, Prompt.Edited) else "")
+        if isinstance(event, Prompt.Closed):
+            self._prompt_done()
 
-    def prompt_closed(self, event: Prompt.Closed) -> None:
-        """Without a filter all rows are back."""
-        if event.mode == "filter":
-            self._filter_table("")
-        self._prompt_done()
-
-    def prompt_entered(self, event: Prompt.Entered) -> None:
-        """Run the line."""
+    def _enter_line(self, event: Prompt.Entered) -> None:
         self._prompt_done()
         if event.mode == "filter":
             kept = self._filter_table(event.text)

@@ -1,9 +1,9 @@
-"""The main screen: panels around the present event, a line below them, and a part for each thing that keys do."""
+"""The main screen: the panels around the current event, the command line below them, and what each key does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -34,13 +34,13 @@ from vcdebug.tui.worker import NextScreen, Start
 
 Result = TypeVar("Result")
 FIRST_FRAME_SECONDS = 0.05
-"""Seconds with the first frame before anything else is made ready: scroll bars may take a second one."""
+"""Delay after the first frame before other modules load: scroll bars may need a second frame."""
 SAVE_SECONDS = 10.0
-"""Seconds after which a new position is kept: a terminal may close without a word."""
+"""Interval between two saves of the session: a terminal may close without a signal."""
 
 
 class MainScreen(Screen[NextScreen]):
-    """Puts the parts together: each is handed what it needs, and every key and message has one line here."""
+    """Makes the parts, hands each what it needs, and passes keys and messages on to them."""
 
     BINDINGS: ClassVar[list[BindingType]] = MAIN_KEYS
     HORIZONTAL_BREAKPOINTS = [
@@ -61,17 +61,25 @@ class MainScreen(Screen[NextScreen]):
         self._status, self._prompt, self._header, self._tabs = Status(), Prompt(), Header(), Tabs()
         self._panels = MainLayout(id="body")
         self.current = ScreenState(self._draw_moment, self.say_line)
-        self.movement = Movement(self.current, self._focused_grid)
-        self.work = BackgroundWork(self._start_thread, self.post_message, self.say_line, self._show_progress)
-        self.asking_again = PanelRerun(self._start_thread, self.post_message, self._show_progress)
+
+        def focused() -> Grid:
+            return self.focused_grid
+
+        def start_thread(work: Callable[[], None]) -> None:
+            self.run_worker(work, thread=True)
+
+        self.movement = Movement(self.current, focused)
+        self.work = BackgroundWork(start_thread, self.post_message, self.say_line, self._show_progress)
+        self.asking_again = PanelRerun(start_thread, self.post_message, self._show_progress)
         self.commands = CommandLine(
             self.current,
             self.work,
             self._prompt,
             self._status,
-            focused=self._focused_grid,
+            focused=focused,
             focus=self.set_focus,
-            open_what=self._open_what,
+            # `parts` needs the command line, so it does not exist before the first command.
+            open_what=lambda name, argument: self.parts.command_targets.open_target(name, argument),
         )
         self.keeper = SessionKeeper(
             store,
@@ -79,7 +87,7 @@ class MainScreen(Screen[NextScreen]):
             settings.problems,
             show_panel=self.show_panel,
             panel=self._panels.get_panel,
-            focused_grid=self._focused_grid,
+            focused_grid=focused,
         )
         self.parts = ScreenParts(
             PartContext(
@@ -87,7 +95,7 @@ class MainScreen(Screen[NextScreen]):
                 self.work,
                 self.commands,
                 self.lay_over,
-                self._focused_grid,
+                focused,
                 settings.clipboard,
                 start.command_line_name(),
                 go=self.movement.goto_event,
@@ -97,9 +105,10 @@ class MainScreen(Screen[NextScreen]):
         )
 
     def _screen_targets(self) -> Mapping[str, Callable[[str], object]]:
-        """What commands ask of this screen."""
+        """The callbacks of the commands that act on this screen, by the command's name; each takes its argument."""
         return {
             "help": lambda _: self.action_help(),
+            # Lambdas: naming `parts.question_commands` here would import what only its key needs.
             "prove": lambda job: self.parts.question_commands.search_fixes(job),
             "ask": lambda words: self.parts.question_commands.ask_question(words),
             "explain": self.action_explain,
@@ -110,11 +119,11 @@ class MainScreen(Screen[NextScreen]):
             "open": lambda snapshot: self.parts.what_if_commands.leave_recording(
                 lambda: self.dismiss(NextScreen(snapshot))
             ),
-            "quit": lambda _: self.action_quit(),
+            "quit": lambda _: KEY_ACTIONS["quit"](self),
         }
 
     def compose(self) -> ComposeResult:
-        """The panels between two lines about where one stands, and the line to type in below."""
+        """Header and tabs, the panels, and below them the timeline, the footer and the command line."""
         yield self._header.data_bind(MainScreen.moment)
         yield self._tabs
         yield self._panels.data_bind(MainScreen.moment)
@@ -141,13 +150,13 @@ class MainScreen(Screen[NextScreen]):
         self.run_worker(self._load_and_replay, thread=True, exclusive=True)
 
     def on_unmount(self) -> None:
-        """What was set and typed is there the next time; whatever still loads for this screen ends."""
+        """Stop loading; save the session and the typed lines."""
         self._loading.stop_loading()
         self.keeper.save_session()
         self.store.save_history({str(mode): lines for mode, lines in self._prompt.history.items()})
 
     def on_key(self) -> None:
-        """Any key removes the hint that is shown at the first start."""
+        """Remove the hint of the first start."""
         self.query_one(FirstKeys).display = False
 
     # The recording
@@ -158,12 +167,9 @@ class MainScreen(Screen[NextScreen]):
         self._loading.load_recording()
 
     def _capture_again(self) -> None:
-        """The live cluster once more, if nothing else is being done."""
+        """Capture the live cluster again, unless other work runs."""
         if self.current.driver is not None and not self.work.about:
             self.run_command("recapture")
-
-    def _start_thread(self, work: Callable[[], None]) -> None:
-        self.run_worker(work, thread=True)
 
     def _show_progress(self, text: str) -> None:
         self._header.progress = text
@@ -175,7 +181,7 @@ class MainScreen(Screen[NextScreen]):
 
     @on(messages.CycleReady)
     def cycle_ready(self, event: messages.CycleReady) -> None:
-        """Stand at the first event, or where the command line said."""
+        """Show the first event, or the position that the command line or the saved session names."""
         self._show_progress("")
         driver = self.current.driver = Driver(event.recording)
         driver.captures = self.start.captures
@@ -190,7 +196,7 @@ class MainScreen(Screen[NextScreen]):
 
     @on(messages.CycleFailed)
     def cycle_failed(self, event: messages.CycleFailed) -> None:
-        """What cannot be opened leads to the chooser, with the reason."""
+        """Close this screen for the chooser, which shows the reason."""
         self._to_chooser(event.line)
 
     def _to_chooser(self, line: str) -> None:
@@ -213,7 +219,7 @@ class MainScreen(Screen[NextScreen]):
             self._panels.get_panel(event.asked.panel).accept_table(event.asked.moment, event.table)
 
     def _stop_asking_again(self) -> bool:
-        """Esc; whether anybody waited."""
+        """Give up the panels that wait for a rerun of the cycle; whether there were any."""
         given_up = self.asking_again.stop_all()
         for asked in given_up:
             self._panels.get_panel(asked.panel).give_up()
@@ -226,11 +232,8 @@ class MainScreen(Screen[NextScreen]):
         """The table that has the focus, else the flow."""
         return self.focused if isinstance(self.focused, Grid) else self._panels.get_panel("flow")
 
-    def _focused_grid(self) -> Grid:
-        return self.focused_grid
-
     def get_panel(self, name: str) -> Panel:
-        """The panel of a name, whether or not it is seen."""
+        """The panel of this name, which need not be visible."""
         return self._panels.get_panel(name)
 
     def _draw_moment(self, moment: DebuggerState) -> None:
@@ -246,11 +249,11 @@ class MainScreen(Screen[NextScreen]):
         show_footer_keys(self._status, self.active_bindings, self.focused, replayed=self.moment is not None)
 
     def say_line(self, text: str, *, error: bool = False) -> None:
-        """A line in place of the keys, until the next one."""
+        """Show a line in place of the footer, until the next one."""
         self._status.show_message(text, error=error)
 
     def lay_over(self, screen: Screen[Result], then: Callable[[Result | None], None]) -> None:
-        """Put a screen over this one."""
+        """Push a screen; `then` is called with its result."""
         self.app.push_screen(screen, then)
 
     def show_panel(self, name: str) -> None:
@@ -268,7 +271,7 @@ class MainScreen(Screen[NextScreen]):
             panel.draw_moment()
 
     def show_log(self, level: str) -> None:
-        """The log, at another level if one is named."""
+        """Show the log panel, at this level of klog unless it is empty."""
         self.show_panel("log")
         if level:
             from vcdebug.tui.panels.log import LogPanel
@@ -278,7 +281,7 @@ class MainScreen(Screen[NextScreen]):
             log.set_level(int(level))
 
     def choose_theme(self, word: str) -> None:
-        """Another look, at once."""
+        """Switch to the theme of this name or of its beginning."""
         name = find_theme(word)
         if name is None:
             self.say_line(f"no theme {word!r}: {', '.join(THEMES)}", error=True)
@@ -295,20 +298,11 @@ class MainScreen(Screen[NextScreen]):
         """Open the command line with the beginning of a command."""
         self.commands.open_prompt("command", text)
 
-    def _open_what(self, name: str, argument: str) -> None:
-        self.parts.command_targets.open_target(name, argument)
-
     @on(Prompt.Edited)
-    def prompt_edited(self, event: Prompt.Edited) -> None:
-        self.commands.prompt_edited(event)
-
     @on(Prompt.Closed)
-    def prompt_closed(self, event: Prompt.Closed) -> None:
-        self.commands.prompt_closed(event)
-
     @on(Prompt.Entered)
-    def prompt_entered(self, event: Prompt.Entered) -> None:
-        self.commands.prompt_entered(event)
+    def prompt_used(self, event: Prompt.Edited | Prompt.Closed | Prompt.Entered) -> None:
+        self.commands.prompt_used(event)
 
     @on(messages.CommandRequested)
     def command_asked(self, event: messages.CommandRequested) -> None:
@@ -334,33 +328,17 @@ class MainScreen(Screen[NextScreen]):
     def cell_opened(self, event: Grid.Opened) -> None:
         self.parts.page_opener.open_cell(event)
 
-    # Keys that move
+    # Keys
+
+    def action_run(self, name: str) -> None:
+        """Run an entry of `KEY_ACTIONS`."""
+        KEY_ACTIONS[name](self)
 
     def action_step(self, verb: DriverStep, back: bool = False) -> None:
         self.movement.make_step(verb, back=back)
 
-    def action_down(self) -> None:
-        self.movement.step_down()
-
-    def action_last_position(self) -> None:
-        self.movement.goto_last_position()
-
-    def action_run_to_cursor(self) -> None:
-        self.movement.goto_row()
-
     def action_about(self, back: bool) -> None:
         self.movement.goto_next_about(back=back)
-
-    # Keys to type something
-
-    def action_command(self) -> None:
-        self.commands.open_prompt("command")
-
-    def action_goto(self) -> None:
-        self.commands.open_prompt("goto")
-
-    def action_filter(self) -> None:
-        self.commands.open_prompt("filter")
 
     def action_palette(self) -> None:
         from textual.command import CommandPalette
@@ -369,30 +347,8 @@ class MainScreen(Screen[NextScreen]):
 
         self.app.push_screen(CommandPalette(providers=[PaletteProvider], placeholder="command, panel, job or theme"))
 
-    # Keys about what the cursor is on
-
-    def action_breakpoint(self) -> None:
-        self.parts.mark_commands.open_breakpoint_dialog()
-
-    def action_last_change(self) -> None:
-        self.parts.mark_commands.goto_last_change()
-
-    def action_watch(self) -> None:
-        self.parts.mark_commands.watch_figure()
-
-    def action_break_on_figure(self) -> None:
-        self.parts.mark_commands.break_on_figure()
-
-    def action_bookmark(self) -> None:
-        self.parts.mark_commands.set_bookmark()
-
-    def action_what_if(self) -> None:
-        self.parts.what_if_commands.suggest_edit()
-
     def action_edit(self, verb: str) -> None:
         self.run_command(verb)
-
-    # Keys to read something
 
     def action_panel(self, key: str) -> None:
         """The panel with this key."""
@@ -417,26 +373,12 @@ class MainScreen(Screen[NextScreen]):
         if not self.parts.page_opener.open_explanation(name, row.subject if row is not None else ("", "")):
             self.parts.command_targets.open_waiting_jobs()
 
-    def action_ask(self) -> None:
-        self.parts.question_commands.ask_question()
-
-    def action_prove(self) -> None:
-        self.parts.question_commands.search_fixes()
-
-    def action_copy(self) -> None:
-        self.parts.copy_commands.open_menu()
-
-    def action_copy_panel(self) -> None:
-        self.parts.copy_commands.copy_panel()
-
     def action_zoom(self) -> None:
         """The focused panel alone, or all of them again."""
         if self.maximized is None:
             self.maximize(self.focused_grid, container=False)
         else:
             self.minimize()
-
-    # Keys that lead back, and away
 
     def action_back(self) -> None:
         """One step back: loading, work, message, zoom, filter, order."""
@@ -455,8 +397,25 @@ class MainScreen(Screen[NextScreen]):
         elif grid.shown.order is not None:
             grid.set_order(None)
 
-    def action_open(self) -> None:
-        self.parts.what_if_commands.leave_recording(lambda: self.dismiss(NextScreen()))
 
-    def action_quit(self) -> None:
-        self.parts.what_if_commands.leave_recording(lambda: self.app.exit(0))
+KEY_ACTIONS: Final[Mapping[str, Callable[[MainScreen], object]]] = {
+    "down": lambda main: main.movement.step_down(),
+    "last_position": lambda main: main.movement.goto_last_position(),
+    "run_to_cursor": lambda main: main.movement.goto_row(),
+    "command": lambda main: main.commands.open_prompt("command"),
+    "goto": lambda main: main.commands.open_prompt("goto"),
+    "filter": lambda main: main.commands.open_prompt("filter"),
+    "breakpoint": lambda main: main.parts.mark_commands.open_breakpoint_dialog(),
+    "last_change": lambda main: main.parts.mark_commands.goto_last_change(),
+    "watch": lambda main: main.parts.mark_commands.watch_figure(),
+    "break_on_figure": lambda main: main.parts.mark_commands.break_on_figure(),
+    "bookmark": lambda main: main.parts.mark_commands.set_bookmark(),
+    "what_if": lambda main: main.parts.what_if_commands.suggest_edit(),
+    "ask": lambda main: main.parts.question_commands.ask_question(),
+    "prove": lambda main: main.parts.question_commands.search_fixes(),
+    "copy": lambda main: main.parts.copy_commands.open_menu(),
+    "copy_panel": lambda main: main.parts.copy_commands.copy_panel(),
+    "open": lambda main: main.parts.what_if_commands.leave_recording(lambda: main.dismiss(NextScreen())),
+    "quit": lambda main: main.parts.what_if_commands.leave_recording(lambda: main.app.exit(0)),
+}
+"""What the bindings `run('NAME')` of the keymap call: a method of a part that takes no argument."""

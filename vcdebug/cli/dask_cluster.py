@@ -7,7 +7,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from threading import Lock
@@ -159,11 +159,7 @@ def run_item(function: bytes, item: bytes) -> bytes:
     """Run one pickled item on a worker; returns the pickled result or RunFailure."""
     # Dask runs threads; a replay holds the interpreter, and two recordings at once need twice the memory.
     with _ONE_AT_A_TIME:
-        return pickle.dumps(run_or_failure(partial(_call_function, function, item)))
-
-
-def _call_function(function: bytes, item: bytes) -> object:
-    return _unpack_function(function)(pickle.loads(item))
+        return pickle.dumps(run_or_failure(lambda: _unpack_function(function)(pickle.loads(item))))
 
 
 @lru_cache(maxsize=1)

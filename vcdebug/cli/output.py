@@ -52,16 +52,14 @@ class Output:
     def write_notice(self, line: str) -> None:
         """Write one line to stderr; line breaks in it become spaces."""
         words = make_printable(" ".join(line.split()))
-        self.err.write(_escape_unencodable(NOTICE_PREFIX + _shorten_line(words), self.err) + "\n")
+        if len(words) > MAX_NOTICE_LENGTH:
+            words = f"{words[:MAX_NOTICE_LENGTH]}..."
+        self.err.write(_escape_unencodable(NOTICE_PREFIX + words, self.err) + "\n")
         self.err.flush()
 
     def flush(self) -> None:
         """Write what is buffered; raises BrokenPipeError here instead of at the end of the process."""
         self.out.flush()
-
-
-def _shorten_line(line: str) -> str:
-    return line if len(line) <= MAX_NOTICE_LENGTH else f"{line[:MAX_NOTICE_LENGTH]}..."
 
 
 def _escape_unencodable(text: str, stream: TextIO) -> str:

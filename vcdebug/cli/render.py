@@ -122,15 +122,10 @@ def _write_rich_table(table: Table, console: Console) -> None:
         _write_rich_line(line, table.indent, console)
     for number, row in enumerate(_table_lines(table)):
         style = _COLOURS["title"] if number == 0 else ""
-        for part in _wrap_row(row, table, console.width) if _holds_prose(table) else [row]:
+        for part in _wrap_row(row, table, console.width) if table.columns[-1].flexible else [row]:
             console.print(Text(part, style=style), soft_wrap=True)
     for line in table.foot:
         _write_rich_line(line, table.indent, console)
-
-
-def _holds_prose(table: Table) -> bool:
-    """Whether the last column holds sentences, which may wrap."""
-    return table.columns[-1].flexible
 
 
 def _wrap_row(row: str, table: Table, width: int) -> list[str]:

@@ -202,7 +202,7 @@ def run_tui(
             follow=follow,
         )
     if not sys.stdin.isatty() and not os.environ.get("TEXTUAL_DRIVER"):  # a browser sends its keys there
-        _read_keys_from_terminal()
+        redirect_fds("/dev/tty", 0)  # standard input is something else, such as the snapshot
     app = VcdebugApp(start, settings, SessionStore(state_folder()), kept)
     before = signal.signal(
         signal.SIGINT, signal.SIG_IGN
@@ -211,11 +211,6 @@ def run_tui(
         return app.run(mouse=settings.mouse) or 0
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _read_keys_from_terminal() -> None:
-    """Standard input is something else, such as the snapshot; keys come from the terminal itself."""
-    redirect_fds("/dev/tty", 0)
 
 
 # The debugger ends as if somebody had left it, session kept, where it is told to or its terminal is gone.

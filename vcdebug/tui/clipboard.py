@@ -30,7 +30,11 @@ def copy_text(app: App[Any], text: str, how: Clipboard = "auto") -> str:  # Any:
     text = make_printable(text)
     if how == "file":
         return f"to {home_relative(_write_copy_file(text))}"
-    tool = _copy_with_tool(text) if how in ("auto", "native") else ""
+    tool = (
+        next((t[0] for t in CLIPBOARD_TOOLS if shutil.which(t[0]) and _run_tool(t, text)), "")
+        if how in ("auto", "native")
+        else ""
+    )
     if how == "native":
         if not tool:
             names = ", ".join(tool[0] for tool in CLIPBOARD_TOOLS)
@@ -38,11 +42,6 @@ def copy_text(app: App[Any], text: str, how: Clipboard = "auto") -> str:  # Any:
         return f"with {tool}"
     app.copy_to_clipboard(text)
     return f"with {tool} and {THROUGH_TERMINAL}" if tool else THROUGH_TERMINAL
-
-
-def _copy_with_tool(text: str) -> str:
-    """The tool that took the text; empty if none did."""
-    return next((tool[0] for tool in CLIPBOARD_TOOLS if shutil.which(tool[0]) and _run_tool(tool, text)), "")
 
 
 def _write_copy_file(text: str) -> Path:

@@ -41,15 +41,14 @@ def complete_line(text: str, moment: DebuggerState | None) -> list[str]:
     """Whole lines that begin with what is typed, or whose last word contains it."""
     before, space, typed = text.rpartition(" ")
     verb = find_verb(before.split()[0]) if before.split() else None
-    words = _words_after(verb.names[0], before, moment) if verb is not None else _verb_names() if not space else ()
+    if verb is not None:
+        words = _words_after(verb.names[0], before, moment)
+    else:
+        words = [] if space else [known.names[0] for known in list_verbs()]
     found = [word for word in words if word.startswith(typed)]
     if not found and typed:
         found = [word for word in words if typed.casefold() in word.casefold()]
     return [f"{before}{space}{word}" for word in dict.fromkeys(found)]
-
-
-def _verb_names() -> list[str]:
-    return [verb.names[0] for verb in list_verbs()]
 
 
 def _words_after(verb: str, before: str, moment: DebuggerState | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""`vcdebug cache`: the recordings that are kept."""
+"""`vcdebug cache`: lists or removes cached recordings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vcdebug.cli.output import Output
 
 
 class CacheCommand(Command):
-    """Says what is kept and where, or removes it."""
+    """Lists the cached recordings with their folder, or removes them."""
 
     HELP = "say which recordings are kept, so that large snapshots open at once the next time, or remove them"
 

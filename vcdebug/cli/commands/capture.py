@@ -1,4 +1,4 @@
-"""`vcdebug capture`: read a cluster, write one file."""
+"""`vcdebug capture`: reads a cluster and writes one snapshot file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEFAULT_TIMEOUT_SECONDS = 600.0
 
 
 class CaptureCommand(Command):
-    """Reads a live cluster; sends nothing but reads."""
+    """Reads a live cluster with get and list requests alone."""
 
     HELP = "read a cluster through its API, changing nothing, and write one snapshot file"
     EXITS = "exit status: 0 written, 2 written, but with --strict something that decides is missing, 1 error"
@@ -44,7 +44,7 @@ class CaptureCommand(Command):
             "--rbac", action="store_true", help="print the ClusterRole that a capture needs, read nothing"
         )
         add_cluster_arguments(parser)
-        add_until_arguments(parser, parse_seconds, positive_number)
+        add_until_arguments(parser)
         parser.add_argument(
             "--redact", action="store_true", help="keep only what decides, under other names: see vcdebug redact"
         )
@@ -99,7 +99,7 @@ SCHEDULER_HELP = "which scheduler, where there are several: NS/NAME"
 
 
 def _capture_until(args: Namespace, output: Output) -> CommandOutcome:
-    """Capture again and again."""
+    """Capture until the condition of --until is met."""
     from vcdebug.capture import capture_cluster
     from vcdebug.snapshot.redaction import redact_snapshot
 
@@ -114,7 +114,7 @@ def _capture_until(args: Namespace, output: Output) -> CommandOutcome:
 
 
 def add_cluster_arguments(parser: ArgumentParser, scheduler: str = SCHEDULER_HELP) -> None:
-    """Which cluster is read, as whom and for how long, spelt as kubectl spells it."""
+    """Add the options of the cluster, the user and the timeout, named as in kubectl."""
     parser.add_argument("--context", default="", help="kubeconfig context (default: the current one)")
     parser.add_argument("--kubeconfig", default="", metavar="FILE", help="kubeconfig file")
     parser.add_argument("--as", default="", metavar="USER", dest="as_user", help="impersonate this user")
@@ -141,7 +141,7 @@ def add_cluster_arguments(parser: ArgumentParser, scheduler: str = SCHEDULER_HEL
 
 
 def cluster_options(args: Namespace) -> CaptureOptions:
-    """What add_cluster's arguments ask for."""
+    """The capture options that the arguments of `add_cluster_arguments` stand for."""
     from vcdebug.capture import CaptureOptions
 
     return CaptureOptions(
@@ -158,20 +158,20 @@ def cluster_options(args: Namespace) -> CaptureOptions:
 
 
 def config_map_name(wanted: str) -> str:
-    """The name without its namespace; the usual one where none is named."""
+    """The ConfigMap's name without its namespace; Volcano's usual one for an empty text."""
     from vcdebug.capture.scheduler_settings import CONFIG_MAP
 
     return wanted.rpartition("/")[2] or CONFIG_MAP
 
 
 def capture_announcement(who: Provenance) -> str:
-    """Which cluster is about to be read, in one line."""
+    """One line about the cluster that is about to be read."""
     reach = f", {who.access}" if who.access else ""
     return f"reading {who.server} as {who.user or 'nobody in particular'}{reach}"
 
 
 def parse_seconds(text: str) -> float:
-    """A duration as kubectl takes it; a bare number is in seconds."""
+    """The seconds of a duration such as 90, 90s or 5m; raises ArgumentTypeError."""
     unit = SECONDS_PER_UNIT.get(text[-1:], 0)
     number = text[:-1] if unit else text
     if not number.isdecimal() or int(number) < 1:
@@ -189,7 +189,7 @@ def _report_capture(snapshot: Snapshot, target: Path, output: Output) -> None:
 
 
 def _capture_outcome(snapshot: Snapshot, args: Namespace, output: Output) -> CommandOutcome:
-    """With --strict a file that lacks something is no success."""
+    """The outcome: with --strict a capture that lacks something is PROBLEMS."""
     provenance = snapshot.provenance
     if provenance is None or not args.strict or (provenance.consistent and not provenance.missing):
         return CommandOutcome.DONE
@@ -198,14 +198,14 @@ def _capture_outcome(snapshot: Snapshot, args: Namespace, output: Output) -> Com
     return CommandOutcome.PROBLEMS
 
 
-# Captures again and again until something is so: for the incident at night.
+# `capture --until`
 
 CAPTURE_SECONDS = 10.0
 KEPT_CAPTURES = 100
 
 
-def add_until_arguments(parser: ArgumentParser, seconds: Callable[[str], float], number: Callable[[str], int]) -> None:
-    """When to stop, how often, and how much is kept."""
+def add_until_arguments(parser: ArgumentParser) -> None:
+    """Add --until, --every and --keep."""
     parser.add_argument(
         "--until",
         metavar="EXPR",
@@ -215,14 +215,14 @@ def add_until_arguments(parser: ArgumentParser, seconds: Callable[[str], float],
     parser.add_argument(
         "--every",
         metavar="TIME",
-        type=seconds,
+        type=parse_seconds,
         default=CAPTURE_SECONDS,
         help="with --until: time between two captures (10s)",
     )
     parser.add_argument(
         "--keep",
         metavar="N",
-        type=number,
+        type=positive_number,
         default=KEPT_CAPTURES,
         help=f"with --until: keep so many captures ({KEPT_CAPTURES})",
     )
@@ -234,7 +234,7 @@ def capture_until(
     output: Output,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Path:
-    """Capture until the condition is met; gives the file in which it is."""
+    """Capture until the condition is met; returns the file of the last capture. `sleep` is replaced in tests."""
     from vcdebug.debugger.expectations import parse_until
     from vcdebug.snapshot.capture_history import CaptureHistory
 
@@ -249,12 +249,13 @@ def capture_until(
 
 
 def _capture_once(take: Callable[[], Snapshot], history: CaptureHistory, met: MetReason) -> tuple[Path, str]:
-    """One capture; its recording goes before the next one comes."""
+    """The file of one capture, and why it meets the condition, or an empty text."""
     from vcdebug.recording.recording import disposing
     from vcdebug.recording.replay import replay_cycle
 
     snapshot = take()
     file = history.add_capture(snapshot)
+    # A night holds thousands of captures: each recording is freed before the next one.
     with disposing(replay_cycle(snapshot)) as recording:
         return file, met(recording)
 
@@ -266,13 +267,13 @@ def _captures_folder(word: str | None) -> Path:
     return folder
 
 
-# Asking the person at the terminal what a cluster does not tell.
+# The release of a scheduler whose image does not tell it.
 
 RELEASE_QUESTION = "which release of Volcano does its scheduler run, as v1.15.1? (Enter: not known)"
 
 
 def ask_for_release(snapshot: Snapshot, output: Output) -> Snapshot:
-    """The snapshot of the release that somebody names, where nothing else does and somebody is there."""
+    """The snapshot with the release that the user types, where it is unknown and stdin is a terminal."""
     if not snapshot.release.is_assumed or not (sys.stdin.isatty() and output.err.isatty()):
         return snapshot
     output.write_notice(RELEASE_QUESTION)
@@ -286,7 +287,7 @@ def ask_for_release(snapshot: Snapshot, output: Output) -> Snapshot:
 
 
 def release_note(snapshot: Snapshot) -> str:
-    """What the file says about the release, in one line."""
+    """One line about the release that the file records."""
     release = snapshot.release
     if release.is_assumed:
         return f"release not known, none recorded: replayed as {release.display_name()}; name it with --release"

@@ -1,4 +1,4 @@
-"""`vcdebug completion`: what a shell needs to complete commands and options."""
+"""`vcdebug completion`: completion scripts for shells, and kubectl's completion of `kubectl vcdebug`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FISH_OPTION = "complete -c vcdebug -n '__fish_seen_subcommand_from %s' -l %s"
 
 
 class CompletionCommand(Command):
-    """Prints a script that the shell reads; files are completed by the shell itself."""
+    """Prints a script for a shell, which completes files itself."""
 
     HELP = 'print a completion script: eval "$(vcdebug completion bash)", or zsh; vcdebug completion fish | source'
 
@@ -59,7 +59,7 @@ class CompletionCommand(Command):
 
 
 def list_candidates(words: Sequence[str], commands: Mapping[str, Command]) -> list[str]:
-    """What may stand for the last of the words; nothing where only a file may."""
+    """The completions of the last word; none where only a file fits."""
     *before, word = words or [""]
     if not before:
         found = list(commands)
@@ -99,14 +99,12 @@ def _fish_lines(commands: Mapping[str, Command], options: Mapping[str, list[str]
             yield row % (name, word.removeprefix("--"))
 
 
-# The entry point `kubectl_complete-vcdebug`: kubectl asks it what may follow `kubectl vcdebug`.
-
 KUBECTL_DIRECTIVE = ":0"
-"""Files may stand there too."""
+"""Cobra's ShellCompDirectiveDefault: the shell adds file names."""
 
 
 def complete_for_kubectl(argv: Sequence[str] | None = None) -> int:
-    """One candidate a line, and then what the shell makes of them."""
+    """Entry point of `kubectl_complete-vcdebug`: writes one candidate per line, then the directive."""
     commands = load_all_commands()
     words = list(sys.argv[1:] if argv is None else argv)
     Output().write_text("\n".join([*list_candidates(words, commands), KUBECTL_DIRECTIVE]))

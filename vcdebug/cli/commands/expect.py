@@ -1,4 +1,4 @@
-"""`vcdebug expect`: a platform team's regression test for its scheduler configuration."""
+"""`vcdebug expect`: regression tests for a scheduler configuration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ExpectCommand(Command):
-    """Replays snapshots and compares what they come to with what a file expects."""
+    """Replays snapshots and compares the outcomes with what a file expects."""
 
     HELP = "check expectations over snapshots: jobs placed or waiting for a cause, pods not evicted; for CI"
     EXITS = "exit status: 0 all expectations are met, 2 some are not, 1 error"
@@ -52,7 +52,7 @@ class ExpectCommand(Command):
 
 
 def _expand_folder(case: Expectation, folder: Path) -> Iterator[Expectation]:
-    """One expectation per snapshot of a folder; paths are seen from the file's folder."""
+    """One expectation per snapshot of a folder; paths are relative to `folder`, that of the file."""
     from vcdebug.snapshot.snapshot_folders import find_snapshots
 
     beside = folder / case.snapshot
@@ -65,7 +65,7 @@ def _expand_folder(case: Expectation, folder: Path) -> Iterator[Expectation]:
 
 
 def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None) -> CheckedExpectation:
-    """One that cannot be replayed does not keep the others from it."""
+    """The verdicts of one expectation; a snapshot that cannot be replayed becomes its error."""
     from vcdebug.cli.reports.checks import CheckedExpectation
     from vcdebug.cli.snapshots import read_snapshot, with_configuration, with_edits
     from vcdebug.debugger.expectations import check_expectation

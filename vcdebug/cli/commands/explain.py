@@ -1,4 +1,4 @@
-"""`vcdebug explain`: why a job is Pending, or why each of many is."""
+"""`vcdebug explain`: says why a job is Pending, or why each of many jobs is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, add_workers, cached_recordings
+from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, add_workers, cached_recordings, snapshot_source
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ExplainCommand(Command):
-    """Names the one gate that keeps a job out, with its numbers and the events that prove it."""
+    """Explains one job, all jobs of a snapshot, or all jobs of a folder of snapshots."""
 
     HELP = "say why a job is Pending: the gate that keeps it out, the numbers, the proof, and what would help"
     EXITS = (
@@ -38,7 +38,6 @@ class ExplainCommand(Command):
         add_shared_arguments(parser, "edits", "extender", "no-cache", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.arguments import snapshot_source
         from vcdebug.cli.reports.surveys import Surveyor
         from vcdebug.snapshot.snapshot_folders import find_snapshots
 
@@ -66,7 +65,7 @@ class ExplainCommand(Command):
 
 
 def _explain_one(recording: Recording, args: Namespace, output: Output) -> CommandOutcome:
-    """Everything about one job."""
+    """Explain one job, with tried fixes under --prove."""
     from vcdebug.cli.output import status_line
     from vcdebug.cli.reports.explanation import follow_up_blocks, write_explanation
     from vcdebug.explain.pending.explanation import explain_by_name
@@ -82,7 +81,7 @@ def _explain_one(recording: Recording, args: Namespace, output: Output) -> Comma
 def _explain_folder(
     folder: Path, snapshots: list[Path], surveyor: Surveyor, args: Namespace, output: Output
 ) -> CommandOutcome:
-    """Every snapshot below a folder."""
+    """Explain the jobs of every snapshot of a folder."""
     from vcdebug.cli.batch import incomplete_outcome, run_snapshots
     from vcdebug.cli.reports.surveys import Surveys
 
@@ -94,7 +93,7 @@ def _explain_folder(
 
 
 def _command_line_maker(args: Namespace, folder: Path | None = None) -> CommandLineMaker:
-    """About one job of a snapshot, or of one in a folder of them."""
+    """Makes command lines about a job of the snapshot, or of a snapshot in the folder."""
     from vcdebug.cli.reports.explanation import command_line
 
     def make_command_line(command: str, name: str, job: str) -> str:

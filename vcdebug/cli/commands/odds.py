@@ -1,4 +1,4 @@
-"""`vcdebug odds`: the same cycle under many draws of what upstream leaves to chance."""
+"""`vcdebug odds`: replays the cycle under many draws of what upstream leaves to chance."""
 
 from __future__ import annotations
 

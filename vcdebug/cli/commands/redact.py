@@ -1,4 +1,4 @@
-"""`vcdebug redact`: a snapshot under other names, to hand on."""
+"""`vcdebug redact`: writes a copy of a snapshot under other names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RedactCommand(Command):
-    """Keeps what decides and replaces every name, so that the copy replays the same."""
+    """Replaces every name and keeps what decides, so that the copy replays the same."""
 
     HELP = "write a copy of a snapshot that decides the same under other names and tells nothing of the cluster"
 
@@ -81,7 +81,7 @@ def check_mapping_target(path: str | None, *, force: bool) -> None:
 
 
 def write_mapping(done: Redaction, path: str | None, output: Output) -> None:
-    """What stands for what, readable by its owner alone."""
+    """Write which name became which, to a file that its owner alone can read."""
     if path is None:
         return
     from vcdebug.snapshot.saved_files import PRIVATE_MODE
@@ -96,7 +96,7 @@ def write_mapping(done: Redaction, path: str | None, output: Output) -> None:
 
 
 def report_redaction(done: Redaction, output: Output) -> None:
-    """What was replaced, kept and dropped."""
+    """Write notices about what was replaced, kept and dropped."""
     parts = ", ".join(f"{len(texts)} {part}" for part, texts in done.mapping.items())
     output.write_notice(f"replaced {done.replaced} texts ({parts})")
     output.write_notice(

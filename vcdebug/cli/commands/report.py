@@ -1,4 +1,4 @@
-"""`vcdebug report`: one document about a cycle, to attach to an issue."""
+"""`vcdebug report`: writes one document about a cycle, to attach to an issue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STDOUT = "-"
 
 
 class ReportCommand(Command):
-    """Writes Markdown or one HTML file."""
+    """Writes Markdown or a self-contained HTML file."""
 
     HELP = "write what the cycle did, why jobs wait and what bookmarks show as Markdown or as one HTML file"
 
@@ -65,7 +65,7 @@ def _report_subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> ReportS
 
 
 def _check_jobs(recording: Recording, words: list[str]) -> tuple[str, ...]:
-    """The jobs that are asked about, each of which must be there."""
+    """The words as a tuple; raises VcdebugError for a name that the snapshot lacks, before anything is written."""
     from vcdebug.explain.subject import find_subject
 
     for word in words:
@@ -74,7 +74,7 @@ def _check_jobs(recording: Recording, words: list[str]) -> tuple[str, ...]:
 
 
 def reproduce_commands(args: Namespace) -> tuple[str, ...]:
-    """What to type for the same recording and the same report."""
+    """The command lines for the same recording and the same report."""
     options = [*snapshot_options(args)]
     jobs = [word for job in args.job for word in ("--job", job)]
     marks = ["--bookmarks", args.bookmarks] if args.bookmarks else []
@@ -86,7 +86,7 @@ def reproduce_commands(args: Namespace) -> tuple[str, ...]:
 
 
 def _read_bookmarks(args: Namespace, output: Output) -> tuple[Bookmark, ...]:
-    """Those of the first cycle; what else the file holds is for the debugger."""
+    """The bookmarks of the first cycle; the rest of the file is left out with a notice."""
     from vcdebug.files.notebook_file import read_notebook
 
     if args.bookmarks is None:

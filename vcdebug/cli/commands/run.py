@@ -1,4 +1,4 @@
-"""`vcdebug run`: replay the cycle without a screen and say what it did."""
+"""`vcdebug run`: replays cycles without a screen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STDOUT = "-"
 
 
 class RunCommand(Command):
-    """Replays headless."""
+    """Replays one cycle or several, and writes report, trace and recording."""
 
     HELP = "replay the cycle without a screen and say what it did"
 
@@ -67,6 +67,7 @@ class RunCommand(Command):
             raise VcdebugError("the trace and the answer cannot both go to standard output", "name a file for --trace")
         if args.extender_answers is not None and args.extender_url is None:
             raise VcdebugError("--extender-answers needs --extender-url")
+        # Before the replay, which may take minutes.
         for target in filter(None, (args.save, args.extender_answers)):
             check_replaceable(Path(target))
         check_cycle_arguments(args)
@@ -88,7 +89,7 @@ class RunCommand(Command):
 
 
 def _run_cycles(first: Recording, seconds: dict[str, float], args: Namespace, output: Output) -> CommandOutcome:
-    """The first cycle in full, then what each of them did and what repeats."""
+    """Replay further cycles after the first, and report all of them."""
     from vcdebug.cli.render import write_answer
     from vcdebug.cli.reports import cycle as cycles
     from vcdebug.recording.recording import require_whole
@@ -114,7 +115,7 @@ def _write_trace(write: Callable[[TextIO], None], target: str, output: Output) -
 
 
 class EscapingJson:
-    """A terminal for JSON lines: what it would obey is written as JSON's escapes, which mean the same."""
+    """A stream for JSON lines to a terminal, which writes control characters as JSON escapes."""
 
     def __init__(self, terminal: TextIO) -> None:
         self._terminal = terminal
@@ -125,7 +126,7 @@ class EscapingJson:
 
 
 def _write_answers(recording: Recording, target: str) -> None:
-    """In extender.json's form."""
+    """Write the webhook's answers in the form of extender.json."""
     from vcdebug.plugins.extender import Extender
 
     extender = recording.session.plugins.get(Extender.name)

@@ -1,11 +1,11 @@
-"""`vcdebug script`: debugger commands from a file or standard input."""
+"""`vcdebug script`: runs debugger commands from a file or standard input."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import add_shared_arguments, cached_recordings
+from vcdebug.cli.arguments import STDIN, add_shared_arguments, cached_recordings
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -13,11 +13,9 @@ from vcdebug.errors import VcdebugError
 if TYPE_CHECKING:
     from vcdebug.debugger.driver import Driver
 
-STDIN = "-"
-
 
 class ScriptCommand(Command):
-    """Moves through a recording without a screen; stops at the first line that fails."""
+    """Runs the debugger without a screen; stops at the first line that fails."""
 
     HELP = "run debugger commands, one per line, as : takes them in the terminal debugger"
     EXITS = "exit status: 0 done, 2 an explained job stays unscheduled, 1 error, with the number of the line"

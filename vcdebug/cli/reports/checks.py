@@ -1,4 +1,4 @@
-"""The report of `vcdebug check`: which cycle, how much of it, and the first disagreement with both sides."""
+"""The reports of `vcdebug check`, `inspect --against`, `expect` and `verify`: the replay against something else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from vcdebug.views.document import Block, make_listing, make_paragraph
 # Each command loads the room of its own check; the others are types here, and cost its start-up nothing.
 if TYPE_CHECKING:
     from vcdebug.comparison.cache_dump import DumpComparison
-    from vcdebug.comparison.logs.log_writer import ReplayedLine
     from vcdebug.comparison.scheduler_log import Disagreement, KlogLine, LogCheck, LogComparison
     from vcdebug.conformance import Verification
     from vcdebug.conformance.cycle_outcome import CycleOutcome
@@ -29,7 +28,7 @@ LOG_ENDS, REPLAY_ENDS = "(the cycle ends in the log)", "(the replay prints nothi
 
 
 def log_check_document(checked: LogCheck) -> dict[str, object]:
-    """For programs; the keys are a contract."""
+    """The JSON document of a checked log; the keys are a contract."""
     best = checked.best
     return {
         "agrees": checked.has_no_disagreement,
@@ -59,7 +58,7 @@ def _log_document(line: KlogLine) -> dict[str, object]:
 
 
 def log_check_blocks(checked: LogCheck) -> Iterator[Block]:
-    """For people."""
+    """The text report: the first disagreement with both sides, and how much is compared."""
     best = checked.best
     if best.disagreement is None:
         yield make_paragraph("the log and the replay agree", "good")
@@ -74,15 +73,13 @@ def _disagreement_blocks(found: Disagreement) -> Iterator[Block]:
     if found.agreed is not None:
         yield make_paragraph(f"after   {_log_side(found.agreed)}", "muted", 2)
     yield make_paragraph(f"log     {LOG_ENDS if found.line is None else _log_side(found.line)}", indent=2)
-    yield make_paragraph(f"replay  {REPLAY_ENDS if found.said is None else _replay_side(found.said)}", indent=2)
+    yield make_paragraph(
+        f"replay  {REPLAY_ENDS if found.said is None else f'event {found.said.seq}: {found.said.text}'}", indent=2
+    )
 
 
 def _log_side(line: KlogLine) -> str:
     return f"line {line.number}: {line.text}"
-
-
-def _replay_side(said: ReplayedLine) -> str:
-    return f"event {said.seq}: {said.text}"
 
 
 def _extent_blocks(checked: LogCheck, best: LogComparison) -> Iterator[Block]:
@@ -100,11 +97,11 @@ def _extent_blocks(checked: LogCheck, best: LogComparison) -> Iterator[Block]:
         )
 
 
-# The report of `vcdebug inspect --against`: fields in which the scheduler's cache and the replay differ.
+# `vcdebug inspect --against`
 
 
 def dump_document(comparison: DumpComparison) -> dict[str, object]:
-    """For programs; the keys are a contract."""
+    """The JSON document of a compared dump; the keys are a contract."""
     return {
         "agrees": comparison.has_no_difference,
         "nodes": comparison.nodes,
@@ -117,7 +114,7 @@ def dump_document(comparison: DumpComparison) -> dict[str, object]:
 
 
 def dump_blocks(comparison: DumpComparison) -> Iterator[Block]:
-    """For people."""
+    """The text report: a row per field that differs."""
     if comparison.unread:
         text = (
             f"the dump cannot be read beyond line {comparison.broken_at}; not compared: {', '.join(comparison.unread)}"
@@ -133,12 +130,12 @@ def dump_blocks(comparison: DumpComparison) -> Iterator[Block]:
     yield make_paragraph(f"{count_noun(comparison.fields, 'value')} of {compared} are compared")
 
 
-# Expectations that were checked: for people, for programs, and as JUnit XML.
+# `vcdebug expect`
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedExpectation:
-    """One expectation: its verdicts, or why its cycle could not be run."""
+    """The verdicts of one expectation, or why its snapshot could not be replayed."""
 
     name: str
     verdicts: tuple[ExpectationVerdict, ...]
@@ -147,17 +144,17 @@ class CheckedExpectation:
 
     @property
     def is_met(self) -> bool:
-        """Whether all came true."""
+        """Whether the replay ran and met every check."""
         return not self.error and all(verdict.met for verdict in self.verdicts)
 
     @property
     def unmet_verdicts(self) -> tuple[ExpectationVerdict, ...]:
-        """What did not come true."""
+        """The checks that the replay did not meet."""
         return tuple(verdict for verdict in self.verdicts if not verdict.met)
 
 
 def expectations_document(checked: Sequence[CheckedExpectation]) -> dict[str, object]:
-    """For programs; the keys are a contract."""
+    """The JSON document of all expectations; the keys are a contract."""
     return {
         "met": all(one.is_met for one in checked),
         "expectations": [
@@ -173,7 +170,7 @@ def expectations_document(checked: Sequence[CheckedExpectation]) -> dict[str, ob
 
 
 def expectation_blocks(checked: Sequence[CheckedExpectation]) -> Iterator[Block]:
-    """For people: a line per expectation, and each difference."""
+    """The text report: a line per expectation, and each difference."""
     for one in checked:
         yield make_paragraph(
             f"{'✓' if one.is_met else '✗'} {one.name}: {_check_summary(one)}", "good" if one.is_met else "bad"
@@ -219,7 +216,7 @@ def junit_xml(checked: Sequence[CheckedExpectation]) -> str:
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-# The report of `vcdebug verify`: per job agreed, differs, or overtaken by other changes.
+# `vcdebug verify`
 
 DIFFERENCE_HEADS = ("job", "", "about", "replay", "scheduler")
 VERDICT_WORDS = ("agreed", "worded otherwise", "by chance", "differs", "overtaken")
@@ -229,7 +226,7 @@ MAX_SHOWN_TEXT = 72
 
 
 def verification_blocks(found: Verification) -> Iterator[Block]:
-    """For people: one line, then what differs."""
+    """The text report: the counts, then what differs."""
     yield make_paragraph(_verification_headline(found), "good" if found.is_agreed else "bad")
     yield make_paragraph(
         f"the scheduler: {_outcome_summary(found.observed)}; the replay: {_outcome_summary(found.predicted)}"
@@ -280,7 +277,7 @@ def _difference_cells(one: OutcomeDifference) -> tuple[str, str, str]:
 
 
 def excerpts_around_difference(left: str, right: str) -> tuple[str, str]:
-    """Two texts, long ones from shortly before the place where they part."""
+    """Both texts; long ones are cut to begin shortly before their first difference."""
     same = next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), 0)
     begin = max(0, same - MAX_SHOWN_TEXT // 4) if max(len(left), len(right)) > MAX_SHOWN_TEXT else 0
     return _excerpt_text(left, begin), _excerpt_text(right, begin)
@@ -312,7 +309,7 @@ def _first_difference_blocks(found: Verification) -> Iterator[Block]:
 
 
 def verification_document(found: Verification) -> dict[str, object]:
-    """For programs; the keys are a contract."""
+    """The JSON document of a verification; the keys are a contract."""
     parting = found.parting
     return {
         "agrees": found.is_agreed,

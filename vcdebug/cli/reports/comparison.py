@@ -1,4 +1,4 @@
-"""The report of `vcdebug diff`: changed decisions, and where the two runs part."""
+"""The report of `vcdebug diff`: changed decisions, and the first difference of the two runs."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from vcdebug.views.table import Table
 
 
 class ComparedRuns(NamedTuple):
-    """What is compared."""
+    """Two recordings and what to call them."""
 
     before: Recording
     after: Recording
     titles: tuple[str, str]
     edits: tuple[str, ...]
-    """Those of the second run."""
+    """The edits of the second run."""
     cycle: tuple[int, int] = (1, 1)
-    """Which of how many."""
+    """(number of the compared cycle, cycles run)."""
 
 
 def comparison_blocks(found: CycleComparison, sides: ComparedRuns) -> Iterator[Block]:
-    """For people."""
+    """The text report."""
     before, after = sides.before, sides.after
     yield make_paragraph(f"before  {sides.titles[0]}")
     yield make_paragraph(f"after   {sides.titles[1]}")
@@ -62,7 +62,7 @@ def _indented_table(table: Table) -> Iterator[Block]:
 
 
 def comparison_document(found: CycleComparison, sides: ComparedRuns) -> dict[str, object]:
-    """For programs; the keys are a contract."""
+    """The JSON document; the keys are a contract."""
     before, after, titles, edits, (number, of) = sides
     return {
         **({"cycle": number} if of > 1 else {}),

@@ -1,4 +1,4 @@
-"""The report of `vcdebug run`: what the cycle did, per action and per job."""
+"""The reports of `vcdebug run` and `odds`: what one cycle, several cycles or many draws of a cycle did."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vcdebug.amount_text import count_noun, format_percent_number
 from vcdebug.cli.reports.contents import problem_count, release_document, release_line
 from vcdebug.debugger.commands.cycles import describe_repeat
 from vcdebug.framework.forced_answers import FORCED_CODE
-from vcdebug.recording.effects import Effect, Effects, cycle_effects
+from vcdebug.recording.effects import Effects, cycle_effects
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.session_closing import crash_lines, find_crash
@@ -30,7 +30,7 @@ JOB_HEADS = ("job", "queue", "phase", "min#", "pods#", "ready#", "waiting#", "pe
 
 
 def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, object]:
-    """For programs: everything but `seconds` depends on the snapshot alone."""
+    """The JSON document of a cycle; everything but `seconds` depends on the snapshot alone."""
     done = cycle_effects(recording)
     return {
         "snapshot": recording.snapshot.name,
@@ -52,7 +52,7 @@ def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[s
 
 
 def cycle_blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block]:
-    """For people."""
+    """The text report of a cycle; `seconds` are those of each stage and action."""
     done = cycle_effects(recording)
     yield make_paragraph(_cycle_title(recording, seconds), "title")
     yield make_paragraph(release_line(recording.snapshot.release))
@@ -115,17 +115,17 @@ def _move_blocks(done: Effects) -> Iterator[Block]:
         ("placed, but not bound: its gang is not complete", done.held),
         ("evicted", done.evicted),
     ):
-        yield from titled_listing(title, ("pod", "node", "by", "event#"), [_move_row(entry) for entry in entries])
+        yield from titled_listing(
+            title,
+            ("pod", "node", "by", "event#"),
+            [(entry.task, entry.node, entry.action, str(entry.seq)) for entry in entries],
+        )
 
 
 def _waiting_blocks(recording: Recording) -> Iterator[Block]:
-    """Who waits and why, a line each."""
+    """A row for each pending job, with its cause."""
     rows = [(row.cells[1].text, row.cells[2].text) for row in iter_pending_rows(recording)]
     return titled_listing("waits", ("job", "why"), rows, prose=True)
-
-
-def _move_row(entry: Effect) -> tuple[str, ...]:
-    return entry.task, entry.node, entry.action, str(entry.seq)
 
 
 def _job_rows(done: Effects) -> Iterator[tuple[str, ...]]:
@@ -134,11 +134,11 @@ def _job_rows(done: Effects) -> Iterator[tuple[str, ...]]:
         yield (j.job, j.queue, j.phase or "-", *map(str, counts), j.outcome)
 
 
-# The report of `vcdebug run --cycles`: the first cycle in full, then each one's deeds and what repeats.
+# `vcdebug run --cycles`
 
 
 def cycles_document(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> dict[str, object]:
-    """For programs: what `run` has of one cycle, once per cycle."""
+    """The JSON document of several cycles: that of `run` per cycle, and the first repeat."""
     found = find_repeat(recordings)
     return {
         "cycles": [
@@ -161,7 +161,7 @@ def cycles_document(recordings: Sequence[Recording], seconds: Mapping[str, float
 
 
 def cycles_blocks(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> Iterator[Block]:
-    """For people."""
+    """The text report: the first cycle in full, then a row per cycle."""
     yield from cycle_blocks(recordings[0], seconds)
     yield make_paragraph("")
     yield replace(cycle_table(tuple(recordings), 0, "cycles"), head=(), foot=(), indent=2)
@@ -172,7 +172,7 @@ def cycles_blocks(recordings: Sequence[Recording], seconds: Mapping[str, float])
         yield make_paragraph(describe_repeat(found), "bad", indent=2)
 
 
-# The report of `vcdebug odds`: how often each job is placed, whom it costs, and where outcomes part.
+# `vcdebug odds`
 
 JOB_ODDS_HEADS = ("job", "queue", "placed#", "of#", "%#", "gets a pod#", "undrawn")
 MAP_ORDER_WORDS = "the order in which maps are visited"
@@ -180,7 +180,7 @@ PARTING_HEADS = ("event#", "draws#", "other outcome#", "tie#", "what is done und
 
 
 def odds_blocks(odds: OddsTally, base: Recording, wanted: int) -> Iterator[Block]:
-    """For people; fewer draws than wanted are said to be so."""
+    """The text report of the draws; `wanted` is how many were asked for."""
     name = base.snapshot.name or "snapshot"
     outcomes = "every draw comes to the same" if odds.is_certain else f"{odds.outcomes} different outcomes"
     draws = (
@@ -226,7 +226,7 @@ def _event_words(recording: Recording, seq: int) -> str:
 
 
 def odds_document(odds: OddsTally, base: Recording, wanted: int) -> dict[str, object]:
-    """For programs; the keys are a contract."""
+    """The JSON document of the draws; the keys are a contract."""
     return {
         "draws": odds.draws,
         "wanted": wanted,

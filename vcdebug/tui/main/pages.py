@@ -110,11 +110,7 @@ class PageOpener:
         moment = self.current.moment
         if moment is not None:
             page = PAGES[name]
-            self.lay_over(PageScreen(page.view(moment), page), self._run_chosen)
-
-    def _run_chosen(self, command: str | None) -> None:
-        if command:
-            self.run(command)
+            self.lay_over(PageScreen(page.view(moment), page), lambda command: self.run(command) if command else None)
 
 
 # Questions about what the cursor is on: answered away from the keys, and remedies that are carried out meanwhile.

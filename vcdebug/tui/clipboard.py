@@ -1,4 +1,4 @@
-"""Copying: through the terminal (OSC 52), through the system's own tool, or into a file."""
+"""Copies text through the terminal (OSC 52), a native tool, or a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Clipboard = Literal["auto", "native", "osc52", "file"]
 CLIPBOARDS: Final[tuple[Clipboard, ...]] = get_args(Clipboard)
 CLIPBOARD_TOOLS = (("pbcopy",), ("wl-copy",), ("xclip", "-selection", "clipboard"), ("xsel", "--clipboard", "--input"))
 TOOL_TIMEOUT_SECONDS = 2.0
-"""Seconds that a tool gets."""
+"""Seconds after which a tool is given up."""
 COPY_FILE = "copied.txt"
 THROUGH_TERMINAL = "through the terminal (OSC 52)"
 

@@ -1,4 +1,4 @@
-"""What completes a command line: verbs, and what may follow each of them here."""
+"""Completion of command lines, and the command palette."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from vcdebug.tui.config import THEMES
 from vcdebug.tui.panels import PANELS
 
 MAX_NAMES = 2_000
-"""Names looked at for one completion; more would only slow typing."""
+"""Names tested for one completion; more would slow typing down."""
 FIGURE_WORDS: Final = 4
-"""Words of `data` and a figure, from which on a condition may follow."""
+"""Words of `data` and a figure, after which a condition may follow."""
 SUBJECT_KINDS: Final = ("job", "task", "node", "queue", "plugin")
 
 
 def completer_at(moment: DebuggerState | None) -> Callable[[str], list[str]]:
-    """The lines that the beginning of one can become, at a moment."""
+    """A function from a typed text to the lines that complete it at this moment."""
     return lambda text: complete_line(text, moment)
 
 
 def complete_line(text: str, moment: DebuggerState | None) -> list[str]:
-    """Whole lines that begin with what is typed, or whose last word contains it."""
+    """Lines that complete the text; words that begin with it, else words that contain it."""
     before, space, typed = text.rpartition(" ")
     verb = find_verb(before.split()[0]) if before.split() else None
     if verb is not None:
@@ -52,7 +52,7 @@ def complete_line(text: str, moment: DebuggerState | None) -> list[str]:
 
 
 def _words_after(verb: str, before: str, moment: DebuggerState | None) -> list[str]:
-    """What may come next after a verb and the words that follow it already."""
+    """The words that may follow a verb and its first words."""
     words = before.split()[1:]
     if verb == "break":
         return list(_breakpoint_words(words, moment))
@@ -167,18 +167,18 @@ _NEXT_WORDS: Final[Mapping[str, Callable[[DebuggerState | None], Iterable[str]]]
     "cycle": _cycle_numbers,
     "open": lambda _: [*(one.name for one in list_bundled()), *_file_names()],
 }
-"""What may follow a verb that takes one word."""
+"""The completions of verbs that take one word."""
 
 
 def _file_names() -> list[str]:
-    """Archives, manifests and folders of the present folder."""
+    """The visible files of the current folder."""
     try:
         return sorted(path.name for path in Path().iterdir() if not path.name.startswith("."))[:MAX_NAMES]
     except OSError:
         return []
 
 
-# The palette: everything by name, found by some of its letters.
+# The palette: commands, panels, jobs and themes by some of their letters.
 
 MAX_JOBS = 2_000
 
@@ -226,7 +226,7 @@ class PaletteProvider(Provider):
 
 
 def highlight_matches(matcher: Matcher, name: str) -> Content:
-    """The letters that match stand out; the matcher's own method takes brackets for markup and drops them."""
+    """The name with matching letters highlighted; the matcher's own method takes brackets for markup."""
     content = Content(name)
     for offset in matcher.fuzzy_search.match(matcher.query, name)[1]:
         content = content.stylize(matcher.match_style, offset, offset + 1)

@@ -1,4 +1,4 @@
-"""The configuration file: keys, theme, mouse and clipboard. Whatever is wrong in it, the program starts."""
+"""Settings from the configuration file, and the themes. A faulty file never keeps the program from starting."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from vcdebug.tui.clipboard import CLIPBOARDS, Clipboard
 from vcdebug.tui.key_names import key_name
 from vcdebug.tui.keymap import ConfigProblem, check_keys, key_scopes
 from vcdebug.tui.session_state import config_file, home_relative
-
-# What the screen looks like: dark, light, and the terminal's own 16 colours; NO_COLOR goes before all of them.
 
 DARK_THEME: Final = "dark"
 _LIGHT_THEME = Theme(
@@ -79,11 +77,11 @@ THEMES: Final[dict[str, Theme]] = {
         variables={**BUILTIN_THEMES["ansi-light"].variables, **_ANSI_LIGHT_VARIABLES},
     ),
 }
-"""By the name that --theme, the file and the command `theme` take; ansi and ansi-light have 16 colours."""
+"""By the name that --theme, the settings and the command `theme` take; the ansi themes have 16 colours."""
 
 
 def find_theme(word: str) -> str | None:
-    """The theme of this name, or the only one that begins so."""
+    """The theme with this name or the only one that begins with it; None for none."""
     found = [name for name in THEMES if name == word] or [name for name in THEMES if word and name.startswith(word)]
     return found[0] if len(found) == 1 else None
 
@@ -94,23 +92,23 @@ SETTING_NAMES: Final = ("theme", "mouse", "clipboard", "keys")
 
 @dataclass(frozen=True, slots=True)
 class UserSettings:
-    """How the program looks and listens."""
+    """The settings in force."""
 
     theme: str = DARK_THEME
     mouse: bool = True
     clipboard: Clipboard = "auto"
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Keys by the id of a binding, where they are not the usual ones."""
+    """Keys by the id of a binding, where they differ from the default."""
     problems: tuple[str, ...] = ()
-    """One line for each thing in the file that has no effect."""
+    """One line per fault of the file."""
 
     def with_flags(self, *, theme: str | None = None, mouse: bool | None = None) -> UserSettings:
-        """What the command line says goes before the file."""
+        """A copy with the options of the command line, which override the file."""
         return replace(self, theme=theme or self.theme, mouse=self.mouse if mouse is None else mouse)
 
 
 def read_settings(path: Path | None = None) -> UserSettings:
-    """The settings of a file, by default the one of the person who runs the program, if there is one."""
+    """The settings of a file; None reads the user's own, if it exists. Raises ConfigError for a missing file."""
     wanted = config_file() if path is None else path
     if not wanted.exists():
         if path is None:
@@ -128,7 +126,7 @@ def read_settings(path: Path | None = None) -> UserSettings:
 
 
 def parse_settings(content: Json) -> tuple[UserSettings, list[ConfigProblem]]:
-    """The settings that a file's content makes, and what is wrong with it."""
+    """The settings in a parsed file, and its faults."""
     if not isinstance(content, dict):
         return UserSettings(), [ConfigProblem("the file", "is no mapping of settings", "the usual ones hold")]
     lines = [
@@ -175,7 +173,7 @@ def _keys_as_text(keys: object, lines: list[ConfigProblem]) -> dict[str, str]:
 
 
 def example_config() -> str:
-    """A file with every setting and every binding as they are without one."""
+    """The text of a file with all settings and bindings at their defaults."""
     lines = [
         "# vcdebug's settings: what is left out is as written here.",
         f"# The usual place is {home_relative(config_file())}; --config names another one.",

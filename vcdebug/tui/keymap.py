@@ -1,4 +1,4 @@
-"""All bindings by the place where they hold, and the keys that somebody has chosen for them."""
+"""The main screen's bindings, the scopes of all bindings, and the keys that the settings choose for them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ OVERLAY_SCREENS: Final = (
     ("a page that leads on", "pages:PageScreen"),
     ("leaving with edits", "dialogs:ConfirmLeaveScreen"),
 )
-"""Screens that lie over the main one, or come before it: in `tui/screens`, imported when somebody opens them."""
+"""Screens over the main one, or before it, in `tui/screens`; imported on use."""
 
 
 class KeyScope(NamedTuple):
-    """Where bindings hold; inner places come before the ones around them."""
+    """A place in which bindings hold."""
 
     name: str
     bindings: tuple[Binding, ...]
@@ -39,7 +39,7 @@ class KeyScope(NamedTuple):
 
 
 class ConfigProblem(NamedTuple):
-    """Something wrong in a configuration file: what about, what is wrong, and what happens instead."""
+    """A fault in the settings: the setting, the fault, and what holds instead."""
 
     about: str
     problem: str
@@ -50,7 +50,7 @@ class ConfigProblem(NamedTuple):
 
 
 def key_scopes() -> tuple[KeyScope, ...]:
-    """Every place with keys of its own."""
+    """All scopes that have bindings."""
     return (
         KeyScope(MAIN, _plain_bindings(MAIN_KEYS), on_main=True),
         KeyScope(TABLE, _plain_bindings(Grid.BINDINGS), on_main=True),
@@ -266,20 +266,17 @@ FOOTER_HINTS = (
     KeyHint(("panels",), "panels"),
     KeyHint(("open",), "open"),
 )
-"""What the last line says, the most wanted first: it shows as many as fit."""
+"""The hints of the footer, the most useful first; it shows as many as fit."""
 FIXED_HINTS = (KeyHint(("help",), "help"), KeyHint(("quit",), "quit"))
 """The last keys of the footer, for which there is always room."""
 KEYS_WHILE_LOADING = ("command", "next-panel", "open", "help", "quit")
-"""What has a meaning while the replay runs."""
-
-
-# The footer: the keys that work at the focus, those of the panel first.
+"""The ids of bindings that work while the replay runs."""
 
 
 def show_footer_keys(
     status: Status, active: Mapping[str, ActiveBinding], focused: Widget | None, *, replayed: bool
 ) -> None:
-    """Write the keys into the status line; before the replay is done, only those with a meaning then."""
+    """Show the active keys in the footer, those of the focused panel first; before the replay is done a few only."""
     keys = keys_by_binding(active)
     if not replayed:
         keys = {name: found for name, found in keys.items() if name in KEYS_WHILE_LOADING}

@@ -1,4 +1,4 @@
-"""Keys one after the other: each is given on when all that the one before it set off is done."""
+"""What passes between the terminal and the application: keys one at a time, and printable lines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FOLLOW_TIMEOUT_SECONDS: Final = 0.5
 """Seconds after which a follower whose queue has been closed is given up."""
 FOLLOW_LAPS: Final = 3
-"""A key comes up the tree, then the message that it led to, then what a closed dialog answers."""
+"""Passes of the follower: for the key, for the message that it led to, and for the result of a closed dialog."""
 
 
 class TypeAhead:
@@ -37,14 +37,14 @@ class TypeAhead:
         self._give = give
         self._waiting: deque[events.Key] = deque()
         self._turn = 0
-        """Which key is being worked on: a follower that comes late is of no interest."""
+        """The number of the current key; followers of earlier keys are ignored."""
         self._limit: Timer | None = None
         self._at_work = False
         self._waited_on: MessagePump | None = None
-        """Whose queue the follower is in."""
+        """The widget in whose queue the follower is."""
 
     def add_key(self, key: events.Key) -> None:
-        """A key, to be given on in its turn."""
+        """Queue a key."""
         self._waiting.append(key)
         self._start_next()
 
@@ -63,7 +63,7 @@ class TypeAhead:
         self._follow_key(self._turn, path, FOLLOW_LAPS)
 
     def _focus_path(self) -> tuple[MessagePump, ...]:
-        """The way that a key takes: from what has the focus up to the application."""
+        """The message pumps that a key passes, from the focused widget up to the application."""
         return tuple((self._app.focused or self._app.screen).ancestors_with_self)
 
     def _follow_key(self, turn: int, way: tuple[MessagePump, ...], laps: int) -> None:
@@ -83,7 +83,7 @@ class TypeAhead:
         self._limit = self._app.set_timer(FOLLOW_TIMEOUT_SECONDS, self._check_follower)
 
     def _check_follower(self) -> None:
-        """A closed queue never hands the follower on; one that is merely slow will."""
+        """Give the follower up where its queue is closed; wait longer for a slow one."""
         if self._waited_on is not None and self._waited_on.is_running:
             self._start_timer()
         else:

@@ -1,4 +1,4 @@
-"""Log: what the real scheduler would print."""
+"""The panel Log: the lines that the real scheduler would print."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from vcdebug.tui.panels.base import GO_BINDING, Panel, PanelExtra
 from vcdebug.views.table import Table
 
 FIRST_LINES = 1_000
-"""Lines found before the first look."""
+"""Lines made before the panel is first drawn."""
 LINES_PER_PART = 4_000
-"""Lines found between two keys."""
+"""Lines made between two keys."""
 PAUSE_SECONDS = 0.03
 
 
 class LogPanel(PanelExtra):
-    """The lines at one -v level, around the present event."""
+    """The lines at one -v level around the current event."""
 
     FOOTER = (("log.level", "level"), ("panel.go", "go there"))
     KEYS: ClassVar[tuple[Binding, ...]] = (
@@ -66,6 +66,6 @@ class LogPanel(PanelExtra):
         self.set_level(LOG_LEVELS[(LOG_LEVELS.index(self.level) + 1) % len(LOG_LEVELS)])
 
     def set_level(self, level: int) -> None:
-        """Show the lines of another level."""
+        """Show the lines at another level."""
         self.level = level
         self.panel.draw_moment()

@@ -1,4 +1,4 @@
-"""A table over the screen: whole cells, a job, a node, an explanation, the help."""
+"""Pages over the main screen: tables to read, tables whose rows are commands, and the help."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ PAGE_HINTS = (
     KeyHint(("page.back",), "back"),
 )
 SAMPLED_ROWS = 200
-"""Rows looked at to find out whether any of them leads to an event."""
+"""Rows that are searched for one that leads to an event."""
 
 
 class DetailScreen(ModalScreen[Seq | Figure]):
-    """Closes with the event to go to, or 0, or with the figure whose last change is asked for."""
+    """A table to read; closes with the event to go to, 0 for none, or a figure to follow."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "one step back: filter, order, then the page", id="page.back"),
@@ -68,7 +68,7 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         self.clipboard = clipboard
 
     def compose(self) -> ComposeResult:
-        """The table in a frame, with the keys below."""
+        """The table in a frame, and its keys below."""
         with Vertical() as frame:
             frame.border_title = self.table.title.replace("[", "\\[")
             yield Grid(id="detail")
@@ -76,7 +76,7 @@ class DetailScreen(ModalScreen[Seq | Figure]):
             yield Prompt()
 
     def on_mount(self) -> None:
-        """Show it."""
+        """Show the table."""
         grid = self.query_one(Grid)
         grid.set_table(self.table)
         self.set_focus(grid)
@@ -85,7 +85,7 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         self.query_one("#keys", Label).update(hint_line(self.active_bindings, hints))
 
     def action_back(self) -> None:
-        """Remove the filter, then the order; without either, leave."""
+        """Remove the filter, then the order; without both, close."""
         grid = self.query_one(Grid)
         if grid.filter_text:
             self._filter_rows("")
@@ -102,23 +102,23 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         self.query_one(Vertical).border_subtitle = said.replace("[", "\\[")
 
     def action_leave(self) -> None:
-        """Back to where one was."""
+        """Close the page."""
         self.dismiss(0)
 
     @on(Grid.Opened)
     def open_row(self, event: Grid.Opened) -> None:
-        """Enter on a row that tells about an event goes there."""
+        """Go to the event of the entered row."""
         event.stop()
         self.action_go()
 
     def action_go(self) -> None:
-        """To the event of the row under the cursor."""
+        """Close with the event of the row under the cursor."""
         row = self.query_one(Grid).cursor_row
         if row is not None and row.seq:
             self.dismiss(row.seq)
 
     def action_last_change(self) -> None:
-        """To the event that wrote the figure under the cursor."""
+        """Close with the figure under the cursor."""
         found = self.query_one(Grid).cursor_figure
         if found is None:
             self.query_one("#keys", Label).update("no figure of the state under the cursor")
@@ -144,7 +144,7 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         self.set_focus(self.query_one(Grid))
 
     def action_copy(self) -> None:
-        """The whole table as text."""
+        """Copy the whole table as text."""
         try:
             said = f"copied {copy_text(self.app, format_table(self.table), self.clipboard)}"
         except VcdebugError as error:
@@ -152,11 +152,11 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         self.query_one("#keys", Label).update(said)
 
 
-# A page whose rows are commands: where the cursor stands is what is shown next.
+# Pages whose rows are commands.
 
 
 class PageScreen(ModalScreen[str]):
-    """Closes with the command to run, or an empty text."""
+    """A table of commands; closes with the one to run, or an empty text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", "back", id="leads.leave"),
@@ -179,37 +179,37 @@ class PageScreen(ModalScreen[str]):
         self.page = page
 
     def compose(self) -> ComposeResult:
-        """The table in a frame, with the keys below."""
+        """The table in a frame, and its keys below."""
         with Vertical() as frame:
             frame.border_title = self.table.title.replace("[", "\\[")
             yield Grid(id="page")
             yield Label("   ".join(filter(None, (self.page.keys if self.table.rows else "", "Esc back"))), markup=False)
 
     def on_mount(self) -> None:
-        """Show it."""
+        """Show the table."""
         grid = self.query_one(Grid)
         grid.set_table(self.table)
         grid.focus()
 
     def action_leave(self) -> None:
-        """Back to where one was."""
+        """Close the page."""
         self.dismiss("")
 
     @on(Grid.Opened)
     def open_row(self, event: Grid.Opened) -> None:
-        """Enter on a row."""
+        """Close with the command of the entered row."""
         event.stop()
         self.action_go(0)
 
     def action_go(self, which: int) -> None:
-        """Where the row under the cursor leads; a row that leads to one place leads there in any case."""
+        """The command of the row under the cursor; where all of its cells lead to one, that one."""
         row = self.query_one(Grid).cursor_row
         commands = self.page.commands(row) if row is not None else ()
         if commands:
             self.dismiss(commands[min(which, len(commands) - 1)])
 
 
-# Help and the list of panels, made of the bindings, the command verbs and the kinds of breakpoints as they are.
+# The help and the list of panels.
 
 KEY_COLUMNS: Final = (Column("key"), Column("does", flexible=True))
 PANEL_COLUMNS: Final = (Column("group"), Column("key"), Column("panel"), Column("shows", flexible=True))
@@ -222,7 +222,7 @@ PANEL_PAGE: Final = Page(lambda _: Table("Panels"), lambda row: (row.key,), "Ent
 
 
 def help_table(chosen: Mapping[str, str], lines: Iterable[str] = ()) -> Table:
-    """Every key in force, wherever it holds; every verb; every kind of breakpoint."""
+    """All keys in force by scope, all commands, and all kinds of breakpoints."""
     panels = {panel.title: panel for panel in PANELS}
     rows: list[Row] = []
     for scope in key_scopes():
@@ -274,7 +274,7 @@ def _help_row(key: str, does: str) -> Row:
 
 
 def panel_table(chosen: Mapping[str, str]) -> Table:
-    """One row per panel; its key is the command that shows it."""
+    """A row per panel, whose key is the command that shows it."""
     rows: list[Row] = []
     group = ""
     for panel in PANELS:

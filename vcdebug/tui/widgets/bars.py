@@ -1,4 +1,4 @@
-"""The header: which snapshot, which event, where in the cycle, how many breakpoints and quirks."""
+"""The lines around the panels: header, tabs and timeline."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from vcdebug.views.short_names import path_words
 from vcdebug.whatif.branch import BRANCH
 
 ONE_LINE_WIDTH = 150
-"""Screens at least this wide show all of it in one line."""
+"""Screens at least this wide have a header of one line."""
 PATH_SEPARATOR = " ▸ "
 PROGRAM_TITLE = " vcdebug "
 PART_SEPARATOR = " │ "
 STOP_HINT = " … Esc stops"
 MIN_NAME_WIDTH = 3
-"""Cells that the snapshot's name keeps in any case."""
+"""Cells to which the snapshot's name may be shortened."""
 QUIET_REASONS = ("step", "goto")
 ROOMY_WIDTH = 110
-"""Cells from which on the header also says what nobody stated."""
+"""Width from which on the header also shows an assumed release."""
 NEWEST_RULES = "newest rules"
 
 
 class Header(Widget):
-    """One line where there is room, else two."""
+    """Snapshot, event, path in the cycle, breakpoints and notes, in one line or two."""
 
     DEFAULT_CSS = "Header { dock: top; height: 2; background: $surface; color: $foreground; padding: 0 1; }"
 
@@ -52,7 +52,7 @@ class Header(Widget):
     name_shown: reactive[str] = reactive("")
 
     def render(self) -> Text:
-        """Where one stands."""
+        """The current position, or the progress of loading."""
         width, wide = self.size.width, self.app.size.width >= ONE_LINE_WIDTH
         if self.moment is None:
             doing = (
@@ -78,7 +78,7 @@ class Header(Widget):
         return _spread_texts(Text("  ").join([left, _path_text(words, room), reason]), right, width)
 
     def _left_text(self, moment: DebuggerState, room: int) -> Text:
-        """The name gives way where there is little room."""
+        """The snapshot's name, shortened where there is little room."""
         count = f"{format_count(moment.seq)}/{format_count(len(moment.recording))}"
         cycle, branch = _cycle_text(moment), _branch_text(moment)
         release = release_label(moment.recording.snapshot.release, wide=self.app.size.width >= ROOMY_WIDTH)
@@ -118,12 +118,12 @@ class Header(Widget):
 
 
 def _progress_text(progress: str, room: int) -> str:
-    """What is being done, and how to stop it, which is never cut off."""
+    """The running work, shortened, and the key that stops it."""
     return progress[: max(room - len(STOP_HINT), 0)].rstrip() + STOP_HINT
 
 
 def release_label(release: Release, *, wide: bool) -> str:
-    """`v1.14.4`, with how many changes are switched behind it; what nobody stated only where there is room."""
+    """The release and the number of switched changes; an assumed release only in a wide header."""
     if release.is_assumed:
         return NEWEST_RULES if wide else ""
     name, *switched = release.name.split(",")
@@ -139,7 +139,7 @@ def _cycle_text(moment: DebuggerState) -> str:
 
 
 def _branch_text(moment: DebuggerState) -> str:
-    """`branch: 2 edits`; the original says so only where there is a branch."""
+    """`branch: 2 edits`, or `original` where there is a branch."""
     open_ = moment.recordings
     if open_ is None or not open_.edits:
         return ""
@@ -147,14 +147,14 @@ def _branch_text(moment: DebuggerState) -> str:
 
 
 def _spread_texts(left: Text, right: Text, width: int) -> Text:
-    """One text at each side."""
+    """Both texts, one at each side of the line."""
     right.truncate(max(0, width - left.cell_len - 1), overflow="ellipsis")
     gap = " " * max(1, width - left.cell_len - right.cell_len)
     return Text.assemble(left, gap, right, no_wrap=True, overflow="ellipsis")
 
 
 def _path_text(words: list[str], room: int) -> Text:
-    """The path's end is what counts: its beginning gives way first."""
+    """The path in so many cells; its first words are left out first."""
     text = PATH_SEPARATOR.lstrip() + PATH_SEPARATOR.join(words) if words else "between actions"
     while cell_len(text) > room and len(words) > 1:
         words = words[1:]
@@ -162,13 +162,13 @@ def _path_text(words: list[str], room: int) -> Text:
     return Text(text, style="bold", no_wrap=True, overflow="ellipsis")
 
 
-# All panels in one line: groups by name, in each as many panels as there is room for, by key and word.
+# The line of tabs.
 
 ALL_PANELS: Final = "panels"
-"""What stands for the list of all panels."""
+"""The value of the tab that opens the list of all panels."""
 MORE_SIGN: Final = "…"
 FIRST_PER_GROUP: Final = 3
-"""Panels of each group that are named before the rest of any other."""
+"""Panels that each group shows before any group shows more."""
 
 
 class PanelTab(NamedTuple):
@@ -180,14 +180,14 @@ class PanelTab(NamedTuple):
     group: str = ""
 
     def tab_segments(self, active: str) -> tuple[TabSegment, ...]:
-        """Key and word apart; the active one stands in brackets as well as reversed."""
+        """The text of the tab; the active one is in brackets as well as reversed."""
         if self.panel == active:
             return (TabSegment(f"[{self.key} {self.title}]", "bold reverse", self.panel),)
         return TabSegment(f"<{self.key}>", "bold", self.panel), TabSegment(f" {self.title}", "", self.panel)
 
 
 class TabSegment(NamedTuple):
-    """A stretch of the line, and the panel that a click on it leads to."""
+    """A part of the line, and the panel that a click on it opens."""
 
     text: str
     style: str = ""
@@ -195,7 +195,7 @@ class TabSegment(NamedTuple):
 
 
 class Tabs(Widget):
-    """A click chooses, as the key does; the last one opens the list of all."""
+    """All panels by group, as many as fit; the last tab opens the list of all."""
 
     DEFAULT_CSS = "Tabs { height: 1; padding: 0 1; color: $text; }"
 
@@ -210,14 +210,14 @@ class Tabs(Widget):
         panel: str
 
     def render(self) -> Text:
-        """Groups in bold, keys apart from words."""
+        """The line of tabs."""
         text = Text(no_wrap=True, overflow="ellipsis")
         for part in self.line_segments(self.size.width):
             text.append(part.text, part.style)
         return text
 
     def line_segments(self, width: int) -> list[TabSegment]:
-        """The line in its stretches; the list of all stands at the end."""
+        """The parts of the line; the last one opens the list of all."""
         last = f"<{self.all_key}> {ALL_PANELS}"
         shown = choose_tabs(self.tabs, self.active, width - len(last) - 2)
         parts = list(_write_segments(self.tabs, shown, self.active))
@@ -236,7 +236,7 @@ class Tabs(Widget):
 
 
 def choose_tabs(tabs: Sequence[PanelTab], active: str, width: int) -> tuple[PanelTab, ...]:
-    """The panels for which there is room: the active one, its group, the first ones of the others, the rest."""
+    """The panels that fit: the active one first, then its group, the first of each group, the rest."""
     group = next((tab.group for tab in tabs if tab.panel == active), "")
     first = [tab for name in _group_names(tabs) for tab in [one for one in tabs if one.group == name][:FIRST_PER_GROUP]]
     wanted = [tab for tab in tabs if tab.panel == active] + [tab for tab in tabs if tab.group == group] + first
@@ -253,7 +253,7 @@ def _group_names(tabs: Sequence[PanelTab]) -> list[str]:
 
 
 def _write_segments(tabs: Sequence[PanelTab], shown: Sequence[PanelTab], active: str) -> Iterator[TabSegment]:
-    """The line: what a group does not show stands as an ellipsis."""
+    """The parts of the line; an ellipsis marks a group with hidden panels."""
     for number, group in enumerate(_group_names(tabs)):
         inside = [tab for tab in tabs if tab.group == group]
         yield TabSegment(f"{'   ' if number else ''}{group}:", "italic")
@@ -265,7 +265,7 @@ def _write_segments(tabs: Sequence[PanelTab], shown: Sequence[PanelTab], active:
             yield TabSegment(f" {MORE_SIGN}", "dim")
 
 
-# The timeline: the whole recording in one line, with what happened and where one stands.
+# The whole recording in one line.
 
 LINE, ACTION, EVICT, COMMIT, DISCARD, BREAK, BOOKMARK, HERE = "━", "┿", "▲", "○", "◆", "◉", "▼", "●"
 LEGEND = f" {HERE} here {COMMIT} commit {DISCARD} discard {EVICT} evict {BREAK} break {BOOKMARK} mark {ACTION} action"
@@ -282,7 +282,7 @@ _MARK_STYLES = {
 
 
 class Timeline(Widget):
-    """A click goes to the event there."""
+    """The recording as a bar with marks; a click goes to the event there."""
 
     DEFAULT_CSS = "Timeline { height: 1; padding: 0 1; color: $text; }"
 
@@ -295,7 +295,7 @@ class Timeline(Widget):
 
     @property
     def bar_width(self) -> int:
-        """Cells of the bar itself."""
+        """Cells of the bar, without the legend."""
         return self.size.width - (len(LEGEND) + 1 if self.size.width >= LEGEND_WIDTH else 0)
 
     def cell_of(self, seq: Seq) -> int:
@@ -304,7 +304,7 @@ class Timeline(Widget):
         return min((seq - 1) * self.bar_width // max(total, 1), self.bar_width - 1)
 
     def render(self) -> Text:
-        """Later marks lie over earlier ones: where one stands is always seen."""
+        """The bar; the mark of the current event covers all others."""
         width = self.bar_width
         if self.moment is None or width <= 0:
             return Text(LINE * max(width, 0))
@@ -318,7 +318,7 @@ class Timeline(Widget):
         return text
 
     def _marked_cells(self, moment: DebuggerState, width: int) -> list[str]:
-        """Everything but the position: drawn again only where something else has changed."""
+        """The bar without the current position, cached while width and marks are the same."""
         drawn_for = (moment.recording, moment.breakpoints, moment.bookmarks, width)
         if drawn_for == self._drawn_for:
             return self._cells

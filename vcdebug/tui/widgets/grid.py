@@ -27,11 +27,11 @@ from vcdebug.views.table import HERE, Row, Table
 
 CURSOR_SIGN = "›"
 PAUSE_SECONDS = 0.005
-"""Seconds for keys between two slices of work."""
+"""Pause between two slices of work, in which keys are handled."""
 
 
 class MeasuredLayout(NamedTuple):
-    """A layout, and what it was made for."""
+    """A layout, and the rows and width it was made for."""
 
     rows: Sequence[Row]
     shape: tuple[object, ...]
@@ -39,7 +39,7 @@ class MeasuredLayout(NamedTuple):
 
 
 class Grid(ScrollView, can_focus=True, inherit_bindings=False):
-    """Rows under heads, with a cursor, a filter and the row of the present event marked."""
+    """Rows under heads, with a cursor, a filter, an order, and the row of the current event marked."""
 
     DEFAULT_CSS = """
     Grid {
@@ -66,24 +66,24 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     @dataclass(eq=False)
     class Opened(Message):
-        """The whole of a cell is asked for."""
+        """The user asks for the whole text of a cell."""
 
         table: Table
         row: Row
         column: int
 
     class Moved(Message):
-        """The cursor stands on another row."""
+        """The cursor moved to another row."""
 
     class Filtered(Message):
-        """More rows have been looked at."""
+        """The filter has tested more rows."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.table = Table("")
         self.shown = ShownRows()
         self.cursor_without_focus = False
-        """Whether the cursor is seen while somebody types elsewhere."""
+        """Whether the cursor is drawn while another widget has the focus."""
         self.titled = False
         """Whether the first entry of the head is the title, which stays in sight as the heads do."""
         self._writing = False
@@ -91,19 +91,19 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._layout = lay_out(self.table, (), 20)
         self._laid_out_for = -1
         self._unfolded: Sequence[PlacedLine] = ()
-        """The lines of the cursor's row, where it has more than the others."""
+        """The lines of the cursor's row, where it takes more than the other rows."""
         self._measured: MeasuredLayout | None = None
         self._seen: Sight | None = None
         self._pens: dict[tuple[str, bool, bool], RichStyle] = {}
         self._on_terminal: dict[int, ShownLine] = {}
-        """What each line of the place shows on the terminal."""
+        """The content of each visible line, as it was drawn last."""
         self._stale = False
-        """Whether some line may show something else than it should."""
+        """Whether a line on the screen may be out of date."""
 
     # Content
 
     def set_table(self, table: Table, *, follow: bool = True) -> None:
-        """Show a table; the cursor stays on its row, or follows the present event's."""
+        """Show a table; the cursor stays on its row, or with `follow` moves to the row of the current event."""
         kept = self._cursor_key()
         same = table.title == self.table.title
         if table.rows == self.table.rows:
@@ -120,12 +120,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.show_cursor()
 
     def drop_rows(self) -> None:
-        """Keep no row, and nothing that is known about one."""
+        """Forget all rows, which may hold a recording."""
         self._measured = None
         self.set_table(replace(self.table, rows=(), current="", sought=""))
 
     def set_filter(self, text: str) -> int:
-        """Keep the rows that pass; says how many do, of what has been looked at until now."""
+        """Filter the rows; returns how many pass among those tested so far."""
         kept = self._cursor_key()
         self.shown.set_filter(text)
         self._lay_out_rows()
@@ -133,7 +133,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return len(self._rows)
 
     def set_order(self, order: ColumnOrder | None) -> None:
-        """Sort by a column, or show the rows as they came."""
+        """Sort by a column; None restores the original order."""
         kept = self._cursor_key()
         self.shown.set_order(order)
         self._lay_out_rows()
@@ -141,17 +141,17 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def filter_text(self) -> str:
-        """What the rows are filtered by."""
+        """The text of the filter; empty without one."""
         return self.shown.filter_text
 
     @property
     def filter_note(self) -> str:
-        """What there is to say about the filter."""
+        """The note about the filter, such as that it is taken as plain text."""
         return self.shown.filter.note if self.shown.filter is not None else ""
 
     @property
     def is_writing(self) -> bool:
-        """Whether rows are still being looked at."""
+        """Whether the filter has rows left to test."""
         return not self.shown.is_done
 
     @property
@@ -166,18 +166,18 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def cursor_head(self) -> str:
-        """The head over the cell under the cursor."""
+        """The head of the cursor's column."""
         columns = self.table.columns
         return columns[min(self.cursor_column, len(columns) - 1)].title if columns else ""
 
     @property
     def cursor_figure(self) -> Figure | None:
-        """The figure of the state that the cell under the cursor shows."""
+        """The figure that the cell under the cursor shows; None for a cell without one."""
         row = self.cursor_row
         return None if row is None else self.table.figures(row, min(self.cursor_column, len(row.cells) - 1))
 
     def _lay_out_rows(self) -> None:
-        """Lay the shown rows out; what has not been looked at yet follows between two keys."""
+        """Lay the shown rows out; rows that the filter has not tested follow between two keys."""
         self._rows = self.shown.rows
         self._laid_out_for = -1
         self._update_layout()
@@ -221,7 +221,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.request_redraw()
 
     def _unfold_cursor_row(self) -> None:
-        """What of the cursor's row is shortened or left out elsewhere is there in full."""
+        """Show the texts of the cursor's row in full, which are shortened in other rows."""
         row, layout, width = self.cursor_row, self._layout, self._laid_out_for
         if width <= 0:
             return
@@ -230,12 +230,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.virtual_size = Size(max(layout.columns_width, width) if self._rows else width, layout.total_lines + more)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many lines as the content has: lets `height: auto` work."""
+        """The number of lines of the content, for `height: auto`."""
         layout = self._layout_for(width)
         return max(layout.total_lines + bool(layout.left_out_columns), 1)
 
     def _layout_for(self, width: int) -> TableLayout:
-        """The layout for a width; the last one is kept while nothing else is shown than another present row."""
+        """The layout for a width; the last one is reused while rows, columns and width are the same."""
         table = self.table
         shape = (
             table.columns,
@@ -254,13 +254,13 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return self._measured.layout
 
     def on_resize(self, event: events.Resize) -> None:
-        """The width decides how text wraps."""
+        """Lay out anew, since the width decides how text wraps."""
         self._laid_out_for = -1
         self._update_layout()
         self.show_cursor()
 
     def show_cursor(self) -> None:
-        """Scroll so that the cursor's row is on the screen."""
+        """Scroll the cursor's row into sight."""
         if not self._rows or not self.is_mounted:
             return
         layout, column = self._layout, self.cursor_column
@@ -279,12 +279,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     # Drawing
 
     def request_redraw(self) -> None:
-        """Draw the lines that show something else now, once everything that changes them is done."""
+        """Redraw changed lines after the current event, so that several changes cause one redraw."""
         self._stale, self._seen = True, None
         self.check_idle()
 
     def on_idle(self) -> None:
-        """Find the lines that show something else than what was drawn last."""
+        """Refresh the regions of lines that differ from what was drawn last."""
         if not self._stale:
             return
         self._stale = False
@@ -294,13 +294,13 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self.refresh(*(Region(0, y, sight.width, 1) for y in other))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Other lines are in sight, some of which show the same as those before."""
+        """Redraw the changed lines after scrolling, since some may show the same as before."""
         if self.show_vertical_scrollbar:
             self.vertical_scrollbar.position = new_value
         self.request_redraw()
 
     def notify_style_update(self) -> None:
-        """Another theme, or the focus came or went."""
+        """Redraw all lines: the theme or the focus changed."""
         super().notify_style_update()
         self._pens.clear()
 
@@ -323,7 +323,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return Strip(segments).crop_extend(line.left, line.left + line.width, self._stroke_style("", False, False))
 
     def _current_sight(self) -> Sight:
-        """What is in sight."""
+        """The visible part of the table."""
         if self._seen is None:
             (width, height), (left, top) = self.scrollable_content_region.size, self.scroll_offset
             stays = self._sticky_lines()
@@ -333,7 +333,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return self._seen
 
     def _shown_line(self, y: int) -> ShownLine:
-        """What a line of the place should show."""
+        """The current content of a visible line."""
         sight = self._current_sight()
         placed = self._placed_line(y)
         if placed is None:
@@ -342,7 +342,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return ShownLine(tuple(self._line_strokes(placed, sight.width)), selected, sight.left, sight.width)
 
     def _placed_line(self, y: int) -> PlacedLine | None:
-        """What a line of the place shows; the heads stay at the top of it."""
+        """The content of a visible line, below the fixed heads."""
         layout, sight = self._layout, self._current_sight()
         line, top, heads = sight.top + y, len(layout.top), len(sight.stays)
         if y < heads and line >= sight.stays[y]:
@@ -365,7 +365,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return layout.bottom[line] if line < len(layout.bottom) else None
 
     def _sticky_lines(self) -> Sequence[int]:
-        """The lines at the top that stay in sight: a title that the frame has no room for, and the heads."""
+        """The fixed lines at the top: a title too long for the frame, and the heads."""
         layout = self._layout
         top, heads = len(layout.top), layout.head_lines
         title = len(wrap_line(self.table.head[0], self._laid_out_for)) if self.titled and self.table.head else 0
@@ -402,7 +402,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return f"{CURSOR_SIGN if selected else ' '}{HERE if here else ' '}"
 
     def _stroke_style(self, style: str, selected: bool, cell: bool) -> RichStyle:
-        """How a stroke is drawn."""
+        """The style of a stroke."""
         pen = self._pens.get((style, selected, cell))
         if pen is None:
             names = [name for name, wanted in (("cursor", selected), (style, bool(style)), ("cell", cell)) if wanted]
@@ -415,13 +415,13 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     # Keys and mouse
 
     def watch_cursor(self) -> None:
-        """Another row is marked."""
+        """Redraw the rows that the cursor left and entered."""
         self._unfold_cursor_row()
         self.request_redraw()
         self.post_message(self.Moved())
 
     def watch_cursor_column(self) -> None:
-        """Another cell is marked."""
+        """Redraw the cursor's row, whose marked cell changed."""
         self.request_redraw()
 
     def action_move(self, by: int) -> None:
@@ -458,7 +458,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self.show_cursor()
 
     def action_sort(self) -> None:
-        """Sort by the column of the cursor; again, the other way round; once more, as it was."""
+        """Sort by the cursor's column; again for descending, a third time for the original order."""
         if self.table.columns and self.table.rows:
             self.set_order(next_order(self.shown.order, min(self.cursor_column, len(self.table.columns) - 1)))
             self.post_message(self.Filtered())
@@ -483,7 +483,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self.action_open_cell()
 
     def unseen_columns(self) -> list[str]:
-        """Words about the columns beyond the right edge, and about those that had no room at all."""
+        """The names of columns beyond the right edge and of those left out."""
         edge = self.scroll_offset.x + self.scrollable_content_region.width
         beyond = len([end for end in self._layout.column_ends if end > edge])
         without = ", ".join(filter(None, (self.table.columns[i].title for i in self._layout.left_out_columns)))

@@ -1,4 +1,4 @@
-"""Text in a given number of cells: broken at spaces, shortened at the end, and names in the middle."""
+"""Text in a given number of cells: wrapped, shortened, as columns of a table, and as rows of a tree."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, RowsOnDemand
 
 ELLIPSIS_SIGN = "…"
 MIN_TEXT_WIDTH = 4
-"""Cells below which nothing but a sign is left of a text."""
+"""Cells below which a text is reduced to its sign."""
 WRAP_INDENT = 2
-"""Cells by which a text's further lines stand in."""
+"""Indent of a wrapped text's further lines."""
 NARROW_WIDTH = 20
-"""Cells below which a list is broken behind a comma, so that `mem 60Gi` stays together."""
+"""Width below which a list breaks after commas alone, so that `mem 60Gi` stays together."""
 
 
 def measure_cells(text: str) -> int:
-    """How many cells the printable form of the text takes, which is what is drawn in its place."""
+    """The cells of the text's printable form, which is what is drawn."""
     return cell_len(make_line_printable(text))
 
 
 def wrap_text(text: str, width: int) -> list[str]:
-    """Break at spaces, a word only where it is longer than a line; further lines keep the indent, long words less."""
+    """Break at spaces, and a word only where it is longer than a line; a long word may reduce the indent."""
     if measure_cells(text) <= width:
         return [text]
     usual = min(len(text) - len(text.lstrip()) + WRAP_INDENT, width // 2)
@@ -42,7 +42,7 @@ def wrap_text(text: str, width: int) -> list[str]:
 
 
 def _unbroken_start(text: str, width: int) -> str:
-    """What the next line should not break: its first word, in a narrow column the first item of a list."""
+    """The text that the next line should not break: its first word, or a narrow list's first item."""
     item, comma, _ = text.partition(", ")
     if comma and width < NARROW_WIDTH and measure_cells(item) < width:
         return f"{item},"
@@ -50,7 +50,7 @@ def _unbroken_start(text: str, width: int) -> str:
 
 
 def _cut_position(text: str, width: int, indent: int) -> int:
-    """Where a line ends: at a space; where its first word is too long, behind a dash of it."""
+    """The length of the next line: up to a space, or after a dash of a word that is too long."""
     fitting = text[: width + 1]
     comma = fitting.rfind(", ", indent + 1) + 1 if width < NARROW_WIDTH else 0
     if comma > indent:
@@ -106,7 +106,7 @@ def pad_text(text: str, width: int, *, right: bool, name: bool = False) -> str:
 
 
 def leading_sign(text: str) -> str:
-    """The sign that a text begins with, if it does."""
+    """The sign at the beginning of a text; empty without one."""
     return text[:1] if text[1:2] == " " and not text[0].isalnum() else ""
 
 
@@ -139,7 +139,7 @@ def shorten_middle(text: str, width: int) -> str:
     return set_cell_size(text[:indent] + short, width)
 
 
-# How wide the columns of a table want to be, how narrow they may get, and who gives way to whom.
+# Widths of a table's columns.
 
 COLUMN_GAP = 2
 GUTTER_WIDTH = 2
@@ -147,7 +147,7 @@ MIN_FLEXIBLE_WIDTH = 8
 MAX_WORD_WIDTH = 40
 SAMPLED_ROWS = 100
 SAMPLE_JITTER = 7
-"""Distances between sampled rows differ by so many, since rows of several kinds may take turns."""
+"""The distance between sampled rows varies by this, so that alternating kinds of rows are all sampled."""
 
 
 def line_width(widths: Sequence[int], gap: int = COLUMN_GAP) -> int:
@@ -156,7 +156,7 @@ def line_width(widths: Sequence[int], gap: int = COLUMN_GAP) -> int:
 
 
 def sample_rows(rows: Sequence[Row]) -> list[Row]:
-    """Some rows of each kind: a large table is not looked through for its widths."""
+    """A sample of at most SAMPLED_ROWS rows, enough to measure widths."""
     step = max(1, len(rows) // SAMPLED_ROWS)
     apart = min(step, SAMPLE_JITTER)
     return [rows[index + number % apart] for number, index in enumerate(range(0, len(rows) - apart + 1, step))]
@@ -165,7 +165,7 @@ def sample_rows(rows: Sequence[Row]) -> list[Row]:
 def natural_widths(
     columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], shared: Sequence[str]
 ) -> list[int]:
-    """Cells in which nothing has to wrap."""
+    """Widths at which no cell wraps."""
     widths = [max(measure_cells(part) for part in head.split("\n")) for head in heads]
     widths = [max(width, 0 if one.flexible else one.least) for width, one in zip(widths, columns, strict=True)]
     looked_at = sample_rows(rows)
@@ -183,7 +183,7 @@ def natural_widths(
 def _widen_names(
     widths: list[int], columns: Sequence[Column], rows: RowsOnDemand, looked_at: Sequence[Row], shared: Sequence[str]
 ) -> None:
-    """Rows that nobody has made yet are known by their keys: where these are the names, the longest counts."""
+    """Widen the column of names to the longest key: keys are known without building the rows."""
     for i, column in enumerate(columns):
         if column.name and all(row.cells[i].text == row.key for row in looked_at):
             cut = shared[i]
@@ -194,7 +194,7 @@ def _widen_names(
 def min_widths(
     columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], natural: Sequence[int]
 ) -> list[int]:
-    """No column that wraps gets narrower than its longest word, head included; names do not wrap."""
+    """The least width of each column: its longest word, or its whole text where it does not wrap."""
     return [
         natural[i]
         if column.name and not column.flexible
@@ -223,7 +223,7 @@ def _longest_word(text: str) -> int:
 
 
 def fit_widths(columns: Sequence[Column], natural: list[int], least: list[int], width: int, gap: int) -> list[int]:
-    """Take from the widest flexible column until the row fits; names give way last."""
+    """Narrow the widest flexible column until the row fits; columns of names are narrowed last."""
     widths = list(natural)
     excess = sum(widths) + gap * max(len(widths) - 1, 0) - width
     while excess > 0:
@@ -239,39 +239,39 @@ def fit_widths(columns: Sequence[Column], natural: list[int], least: list[int], 
     return widths
 
 
-# A tree's rows, one line each: the name whole, then what came of it in words or as a sign, then a number at the edge.
+# Rows of a tree: name, outcome as words or a sign, and a number at the right edge.
 
 MAX_LEVELS_ABOVE = 8
-"""Levels that are looked through for the rows around those in sight."""
+"""Enclosing rows that stay in sight at most."""
 
 MIN_SHORTENED_WIDTH = 13
-"""Cells from which on what came of it is shortened rather than left to its sign."""
+"""Width from which on an outcome is shortened instead of reduced to its sign."""
 
 
 class TreeRoom(NamedTuple):
-    """What the rows of a tree have in common."""
+    """The widths and options that all rows of a tree share."""
 
     width: int
     """Cells of a row."""
     start: int
-    """Where the second column begins, unless a row needs it elsewhere."""
+    """The start of the second column, unless a longer name moves it."""
     number: int = 0
-    """Cells of the number at the edge, and before it."""
+    """(cells of the number, gap before it)."""
     close: bool = False
-    """Whether the levels stand close together."""
+    """Whether the indent of a level is reduced."""
     words: bool = True
-    """Whether there is room for more than a sign of what came of it."""
+    """Whether outcomes are shown as words."""
 
 
 class TreeRow(NamedTuple):
-    """One line: its pieces, and their cells side by side."""
+    """The pieces of one line and their widths."""
 
     cells: tuple[Piece, ...]
     widths: tuple[int, ...]
 
 
 def spread_cells(cells: Sequence[Piece], room: TreeRoom) -> TreeRow:
-    """The name, what came of it and the number, as far as they have room in this row."""
+    """The row's name, outcome and number, shortened to fit."""
     name, came, number = cells
     label = tighten_levels(name.text) if room.close else name.text
     for text, numbered in _shortening_steps(label, came.text, room):
@@ -283,7 +283,7 @@ def spread_cells(cells: Sequence[Piece], room: TreeRoom) -> TreeRow:
 
 
 def _shortening_steps(label: str, came: str, room: TreeRoom) -> Iterator[tuple[str, bool]]:
-    """What came of it, and whether the number is there: the first that has room is taken."""
+    """(outcome, whether the number is shown), from the fullest to the shortest form."""
     sign = leading_sign(came)
     if room.words:
         yield from ((came, True), (came, False))
@@ -299,7 +299,7 @@ def _shortening_steps(label: str, came: str, room: TreeRoom) -> Iterator[tuple[s
 
 
 def _shorten_text(text: str, width: int) -> str:
-    """Up to its first comma, or an answer without who gave it, where that has room; else both of its ends."""
+    """The text up to its first comma, or an answer without its plugin, if that fits; else both ends."""
     first, comma, _ = text.partition(",")
     if comma and measure_cells(first) < width:
         return first + ELLIPSIS_SIGN
@@ -317,7 +317,7 @@ def _tree_row(cells: tuple[Piece, Piece, Piece], room: TreeRoom, edge: int) -> T
 
 
 def enclosing_rows_in_sight(depths: Sequence[int], first: int) -> list[int]:
-    """The rows around the ones in sight, of which the first is given: they stay in sight themselves."""
+    """The enclosing rows of the first visible row, which stay in sight above it."""
     found: list[int] = []
     for more in range(MAX_LEVELS_ABOVE if first > 0 else 0):
         found = enclosing_rows(depths, first + more)
@@ -327,7 +327,7 @@ def enclosing_rows_in_sight(depths: Sequence[int], first: int) -> list[int]:
 
 
 def enclosing_rows(depths: Sequence[int], row: int) -> list[int]:
-    """The rows in which a row of a tree stands, the outermost first."""
+    """The enclosing rows of a row, the outermost first."""
     if not 0 <= row < len(depths):
         return []
     found: list[int] = []

@@ -96,9 +96,6 @@ class TypeAhead:
         self._start_next()
 
 
-# The driver of a terminal, which survives what a person may type or paste into it.
-
-
 class TerminalDriver(LinuxDriver):
     """Bytes that are not UTF-8 are dropped; Textual's own reader ends at the first one and leaves the cursor hidden."""
 
@@ -113,14 +110,11 @@ class TerminalDriver(LinuxDriver):
             return
 
 
-# The one place that each line of the screen passes on its way to the terminal, whichever widget drew it.
-
-
 class PrintableFilter(LineFilter):
-    """Text from outside is drawn in its printable form; a line that gets wider by it loses its end."""
+    """Draws text in its printable form, whichever widget it comes from; a line that becomes too wide is cut."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments, or those drawn in their place; as many cells as before."""
+        """The segments in printable form, in as many cells as before."""
         if all(segment.text.isascii() and segment.text.isprintable() for segment in segments):
             return segments
         drawn = list(map(_make_segment_printable, segments))

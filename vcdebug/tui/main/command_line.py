@@ -1,4 +1,4 @@
-"""The line at the bottom: typed commands, event numbers and filters, and what a command answers."""
+"""The command line, which runs typed commands and shows their replies, and the keys that move."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from vcdebug.tui.widgets.prompt import FIRST_ROW, Prompt, PromptMode, no_complet
 from vcdebug.tui.widgets.status import Status
 
 IMMEDIATE_COMMANDS: Final = (["quit"], ["q"], ["help"])
-"""What does not wait for long work."""
+"""Commands that run while long work does."""
 
 
 @dataclass(eq=False)
 class CommandLine:
-    """Opens the prompt in place of the status line, and runs what is entered."""
+    """Opens the prompt and runs what is entered."""
 
     current: ScreenState
     work: BackgroundWork
@@ -34,12 +34,12 @@ class CommandLine:
     focus: Callable[[Widget], None]
     open_what: Callable[[str, str], None]
     _table: Grid | None = field(default=None, init=False)
-    """The table that had the focus when the prompt opened: a filter acts on it."""
+    """The table that had the focus when the prompt opened, which a filter applies to."""
     _waiting: list[str] = field(default_factory=list, init=False)
-    """Commands that were typed while long work was done."""
+    """Commands that wait for long work to end."""
 
     def open_prompt(self, mode: PromptMode, text: str = "") -> None:
-        """Type a command, an event number, or a filter for the table that has the focus."""
+        """Open the prompt for a command, an event number, or a filter of the focused table."""
         self._table = self.focused()
         complete = self._new_completer() if mode == "command" else no_completions
         text = self._table.filter_text if mode == "filter" else text
@@ -71,7 +71,7 @@ class CommandLine:
             self.run_command(f"goto {event.text}" if event.mode == "goto" else event.text)
 
     def run_command(self, text: str) -> None:
-        """Run a command and show what it came to; behind long work it waits, as if it had been typed later."""
+        """Run a command and show its reply; while long work runs, queue it."""
         driver = self.current.ready_driver()
         if driver is None:
             return
@@ -85,7 +85,7 @@ class CommandLine:
             self.current.say(error.format_line(), error=True)
 
     def work_ended(self, reply: CommandReply | None) -> None:
-        """Show what long work came to, and run what was typed meanwhile; after a failure that is dropped."""
+        """Show the reply of long work, then run the queued commands; None, after a failure, drops them."""
         waiting, self._waiting = self._waiting, []
         if reply is None:
             return
@@ -94,12 +94,12 @@ class CommandLine:
             self.run_command(text)
 
     def stop_work(self) -> bool:
-        """Wait no longer for long work, nor for what was typed behind it; whether there was any."""
+        """Give up long work and queued commands; whether there was work."""
         self._waiting.clear()
         return self.work.stop_waiting()
 
     def show_reply(self, reply: CommandReply) -> None:
-        """What a command came to: another event, words, something to open, work to be done first."""
+        """Show a reply: its event, its text, and then its work or what it opens."""
         while reply.then is not None:
             reply = reply.then()
         if reply.moment is not None:
@@ -119,36 +119,33 @@ class CommandLine:
             self.focus(self._table)
 
 
-# Moving: each key asks the debugger for another event, and what it answers is shown.
-
-
 class Movement:
-    """Steps, jumps, and the events about one thing."""
+    """Moves the debugger to another event and shows it."""
 
     def __init__(self, current: ScreenState, focused: Callable[[], Grid]) -> None:
         self._current = current
         self._focused = focused
 
     def make_step(self, verb: DriverStep, *, back: bool) -> None:
-        """Into, over, out or continue, in either direction."""
+        """Step into, over or out, or continue, in either direction."""
         driver = self._current.ready_driver()
         if driver is not None:
             self._current.show_moment(driver.take_step(verb, back=back))
 
     def step_down(self) -> None:
-        """Undo the last way up; where there was none, into what comes next."""
+        """Undo the last step out backwards; without one, step into."""
         driver = self._current.ready_driver()
         if driver is not None:
             self._current.show_moment(driver.step_down())
 
     def goto_last_position(self) -> None:
-        """Where the last jump began."""
+        """Go back to where the last jump began."""
         driver = self._current.ready_driver()
         if driver is not None:
             self._current.show_moment(driver.last_position())
 
     def goto_row(self) -> None:
-        """To the event of the row under the cursor."""
+        """Go to the event of the row under the cursor."""
         row = self._focused().cursor_row
         if row is not None and row.seq:
             self.goto_event(row.seq)
@@ -156,7 +153,7 @@ class Movement:
             self._current.say("this row tells about no event")
 
     def goto_next_about(self, *, back: bool) -> None:
-        """The next or previous event about what the row shows, else about the present job."""
+        """Go to the next or previous event about the row's object, else about the current job."""
         driver, moment = self._current.ready_driver(), self._current.moment
         if driver is None or moment is None:
             return
@@ -165,7 +162,7 @@ class Movement:
         self._current.show_moment(driver.next_about(kind, name, back=back))
 
     def goto_event(self, seq: Seq | None) -> None:
-        """Stand at another event; 0 and None stay."""
+        """Go to an event; 0 and None do nothing."""
         driver = self._current.ready_driver()
         if driver is not None and seq:
             self._current.show_moment(driver.goto_event(seq))

@@ -1,4 +1,4 @@
-"""The panels in their places: `arrangement.py` says where, this puts them there and draws what is seen."""
+"""The places of the panels, as numbers and on the screen; docs/screen.md draws the three sizes."""
 
 from __future__ import annotations
 
@@ -18,41 +18,39 @@ from vcdebug.tui.panels import new_panel as new_panel
 from vcdebug.tui.panels.base import Panel, panel_keys_in_force
 from vcdebug.tui.widgets.bars import PanelTab
 
-# Where each panel stands, as numbers: docs/screen.md draws the three sizes.
-
 FLOW_PANEL: Final = "flow"
 MIDDLE_PANELS: Final = ("moment", "equation", "statement")
-"""What happened, why, and what comes of it."""
+"""The panels of the current event: what happened, why, and its effects."""
 CLUSTER_PANELS: Final = ("jobs", "queues", "nodes")
-"""What a wide screen shows all the time."""
+"""Lists that a wide screen always shows."""
 USUAL_LIST: Final = "jobs"
 USUAL_TAIL: Final = "effects"
-"""Below the columns of a wide screen, until another list is asked for."""
+"""The list below the columns of a wide screen, until another one is chosen."""
 NARROW_WIDTH: Final = 100
 WIDE_WIDTH: Final = 160
-"""Below the first width a list takes the place of the columns, from the second one on there are three."""
+"""Below NARROW_WIDTH a list replaces the columns; from WIDE_WIDTH on there are three columns."""
 LOW_HEIGHT: Final = 30
-"""Below this height a list takes the place of the columns too."""
+"""Below this height a list replaces the columns too."""
 MIN_HEIGHT: Final = 3
 FOCUSED_PERCENT: Final = 50
-"""Percent of a column that the panel with the keys has before others give way further."""
+"""Percent of a column down to which the focused panel shrinks last."""
 FOCUSED_PERCENT_WHEN_SHORT: Final = 60
 SHORT_HEIGHT: Final = 22
 MIN_FLOW_WIDTH: Final = 20
-"""Cells of the flow on a narrow screen, however little there is in it yet."""
+"""Least width of the flow on a narrow screen."""
 PANEL_GAP: Final = 1
 """Cells between the columns of a narrow screen, whose panels have no frame at their sides."""
 
 
 class PanelSizes(Protocol):
-    """What the panels' contents need, frames included."""
+    """The sizes that the panels' contents need, frames included."""
 
     def wanted_lines(self, name: str, width: int) -> int:
-        """Lines, in a place of so many cells."""
+        """Lines at a width in cells."""
         ...
 
     def wanted_cells(self, name: str) -> int:
-        """Cells, where nothing wraps."""
+        """Cells at which nothing wraps."""
         ...
 
 
@@ -66,28 +64,28 @@ class PanelPlace(NamedTuple):
 
 
 class ArrangementRequest(NamedTuple):
-    """The size of the place, and which panels are asked for."""
+    """The size of the screen, and the chosen panels."""
 
     width: int
     height: int
     chosen: str = USUAL_LIST
-    """The list that was asked for last."""
+    """The list that was chosen last."""
     focus: str = "moment"
-    """The panel with the keys; it gives way last."""
+    """The focused panel, which shrinks last."""
 
 
 PanelPlaces = Mapping[str, PanelPlace]
 
 
 def arrange_panels(asked: ArrangementRequest, wishes: PanelSizes) -> PanelPlaces:
-    """The panels that are seen, and where."""
+    """The visible panels and their places."""
     if asked.width < NARROW_WIDTH or asked.height < LOW_HEIGHT - 4:
         return _arrange_narrow(asked, wishes)
     return _arrange_wide(asked, wishes) if asked.width >= WIDE_WIDTH else _arrange_usual(asked, wishes)
 
 
 def _arrange_narrow(asked: ArrangementRequest, wishes: PanelSizes) -> PanelPlaces:
-    """Two columns; a list that is asked for has the whole place while the keys are there."""
+    """Two columns; a focused list takes the whole screen."""
     if asked.focus == asked.chosen:
         return {asked.chosen: PanelPlace(0, 0, asked.width, asked.height)}
     wanted = 36 if asked.focus == FLOW_PANEL else 26
@@ -100,7 +98,7 @@ def _arrange_narrow(asked: ArrangementRequest, wishes: PanelSizes) -> PanelPlace
 
 
 def _arrange_usual(asked: ArrangementRequest, wishes: PanelSizes) -> PanelPlaces:
-    """Two columns, and below both of them the list, since lists are wide."""
+    """Two columns, and the list below both."""
     chosen, focused = asked.chosen, asked.focus == asked.chosen
     share = (60 if focused else 30) * asked.height // 100
     below = min(max(wishes.wanted_lines(chosen, asked.width), 6), share)
@@ -115,7 +113,7 @@ def _arrange_usual(asked: ArrangementRequest, wishes: PanelSizes) -> PanelPlaces
 
 
 def _arrange_wide(asked: ArrangementRequest, wishes: PanelSizes) -> PanelPlaces:
-    """Three columns: the flow, the present event, the cluster; and a list below the event, if wide below both."""
+    """Three columns: flow, event and cluster; and a list below the event, a wide one below the cluster too."""
     width, height, focus = asked.width, asked.height, asked.focus
     left = min(max(wishes.wanted_cells(FLOW_PANEL), 40), 26 * width // 100)
     wanted = {name: wishes.wanted_cells(name) for name in CLUSTER_PANELS}
@@ -136,7 +134,7 @@ def _arrange_wide(asked: ArrangementRequest, wishes: PanelSizes) -> PanelPlaces:
 
 
 def _height_below(asked: ArrangementRequest, tail: str, width: int, above: int, wishes: PanelSizes) -> int:
-    """The lines of a list below the columns: what those leave over, at least a share."""
+    """The height of a list below the columns: the rest, at least a share."""
     share = (60 if asked.focus == tail else 30) * asked.height // 100
     return min(max(wishes.wanted_lines(tail, width), MIN_HEIGHT), max(share, asked.height - above))
 
@@ -144,7 +142,7 @@ def _height_below(asked: ArrangementRequest, tail: str, width: int, above: int, 
 def _arrange_column(
     names: Sequence[str], place: PanelPlace, focus: str, wishes: PanelSizes, *, filler: int = 0
 ) -> dict[str, PanelPlace]:
-    """One below the other, each as high as its content; one of them takes what is left over."""
+    """Panels one below the other, as high as their contents; `filler` takes the rest."""
     heights = _fit_heights(
         _wanted_heights(names, place.width, wishes), place.height, names.index(focus) if focus in names else 0
     )
@@ -158,12 +156,12 @@ def _arrange_column(
 
 
 def _wanted_heights(names: Sequence[str], width: int, wishes: PanelSizes) -> list[int]:
-    """What each panel wants."""
+    """The height that each panel needs."""
     return [max(wishes.wanted_lines(name, width), MIN_HEIGHT - 1) for name in names]
 
 
 def _fit_heights(wanted: Sequence[int], room: int, favoured: int) -> list[int]:
-    """What everybody wants, as far as there is room: the largest give way first, the favoured one down to its share."""
+    """The wanted heights, reduced to the room: the largest first, the favoured one only down to its share."""
     heights = [min(height, room) for height in wanted]
     share = FOCUSED_PERCENT_WHEN_SHORT if room < SHORT_HEIGHT else FOCUSED_PERCENT
     excess = sum(heights) - room  # exact: ints
@@ -185,16 +183,16 @@ LIST_PANELS: Final = tuple(
 """Panels that are shown where they are asked for."""
 _PANEL_VIEWS: Final = {panel.command_name: panel for panel in PANELS}
 EMPTY_FRAME_DELAY: Final = 0.25
-"""Seconds in which most recordings are there: frames around nothing are drawn for those alone that take longer."""
+"""Seconds in which most recordings are loaded, so that they never show empty frames."""
 
 
 class ArrangedLayout(Layout):
-    """Puts the panels where the container says."""
+    """A Textual layout that places panels by their container's `places`."""
 
     name = "arranged"
 
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> list[WidgetPlacement]:
-        """One placement per panel that is seen."""
+        """One placement per visible panel."""
         assert isinstance(parent, MainLayout)
         places = parent.places
         return [
@@ -208,7 +206,7 @@ ARRANGED_LAYOUT: Final = ArrangedLayout()
 
 
 class MainLayout(Widget):
-    """The panels; every change of the moment reaches those that are seen."""
+    """The container of the panels, which hands each moment to them and arranges them."""
 
     moment: reactive[DebuggerState | None] = reactive(None, always_update=True, repaint=False)
 
@@ -219,16 +217,16 @@ class MainLayout(Widget):
         self._focus = MIDDLE_PANELS[0]
         self._widest: dict[str, int] = {}
         self._begun = False
-        """Whether there is something to show, or to wait for."""
+        """Whether panels are drawn yet."""
         self._panels = {name: new_panel(_PANEL_VIEWS[name]) for name in (FLOW_PANEL, *MIDDLE_PANELS)}
-        """Those that somebody has asked for: most never are, and each takes time to set up."""
+        """The panels that exist: others are made on demand, since each takes time to mount."""
 
     def compose(self) -> ComposeResult:
-        """The panels that every size shows; others come when they are asked for."""
+        """The panels that every size shows."""
         yield from self._panels.values()
 
     def on_mount(self) -> None:
-        """Wait for the recording, but not for long."""
+        """Show empty frames after EMPTY_FRAME_DELAY."""
         self.set_timer(EMPTY_FRAME_DELAY, self.show_panels)
 
     def show_panels(self) -> None:
@@ -238,12 +236,12 @@ class MainLayout(Widget):
             self.rearrange_panels()
 
     def on_resize(self) -> None:
-        """Another size may have another number of columns."""
+        """Arrange the panels for the new size."""
         self._widest.clear()
         self.rearrange_panels()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """What has the keys gives way last; by now they may be elsewhere again."""
+        """Arrange the panels for the focused one, unless the focus has moved on."""
         if isinstance(event.widget, Panel) and event.widget is self.screen.focused:
             self._focus = event.widget.shows.command_name
             if self._focus in LIST_PANELS:
@@ -252,11 +250,11 @@ class MainLayout(Widget):
 
     @on(Panel.Grown)
     def panel_grown(self) -> None:
-        """More of a panel is there than when it got its place."""
+        """Arrange the panels anew: the content of one has grown."""
         self.rearrange_panels()
 
     def watch_moment(self) -> None:
-        """Every panel that is seen draws the new moment, and gets the room that it needs for it."""
+        """Hand the moment to all panels and arrange them for it."""
         for panel in self._panels.values():
             panel.moment = self.moment
         self._begun |= self.moment is not None
@@ -264,16 +262,16 @@ class MainLayout(Widget):
 
     @property
     def layout(self) -> Layout:
-        """Places as numbers, instead of one below the other."""
+        """The layout by numbers."""
         return ARRANGED_LAYOUT
 
     @property
     def open_panels(self) -> dict[str, Panel]:
-        """The panels that somebody has asked for, by their names."""
+        """The panels that exist, by name."""
         return self._panels
 
     def get_panel(self, name: str) -> Panel:
-        """The panel of a name."""
+        """The panel of a name, made on demand."""
         if name not in self._panels:
             panel = self._panels[name] = new_panel(_PANEL_VIEWS[name])
             panel.set_reactive(Panel.moment, self.moment)
@@ -283,11 +281,11 @@ class MainLayout(Widget):
 
     @property
     def first_panel(self) -> Panel:
-        """The panel that has the focus in the beginning."""
+        """The panel with the first focus."""
         return self.get_panel(MIDDLE_PANELS[0])
 
     def bring_panel(self, name: str) -> Panel | None:
-        """Bring the panel whose name begins so to the front; None if there is none."""
+        """Show the panel whose name begins like this; None for none."""
         found = next((known for known in _PANEL_VIEWS if name and known.startswith(name.lower()[:4])), None)
         if found is None:
             return None
@@ -299,14 +297,14 @@ class MainLayout(Widget):
         return self.get_panel(found)
 
     def panel_tabs(self) -> Iterable[PanelTab]:
-        """Every panel with its key in force."""
+        """A tab per panel, with its key in force."""
         keys = panel_keys_in_force(self.screen)
         return (PanelTab(keys.get(one.command_name, one.key), one.title, one.command_name, one.group) for one in PANELS)
 
     # What has which place
 
     def rearrange_panels(self) -> None:
-        """Give every panel its place; what comes into sight is drawn, and then measured again."""
+        """Place the panels; those that become visible are drawn and then measured again."""
         if not self._begun or not self.is_mounted or not self.size.width:
             return
         places = self._arrange_now()
@@ -321,7 +319,7 @@ class MainLayout(Widget):
         return arrange_panels(ArrangementRequest(self.size.width, self.size.height, self._chosen, self._focus), self)
 
     def _show_placed(self, places: PanelPlaces) -> bool:
-        """Show or hide the panels as arranged; whether one of them was hidden before."""
+        """Show or hide the panels; whether a hidden one is visible now."""
         appeared = [panel for name in places if not (panel := self.get_panel(name)).display]
         for name, panel in self._panels.items():
             panel.display = name in places
@@ -330,11 +328,11 @@ class MainLayout(Widget):
         return bool(appeared)
 
     def wanted_lines(self, name: str, width: int) -> int:
-        """The lines that a panel wants at a width."""
+        """The lines that a panel needs at a width."""
         return self.get_panel(name).wanted_lines(width, framed=self.app.size.width >= NARROW_WIDTH)
 
     def wanted_cells(self, name: str) -> int:
-        """The cells that a panel wants; a column does not get narrower while one steps."""
+        """The cells that a panel needs; never fewer than before, so that columns do not jump with each step."""
         wanted = self.get_panel(name).wanted_cells(framed=self.app.size.width >= NARROW_WIDTH)
         self._widest[name] = max(wanted, self._widest.get(name, 0))
         return self._widest[name]

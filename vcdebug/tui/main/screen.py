@@ -21,7 +21,7 @@ from vcdebug.tui.keymap import MAIN_KEYS, main_screen_keys, show_footer_keys
 from vcdebug.tui.main.background_work import BackgroundWork, PanelRerun, RecordingLoader, ScreenState
 from vcdebug.tui.main.command_line import CommandLine, Movement
 from vcdebug.tui.main.layout import NARROW_WIDTH, MainLayout
-from vcdebug.tui.main.parts import PartContext, ScreenParts
+from vcdebug.tui.main.parts import ScreenParts
 from vcdebug.tui.main.session_keeper import SessionKeeper
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
@@ -90,18 +90,16 @@ class MainScreen(Screen[NextScreen]):
             focused_grid=focused,
         )
         self.parts = ScreenParts(
-            PartContext(
-                self.current,
-                self.work,
-                self.commands,
-                self.lay_over,
-                focused,
-                settings.clipboard,
-                start.command_line_name(),
-                go=self.movement.goto_event,
-                copy=lambda text, how: copy_text(self.app, text, how),
-                of_screen=self._screen_targets(),
-            )
+            self.current,
+            self.work,
+            self.commands,
+            self.lay_over,
+            focused,
+            settings.clipboard,
+            start.command_line_name(),
+            go=self.movement.goto_event,
+            copy=lambda text, how: copy_text(self.app, text, how),
+            of_screen=self._screen_targets(),
         )
 
     def _screen_targets(self) -> Mapping[str, Callable[[str], object]]:

@@ -61,7 +61,6 @@ class BrowserSession(AppService):
     """One debugger process and its browser window; each ends with the other."""
 
     async def run(self) -> None:
-        """Run until the debugger ends, then tell the page."""
         await super().run()
         await self.remote_close()
 
@@ -94,7 +93,6 @@ class BrowserServer(Server):
         self._cookie = f"vcdebug-{bound.getsockname()[1]}"
 
     def run(self) -> None:
-        """Serve until Ctrl-C."""
         with redirect_stdout(self._output.err):
             web.run_app(self._make_app(), sock=self._bound, print=None, shutdown_timeout=2 * SHUTDOWN_SECONDS)
 

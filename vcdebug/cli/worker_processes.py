@@ -131,7 +131,6 @@ class WorkerPool(Generic[Item, Result]):
         return [found.get(number, ABANDONED) for number in range(len(items))]
 
     def end_workers(self) -> None:
-        """End the workers."""
         self._crew.end_workers()
 
 
@@ -160,7 +159,6 @@ class _Worker(Generic[Item, Result]):
             return
 
     def kill_process(self) -> None:
-        """End the process without waiting for its task."""
         self.process.kill()
         self.process.join()
         self.connection.close()
@@ -204,7 +202,6 @@ class _Crew(Generic[Item, Result]):
                 yield from self._replace_worker(worker, task)
 
     def end_workers(self) -> None:
-        """End every worker, busy or not."""
         for worker in self._workers:
             worker.kill_process()
         self._workers.clear()
@@ -274,6 +271,5 @@ class TrialRounds(Generic[Item, Result]):
         return [None if isinstance(one, RunFailure) else one for one in done]
 
     def close(self) -> None:
-        """End the workers."""
         if self._standing is not None:
             self._standing.end_workers()

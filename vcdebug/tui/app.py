@@ -70,7 +70,6 @@ class VcdebugApp(App[int]):
         self.set_keymap(self.settings.keys)
 
     def on_mount(self) -> None:
-        """Open the first screen, and watch the terminal."""
         if not self.is_headless and os.isatty(0):
             leaving = TerminalWatch(self.exit)
             leaving.handle_signals()

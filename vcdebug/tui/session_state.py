@@ -140,7 +140,6 @@ class SessionStore:
         return [one for one in known if Path(one.path).exists() or find_bundled(one.path)]
 
     def add_recent(self, path: str, about: str, now: datetime) -> None:
-        """Put a snapshot first among the recent ones."""
         entry = RecentSnapshot(path, now.strftime("%Y-%m-%d %H:%M"), about)
         self._save_json(
             "recent.json", [entry, *(one for one in self.recent_snapshots() if one.path != path)][:MAX_RECENT]
@@ -153,7 +152,6 @@ class SessionStore:
         return {str(mode): [str(one) for one in typed] for mode, typed in lines.items() if isinstance(typed, list)}
 
     def save_history(self, history: Mapping[str, list[str]]) -> None:
-        """Save the typed lines."""
         self._save_json("history.json", dict(history))
 
     def is_first_time(self) -> bool:

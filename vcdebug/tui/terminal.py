@@ -44,7 +44,6 @@ class TypeAhead:
         """The widget in whose queue the follower is."""
 
     def add_key(self, key: events.Key) -> None:
-        """Queue a key."""
         self._waiting.append(key)
         self._start_next()
 

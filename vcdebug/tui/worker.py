@@ -300,7 +300,6 @@ class Start:
         )
 
     def with_source(self, source: str) -> Start:
-        """A copy for another snapshot."""
         return replace(self, source=source, name=Path(source).name)
 
     def source_path(self) -> SnapshotSource:

@@ -145,7 +145,6 @@ class Movement:
             self._current.show_moment(driver.last_position())
 
     def goto_row(self) -> None:
-        """Go to the event of the row under the cursor."""
         row = self._focused().cursor_row
         if row is not None and row.seq:
             self.goto_event(row.seq)

@@ -133,11 +133,9 @@ class CopyCommands:
     copy: Callable[[str, Clipboard], str]
 
     def copy_panel(self) -> None:
-        """Copy the whole panel."""
         self._copy_chosen(CopyChoice(self._panel_offer(), to_file=False))
 
     def open_menu(self) -> None:
-        """Open the copy menu."""
         where = "a file" if self.clipboard == "file" else "the clipboard"
         self.lay_over(CopyScreen([*self._list_offers()], where), self._copy_chosen)
 

@@ -222,11 +222,9 @@ class MainLayout(Widget):
         """The panels that exist: others are made on demand, since each takes time to mount."""
 
     def compose(self) -> ComposeResult:
-        """The panels that every size shows."""
         yield from self._panels.values()
 
     def on_mount(self) -> None:
-        """Show empty frames after EMPTY_FRAME_DELAY."""
         self.set_timer(EMPTY_FRAME_DELAY, self.show_panels)
 
     def show_panels(self) -> None:
@@ -236,7 +234,6 @@ class MainLayout(Widget):
             self.rearrange_panels()
 
     def on_resize(self) -> None:
-        """Arrange the panels for the new size."""
         self._widest.clear()
         self.rearrange_panels()
 
@@ -271,7 +268,6 @@ class MainLayout(Widget):
         return self._panels
 
     def get_panel(self, name: str) -> Panel:
-        """The panel of a name, made on demand."""
         if name not in self._panels:
             panel = self._panels[name] = new_panel(_PANEL_VIEWS[name])
             panel.set_reactive(Panel.moment, self.moment)
@@ -281,7 +277,6 @@ class MainLayout(Widget):
 
     @property
     def first_panel(self) -> Panel:
-        """The panel with the first focus."""
         return self.get_panel(MIDDLE_PANELS[0])
 
     def bring_panel(self, name: str) -> Panel | None:
@@ -297,7 +292,6 @@ class MainLayout(Widget):
         return self.get_panel(found)
 
     def panel_tabs(self) -> Iterable[PanelTab]:
-        """A tab per panel, with its key in force."""
         keys = panel_keys_in_force(self.screen)
         return (PanelTab(keys.get(one.command_name, one.key), one.title, one.command_name, one.group) for one in PANELS)
 

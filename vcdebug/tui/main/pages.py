@@ -247,7 +247,6 @@ class CommandTargets:
         }
 
     def open_target(self, name: str, argument: str) -> None:
-        """Open a command's target with its argument."""
         self.by_name[name](argument)
 
     def open_waiting_jobs(self, _: str = "") -> None:

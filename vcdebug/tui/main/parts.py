@@ -37,21 +37,18 @@ class ScreenParts:
 
     @cached_property
     def mark_commands(self) -> MarkCommands:
-        """Breakpoints, watches and bookmarks at the cursor."""
         from vcdebug.tui.main.cursor_commands import MarkCommands
 
         return MarkCommands(self.current, self.commands, self.lay_over, self.focused)
 
     @cached_property
     def what_if_commands(self) -> WhatIfCommands:
-        """What-if edits, and leaving with unsaved ones."""
         from vcdebug.tui.main.cursor_commands import WhatIfCommands
 
         return WhatIfCommands(self.current, self.commands, self.lay_over, self.focused)
 
     @cached_property
     def page_opener(self) -> PageOpener:
-        """Pages over the screen."""
         from vcdebug.tui.main.pages import PageOpener
 
         return PageOpener(
@@ -66,7 +63,6 @@ class ScreenParts:
 
     @cached_property
     def copy_commands(self) -> CopyCommands:
-        """Copying."""
         from vcdebug.tui.main.cursor_commands import CopyCommands
 
         return CopyCommands(
@@ -80,7 +76,6 @@ class ScreenParts:
 
     @cached_property
     def question_commands(self) -> QuestionCommands:
-        """Questions and tried fixes."""
         from vcdebug.tui.main.pages import QuestionCommands
 
         return QuestionCommands(
@@ -95,7 +90,6 @@ class ScreenParts:
 
     @cached_property
     def command_targets(self) -> CommandTargets:
-        """What commands open, by name."""
         from vcdebug.tui.main.pages import CommandTargets
 
         return CommandTargets(self.current, self.page_opener, self.work, self.place, self.of_screen)

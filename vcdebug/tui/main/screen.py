@@ -131,7 +131,6 @@ class MainScreen(Screen[NextScreen]):
         yield self._prompt
 
     def on_mount(self) -> None:
-        """Start the replay; keys answer meanwhile."""
         fitting = [name for least, name in self.HORIZONTAL_BREAKPOINTS if self.app.size.width >= least]
         self.add_class(fitting[-1])  # Textual says so only once everything has been drawn
         self.bindings_updated_signal.subscribe(self, self._show_keys)
@@ -154,7 +153,6 @@ class MainScreen(Screen[NextScreen]):
         self.store.save_history({str(mode): lines for mode, lines in self._prompt.history.items()})
 
     def on_key(self) -> None:
-        """Remove the hint of the first start."""
         self.query_one(FirstKeys).display = False
 
     # The recording
@@ -231,7 +229,6 @@ class MainScreen(Screen[NextScreen]):
         return self.focused if isinstance(self.focused, Grid) else self._panels.get_panel("flow")
 
     def get_panel(self, name: str) -> Panel:
-        """The panel of this name, which need not be visible."""
         return self._panels.get_panel(name)
 
     def _draw_moment(self, moment: DebuggerState) -> None:
@@ -247,11 +244,9 @@ class MainScreen(Screen[NextScreen]):
         show_footer_keys(self._status, self.active_bindings, self.focused, replayed=self.moment is not None)
 
     def say_line(self, text: str, *, error: bool = False) -> None:
-        """Show a line in place of the footer, until the next one."""
         self._status.show_message(text, error=error)
 
     def lay_over(self, screen: Screen[Result], then: Callable[[Result | None], None]) -> None:
-        """Push a screen; `then` is called with its result."""
         self.app.push_screen(screen, then)
 
     def show_panel(self, name: str) -> None:
@@ -279,7 +274,6 @@ class MainScreen(Screen[NextScreen]):
             log.set_level(int(level))
 
     def choose_theme(self, word: str) -> None:
-        """Switch to the theme of this name or of its beginning."""
         name = find_theme(word)
         if name is None:
             self.say_line(f"no theme {word!r}: {', '.join(THEMES)}", error=True)
@@ -289,7 +283,6 @@ class MainScreen(Screen[NextScreen]):
     # Commands
 
     def run_command(self, text: str) -> None:
-        """Run a command line and show what it came to."""
         self.commands.run_command(text)
 
     def type_command(self, text: str) -> None:
@@ -304,7 +297,6 @@ class MainScreen(Screen[NextScreen]):
 
     @on(messages.CommandRequested)
     def command_asked(self, event: messages.CommandRequested) -> None:
-        """Run the command that a panel asks for."""
         if not event.to_edit:
             self.run_command(event.text)
         elif self.current.ready_driver() is not None:
@@ -316,7 +308,6 @@ class MainScreen(Screen[NextScreen]):
 
     @on(Tabs.Chosen)
     def tab_chosen(self, event: Tabs.Chosen) -> None:
-        """A tab was clicked."""
         if event.panel == ALL_PANELS:
             self.action_panels()
         else:
@@ -349,7 +340,6 @@ class MainScreen(Screen[NextScreen]):
         self.run_command(verb)
 
     def action_panel(self, key: str) -> None:
-        """The panel with this key."""
         self.show_panel(next(panel.command_name for panel in PANELS if key == panel.key))
 
     def action_panels(self) -> None:
@@ -372,7 +362,6 @@ class MainScreen(Screen[NextScreen]):
             self.parts.command_targets.open_waiting_jobs()
 
     def action_zoom(self) -> None:
-        """The focused panel alone, or all of them again."""
         if self.maximized is None:
             self.maximize(self.focused_grid, container=False)
         else:

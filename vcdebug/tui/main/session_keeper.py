@@ -53,7 +53,6 @@ class SessionKeeper:
         self._session = self._store.open_session(identity, fresh=self._start.fresh)
 
     def panel_focused(self, panel: Panel) -> None:
-        """Remember the focused panel."""
         self._panel = panel.id or ""
 
     # Beginning

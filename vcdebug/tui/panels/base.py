@@ -71,7 +71,6 @@ class Panel(Grid):
         return self.extra.build_table(moment) if self.extra is not None else self.shows.build_table(moment)
 
     def on_mount(self) -> None:
-        """Draw the title: without a recording there is nothing else."""
         self.set_frame_title(self.shows.title)
 
     def watch_moment(self) -> None:
@@ -196,7 +195,6 @@ class Panel(Grid):
             self.border_title = self.title_text(title)
 
     def watch_scroll_x(self, old_value: float, new_value: float) -> None:
-        """Update the note about columns out of sight."""
         super().watch_scroll_x(old_value, new_value)
         self.show_filter()
 
@@ -218,7 +216,6 @@ class Panel(Grid):
 
     @on(Grid.Filtered)
     def filter_continued(self) -> None:
-        """The filter has tested more rows."""
         self.show_filter()
 
     def action_go(self) -> None:

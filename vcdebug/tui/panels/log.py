@@ -66,6 +66,5 @@ class LogPanel(PanelExtra):
         self.set_level(LOG_LEVELS[(LOG_LEVELS.index(self.level) + 1) % len(LOG_LEVELS)])
 
     def set_level(self, level: int) -> None:
-        """Show the lines at another level."""
         self.level = level
         self.panel.draw_moment()

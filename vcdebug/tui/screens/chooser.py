@@ -61,7 +61,6 @@ class ChooserScreen(Screen[str]):
         self.failure = failure
 
     def compose(self) -> ComposeResult:
-        """Input field, list and keys."""
         several = f" {len(self.among)} snapshots are there:" if self.among else ""
         yield Label(f"vcdebug:{several} which cycle do you want to step through?", id="title")
         yield Label(f"✗ {self.failure}", id="failure", markup=False, classes="-shown" if self.failure else "")
@@ -71,7 +70,6 @@ class ChooserScreen(Screen[str]):
         yield Label("", id="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Fill the list."""
         grid = self.query_one(Grid)
         grid.can_focus = False
         grid.cursor_without_focus = True
@@ -101,13 +99,11 @@ class ChooserScreen(Screen[str]):
 
     @on(Grid.Moved)
     def show_about(self) -> None:
-        """Describe the snapshot under the cursor."""
         row = self.query_one(Grid).cursor_row
         self.query_one("#about", Label).update(Text(row.cells[-1].text if row is not None else ""))
 
     @on(Input.Changed)
     def filter_rows(self, event: Input.Changed) -> None:
-        """Filter the list; a typed path matches no row."""
         grid = self.query_one(Grid)
         typed = event.value.strip()
         found = grid.set_filter(typed) or grid.set_filter(f"~{typed}")
@@ -134,20 +130,16 @@ class ChooserScreen(Screen[str]):
 
     @on(Grid.Opened)
     def accept_row(self, event: Grid.Opened) -> None:
-        """Open the snapshot of the clicked row."""
         event.stop()
         self.dismiss(event.row.key)
 
     def action_move(self, by: int) -> None:
-        """Move to the next or previous snapshot."""
         self.query_one(Grid).action_move(by)
 
     def action_page(self, by: int) -> None:
-        """Move by a screenful."""
         self.query_one(Grid).action_page(by)
 
     def action_leave(self) -> None:
-        """Clear the input; where it is empty, close."""
         field = self.query_one(Input)
         if field.value:
             field.value = ""

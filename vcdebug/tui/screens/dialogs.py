@@ -54,7 +54,6 @@ class BreakpointScreen(ModalScreen[str]):
         self.kind = kind
 
     def compose(self) -> ComposeResult:
-        """The list of kinds, and the condition below."""
         with Vertical() as frame:
             frame.border_title = "Set a breakpoint"
             yield Grid(id="kinds")
@@ -106,7 +105,6 @@ class BreakpointScreen(ModalScreen[str]):
         self.dismiss(words)
 
     def action_leave(self) -> None:
-        """Close without a breakpoint."""
         self.dismiss("")
 
 
@@ -153,7 +151,6 @@ class ConfirmLeaveScreen(ModalScreen[LeaveAnswer]):
         self.file = file
 
     def compose(self) -> ComposeResult:
-        """The number of edits and the keys."""
         with Vertical() as frame:
             frame.border_title = "Leave?"
             yield Label(f"{count_noun(self.edits, 'what-if edit')} not saved", markup=False)
@@ -163,15 +160,12 @@ class ConfirmLeaveScreen(ModalScreen[LeaveAnswer]):
             yield Label("Esc  stay", markup=False)
 
     def action_stay(self) -> None:
-        """Stay on the main screen."""
         self.dismiss(LeaveAnswer(stays=True))
 
     def action_save(self) -> None:
-        """Save the edits to a file for `--set @FILE`, then leave."""
         self.dismiss(LeaveAnswer(stays=False, saves=True, file=self.file))
 
     def action_leave(self) -> None:
-        """Leave without the edits."""
         self.dismiss(LeaveAnswer(stays=False))
 
 
@@ -221,14 +215,12 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
         self.to_file = False
 
     def compose(self) -> ComposeResult:
-        """The list, and the keys below."""
         with Vertical() as frame:
             frame.border_title = "Copy"
             yield Grid(id="offers")
             yield Label("", id="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Fill the list."""
         grid = self.query_one(Grid)
         rows = [
             Row(one.letter, (Piece(one.letter, "strong"), Piece(one.what), _text_preview(one.text)))
@@ -248,7 +240,6 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
         self.query_one("#keys", Label).update(f"to {place}   {hint_line(self.active_bindings, hints)}")
 
     def on_key(self, event: events.Key) -> None:
-        """Choose by letter."""
         found = next((one for one in self.offers if one.letter == event.character), None)
         if found is not None:
             event.stop()
@@ -256,7 +247,6 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
 
     @on(Grid.Opened)
     def accept_row(self, event: Grid.Opened) -> None:
-        """Choose the entered row."""
         event.stop()
         self.action_again()
 
@@ -273,7 +263,6 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
         self._show_keys()
 
     def action_leave(self) -> None:
-        """Close without copying."""
         self.dismiss(None)
 
 

@@ -68,7 +68,6 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         self.clipboard = clipboard
 
     def compose(self) -> ComposeResult:
-        """The table in a frame, and its keys below."""
         with Vertical() as frame:
             frame.border_title = self.table.title.replace("[", "\\[")
             yield Grid(id="detail")
@@ -76,7 +75,6 @@ class DetailScreen(ModalScreen[Seq | Figure]):
             yield Prompt()
 
     def on_mount(self) -> None:
-        """Show the table."""
         grid = self.query_one(Grid)
         grid.set_table(self.table)
         self.set_focus(grid)
@@ -102,17 +100,14 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         self.query_one(Vertical).border_subtitle = said.replace("[", "\\[")
 
     def action_leave(self) -> None:
-        """Close the page."""
         self.dismiss(0)
 
     @on(Grid.Opened)
     def open_row(self, event: Grid.Opened) -> None:
-        """Go to the event of the entered row."""
         event.stop()
         self.action_go()
 
     def action_go(self) -> None:
-        """Close with the event of the row under the cursor."""
         row = self.query_one(Grid).cursor_row
         if row is not None and row.seq:
             self.dismiss(row.seq)
@@ -126,25 +121,21 @@ class DetailScreen(ModalScreen[Seq | Figure]):
             self.dismiss(found)
 
     def action_filter(self) -> None:
-        """Type a filter."""
         self.query_one(Prompt).open_line("filter", self.query_one(Grid).filter_text)
 
     @on(Prompt.Edited)
     @on(Prompt.Entered)
     def filter_typed(self, event: Prompt.Edited | Prompt.Entered) -> None:
-        """Filter with every key."""
         self._filter_rows(event.text)
         if isinstance(event, Prompt.Entered):
             self.set_focus(self.query_one(Grid))
 
     @on(Prompt.Closed)
     def remove_filter(self) -> None:
-        """Show all rows again."""
         self._filter_rows("")
         self.set_focus(self.query_one(Grid))
 
     def action_copy(self) -> None:
-        """Copy the whole table as text."""
         try:
             said = f"copied {copy_text(self.app, format_table(self.table), self.clipboard)}"
         except VcdebugError as error:
@@ -179,25 +170,21 @@ class PageScreen(ModalScreen[str]):
         self.page = page
 
     def compose(self) -> ComposeResult:
-        """The table in a frame, and its keys below."""
         with Vertical() as frame:
             frame.border_title = self.table.title.replace("[", "\\[")
             yield Grid(id="page")
             yield Label("   ".join(filter(None, (self.page.keys if self.table.rows else "", "Esc back"))), markup=False)
 
     def on_mount(self) -> None:
-        """Show the table."""
         grid = self.query_one(Grid)
         grid.set_table(self.table)
         grid.focus()
 
     def action_leave(self) -> None:
-        """Close the page."""
         self.dismiss("")
 
     @on(Grid.Opened)
     def open_row(self, event: Grid.Opened) -> None:
-        """Close with the command of the entered row."""
         event.stop()
         self.action_go(0)
 

@@ -225,7 +225,6 @@ class Tabs(Widget):
         return [*parts, TabSegment(" " * max(1, width - used - len(last))), TabSegment(last, "", ALL_PANELS)]
 
     def on_click(self, event: events.Click) -> None:
-        """Choose the tab under the mouse."""
         offset = event.get_content_offset(self)
         start = 0
         for part in self.line_segments(self.size.width) if offset is not None else ():
@@ -340,7 +339,6 @@ class Timeline(Widget):
         return self._cells
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the first event of the cell."""
         offset = event.get_content_offset(self)
         if self.moment is None or offset is None or offset.x >= self.bar_width:
             return

@@ -133,7 +133,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return len(self._rows)
 
     def set_order(self, order: ColumnOrder | None) -> None:
-        """Sort by a column; None restores the original order."""
         kept = self._cursor_key()
         self.shown.set_order(order)
         self._lay_out_rows()
@@ -141,7 +140,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def filter_text(self) -> str:
-        """The text of the filter; empty without one."""
         return self.shown.filter_text
 
     @property
@@ -151,22 +149,18 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def is_writing(self) -> bool:
-        """Whether the filter has rows left to test."""
         return not self.shown.is_done
 
     @property
     def shown_rows(self) -> Sequence[Row]:
-        """The rows that pass the filter."""
         return self._rows
 
     @property
     def cursor_row(self) -> Row | None:
-        """The row under the cursor."""
         return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
 
     @property
     def cursor_head(self) -> str:
-        """The head of the cursor's column."""
         columns = self.table.columns
         return columns[min(self.cursor_column, len(columns) - 1)].title if columns else ""
 
@@ -254,7 +248,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return self._measured.layout
 
     def on_resize(self, event: events.Resize) -> None:
-        """Lay out anew, since the width decides how text wraps."""
         self._laid_out_for = -1
         self._update_layout()
         self.show_cursor()
@@ -300,7 +293,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.request_redraw()
 
     def notify_style_update(self) -> None:
-        """Redraw all lines: the theme or the focus changed."""
         super().notify_style_update()
         self._pens.clear()
 
@@ -314,7 +306,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
         line = self._on_terminal[y] = self._shown_line(y)
         segments = [
             Segment(make_line_printable(text), self._stroke_style(style, line.selected, cell))
@@ -323,7 +314,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return Strip(segments).crop_extend(line.left, line.left + line.width, self._stroke_style("", False, False))
 
     def _current_sight(self) -> Sight:
-        """The visible part of the table."""
         if self._seen is None:
             (width, height), (left, top) = self.scrollable_content_region.size, self.scroll_offset
             stays = self._sticky_lines()
@@ -392,7 +382,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def shows_cursor(self) -> bool:
-        """Whether the cursor is drawn."""
         return self.has_focus or self.cursor_without_focus
 
     def _gutter_text(self, placed: PlacedLine, *, selected: bool) -> str:
@@ -402,7 +391,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return f"{CURSOR_SIGN if selected else ' '}{HERE if here else ' '}"
 
     def _stroke_style(self, style: str, selected: bool, cell: bool) -> RichStyle:
-        """The style of a stroke."""
         pen = self._pens.get((style, selected, cell))
         if pen is None:
             names = [name for name, wanted in (("cursor", selected), (style, bool(style)), ("cell", cell)) if wanted]
@@ -421,11 +409,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.post_message(self.Moved())
 
     def watch_cursor_column(self) -> None:
-        """Redraw the cursor's row, whose marked cell changed."""
         self.request_redraw()
 
     def action_move(self, by: int) -> None:
-        """Move the cursor; without rows, scroll."""
         if not self._rows:
             self.scroll_relative(y=by, animate=False)
             return
@@ -443,7 +429,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self.show_cursor()
 
     def action_page(self, by: int) -> None:
-        """Move the cursor by a screenful."""
         if not self._rows:
             self.scroll_relative(y=by * self.size.height, animate=False)
             return
@@ -452,7 +437,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.show_cursor()
 
     def action_column(self, by: int) -> None:
-        """Move the cursor sideways."""
         if self.table.columns:
             self.cursor_column = self._layout.next_column(self.cursor_column, by)
             self.show_cursor()
@@ -464,13 +448,11 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self.post_message(self.Filtered())
 
     def action_open_cell(self) -> None:
-        """Show the whole cell."""
         if self.cursor_row is not None:
             column = min(self.cursor_column, len(self.table.columns) - 1)
             self.post_message(self.Opened(self.table, self.cursor_row, column))
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor where the mouse is; a second click opens."""
         offset = event.get_content_offset(self)
         if offset is None:
             return

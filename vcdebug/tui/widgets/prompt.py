@@ -102,7 +102,6 @@ class Prompt(Vertical):
         self._offer = -1
 
     def compose(self) -> ComposeResult:
-        """The completions above, a sign and a line below."""
         yield Label("", id="offers", markup=False)
         with Horizontal():
             yield Label(":", id="sign")
@@ -127,18 +126,15 @@ class Prompt(Vertical):
         self.screen.set_focus(field)
 
     def close_line(self) -> None:
-        """Hide the line."""
         self._clear_offers()
         self.remove_class("-open")
 
     @property
     def is_open(self) -> bool:
-        """Whether the line is open."""
         return self.has_class("-open")
 
     @on(Input.Submitted)
     def stop_submitted(self, event: Input.Submitted) -> None:
-        """Enter is this line's own key."""
         event.stop()
 
     @on(Input.Changed)
@@ -165,7 +161,6 @@ class Prompt(Vertical):
         self.post_message(self.Entered(self.mode, text))
 
     def action_cancel(self) -> None:
-        """Leave without entering."""
         self.close_line()
         self.post_message(self.Closed(self.mode))
 

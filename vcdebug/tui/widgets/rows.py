@@ -153,7 +153,6 @@ class ShownRows:
         self._apply_filter()
 
     def set_order(self, order: ColumnOrder | None) -> None:
-        """Sort by a column; None restores the original order."""
         self.order = order
         self._apply_filter()
 

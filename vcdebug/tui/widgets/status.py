@@ -29,7 +29,6 @@ class Status(Widget):
     always: reactive[tuple[FooterKey, ...]] = reactive(())
 
     def show_message(self, text: str, *, error: bool = False) -> None:
-        """Show a message."""
         self.set_class(error, "-error")
         self.message = f"✗ {text}" if error else text
 

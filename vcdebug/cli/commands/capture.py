@@ -133,10 +133,7 @@ def add_cluster_arguments(parser: ArgumentParser, scheduler: str = SCHEDULER_HEL
         "--scheduler-configmap", default="", metavar="NS/NAME", help="the scheduler's ConfigMap (default: look for it)"
     )
     parser.add_argument(
-        "--usage-url",
-        default="",
-        metavar="URL",
-        help="the Prometheus of plugin usage (default: the configured one)",
+        "--usage-url", default="", metavar="URL", help="the Prometheus of plugin usage (default: the configured one)"
     )
 
 
@@ -229,10 +226,7 @@ def add_until_arguments(parser: ArgumentParser) -> None:
 
 
 def capture_until(
-    args: Namespace,
-    take: Callable[[], Snapshot],
-    output: Output,
-    sleep: Callable[[float], None] = time.sleep,
+    args: Namespace, take: Callable[[], Snapshot], output: Output, sleep: Callable[[float], None] = time.sleep
 ) -> Path:
     """Capture until the condition is met; returns the file of the last capture. `sleep` is replaced in tests."""
     from vcdebug.debugger.expectations import parse_until

@@ -127,7 +127,7 @@ SHARED_ARGUMENTS: Final = {
     "complete": _argument_row(
         "--complete",
         action="store_true",
-        default=None,
+        default=None,  # None leaves it to the snapshot's own setting
         help="fill in what a server would have filled in hand-written manifests: uid, phase, namespace, defaults",
     ),
     "edits": _argument_row(

@@ -79,6 +79,7 @@ def choose_executor(workers: int | None, runs: int, scheduler: str | None, narra
         from vcdebug.cli.dask_cluster import DaskExecutor
 
         return DaskExecutor(scheduler, narrate)
+    # One worker would only add the start of a process.
     count = min(workers or os.cpu_count() or 1, runs)
     return InProcessExecutor() if count <= 1 else ProcessExecutor(count)
 
@@ -88,6 +89,7 @@ def run_snapshots(
 ) -> tuple[BatchResults[Result], GatheredRuns[Result]]:
     """Run the function on every snapshot of a folder; one that fails does not stop the others."""
     names = tuple(path.relative_to(folder).as_posix() for path in snapshots)
+    # A generator: snapshots are read as workers take them, not all at once.
     items = (pack_snapshot(path, name) for path, name in zip(snapshots, names, strict=True))
     found = run_batch(args, output, "snapshots", function, items, len(names))
     answers: dict[int, Result | RunFailure] = {**found.results, **found.failures}

@@ -44,7 +44,7 @@ class CommandParser(ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; `argv` is without the program's name, None takes sys.argv."""
     _fill_closed_descriptors()
-    raise_gc_threshold()
+    raise_gc_threshold()  # millions of event objects live to the end: collecting them again and again is waste
     output = Output()
     words = list(sys.argv[1:] if argv is None else argv)
     try:

@@ -127,6 +127,7 @@ def replay_snapshot(
         return ReplayedSnapshot(recording, {"load": time.perf_counter() - start, **recording.seconds})
     start = time.perf_counter()
     key = None
+    # The answers of a webhook may differ each time, so such a recording is not cached.
     if keeping is not None and extender_url is None:
         key, found = keeping.find_recording(
             where, complete=complete, release=release, seed=seed, edits=_expand_edits(edits)
@@ -142,6 +143,7 @@ def replay_snapshot(
         estimate = TimeEstimate(time.monotonic)
         paced = bound or ProgressBound(partial(_tell_replay, tell, estimate, snapshot.name))
         recording = replay_cycle(snapshot, clock=time.perf_counter, ask_extender=ask_extender, bound=paced)
+    # `run` passes a bound, because it reports a recording that was cut off.
     if bound is None:
         require_whole(recording)
     if keeping is not None and key is not None:

@@ -62,6 +62,7 @@ class VcdebugApp(App[int]):
         """The start that named a folder of snapshots, of which one is chosen."""
         self._after = False
         """Whether a snapshot was open before."""
+        # Animated scrolling would delay the frame that answers a key.
         self.animation_level = "none"
         self._type_ahead = TypeAhead(self, self._deliver_key)
         for theme in THEMES.values():
@@ -203,9 +204,8 @@ def run_tui(
     if not sys.stdin.isatty() and not os.environ.get("TEXTUAL_DRIVER"):  # a browser sends its keys there
         redirect_fds("/dev/tty", 0)  # standard input is something else, such as the snapshot
     app = VcdebugApp(start, settings, SessionStore(state_folder()), kept)
-    before = signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # until `Leaving` listens: asyncio's own would cut drawing off
+    # Until TerminalWatch listens: the handler of asyncio would cancel the drawing task.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return app.run(mouse=settings.mouse) or 0
     finally:
@@ -280,6 +280,7 @@ def _end(code: int, before: Callable[[], object]) -> None:
     try:
         before()
     finally:
+        # Not sys.exit, which would end the thread of the timer alone.
         os._exit(code)
 
 
@@ -297,6 +298,7 @@ def restore_terminal() -> None:
 
 def is_hung_up(descriptor: int) -> bool:
     """Whether the other end of a descriptor is closed."""
+    # poll with no events asked for still reports POLLHUP, and never waits for input.
     looked = select.poll()
     looked.register(descriptor, 0)
     return bool(looked.poll(0))

@@ -40,6 +40,7 @@ def copy_text(app: App[Any], text: str, how: Clipboard = "auto") -> str:  # Any:
             names = ", ".join(tool[0] for tool in CLIPBOARD_TOOLS)
             raise ConfigError("nothing was copied: no clipboard tool works", f"clipboard: file needs none of {names}")
         return f"with {tool}"
+    # No terminal answers whether it took an OSC 52 sequence, so it is sent in addition to the tool.
     app.copy_to_clipboard(text)
     return f"with {tool} and {THROUGH_TERMINAL}" if tool else THROUGH_TERMINAL
 

@@ -164,6 +164,7 @@ def _keys_as_text(keys: object, lines: list[ConfigProblem]) -> dict[str, str]:
     written: dict[str, str] = {}
     for name, value in keys.items():
         if isinstance(value, list):
+            # Textual separates keys by commas, so the key itself has to be named.
             written[str(name)] = ",".join("comma" if key == "," else str(key) for key in value)
         elif isinstance(value, str | int) and not isinstance(value, bool):
             written[str(name)] = "comma" if value == "," else str(value)

@@ -183,7 +183,7 @@ class SessionStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             written.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-            written.replace(path)
+            written.replace(path)  # atomic: two debuggers may write the same file
         except OSError as error:
             return f"{home_relative(path)}: {error.strerror}; this session is not kept"
         return ""
@@ -201,6 +201,7 @@ def identify_snapshot(source: str | BinaryIO) -> SnapshotIdentity | None:
         for file in _snapshot_files(path):
             size = file.stat().st_size
             digest.update(f"{file.relative_to(path)} {size}\n".encode())
+            # A volume of gigabytes must not delay the start; its name and size still count.
             left -= size
             if left >= 0:
                 _update_digest(digest, file)

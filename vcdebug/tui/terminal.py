@@ -71,6 +71,7 @@ class TypeAhead:
         while way:
             pump, way = way[0], way[1:]
             self._waited_on = pump
+            # call_later is refused by a closed queue: the next one up the tree takes the follower.
             if pump.call_later(self._follow_key, turn, way, laps):
                 return
         if laps > 1:
@@ -114,6 +115,7 @@ class PrintableFilter(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The segments in printable form, in as many cells as before."""
+        # Most lines are plain ASCII, and every line of every frame passes here.
         if all(segment.text.isascii() and segment.text.isprintable() for segment in segments):
             return segments
         drawn = list(map(_make_segment_printable, segments))

@@ -96,6 +96,7 @@ def load_and_replay(
     wanted = stop or StopRequest()
     teller = ProgressReporter(post, wanted)
     bound = stoppable_bound(wanted, teller.report_cycle, limits)
+    # A recording with an extender's answers or other bounds is not what the cache key says.
     keeping = _SnapshotCache(kept if ask_extender is None and limits == DEFAULT_LIMITS else None, options)
 
     def make_message() -> Message:
@@ -107,7 +108,7 @@ def load_and_replay(
     message = run_or_failure_message(make_message, CycleFailed)
     post(message)
     if isinstance(message, CycleReady):
-        drawn()
+        drawn()  # indexes and cache would compete with the first frame for the interpreter lock
         _prepare_and_store(message.recording, keeping, partial(_raise_if_stopped, wanted))
 
 

@@ -142,6 +142,7 @@ def forecast_reply(recording: Recording, args: Namespace, output: Output) -> Que
 
 def _check_names(recording: Recording, names: list[str]) -> None:
     jobs = recording.session.jobs
+    # A typing error in --run-time would otherwise change nothing, silently.
     known = dict.fromkeys([*jobs, *(task.key for job in jobs.values() for task in job.tasks.values())])
     for name in names:
         if name not in known:

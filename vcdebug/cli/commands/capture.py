@@ -233,7 +233,7 @@ def capture_until(
     from vcdebug.snapshot.capture_history import CaptureHistory
 
     met = parse_until(args.until)
-    history = CaptureHistory(_captures_folder(args.output), args.keep)
+    history = CaptureHistory(_captures_folder(args.output), args.keep)  # drops the oldest files
     while True:
         file, why = _capture_once(take, history, met)
         output.write_notice(f"{file.name}: {why or 'not yet'}")

@@ -48,6 +48,7 @@ class CompletionCommand(Command):
         from vcdebug.cli.commands import load_all_commands
 
         commands = load_all_commands()
+        # argparse knows the options: a list of our own would miss the next one.
         options = {name: [*_long_options(command), *_snapshot_names(command)] for name, command in commands.items()}
         if args.shell == "fish":
             output.write_text("\n".join(_fish_lines(commands, options)))

@@ -80,6 +80,6 @@ def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None
             snapshot = with_configuration(snapshot, str(beside if beside.exists() else case.conf))
         with disposing(replay_cycle(with_edits(snapshot, case.all_edits))) as recording:
             found = tuple(check_expectation(case, require_whole(recording)))
-    except (VcdebugError, OSError) as error:
+    except (VcdebugError, OSError) as error:  # the other expectations are still checked
         return CheckedExpectation(case.name, (), time.perf_counter() - start, str(error))
     return CheckedExpectation(case.name, found, time.perf_counter() - start)

@@ -107,6 +107,7 @@ def _report_surveys(found: Surveys, args: Namespace, output: Output) -> CommandO
     from vcdebug.cli.reports import surveys
 
     complete = len(found.done) == len(found.names)
+    # A name that no snapshot has is an error; in a folder, a few snapshots may lack it.
     nowhere = complete and args.job is not None and not any(one.jobs for one in found.results_by_name.values())
     if args.json or not nowhere:
         write_answer(args, output, surveys.survey_document, surveys.survey_blocks, found)

@@ -44,6 +44,7 @@ class OddsCommand(Command):
         if args.json or found.draws:
             write_answer(args, output, odds.odds_document, odds.odds_blocks, found, base, args.draws)
         for number, failure in runs.failures.items():
+            # Seeds begin at 1, items at 0.
             output.write_notice(f"draw {number + 1}: {failure.line}")
         ended = incomplete_outcome(runs, f"{found.draws} of {args.draws} draws were made", output)
         return ended or (CommandOutcome.DONE if found.is_certain else CommandOutcome.DIFFERENT)

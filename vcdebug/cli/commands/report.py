@@ -44,6 +44,7 @@ class ReportCommand(Command):
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.files import report_file
 
+        # Refuse a bad target before the replay, which may take minutes.
         if args.output != STDOUT:
             report_file.report_target(args.output, force=args.force)
         bookmarks = _read_bookmarks(args, output)

@@ -61,6 +61,7 @@ def _run_lines(driver: Driver, lines: list[str], args: Namespace, output: Output
             else:
                 write_blocks(script.answer_blocks(shown), output)
     except ScriptError as error:
+        # The steps so far are written before the error ends the command.
         error.where = f"{args.file}: {error.where}"
         failed = error
     if args.json:

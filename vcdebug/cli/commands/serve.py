@@ -41,6 +41,7 @@ class ServeCommand(Command):
 
         if args.snapshot == STDIN:
             raise VcdebugError("standard input cannot be served", "save it to a file: each browser reads it anew")
+        # Each browser window starts a process: a wrong name is better refused here, once.
         if args.snapshot is not None:
             snapshot_source(args.snapshot)
         try:
@@ -73,6 +74,7 @@ def page_title(args: Namespace) -> str:
 
 def open_command(args: Namespace) -> str:
     """The shell command of one debugger, with the same options."""
+    # The same interpreter: another `vcdebug` may be first in PATH.
     words = [sys.executable, "-m", "vcdebug", "open", *_open_options(args)]
     return f"exec {shlex.join(words)}"
 

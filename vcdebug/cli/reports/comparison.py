@@ -51,6 +51,7 @@ def comparison_blocks(found: CycleComparison, sides: ComparedRuns) -> Iterator[B
     if found.divergence is not None:
         for table in iter_divergence_tables(found.divergence, "first difference", before, after):
             yield from _indented_table(table)
+    # The runs may differ earlier in a vote than in an operation; one table is enough where they do not.
     if found.deeds_part is not None and found.deeds_part != found.divergence:
         for table in iter_divergence_tables(found.deeds_part, "first operation that differs", before, after):
             yield from _indented_table(table)

@@ -36,6 +36,7 @@ class Inspection:
 def inspect_snapshot(snapshot: Snapshot) -> Inspection:
     """Open a session on the snapshot and collect its problems, without running a cycle."""
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
+    # Plugins report what they miss only when a session opens.
     session = open_session(snapshot, conf)
     found = (*completeness_problems(snapshot), *input_problems(Recording(snapshot, conf, session)))
     return Inspection(snapshot, conf, found, session.persistence.setting_text)
@@ -79,6 +80,7 @@ def _object_counts(snapshot: Snapshot) -> Iterator[tuple[str, int]]:
 
 def _missing_kinds(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """(kind, effect) of kinds without objects, except those that the capture listed and found empty."""
+    # A capture lists empty kinds with a resource version: those are known to be empty.
     looked = snapshot.provenance.resource_versions if snapshot.provenance is not None else {}
     for kind in KINDS:
         if not kind.settings and not snapshot.objects_of(kind.name) and kind.name not in looked:

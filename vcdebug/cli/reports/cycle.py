@@ -47,6 +47,7 @@ def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[s
         "notes": [{"seq": note.seq, "code": note.code, "text": note.text} for note in recording.notes],
         "problems": [problem.format_line() for problem in input_problems(recording)],
         "panic": done.panic,
+        # Present only for a recording that was cut off: programs test for the key.
         **({"cut": recording.cut_event.bound} if recording.cut_event is not None else {}),
     }
 

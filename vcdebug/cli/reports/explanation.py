@@ -52,6 +52,7 @@ def _finding_document(finding: Finding) -> dict[str, object]:
 
 
 def _json_number(value: float) -> float | int | str:
+    # JSON has no number for infinity.
     if abs(value) > 1e300:
         return "inf" if value > 0 else "-inf"
     return int(value) if value == int(value) else value

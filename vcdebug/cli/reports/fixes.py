@@ -94,6 +94,7 @@ def search_fixes(
 ) -> FixSearch:
     """Search until `seconds` after the start of the command; Ctrl-C ends the search and keeps its results."""
     search = start_search(recording, explanation)
+    # At least a share of the budget, else reading a large snapshot would leave no time for any trial.
     end = max(output.started + seconds, time.perf_counter() + seconds * MIN_BUDGET_SHARE)
     with (
         status_line(output, "trying remedies (Ctrl-C stops)") as tell,

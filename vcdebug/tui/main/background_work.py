@@ -56,6 +56,7 @@ class BackgroundWork:
         self._ticket += 1
         self._progress(self.about)
         tasks = {self._ticket: work}
+        # The thread pops the only reference: a task holds recordings, which must be freed when it ends.
         del work, reply
         self._start_thread(lambda: self._run_task(tasks))
 
@@ -220,7 +221,7 @@ class RecordingLoader:
     def on_drawn(self) -> None:
         """Let the loading thread go on, and import in another one, which holds neither screen nor recording."""
         self._drawn.set()
-        stop = self._stop
+        stop = self._stop  # not self: the thread would keep the closed screen alive
         Thread(target=import_modules_ahead, args=(lambda: not stop.asked,)).start()
 
     def stop_loading(self) -> None:

@@ -47,7 +47,7 @@ class CommandLine:
         self.status.display = False
 
     def _new_completer(self) -> Callable[[str], list[str]]:
-        from vcdebug.tui.completion import completer_at
+        from vcdebug.tui.completion import completer_at  # imported ahead in a thread once the recording is drawn
 
         return completer_at(self.current.moment)
 
@@ -86,6 +86,7 @@ class CommandLine:
 
     def work_ended(self, reply: CommandReply | None) -> None:
         """Show the reply of long work, then run the queued commands; None, after a failure, drops them."""
+        # A queued command may start long work again, behind which the rest queues up anew.
         waiting, self._waiting = self._waiting, []
         if reply is None:
             return

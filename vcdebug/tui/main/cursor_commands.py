@@ -216,6 +216,7 @@ class WhatIfCommands:
         if answer.saves:
             self._commands.run_command(f"edits save {answer.file}")
         driver = self._current.driver
+        # A file that cannot be written leaves the edits unsaved: stay, with the error in the footer.
         lost = answer.saves and driver is not None and driver.workbench.has_unsaved_edits
         if self._leaving is not None and not lost:
             self._leaving()

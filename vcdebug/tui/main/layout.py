@@ -165,6 +165,7 @@ def _fit_heights(wanted: Sequence[int], room: int, favoured: int) -> list[int]:
     heights = [min(height, room) for height in wanted]
     share = FOCUSED_PERCENT_WHEN_SHORT if room < SHORT_HEIGHT else FOCUSED_PERCENT
     excess = sum(heights) - room  # exact: ints
+    # A line at a time: panels of equal height shrink evenly.
     while excess > 0:
         others = [i for i, height in enumerate(heights) if height > MIN_HEIGHT and i != favoured]
         large = [favoured] if heights[favoured] > share * room // 100 else []
@@ -234,7 +235,7 @@ class MainLayout(Widget):
             self.rearrange_panels()
 
     def on_resize(self) -> None:
-        self._widest.clear()
+        self._widest.clear()  # widths of another size would hold columns open
         self.rearrange_panels()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
@@ -270,6 +271,7 @@ class MainLayout(Widget):
     def get_panel(self, name: str) -> Panel:
         if name not in self._panels:
             panel = self._panels[name] = new_panel(_PANEL_VIEWS[name])
+            # set_reactive runs no watcher, which would draw the panel before it is mounted.
             panel.set_reactive(Panel.moment, self.moment)
             panel.display = False
             self.mount(panel)
@@ -302,6 +304,7 @@ class MainLayout(Widget):
         if not self._begun or not self.is_mounted or not self.size.width:
             return
         places = self._arrange_now()
+        # A panel has no size to measure before it was drawn once.
         if self._show_placed(places):
             places = self._arrange_now()
             self._show_placed(places)

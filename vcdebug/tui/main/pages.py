@@ -73,6 +73,7 @@ class PageOpener:
     def _open_when_known(self, page: Callable[[], Table]) -> None:
         """Open the page at once, or after a rerun of the cycle up to the event that it needs."""
         try:
+            # The same thread answers keys: a rerun of the cycle has to happen in another one.
             with refuse_long_runs():
                 table = page()
         except RerunCancelledError as missing:

@@ -35,6 +35,8 @@ class ScreenParts:
     of_screen: Mapping[str, Callable[[str], object]]
     """Callbacks of the commands that act on the screen itself, by name."""
 
+    # The first frame needs none of these modules, so each is imported by its property.
+
     @cached_property
     def mark_commands(self) -> MarkCommands:
         from vcdebug.tui.main.cursor_commands import MarkCommands

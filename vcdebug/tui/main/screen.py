@@ -132,7 +132,8 @@ class MainScreen(Screen[NextScreen]):
 
     def on_mount(self) -> None:
         fitting = [name for least, name in self.HORIZONTAL_BREAKPOINTS if self.app.size.width >= least]
-        self.add_class(fitting[-1])  # Textual says so only once everything has been drawn
+        # Textual sets the class only after the first frame, which would jump.
+        self.add_class(fitting[-1])
         self.bindings_updated_signal.subscribe(self, self._show_keys)
         self._prompt.add_history(self.store.typed_lines())
         self.set_interval(SAVE_SECONDS, self.keeper.save_session)
@@ -188,6 +189,7 @@ class MainScreen(Screen[NextScreen]):
         except VcdebugError as error:
             self.current.show_moment(driver.current_state())
             self.say_line(error.format_line(), error=True)
+        # Indexes and the cache are built after the frame: they hold the interpreter lock.
         self.call_after_refresh(self.set_timer, FIRST_FRAME_SECONDS, self._loading.on_drawn)
 
     @on(messages.CycleFailed)

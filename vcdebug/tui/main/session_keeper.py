@@ -122,6 +122,7 @@ class SessionKeeper:
         return self._session.save_data(self._session_data(self._driver)) if self._driver is not None else ""
 
     def _session_data(self, driver: Driver) -> JsonDict:
+        # Events of a branch or a later cycle mean nothing in the next session, which begins with the first.
         there = driver.shown_place() == (1, False)
         seq = driver.debugger.seq if there else self._session.data.get("event", 1)
         return {

@@ -36,7 +36,7 @@ def _find_extra(shows: PanelView) -> type[PanelExtra] | None:
 def new_panel(shows: PanelView) -> Panel:
     """A new widget for a panel."""
     extra = _find_extra(shows)
-    # Textual reads keys from a class only, so each panel is the only object of a class with its keys.
+    # Textual reads bindings from the class alone, so each panel with keys needs a class of its own.
     body = {"BINDINGS": [*base.extra_keys(shows, extra)], "__module__": __name__}
     with_keys: type[Panel] = type(Panel.__name__, (Panel,), body)
     return with_keys(shows, extra)

@@ -46,7 +46,7 @@ class Panel(Grid):
     class Grown(Message):
         """The table has grown to its full size and may need another place."""
 
-    _drawn: ref[Recording] | None = None
+    _drawn: ref[Recording] | None = None  # weak: a hidden panel must not keep a closed recording in memory
     _drawn_width = 0
     _framed: str | None = None
     """The title in the frame."""
@@ -105,6 +105,7 @@ class Panel(Grid):
             return self._known[1]
         self._known, self.given_up = None, False
         try:
+            # A rerun of the cycle may take seconds, in which no key would be answered.
             with refuse_long_runs():
                 return self.build_table(moment)
         except RerunCancelledError as missing:
@@ -156,6 +157,7 @@ class Panel(Grid):
     def wanted_cells(self, *, framed: bool) -> int:
         """The width at which nothing wraps, the frame included."""
         known = self._natural
+        # Each arrangement asks, often twice: the rows are measured once per table.
         if known is None or known[0] is not self.shown_rows or known[1] != self.table.columns:
             width = natural_width(self.table, self.shown_rows)
             known = self._natural = self.shown_rows, self.table.columns, width

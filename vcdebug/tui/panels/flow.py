@@ -34,6 +34,7 @@ class FlowPanel(PanelExtra):
 
         if moment.seq != self._seq:
             self._seq = moment.seq
+            # Only after a step: a span that the user closes at this event stays closed.
             self._opened.update(dict.fromkeys(open_keys_around(moment.recording, moment.seq)))
         if self.panel.filter_text:
             return whole_flow(moment.recording, moment.seq)

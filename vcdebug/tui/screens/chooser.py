@@ -106,6 +106,7 @@ class ChooserScreen(Screen[str]):
     def filter_rows(self, event: Input.Changed) -> None:
         grid = self.query_one(Grid)
         typed = event.value.strip()
+        # A fuzzy filter alone would show too many rows for a few letters.
         found = grid.set_filter(typed) or grid.set_filter(f"~{typed}")
         self._show_keys("Enter opens" if found else "Enter opens this path", "clears" if event.value else "leaves")
 

@@ -107,7 +107,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         kept = self._cursor_key()
         same = table.title == self.table.title
         if table.rows == self.table.rows:
-            table = replace(table, rows=self.table.rows)  # what is known about them still holds
+            # Equal rows are replaced by the same object: layout, texts and ranks are cached by identity.
+            table = replace(table, rows=self.table.rows)
         if [one.title for one in table.columns] != [one.title for one in self.table.columns]:
             self.shown.order = None
         self.table = table
@@ -133,6 +134,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return len(self._rows)
 
     def set_order(self, order: ColumnOrder | None) -> None:
+        """Sort by a column; None restores the original order."""
         kept = self._cursor_key()
         self.shown.set_order(order)
         self._lay_out_rows()
@@ -184,6 +186,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         kept = self._cursor_key()
         self.shown.check_more()
         self._lay_out_rows()
+        # Before that, the row may not be among the shown ones yet.
         if self.shown.is_done:
             self._restore_cursor(kept)
         self.post_message(self.Filtered())
@@ -205,7 +208,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if width == self._laid_out_for:
             return
         if width <= 0:
-            self._layout = lay_out(self.table, (), 20)  # what has no place yet may be drawn before it learns its size
+            # Textual may draw a widget before it has told it its size.
+            self._layout = lay_out(self.table, (), 20)
             self._unfolded = ()
             self.request_redraw()
             return
@@ -282,6 +286,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             return
         self._stale = False
         sight = self._current_sight()
+        # A step changes a few lines; drawing all of them is what a slow terminal would show as flicker.
         other = [y for y in range(sight.height) if self._on_terminal.get(y) != self._shown_line(y)]
         if other:
             self.refresh(*(Region(0, y, sight.width, 1) for y in other))
@@ -359,6 +364,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         layout = self._layout
         top, heads = len(layout.top), layout.head_lines
         title = len(wrap_line(self.table.head[0], self._laid_out_for)) if self.titled and self.table.head else 0
+        # A low panel must keep a line for the cursor.
         if title + heads >= self.size.height:
             title = 0
         return (*range(title), *range(top - heads, top))

@@ -141,6 +141,7 @@ class Prompt(Vertical):
     def line_edited(self, event: Input.Changed) -> None:
         """Post every change of the text; a second `g` means the first row."""
         event.stop()
+        # Textual posts Changed later: by then the line may be closed.
         if not self.is_open:
             return
         self._clear_offers()

@@ -69,7 +69,9 @@ class ColumnRanks(NamedTuple):
         chosen = np.asarray(indexes, dtype=np.int64)
         places = self.places[chosen]
         if descending:
+            # Negated ranks are at most 0, so 1 keeps missing values last.
             places = np.where(places == self.missing, 1, -places)
+        # A stable sort: equal texts keep the order of the table.
         ordered: list[int] = chosen[np.argsort(places, kind="stable")].tolist()
         return ordered
 
@@ -80,6 +82,7 @@ def rank_texts(texts: Sequence[str]) -> ColumnRanks:
         return ColumnRanks(np.empty(0, dtype=np.int64), 0)
     distinct = list(dict.fromkeys(texts))
     bare = [text.strip(_LEADING_SIGNS) for text in distinct]
+    # One call for the whole column; a text with a line break of its own would be read as two.
     read = _FIGURE_PATTERN.findall("\n".join(bare))
     if len(read) > len(bare):
         read = _FIGURE_PATTERN.findall("\n".join([text.replace("\n", " ") for text in bare]))
@@ -115,7 +118,7 @@ def _rank_rests(rests: Sequence[str]) -> IntArray:
     return np.array([known[rest] for rest in rests], dtype=np.int64)
 
 
-# Names in the order that a person expects, their numbers by size: all of a column compared at once, as arrays.
+# Natural order of names. A key function per text would be Python code per row; arrays compare a column at once.
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 _TEXT_SEPARATOR: Final = "\x1f"
@@ -136,6 +139,7 @@ def natural_places(texts: Sequence[str]) -> IntArray:
     if not texts:
         return np.empty(0, dtype=np.int64)
     written = _TEXT_SEPARATOR.join(texts)
+    # A text that contains the separator would count as two texts.
     if written.count(_TEXT_SEPARATOR) >= len(texts):
         written = _TEXT_SEPARATOR.join([text.replace(_TEXT_SEPARATOR, " ") for text in texts])
     keys = _prefix_numbers(

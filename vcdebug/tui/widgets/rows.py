@@ -47,6 +47,7 @@ class RowTexts:
             self.write_all(len(self.cased) + ROWS_PER_CHECK)
 
     def _write_row(self, index: int) -> None:
+        # A search visits every row once: rows made on demand would otherwise all stay in the cache.
         row = self.rows.fresh_row(index) if isinstance(self.rows, RowsOnDemand) else self.rows[index]
         text = CELL_SEPARATOR.join([cell.text for cell in row.cells])
         self.cased.append(text)
@@ -68,6 +69,7 @@ class FilterHits:
         self.filter = wanted
         self.indexes: list[int] = []
         self.seen = 0
+        # A further letter narrows the filter: only rows that passed so far are tested again.
         if earlier is not None and earlier.texts is texts and wanted.is_narrower_than(earlier.filter):
             self._check_rows(earlier.indexes)
             self.seen = earlier.seen
@@ -114,6 +116,7 @@ class PickedRows(Sequence[Row]):
         index = position_of(self.rows, key)
         if index < 0:
             return -1
+        # Without an order the indexes ascend, so that the row is found by halving.
         if self._ascending:
             at = bisect_left(self.indexes, index)
             return at if at < len(self.indexes) and self.indexes[at] == index else -1
@@ -153,6 +156,7 @@ class ShownRows:
         self._apply_filter()
 
     def set_order(self, order: ColumnOrder | None) -> None:
+        """Sort by a column; None restores the original order."""
         self.order = order
         self._apply_filter()
 
@@ -191,7 +195,7 @@ class ShownRows:
         return self._ranks[column]
 
 
-# What is typed after /: an expression, `!` for the others, `~` for letters in order; capitals ask for capitals.
+# Filters as typed after `/`: an expression, `!` inverts, `~` is fuzzy, an upper-case letter makes case matter.
 
 CELL_SEPARATOR: Final = "\t"
 """Separates the cells in the text of a row."""
@@ -236,6 +240,7 @@ def parse_filter(text: str) -> RowFilter:
     if not _SPECIAL_SIGNS.search(body):
         return _plain_filter(body, inverse, cased)
     try:
+        # Not `re`: a typed pattern could backtrack for minutes.
         finds = compile_pattern(body.replace("\\ ", " ").replace(" ", r"\s"), cased=cased)
     except PatternError:
         return _plain_filter(body, inverse, cased, PLAIN_TEXT_NOTE)
@@ -244,6 +249,7 @@ def parse_filter(text: str) -> RowFilter:
 
 def _holds_letters(text: str, letters: str) -> bool:
     """Whether the text contains the letters in this order, not necessarily adjacent."""
+    # `in` consumes the iterator up to the letter, so each search starts after the last one.
     left = iter(text)
     return all(letter in left for letter in letters)
 

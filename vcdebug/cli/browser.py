@@ -72,7 +72,7 @@ class BrowserSession(AppService):
             async with asyncio.timeout(SHUTDOWN_SECONDS):
                 await super().stop()
                 await self._process.wait()
-        except TimeoutError:
+        except TimeoutError:  # it may be replaying, and reads no message then
             self._process.kill()
             await self._process.wait()
 

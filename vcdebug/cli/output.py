@@ -143,7 +143,6 @@ def count_progress(output: Output, title: str, total: int) -> Iterator[Callable[
 
 
 def _build_bars(output: Output, title: str) -> Progress:
-    """Progress bars that disappear when the work is done."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 

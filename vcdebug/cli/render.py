@@ -82,7 +82,6 @@ def _table_lines(table: Table) -> list[str]:
 
 
 def _table_cells(table: Table) -> list[list[str]]:
-    """The texts of all cells, the heads first."""
     return [[column.title for column in table.columns], *([cell.text for cell in row.cells] for row in table.rows)]
 
 

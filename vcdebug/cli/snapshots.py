@@ -161,5 +161,4 @@ def _expand_edits(edits: Sequence[str]) -> list[str]:
 
 
 def _tell_replay(tell: StatusCallback, estimate: TimeEstimate, name: str, words: str, done: int, total: int) -> None:
-    """Show how far the cycle is and the time left of the current action."""
     tell(f"replaying {name}: {estimate.with_time_left(words, done, total)}")

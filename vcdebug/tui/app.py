@@ -71,6 +71,7 @@ class VcdebugApp(App[int]):
         self.set_keymap(self.settings.keys)
 
     def on_mount(self) -> None:
+        # Tests and browsers have no terminal that could hang up.
         if not self.is_headless and os.isatty(0):
             leaving = TerminalWatch(self.exit)
             leaving.handle_signals()
@@ -257,7 +258,7 @@ class TerminalWatch:
         again, self._told_before = self._told_before, True
         if number is signal.SIGHUP or is_hung_up(0):
             self._leave_without_terminal()
-        elif again:
+        elif again:  # leaving may wait for a thread: the second signal does not
             self._end_soon(EXIT_INTERRUPTED, restore_terminal)
         else:
             self._leave(EXIT_INTERRUPTED if number is signal.SIGINT else 0)
@@ -269,7 +270,6 @@ class TerminalWatch:
         self._leave(0)
 
     def _end_soon(self, code: int, before: Callable[[], object]) -> None:
-        """End the process by force after EXIT_TIMEOUT_SECONDS."""
         if self._ending is None:
             self._ending = threading.Timer(EXIT_TIMEOUT_SECONDS, _end, (code, before))
             self._ending.daemon = True

@@ -27,7 +27,7 @@ def copy_text(app: App[Any], text: str, how: Clipboard = "auto") -> str:  # Any:
 
     What is copied is pasted into terminals: it is copied in its printable form.
     """
-    text = make_printable(text)
+    text = make_printable(text)  # control characters of a manifest would act in the terminal they are pasted into
     if how == "file":
         return f"to {home_relative(_write_copy_file(text))}"
     tool = (

@@ -46,6 +46,7 @@ def complete_line(text: str, moment: DebuggerState | None) -> list[str]:
     else:
         words = [] if space else [known.names[0] for known in list_verbs()]
     found = [word for word in words if word.startswith(typed)]
+    # Names begin with their namespace; the part behind it is found as well.
     if not found and typed:
         found = [word for word in words if typed.casefold() in word.casefold()]
     return [f"{before}{space}{word}" for word in dict.fromkeys(found)]

@@ -112,7 +112,7 @@ def read_settings(path: Path | None = None) -> UserSettings:
     wanted = config_file() if path is None else path
     if not wanted.exists():
         if path is None:
-            return UserSettings()
+            return UserSettings()  # only a file that was named has to exist
         raise ConfigError("no such file", "--print-config prints one to begin with", str(path))
     try:
         content = yaml.safe_load(read_file(wanted).decode())

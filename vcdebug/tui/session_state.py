@@ -41,6 +41,7 @@ class SnapshotIdentity(NamedTuple):
 
     def file_stem(self) -> str:
         """The beginning of the file names of one path."""
+        # The digest of the path keeps snapshots of equal names in different folders apart.
         readable = re.sub(r"[^A-Za-z0-9.]+", "-", Path(self.path).name)[:40].strip("-") or "snapshot"
         return f"{readable}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}-"
 
@@ -79,8 +80,6 @@ class SessionStore:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
-
-    # Per snapshot
 
     def open_session(self, identity: SnapshotIdentity | None, *, fresh: bool = False) -> SavedSession:
         """The last session of a snapshot, else that of an earlier content at the same path."""
@@ -123,6 +122,7 @@ class SessionStore:
                 path.replace(aside)
             session.lines.append(f"{home_relative(path)}: damaged; kept as {aside.name}, the session begins afresh")
             return {}
+        # Rewriting the file would lose what the newer version keeps in it.
         if data["version"] > STATE_VERSION:
             session.writable = False
             session.lines.append(
@@ -130,8 +130,6 @@ class SessionStore:
             )
             return {}
         return {key: value for key, value in data.items() if key != "version"}
-
-    # Over all snapshots
 
     def recent_snapshots(self) -> list[RecentSnapshot]:
         """Recent snapshots that still exist, the last one first."""

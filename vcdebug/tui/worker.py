@@ -100,7 +100,7 @@ def load_and_replay(
     keeping = _SnapshotCache(kept if ask_extender is None and limits == DEFAULT_LIMITS else None, options)
 
     def make_message() -> Message:
-        with collector_paused(look=True):
+        with collector_paused(look=True):  # replaying allocates millions of objects that all stay
             recording = keeping.find_recording(source) or _replay_source(source, teller, ask_extender, options, bound)
             _build_first_picture(recording, after=after)
         return CycleReady(recording)
@@ -158,6 +158,7 @@ def _replay_source(
     from vcdebug.snapshot.loader import load_snapshot
 
     origin = _source_path(source)
+    # A recording file is opened, not replayed: it was made under the options of its own run.
     if isinstance(origin, Path) and is_recording_file(origin):
         return open_recording(origin)
     snapshot = load_snapshot(origin, **options._asdict(), progress=teller.report_reading, notice=teller.set_notice)
@@ -233,6 +234,7 @@ def _build_first_picture(recording: Recording, *, after: bool) -> None:
     it has to look, rarely enough, or that one would never go.
     """
     _ = recording.timeline, recording.span_tree, timeline_marks(recording)
+    # Frozen objects are never collected: the recording before would stay in memory.
     if after:
         unfreeze_heap()
     else:

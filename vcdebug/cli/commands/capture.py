@@ -99,7 +99,6 @@ SCHEDULER_HELP = "which scheduler, where there are several: NS/NAME"
 
 
 def _capture_until(args: Namespace, output: Output) -> CommandOutcome:
-    """Capture until the condition of --until is met."""
     from vcdebug.capture import capture_cluster
     from vcdebug.snapshot.redaction import redact_snapshot
 

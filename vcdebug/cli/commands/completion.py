@@ -80,7 +80,6 @@ def _parser_of(command: Command) -> ArgumentParser:
 
 
 def _long_options(command: Command) -> Iterator[str]:
-    """Every long option of a command."""
     for action in _parser_of(command)._actions:
         yield from (option for option in action.option_strings if option.startswith("--"))
 

@@ -130,7 +130,6 @@ def _run_titles(args: Namespace, first: Snapshot, second: Snapshot) -> tuple[str
 
 
 def _compare_releases(folder: Path, snapshots: list[Path], args: Namespace, output: Output) -> CommandOutcome:
-    """Compare two releases on every snapshot of a folder."""
     from vcdebug.cli.batch import incomplete_outcome, run_snapshots
     from vcdebug.cli.render import write_answer
     from vcdebug.cli.reports import upgrades

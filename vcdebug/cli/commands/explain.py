@@ -65,7 +65,6 @@ class ExplainCommand(Command):
 
 
 def _explain_one(recording: Recording, args: Namespace, output: Output) -> CommandOutcome:
-    """Explain one job, with tried fixes under --prove."""
     from vcdebug.cli.output import status_line
     from vcdebug.cli.reports.explanation import follow_up_blocks, write_explanation
     from vcdebug.explain.pending.explanation import explain_by_name
@@ -81,7 +80,6 @@ def _explain_one(recording: Recording, args: Namespace, output: Output) -> Comma
 def _explain_folder(
     folder: Path, snapshots: list[Path], surveyor: Surveyor, args: Namespace, output: Output
 ) -> CommandOutcome:
-    """Explain the jobs of every snapshot of a folder."""
     from vcdebug.cli.batch import incomplete_outcome, run_snapshots
     from vcdebug.cli.reports.surveys import Surveys
 

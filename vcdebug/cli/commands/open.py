@@ -73,7 +73,10 @@ class OpenCommand(Command):
 
         # getattr: `vcdebug` without a command runs this one with arguments that were never added.
         if getattr(args, "print_config", False):
-            return _print_config(output)
+            from vcdebug.tui.config import example_config
+
+            output.write_text(example_config())
+            return CommandOutcome.DONE
         live = is_live_capture(args)
         word = snapshot_source(args.snapshot) if getattr(args, "snapshot", None) else None
         if not is_in_browser() and not (output.is_terminal and output.err.isatty()):
@@ -108,13 +111,6 @@ def is_live_capture(args: Namespace) -> bool:
     if named and getattr(args, "snapshot", None):
         raise VcdebugError("a snapshot or a live cluster, not both", "leave out SNAPSHOT, or --context and --follow")
     return named
-
-
-def _print_config(output: Output) -> CommandOutcome:
-    from vcdebug.tui.config import example_config
-
-    output.write_text(example_config())
-    return CommandOutcome.DONE
 
 
 def _find_theme(word: str | None) -> str | None:
@@ -169,5 +165,6 @@ def _history_folder(args: Namespace, name: str, state: Path) -> Path:
     """The folder of --history, else one per cluster below the state folder."""
     if getattr(args, "history", None):
         return Path(args.history)
+    # The name of a context may be a URL or a path.
     safe = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in name)
     return state / CAPTURES_FOLDER / (safe or "cluster")

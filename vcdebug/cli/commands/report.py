@@ -12,7 +12,6 @@ from vcdebug.cli.output import Output
 
 if TYPE_CHECKING:
     from vcdebug.debugger.notebook import Bookmark
-    from vcdebug.recording.recording import Recording
     from vcdebug.views.report import ReportSubject
 
 STDOUT = "-"
@@ -59,19 +58,13 @@ class ReportCommand(Command):
 def _report_subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> ReportSubject:
     from vcdebug import __version__
     from vcdebug.cli.snapshots import replay_arguments
+    from vcdebug.explain.subject import find_subject
     from vcdebug.views.report import ReportSubject
 
     recording = replay_arguments(args).recording
-    return ReportSubject(recording, __version__, reproduce_commands(args), bookmarks, _check_jobs(recording, args.job))
-
-
-def _check_jobs(recording: Recording, words: list[str]) -> tuple[str, ...]:
-    """The words as a tuple; raises VcdebugError for a name that the snapshot lacks, before anything is written."""
-    from vcdebug.explain.subject import find_subject
-
-    for word in words:
-        find_subject(recording.snapshot, word)
-    return tuple(words)
+    for word in args.job:
+        find_subject(recording.snapshot, word)  # raises VcdebugError for an unknown name, before anything is written
+    return ReportSubject(recording, __version__, reproduce_commands(args), bookmarks, tuple(args.job))
 
 
 def reproduce_commands(args: Namespace) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ class RunCommand(Command):
             _write_trace(partial(write_jsonl, recording), args.trace, output)
         if args.trace != STDOUT:
             write_answer(args, output, cycle.cycle_document, cycle.cycle_blocks, recording, seconds)
-        require_whole(recording)
+        require_whole(recording)  # a recording that was cut off is an error, but reported first
         return CommandOutcome.DONE
 
 
@@ -126,7 +126,6 @@ class EscapingJson:
 
 
 def _write_answers(recording: Recording, target: str) -> None:
-    """Write the webhook's answers in the form of extender.json."""
     from vcdebug.plugins.extender import Extender
 
     extender = recording.session.plugins.get(Extender.name)

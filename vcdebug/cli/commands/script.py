@@ -28,19 +28,14 @@ class ScriptCommand(Command):
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.debugger.driver import Driver
+        from vcdebug.files.text_files import read_text
 
         if args.snapshot == STDIN and args.file == STDIN:
             raise VcdebugError("standard input cannot be both the snapshot and the commands")
-        lines = _read_lines(args.file)
+        lines = read_text(args.file).splitlines()
         replayed = replay_arguments(args, keeping=cached_recordings(args, output))
         waits = _run_lines(Driver(replayed.recording), lines, args, output)
         return CommandOutcome.UNSCHEDULED if waits else CommandOutcome.DONE
-
-
-def _read_lines(file: str) -> list[str]:
-    from vcdebug.files.text_files import read_text
-
-    return read_text(file).splitlines()
 
 
 def _run_lines(driver: Driver, lines: list[str], args: Namespace, output: Output) -> bool:

@@ -87,11 +87,6 @@ def _missing_kinds(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
             yield kind.name, kind.falsifies
 
 
-def _missing_by_effect(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    kinds = group_by_key((effect, name) for name, effect in _missing_kinds(snapshot))
-    yield from ((effect, ", ".join(names)) for effect, names in kinds.items())
-
-
 def _changed_flags(flags: SchedulerFlags) -> dict[str, object]:
     return {name: _json_value(value) for name, value in changed_flags(flags).items()}
 
@@ -129,7 +124,10 @@ def inspection_blocks(inspection: Inspection) -> Iterator[Block]:
         )
         yield make_paragraph("")
     yield make_paragraph("not in the snapshot: what a replay cannot know if the cluster has them", "title")
-    yield make_listing(("falsifies", "kinds"), tuple(_missing_by_effect(snapshot)), 2)
+    missing = group_by_key((effect, name) for name, effect in _missing_kinds(snapshot))
+    yield make_listing(
+        ("falsifies", "kinds"), tuple((effect, ", ".join(names)) for effect, names in missing.items()), 2
+    )
     yield make_paragraph("")
     if not inspection.problems:
         yield make_paragraph("no problems", "good")

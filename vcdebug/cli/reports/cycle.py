@@ -124,7 +124,6 @@ def _move_blocks(done: Effects) -> Iterator[Block]:
 
 
 def _waiting_blocks(recording: Recording) -> Iterator[Block]:
-    """A row for each pending job, with its cause."""
     rows = [(row.cells[1].text, row.cells[2].text) for row in iter_pending_rows(recording)]
     return titled_listing("waits", ("job", "why"), rows, prose=True)
 

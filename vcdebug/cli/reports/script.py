@@ -66,7 +66,6 @@ class AnswerReport:
             self._explain_jobs(here, answer.argument or job_at(here))
 
     def _explain_jobs(self, here: DebuggerState, job: str) -> None:
-        """Explain one job, or list all pending ones."""
         if job:
             self.explanation = explain_by_name(here.recording, job)
             self.waits = not self.explanation.scheduled
@@ -135,7 +134,6 @@ def answer_document(shown: AnswerReport) -> dict[str, object]:
 
 
 def _recordings_comparison(open_: OpenRecordings) -> dict[str, object]:
-    """The document of `vcdebug diff` for original and branch."""
     before, after = open_.both_sides()
     found = open_.found if open_.found is not None else compare_cycles(before, after)
     return comparison.comparison_document(

@@ -66,7 +66,6 @@ def survey_blocks(found: Surveys) -> Iterator[Block]:
 
 
 def _survey_section(name: str, one: Survey) -> Iterator[Block]:
-    """The headline of a snapshot, and a table of its pending jobs."""
     yield make_paragraph(
         f"{name}: {_survey_headline(one)}", "bad" if one.unscheduled_jobs or one.incomplete else "good"
     )

@@ -41,7 +41,7 @@ class BackgroundWork:
         """The running work in words; empty without any."""
         self._ticket = 0
         """The number of the work that is awaited; results of stopped work have an earlier one."""
-        self._own = local()
+        self._own = local()  # a stopped thread goes on running beside the one that replaced it
         """The ticket of each thread's work."""
 
     def start_work(self, reply: CommandReply) -> None:
@@ -61,7 +61,6 @@ class BackgroundWork:
         self._start_thread(lambda: self._run_task(tasks))
 
     def _run_task(self, tasks: dict[int, Callable[[], CommandReply]]) -> None:
-        """Run the task in the thread."""
         ticket, task = tasks.popitem()
         self._own.ticket = ticket
         self._post(worker.run_task(task, ticket))
@@ -123,6 +122,7 @@ class PanelRerun:
     def request_panel(self, asked: PanelRerunNeeded) -> None:
         """Queue a panel's request."""
         known = self._wanted.get(asked.panel)
+        # A panel that is drawn twice for one moment must not run the cycle twice.
         if known is not None and known.moment is asked.moment:
             return
         self._wanted[asked.panel] = asked
@@ -131,6 +131,7 @@ class PanelRerun:
 
     def drop_outdated(self, moment: DebuggerState) -> None:
         """Drop requests for other moments than the shown one."""
+        # A rerun in progress notices in `_may_continue` that its request is gone.
         self._wanted = {name: asked for name, asked in self._wanted.items() if asked.moment is moment}
 
     def finish_panel(self, drawn: PanelDrawn) -> bool:

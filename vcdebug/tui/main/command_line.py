@@ -75,6 +75,7 @@ class CommandLine:
         driver = self.current.ready_driver()
         if driver is None:
             return
+        # In the order they were typed: a step must not overtake the edit that is being replayed.
         if self.work.about and text.split()[:1] not in IMMEDIATE_COMMANDS:
             self._waiting.append(text)
             self.current.say(f"still {self.work.about}: {text!r} follows, Esc drops it")

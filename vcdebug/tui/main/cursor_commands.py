@@ -50,8 +50,6 @@ class MarkCommands:
         self._focused = focused
         self._followed: FollowedFigure | None = None
 
-    # Numbers
-
     def goto_last_change(self) -> None:
         """Go to the event that wrote the figure; pressed again, further back, even if the table has changed."""
         moment = self._current.moment
@@ -59,6 +57,7 @@ class MarkCommands:
             return
         grid, followed = self._focused(), self._followed
         if followed is not None and followed.seq == moment.seq and followed.title != grid.table.title:
+            # After the jump the panel may show another table, so the followed figure is remembered.
             self.follow_figure(followed.figure, followed.title)
             return
         found = grid.cursor_figure
@@ -86,8 +85,6 @@ class MarkCommands:
             self._current.say(NO_FIGURE)
         return found
 
-    # Breakpoints
-
     def open_breakpoint_dialog(self) -> None:
         """Open the breakpoint dialog with the kind that fits the current event."""
         moment = self._current.moment
@@ -104,8 +101,6 @@ class MarkCommands:
         found = self._figure_under_cursor()
         if found is not None:
             self._commands.open_prompt("command", f"break data {found}")
-
-    # Bookmarks
 
     def set_bookmark(self) -> None:
         """Bookmark the current event; edit the note of an existing bookmark."""
@@ -210,7 +205,6 @@ class WhatIfCommands:
         self._lay_over(ConfirmLeaveScreen(len(driver.open_recordings.edits), file), self._leave_as_answered)
 
     def _leave_as_answered(self, answer: LeaveAnswer | None) -> None:
-        """Stay, save first, or leave."""
         if answer is None or answer.stays:
             return
         if answer.saves:

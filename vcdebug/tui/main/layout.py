@@ -98,7 +98,6 @@ def _arrange_narrow(asked: ArrangementRequest, wishes: PanelSizes) -> PanelPlace
 
 
 def _arrange_usual(asked: ArrangementRequest, wishes: PanelSizes) -> PanelPlaces:
-    """Two columns, and the list below both."""
     chosen, focused = asked.chosen, asked.focus == asked.chosen
     share = (60 if focused else 30) * asked.height // 100
     below = min(max(wishes.wanted_lines(chosen, asked.width), 6), share)
@@ -156,7 +155,6 @@ def _arrange_column(
 
 
 def _wanted_heights(names: Sequence[str], width: int, wishes: PanelSizes) -> list[int]:
-    """The height that each panel needs."""
     return [max(wishes.wanted_lines(name, width), MIN_HEIGHT - 1) for name in names]
 
 
@@ -240,6 +238,7 @@ class MainLayout(Widget):
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Arrange the panels for the focused one, unless the focus has moved on."""
+        # The message may arrive after the focus has moved on.
         if isinstance(event.widget, Panel) and event.widget is self.screen.focused:
             self._focus = event.widget.shows.command_name
             if self._focus in LIST_PANELS:
@@ -297,8 +296,6 @@ class MainLayout(Widget):
         keys = panel_keys_in_force(self.screen)
         return (PanelTab(keys.get(one.command_name, one.key), one.title, one.command_name, one.group) for one in PANELS)
 
-    # What has which place
-
     def rearrange_panels(self) -> None:
         """Place the panels; those that become visible are drawn and then measured again."""
         if not self._begun or not self.is_mounted or not self.size.width:
@@ -310,7 +307,7 @@ class MainLayout(Widget):
             self._show_placed(places)
         if places != self.places:
             self.places = places
-            self.first_panel.refresh(layout=True)  # Textual arranges anew only what a child asks for
+            self.first_panel.refresh(layout=True)  # Textual arranges again only when a child asks
 
     def _arrange_now(self) -> PanelPlaces:
         return arrange_panels(ArrangementRequest(self.size.width, self.size.height, self._chosen, self._focus), self)

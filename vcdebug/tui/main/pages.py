@@ -136,8 +136,6 @@ class QuestionCommands:
         row = self.focused().cursor_row
         return row.subject if row is not None else ("", "")
 
-    # Questions
-
     def ask_question(self, words: str = "") -> None:
         """Ask a question by its name and subject; without a name, list the questions that fit."""
         from vcdebug.views.questions import question_named, questions_table, subject_of
@@ -166,8 +164,6 @@ class QuestionCommands:
 
         table = answer_table(question, subject, question.answer(recording, subject))
         return CommandReply(then=partial(self.pages.open_after_work, table))
-
-    # Remedies
 
     def search_fixes(self, name: str = "") -> None:
         """Search changes that get a job placed; each is replayed before it is shown."""
@@ -211,7 +207,6 @@ class QuestionCommands:
         return CommandReply()
 
     def _apply_fix(self, found: list[TriedPlan], place: str | None) -> None:
-        """Apply the chosen change as a branch beside the original."""
         driver = self.current.ready_driver() if place else None
         if driver is not None and place:
             remedy = found[int(place)]

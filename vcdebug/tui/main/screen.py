@@ -134,6 +134,7 @@ class MainScreen(Screen[NextScreen]):
         fitting = [name for least, name in self.HORIZONTAL_BREAKPOINTS if self.app.size.width >= least]
         # Textual sets the class only after the first frame, which would jump.
         self.add_class(fitting[-1])
+        # The keys of the footer depend on the focus, which Textual reports by this signal alone.
         self.bindings_updated_signal.subscribe(self, self._show_keys)
         self._prompt.add_history(self.store.typed_lines())
         self.set_interval(SAVE_SECONDS, self.keeper.save_session)
@@ -156,15 +157,12 @@ class MainScreen(Screen[NextScreen]):
     def on_key(self) -> None:
         self.query_one(FirstKeys).display = False
 
-    # The recording
-
     def _load_and_replay(self) -> None:
-        """In a thread: load and replay."""
+        # First: the recording may be ready at once, and its session has to be known by then.
         self.keeper.identify_snapshot()
         self._loading.load_recording()
 
     def _capture_again(self) -> None:
-        """Capture the live cluster again, unless other work runs."""
         if self.current.driver is not None and not self.work.about:
             self.run_command("recapture")
 
@@ -198,6 +196,7 @@ class MainScreen(Screen[NextScreen]):
         self._to_chooser(event.line)
 
     def _to_chooser(self, line: str) -> None:
+        # Pages over this screen would show a recording that is gone.
         while self.app.screen is not self:
             self.app.pop_screen()
         self.dismiss(NextScreen(failure=line))
@@ -222,8 +221,6 @@ class MainScreen(Screen[NextScreen]):
         for asked in given_up:
             self._panels.get_panel(asked.panel).give_up()
         return bool(given_up)
-
-    # What is seen
 
     @property
     def focused_grid(self) -> Grid:
@@ -262,6 +259,7 @@ class MainScreen(Screen[NextScreen]):
             return
         self.minimize()
         self.set_focus(panel)
+        # Coming back to a panel asks again for the rerun that Esc has stopped.
         if panel.given_up:
             panel.draw_moment()
 
@@ -281,8 +279,6 @@ class MainScreen(Screen[NextScreen]):
             self.say_line(f"no theme {word!r}: {', '.join(THEMES)}", error=True)
         else:
             self.app.theme = name
-
-    # Commands
 
     def run_command(self, text: str) -> None:
         self.commands.run_command(text)
@@ -318,8 +314,6 @@ class MainScreen(Screen[NextScreen]):
     @on(Grid.Opened)
     def cell_opened(self, event: Grid.Opened) -> None:
         self.parts.page_opener.open_cell(event)
-
-    # Keys
 
     def action_run(self, name: str) -> None:
         """Run an entry of `KEY_ACTIONS`."""

@@ -55,8 +55,6 @@ class SessionKeeper:
     def panel_focused(self, panel: Panel) -> None:
         self._panel = panel.id or ""
 
-    # Beginning
-
     def begin_session(self, driver: Driver) -> tuple[DebuggerState, str]:
         """The first moment and a message: as in the last session, unless the command line says otherwise."""
         lines = [*self._session.lines, *self._problems, *self._restore_session(driver)]
@@ -65,6 +63,7 @@ class SessionKeeper:
         moment = self._start.apply_to(driver)
         self._first_panel()
         self._driver = driver
+        # Saved at once, so that a folder that cannot be written is reported now.
         trouble = self.save_session()
         lines += [trouble] if trouble else []
         self._remember_snapshot(driver)
@@ -94,7 +93,6 @@ class SessionKeeper:
         return lines
 
     def _first_panel(self) -> None:
-        """Apply --panel and --filter."""
         if self._start.panel:
             self._show_panel(self._start.panel)
         if self._start.filter:
@@ -109,8 +107,6 @@ class SessionKeeper:
         sizes = ((len(session.nodes), "node"), (len(session.jobs), "job"), (len(recording), "event"))
         about = ", ".join(count_noun(number, noun) for number, noun in sizes)
         self._store.add_recent(self._start.command_line_name(), about, datetime.now().astimezone())
-
-    # Keeping
 
     def save_if_changed(self) -> None:
         """Save at once what the user has set, since a session may end in many ways."""

@@ -26,7 +26,6 @@ PANEL_EXTRAS: Final[Mapping[str, str]] = {
 
 
 def _find_extra(shows: PanelView) -> type[PanelExtra] | None:
-    """The PanelExtra class of a panel, or None."""
     if shows.command_name not in PANEL_EXTRAS:
         return None
     extra: type[PanelExtra] = resolve_reference(PANEL_EXTRAS[shows.command_name])

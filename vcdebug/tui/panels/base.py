@@ -145,6 +145,7 @@ class Panel(Grid):
 
     def set_frame_title(self, title: str) -> None:
         """Set the frame's title; an equal one is not drawn again."""
+        # Assigning border_title redraws the frame.
         if title != self._framed:
             self._framed = title
             self._head_frame()

@@ -36,6 +36,7 @@ class FlowPanel(PanelExtra):
             self._seq = moment.seq
             # Only after a step: a span that the user closes at this event stays closed.
             self._opened.update(dict.fromkeys(open_keys_around(moment.recording, moment.seq)))
+        # A filter searches closed spans too, so their rows have to exist.
         if self.panel.filter_text:
             return whole_flow(moment.recording, moment.seq)
         return flow_table(moment.recording, self._opened, moment.seq)
@@ -70,7 +71,6 @@ class FlowPanel(PanelExtra):
         self.panel.set_table(flow_table(moment.recording, self._opened, moment.seq), follow=False)
 
     def _to_parent(self) -> None:
-        """Move to the enclosing row."""
         from vcdebug.views.flow import depth_of
 
         rows, cursor = self.panel.shown_rows, self.panel.cursor

@@ -40,6 +40,7 @@ class LogPanel(PanelExtra):
         from vcdebug.views.log import log_reading, log_so_far, quietest_level_at
 
         told = log_reading(moment.recording)
+        # A cycle may print hundreds of thousands of lines: the first ones are enough to draw the panel.
         if not told.done and not self._writing and not told.read_lines(FIRST_LINES):
             self._writing = True
             self.panel.set_timer(PAUSE_SECONDS, self._write_more)

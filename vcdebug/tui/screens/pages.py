@@ -78,6 +78,7 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         grid = self.query_one(Grid)
         grid.set_table(self.table)
         self.set_focus(grid)
+        # Rows made on demand: looking at all of a large table would delay the page.
         leads = any(row.seq for row in self.table.rows[:SAMPLED_ROWS])
         hints = (KeyHint(("table.open",), "goes to the event"), *PAGE_HINTS) if leads else PAGE_HINTS
         self.query_one("#keys", Label).update(hint_line(self.active_bindings, hints))

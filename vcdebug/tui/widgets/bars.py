@@ -147,7 +147,6 @@ def _branch_text(moment: DebuggerState) -> str:
 
 
 def _spread_texts(left: Text, right: Text, width: int) -> Text:
-    """Both texts, one at each side of the line."""
     right.truncate(max(0, width - left.cell_len - 1), overflow="ellipsis")
     gap = " " * max(1, width - left.cell_len - right.cell_len)
     return Text.assemble(left, gap, right, no_wrap=True, overflow="ellipsis")

@@ -100,8 +100,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._stale = False
         """Whether a line on the screen may be out of date."""
 
-    # Content
-
     def set_table(self, table: Table, *, follow: bool = True) -> None:
         """Show a table; the cursor stays on its row, or with `follow` moves to the row of the current event."""
         kept = self._cursor_key()
@@ -201,8 +199,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def _position_of(self, key: str) -> int:
         return max(self.shown.row_position(key), 0) if key else 0
 
-    # Geometry
-
     def _update_layout(self) -> None:
         width = self.scrollable_content_region.width
         if width == self._laid_out_for:
@@ -273,8 +269,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         )
         self.scroll_to_region(region, animate=False, force=True)
 
-    # Drawing
-
     def request_redraw(self) -> None:
         """Redraw changed lines after the current event, so that several changes cause one redraw."""
         self._stale, self._seen = True, None
@@ -328,7 +322,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return self._seen
 
     def _shown_line(self, y: int) -> ShownLine:
-        """The current content of a visible line."""
         sight = self._current_sight()
         placed = self._placed_line(y)
         if placed is None:
@@ -405,8 +398,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
                 pen += style_of_meaning(name, self.app.theme_variables)
             self._pens[style, selected, cell] = pen
         return pen
-
-    # Keys and mouse
 
     def watch_cursor(self) -> None:
         """Redraw the rows that the cursor left and entered."""

@@ -183,7 +183,6 @@ class Prompt(Vertical):
         self._show_offers()
 
     def _set_text(self, text: str) -> None:
-        """Set the text without posting a change."""
         field = self.query_one(Line)
         with field.prevent(Input.Changed):
             field.value = text

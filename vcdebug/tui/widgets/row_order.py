@@ -112,7 +112,6 @@ def _rank_figures(figures: Sequence[tuple[str, str, str]]) -> IntArray:
 
 
 def _rank_rests(rests: Sequence[str]) -> IntArray:
-    """The rank of each figure's rest among all rests."""
     distinct = list(dict.fromkeys(rests))
     known = dict(zip(distinct, natural_places(distinct).tolist(), strict=True))
     return np.array([known[rest] for rest in rests], dtype=np.int64)

@@ -144,6 +144,7 @@ class ShownRows:
 
     def set_rows(self, rows: Sequence[Row]) -> None:
         """Take the rows of another table, or of the same one at another event."""
+        # Texts and ranks are cached by the identity of the rows, which the grid keeps where they are equal.
         if self._texts.rows is not rows:
             self._texts, self._hits = RowTexts(rows), None
             self._ranks.clear()

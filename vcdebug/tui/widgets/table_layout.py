@@ -400,7 +400,6 @@ def _make_band(measured: _MeasuredTable, group: Sequence[int], room: int) -> Lin
 
 
 def _tallest_row(body: Sequence[PlacedLine]) -> int:
-    """Lines of the row that takes most."""
     return max(Counter(placed.row for placed in body).values(), default=0)
 
 

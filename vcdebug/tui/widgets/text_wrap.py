@@ -21,7 +21,7 @@ NARROW_WIDTH = 20
 
 def measure_cells(text: str) -> int:
     """The cells of the text's printable form, which is what is drawn."""
-    return cell_len(make_line_printable(text))
+    return cell_len(make_line_printable(text))  # cells, not characters: wide characters take two
 
 
 def wrap_text(text: str, width: int) -> list[str]:
@@ -218,7 +218,6 @@ def head_min_width(head: str) -> int:
 
 
 def _longest_word(text: str) -> int:
-    """The longest word."""
     return min(max((measure_cells(word) for word in text.split()), default=0), MAX_WORD_WIDTH)
 
 

@@ -94,7 +94,7 @@ def frame(snapshot: Path, folder: Path) -> Figures:
     from tests.bench.first_screen import SIZE, main_screen
     from vcdebug.files.recording_files import RecordingCache
     from vcdebug.tui.app import VcdebugApp
-    from vcdebug.tui.start import Start
+    from vcdebug.tui.worker import Start
 
     async def first() -> Figures:
         app = VcdebugApp(Start(str(snapshot), snapshot.name), kept=RecordingCache(folder))

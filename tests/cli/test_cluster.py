@@ -15,7 +15,7 @@ from tests.cli.runs import Dies, Interrupts, fails_on_three, square
 from tests.cli.transcripts import call
 from tests.effort import PATIENCE
 from vcdebug.cli.dask_cluster import DaskExecutor
-from vcdebug.cli.executor import LOST_WORKER, gather_answers
+from vcdebug.cli.worker_processes import LOST_WORKER, gather_answers
 
 NAME = "reclaim-across-queues"
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.transcripts import call
 from vcdebug.cli.commands import COMMANDS
-from vcdebug.cli.kubectl_completion import main
+from vcdebug.cli.commands.completion import complete_for_kubectl
 
 Capture = pytest.CaptureFixture[str]
 
@@ -51,7 +51,7 @@ def test_bash_completes_snapshots_releases_and_the_plugin_of_kubectl() -> None:
     ],
 )
 def test_kubectl_is_told_what_may_follow(words: list[str], expected: list[str], capsys: Capture) -> None:
-    assert 0 == main(words)
+    assert 0 == complete_for_kubectl(words)
     assert [*expected, ":0"] == capsys.readouterr().out.split()
 
 

@@ -11,18 +11,22 @@ from pathlib import Path
 import pytest
 
 from tests.cli.runs import Dies, Interrupts, fails_on_three, square
-from vcdebug.cli.executor import (
+from vcdebug.cli.batch import choose_executor
+from vcdebug.cli.output import RunFailure
+from vcdebug.cli.worker_processes import (
+    ABANDONED,
     LOST_WORKER,
     MAX_LOST_WORKERS,
     Executor,
     InProcessExecutor,
     Item,
+    ProcessExecutor,
     Result,
     RunAnswer,
+    TrialRounds,
+    WorkerPool,
     gather_answers,
 )
-from vcdebug.cli.output import RunFailure
-from vcdebug.cli.worker_processes import ABANDONED, ProcessExecutor, TrialRounds, WorkerPool, choose_executor
 from vcdebug.errors import VcdebugError
 
 EXECUTORS = (InProcessExecutor(), ProcessExecutor(2))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.transcripts import call
-from vcdebug.cli import executor as base
+from vcdebug.cli import worker_processes as base
 from vcdebug.cli.batch import NamedBytes, pack_snapshot
 from vcdebug.snapshot.bundled import find_bundled, list_bundled
 from vcdebug.snapshot.loader import load_snapshot

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.runs import Interrupts
 from tests.cli.transcripts import call
-from vcdebug.cli import executor as base
+from vcdebug.cli import worker_processes as base
 from vcdebug.errors import EngineError
 from vcdebug.whatif.odds import CycleDraw, SeedDraws
 

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.transcripts import call
 from tests.recorded import ROOT, bundled
 from vcdebug.cli import snapshots
-from vcdebug.cli.recording_cache import CACHE_VARIABLE
+from vcdebug.cli.arguments import CACHE_VARIABLE
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.pending import explanation

@@ -23,9 +23,9 @@ from vcdebug.tui.messages import CommandRequested
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.session_state import SessionStore
-from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import Status
+from vcdebug.tui.worker import Start
 from vcdebug.views.table import format_table
 
 NARROW, WIDE = (80, 24), (120, 40)

@@ -10,10 +10,10 @@ from vcdebug.debugger.expression import describe_fields
 from vcdebug.debugger.fields import FIELD_TYPES
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui.clipboard import CLIPBOARDS
+from vcdebug.tui.config import THEMES
 from vcdebug.tui.key_names import key_name
 from vcdebug.tui.keymap import binding_keys, key_scopes
 from vcdebug.tui.panels import PANELS
-from vcdebug.tui.themes import THEMES
 
 PAGE = Path(__file__).parents[2] / "docs" / "keys.md"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vcdebug.tui.main.arrangement import MIN_FLOW_WIDTH, ArrangementRequest, arrange_panels
+from vcdebug.tui.main.layout import MIN_FLOW_WIDTH, ArrangementRequest, arrange_panels
 
 
 class Endless:

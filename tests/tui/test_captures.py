@@ -11,7 +11,7 @@ from vcdebug.debugger.captures import CaptureSeries
 from vcdebug.snapshot.saved_files import CaptureHistory, save_snapshot
 from vcdebug.tui.app import VcdebugApp
 from vcdebug.tui.screens.pages import PageScreen
-from vcdebug.tui.start import Start
+from vcdebug.tui.worker import Start
 
 
 def start(tmp_path: Path, follow: float = 0.0) -> Start:

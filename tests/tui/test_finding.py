@@ -4,8 +4,7 @@ from textual.command import CommandPalette
 from textual.fuzzy import Matcher
 
 from tests.tui.driving import NARROW, Desk, opened
-from vcdebug.tui.completion import complete_line
-from vcdebug.tui.palette import highlight_matches, palette_entries
+from vcdebug.tui.completion import complete_line, highlight_matches, palette_entries
 from vcdebug.tui.screens.pages import DetailScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Line

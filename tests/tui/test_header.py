@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tui.driving import NARROW, opened
-from vcdebug.tui.widgets.header import Header
+from vcdebug.tui.widgets.bars import Header
 
 
 @pytest.mark.parametrize("size", [NARROW, (100, 30), (200, 60)])

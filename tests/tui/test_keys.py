@@ -15,15 +15,13 @@ from tests.tui.driving import NARROW, WIDE, Desk, opened
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui import screens
 from vcdebug.tui.key_names import key_name
-from vcdebug.tui.keymap import OVERLAY_SCREENS, bindings_by_id, key_scopes
-from vcdebug.tui.main.keys import FIXED_HINTS, FOOTER_HINTS, MAIN_KEYS
-from vcdebug.tui.main.screen import MainScreen
+from vcdebug.tui.keymap import FIXED_HINTS, FOOTER_HINTS, MAIN_KEYS, OVERLAY_SCREENS, bindings_by_id, key_scopes
+from vcdebug.tui.main.screen import KEY_ACTIONS, MainScreen
 from vcdebug.tui.panels import PANELS, footer_keys, panel_keys
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.dialogs import BreakpointScreen, CopyScreen
-from vcdebug.tui.screens.help import help_table
-from vcdebug.tui.screens.pages import DetailScreen, PageScreen
+from vcdebug.tui.screens.pages import DetailScreen, PageScreen, help_table
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import Status
@@ -96,7 +94,8 @@ LEAVING = ("open", "quit")
 
 
 def action_of(binding: Binding) -> str:
-    return binding.action.partition("(")[0].partition(".")[0]
+    name, _, argument = binding.action.partition("(")
+    return argument.strip("')") if name == "run" else name.partition(".")[0]
 
 
 async def test_each_key_does_something() -> None:
@@ -121,6 +120,8 @@ def test_each_key_names_an_action_that_exists() -> None:
     actions = [binding.action.partition("(")[0] for binding in BINDINGS]
     own = [action for action in actions if not action.startswith("app.")]
     assert [] == [action for action in own if not hasattr(MainScreen, f"action_{action}")]
+    run = [action_of(binding) for binding in BINDINGS if binding.action.startswith("run(")]
+    assert [*KEY_ACTIONS] == sorted(run, key=[*KEY_ACTIONS].index)
 
 
 def test_the_footer_names_only_bindings_that_there_are() -> None:
@@ -256,7 +257,7 @@ async def test_each_key_of_a_panel_does_something() -> None:
     [
         ("\x1b[15~", "step('continue')"),
         ("\x1b[15;2~", "step('continue', True)"),
-        ("\x1b[20~", "breakpoint"),
+        ("\x1b[20~", "run('breakpoint')"),
         ("\x1b[21~", "step('over')"),
         ("\x1b[21;2~", "step('over', True)"),
         ("\x1b[23~", "step('into')"),

@@ -11,8 +11,8 @@ from vcdebug.tui.main.layout import MainLayout
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import log as log_panel
 from vcdebug.tui.screens.pages import DetailScreen
+from vcdebug.tui.widgets.bars import Tabs
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.tabs import Tabs
 from vcdebug.views.panels import PANEL_GROUPS
 from vcdebug.views.table import format_table
 

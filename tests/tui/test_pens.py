@@ -3,7 +3,7 @@
 import pytest
 from textual.app import App
 
-from vcdebug.tui.themes import THEMES
+from vcdebug.tui.config import THEMES
 from vcdebug.tui.widgets.strokes import style_of_meaning
 
 

@@ -15,8 +15,8 @@ from vcdebug.debugger.commands import CommandReply
 from vcdebug.tui.completion import complete_line
 from vcdebug.tui.screens.dialogs import ConfirmLeaveScreen
 from vcdebug.tui.screens.pages import PageScreen
+from vcdebug.tui.widgets.bars import Header
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.header import Header
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.views.conf import conf_table
 from vcdebug.views.table import format_table

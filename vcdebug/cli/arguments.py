@@ -1,19 +1,101 @@
-"""Arguments that several commands share: a row each, and what the parsed ones come to."""
+"""Arguments that several commands share, and the objects that parsed ones stand for: cache, source, bounds."""
 
 from __future__ import annotations
 
+import os
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from vcdebug.cli.recording_cache import CACHE_VARIABLE
-from vcdebug.errors import VcdebugError
+from vcdebug.cli.output import Output
+from vcdebug.errors import ConfigError, SnapshotError, VcdebugError
+from vcdebug.snapshot.bundled import resolve_snapshot_path
+from vcdebug.snapshot.sources import find_only_snapshot
 
 if TYPE_CHECKING:
+    from vcdebug.files.recording_files import RecordingCache
     from vcdebug.framework.replay_options import AskExtender, SizeBound
+    from vcdebug.recording.recording import Recording
+    from vcdebug.snapshot.sources import Source
     from vcdebug.whatif.next_cycle import BetweenCycles
+
+
+# The cache of recordings.
+
+CACHE_VARIABLE: Final = "VCDEBUG_CACHE"
+OFF_WORDS: Final = ("off", "no", "0")
+
+
+class CachedRecordings:
+    """Finds recordings in the cache before a replay, and stores new ones after the answer is written."""
+
+    def __init__(self, kept: RecordingCache, later: Callable[[Callable[[], object]], object]) -> None:
+        self._kept = kept
+        self._later = later
+
+    def find_recording(self, source: Source, **options: object) -> tuple[str | None, Recording | None]:
+        """The cache key of a source under these options, and its cached recording; each may be None."""
+        from vcdebug.files.recording_files import cache_key
+
+        key = cache_key(source, options)
+        return key, None if key is None else self._kept.find_recording(key)
+
+    def store_later(self, key: str, recording: Recording) -> None:
+        """Store the recording when the answer is written."""
+        self._later(lambda: self._kept.cache_recording(key, recording))
+
+
+def cached_recordings(args: Namespace, output: Output) -> CachedRecordings | None:
+    """The cache as the arguments choose it; None where it is off, or where bounds would cut recordings off."""
+    bounded = getattr(args, "max_events", None) or getattr(args, "max_memory", None)
+    kept = None if bounded else open_cache(args)
+    return None if kept is None else CachedRecordings(kept, output.afterwards.append)
+
+
+def open_cache(args: Namespace | None = None) -> RecordingCache | None:
+    """The cache of recordings; None where it is off. Raises ConfigError for a size that is no number."""
+    from vcdebug.files.recording_files import DEFAULT_MEGABYTES, RecordingCache
+
+    said = os.environ.get(CACHE_VARIABLE, "").strip()
+    if said.lower() in OFF_WORDS or getattr(args, "no_cache", False):
+        return None
+    if said and not said.isdecimal():
+        raise ConfigError(f"{said!r} is no number of megabytes", "off keeps none", CACHE_VARIABLE)
+    return RecordingCache(cache_folder() / "recordings", int(said or DEFAULT_MEGABYTES))
+
+
+def cache_folder() -> Path:
+    """`$XDG_CACHE_HOME/vcdebug`, or where the platform has such folders."""
+    chosen = os.environ.get("XDG_CACHE_HOME", "")
+    if chosen.startswith("/"):
+        return Path(chosen) / "vcdebug"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "vcdebug"
+    local = os.environ.get("LOCALAPPDATA", "")
+    return Path(local) / "vcdebug" if local else Path.home() / ".cache" / "vcdebug"
+
+
+# Snapshots by their names.
+
+STDIN = "-"
+
+
+def snapshot_source(word: str) -> str | Path:
+    """The path or bundled snapshot that the word names, or `-`; raises SnapshotError for none."""
+    if word == STDIN:
+        return STDIN
+    if not word:
+        raise SnapshotError("the name of the snapshot is empty")
+    return resolve_snapshot_path(word)
+
+
+def one_snapshot_source(word: str) -> str | Path:
+    """Like `snapshot_source`, but raises SnapshotError for a folder of several snapshots."""
+    where = snapshot_source(word)
+    return find_only_snapshot(where) if isinstance(where, Path) and where.is_dir() else where
 
 
 SNAPSHOT_HELP: Final = (
@@ -21,11 +103,11 @@ SNAPSHOT_HELP: Final = (
     "recording that run --save wrote"
 )
 DEFAULT_BUDGET_SECONDS: Final = 20
-"""Seconds after the command's start from which on no further remedies are tried."""
+"""Seconds after the start of the command at which --prove stops."""
 
 
 def positive_number(text: str) -> int:
-    """A number from 1 on."""
+    """The number from 1 on that the text is; raises ArgumentTypeError."""
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is not a positive number")
     return int(text)
@@ -45,7 +127,7 @@ SHARED_ARGUMENTS: Final = {
     "complete": _argument_row(
         "--complete",
         action="store_true",
-        default=None,
+        default=None,  # None leaves it to the snapshot's own setting
         help="fill in what a server would have filled in hand-written manifests: uid, phase, namespace, defaults",
     ),
     "edits": _argument_row(
@@ -97,14 +179,14 @@ SHARED_ARGUMENTS: Final = {
 
 
 def add_shared_arguments(parser: ArgumentParser, *names: str, scope: str = "") -> None:
-    """Rows of the table by name, in this order; the scope before their help says what they are for."""
+    """Add rows of SHARED_ARGUMENTS by name; the scope is put before each help text."""
     for name in names:
         flags, how = SHARED_ARGUMENTS[name]
         parser.add_argument(*flags, **{**how, "help": f"{scope}{how['help']}"})
 
 
 def add_workers(parser: ArgumentParser, scope: str = "") -> None:
-    """Who does the runs, where there are many."""
+    """Add --workers and --scheduler, which choose where many runs happen."""
     who = parser.add_mutually_exclusive_group()
     who.add_argument(
         "-j", "--workers", metavar="N", type=positive_number, help=f"{scope}worker processes; one per processor"
@@ -117,7 +199,7 @@ def add_workers(parser: ArgumentParser, scope: str = "") -> None:
 
 
 def snapshot_options(args: Namespace) -> Iterator[str]:
-    """What the snapshot is read and changed with, to be typed once more."""
+    """The options with which the snapshot was read and edited, as words of a command line."""
     if args.complete:
         yield "--complete"
     if args.release:
@@ -129,16 +211,16 @@ def snapshot_options(args: Namespace) -> Iterator[str]:
 
 
 def extender_client(url: str | None) -> AskExtender | None:
-    """The webhook that is named, if any."""
+    """The client of the webhook at a URL; None without one."""
     if url is None:
         return None
-    from vcdebug.cli.extender_client import ExtenderClient
+    from vcdebug.cli.extender_client import ExtenderClient  # urllib.request takes 50 ms
 
     return ExtenderClient(url)
 
 
 def recording_limits(args: Namespace) -> tuple[int, int]:
-    """Events and megabytes that one recording may hold."""
+    """The events and megabytes at which a recording stops."""
     from vcdebug.framework.replay_options import MAX_EVENTS, MAX_MEGABYTES
 
     events, megabytes = getattr(args, "max_events", None), getattr(args, "max_memory", None)
@@ -146,7 +228,7 @@ def recording_limits(args: Namespace) -> tuple[int, int]:
 
 
 def recording_bound(args: Namespace) -> SizeBound:
-    """The same as a bound."""
+    """`recording_limits` as a SizeBound."""
     from vcdebug.framework.replay_options import SizeBound
 
     return SizeBound(*recording_limits(args))
@@ -158,7 +240,7 @@ FINISH_RULES: Final = ("none", "thirds")
 
 
 def add_cycle_arguments(parser: ArgumentParser, more: str = "") -> None:
-    """Further cycles, each from what the one before left."""
+    """Add --cycles and what happens between two cycles."""
     parser.add_argument(
         "--cycles",
         metavar="N",
@@ -189,7 +271,7 @@ def add_cycle_arguments(parser: ArgumentParser, more: str = "") -> None:
 
 
 def _parse_time_between(text: str) -> timedelta:
-    """Seconds, or a duration as Go writes it."""
+    """The duration that a text in Go's form, or a number of seconds, stands for."""
     from vcdebug.whatif.next_cycle import parse_interval
 
     found = parse_interval(text)
@@ -199,7 +281,7 @@ def _parse_time_between(text: str) -> timedelta:
 
 
 def check_cycle_arguments(args: Namespace) -> None:
-    """What is said about the time between cycles needs more than one; raises VcdebugError."""
+    """Raise VcdebugError for options about the time between cycles where there is one cycle."""
     between = ("every", "recreate", "finish", "arrivals")
     given = [f"--{name}" for name in between if getattr(args, name) not in (None, False)]
     if args.cycles == 1 and given:
@@ -207,7 +289,7 @@ def check_cycle_arguments(args: Namespace) -> None:
 
 
 def between_cycles(args: Namespace) -> BetweenCycles:
-    """What happens between cycles, as the arguments say."""
+    """What happens between cycles, by the parsed arguments."""
     from vcdebug.snapshot.gathered_objects import read_arrivals
     from vcdebug.whatif.next_cycle import ONE_SECOND, BetweenCycles
 

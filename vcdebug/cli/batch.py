@@ -1,4 +1,4 @@
-"""Many runs for one answer: their progress, what came of every snapshot of a folder, and how it is told."""
+"""One function over many items: where the runs happen, their progress, and the results by snapshot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.sources import is_wanted
 
 if TYPE_CHECKING:
-    from vcdebug.cli.executor import GatheredRuns
+    from vcdebug.cli.worker_processes import Executor, GatheredRuns
 
 
 Item = TypeVar("Item")
@@ -28,28 +28,28 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class BatchResults(Generic[Result]):
-    """What came of all snapshots, by name in their order; a name that is missing was not looked at."""
+    """The results of a folder of snapshots, by name and in order; a snapshot without a result was not run."""
 
     names: tuple[str, ...]
     done: Mapping[str, Result | RunFailure]
 
     @property
     def results_by_name(self) -> dict[str, Result]:
-        """Those that did not fail."""
+        """The results of the runs that did not fail."""
         return {name: one for name, one in self.done.items() if not isinstance(one, RunFailure)}
 
     @property
     def failures_by_name(self) -> dict[str, str]:
-        """Why the others did, one line each."""
+        """One line per failed run."""
         return {name: one.line for name, one in self.done.items() if isinstance(one, RunFailure)}
 
     def report_failures(self, output: Output) -> None:
-        """Each with its snapshot before it."""
+        """Write one notice per failure, which begins with the snapshot's name."""
         for name, line in self.failures_by_name.items():
             output.write_notice(line if line.startswith(name) else f"{name}: {line}")
 
     def build_documents(self, document: Callable[[Result], Mapping[str, object]]) -> list[dict[str, object]]:
-        """One per snapshot, for programs; the keys are a contract."""
+        """One JSON document per snapshot; the keys are a contract."""
         return [self._build_document(name, document) for name in self.names]
 
     def _build_document(self, name: str, document: Callable[[Result], Mapping[str, object]]) -> dict[str, object]:
@@ -62,23 +62,34 @@ class BatchResults(Generic[Result]):
 def run_batch(
     args: Namespace, output: Output, title: str, function: Callable[[Item], Result], items: Iterable[Item], runs: int
 ) -> GatheredRuns[Result]:
-    """The function on every item, where the arguments of add_workers want it."""
-    from vcdebug.cli.executor import gather_answers
-    from vcdebug.cli.progress import count_progress
-    from vcdebug.cli.worker_processes import choose_executor
+    """Run the function on every item, on the workers that the arguments of `add_workers` choose."""
+    from vcdebug.cli.output import count_progress
+    from vcdebug.cli.worker_processes import gather_answers
 
     where = choose_executor(args.workers, runs, args.scheduler, output.write_notice)
     with count_progress(output, title, runs) as done:
         return gather_answers(where, function, items, done)
 
 
+def choose_executor(workers: int | None, runs: int, scheduler: str | None, narrate: Callable[[str], None]) -> Executor:
+    """The Dask cluster at the scheduler's address; without one, as many worker processes as runs can use, or none."""
+    from vcdebug.cli.worker_processes import InProcessExecutor, ProcessExecutor
+
+    if scheduler is not None:
+        from vcdebug.cli.dask_cluster import DaskExecutor
+
+        return DaskExecutor(scheduler, narrate)
+    # One worker would only add the start of a process.
+    count = min(workers or os.cpu_count() or 1, runs)
+    return InProcessExecutor() if count <= 1 else ProcessExecutor(count)
+
+
 def run_snapshots(
     folder: Path, snapshots: list[Path], function: Callable[[PackedSnapshot], Result], args: Namespace, output: Output
 ) -> tuple[BatchResults[Result], GatheredRuns[Result]]:
-    """Every snapshot below a folder; one that cannot be replayed does not keep the others from it."""
-    # FOLDED
-
+    """Run the function on every snapshot of a folder; one that fails does not stop the others."""
     names = tuple(path.relative_to(folder).as_posix() for path in snapshots)
+    # A generator: snapshots are read as workers take them, not all at once.
     items = (pack_snapshot(path, name) for path, name in zip(snapshots, names, strict=True))
     found = run_batch(args, output, "snapshots", function, items, len(names))
     answers: dict[int, Result | RunFailure] = {**found.results, **found.failures}
@@ -86,7 +97,7 @@ def run_snapshots(
 
 
 def incomplete_outcome(found: GatheredRuns[Result], words: str, output: Output) -> CommandOutcome | None:
-    """What runs count as that did not all come to an answer, with words about the rest; None where all did."""
+    """The outcome of an incomplete batch, None of a complete one; `words` says how many runs are done."""
     if found.interrupted:
         output.write_notice(f"interrupted: {words}")
         return CommandOutcome.INTERRUPTED
@@ -95,25 +106,25 @@ def incomplete_outcome(found: GatheredRuns[Result], words: str, output: Output) 
     return CommandOutcome.FAILED if found.failures or found.broken is not None else None
 
 
-# A snapshot as the bytes of its files: what travels to a worker that may see none of our disks.
+# Snapshots as bytes: a worker of a cluster may see none of our disks.
 
 
 class PackedSnapshot(NamedTuple):
-    """One snapshot, not yet parsed."""
+    """A snapshot that is not parsed yet."""
 
     name: str
     data: bytes | RunFailure
-    """A file as it is, a folder as an archive, or why it could not be read."""
+    """The bytes of a file, a folder as a tar archive, or why it could not be read."""
 
     def open_file(self) -> NamedBytes:
-        """To be parsed; raises SnapshotError for one that could not be read."""
+        """The bytes as a file to parse; raises SnapshotError where they could not be read."""
         if isinstance(self.data, RunFailure):
             raise SnapshotError(self.data.line)
         return NamedBytes(self.name, self.data)
 
 
 class NamedBytes(io.BytesIO):
-    """Bytes that say where they come from."""
+    """Bytes with the name of the file that they come from, for messages."""
 
     def __init__(self, name: str, data: bytes) -> None:
         super().__init__(data)
@@ -121,18 +132,19 @@ class NamedBytes(io.BytesIO):
 
 
 def pack_snapshot(path: Path, name: str) -> PackedSnapshot:
-    """Read, not parsed: the worker does that."""
+    """Read a snapshot without parsing it; a failure to read becomes part of the result."""
     return PackedSnapshot(
         name, run_or_failure(lambda: _archive_folder(path) if path.is_dir() else read_file(path, MAX_BYTES))
     )
 
 
 def _archive_folder(folder: Path) -> bytes:
-    """The files that a loader of the folder would look at; links that lead out of it are left behind."""
+    """A tar archive of the files that the loader reads; links that lead out of the folder are left out."""
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w") as archive:
         for path in sorted(_list_files(folder)):
             data = path.read_bytes()
+            # TarInfo by hand: gettarinfo would record owner and time of the file.
             member = tarfile.TarInfo(path.relative_to(folder).as_posix())
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))

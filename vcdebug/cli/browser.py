@@ -1,4 +1,4 @@
-"""The debugger in a browser: a page, and a process of the debugger for each browser that opens it."""
+"""The debugger in a browser: a web page, and one debugger process for each window that opens it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from vcdebug.errors import VcdebugError
 PAGE_FILE = Path(__file__).with_name("browser.html")
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 SHUTDOWN_SECONDS = 2
-"""How long a debugger may take to end when its window is closed or the server is stopped."""
+"""Seconds in which a debugger must end after its window is closed or the server is stopped."""
 HEARTBEAT_SECONDS = 15
 TOKEN_NAME = "token"
 TOKEN_BYTES = 24
@@ -33,7 +33,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Whether only this machine can reach the host; raises VcdebugError for an unknown one."""
     try:
         found = getaddrinfo(host, None, type=SOCK_STREAM)
     except gaierror as error:
@@ -42,7 +42,7 @@ def is_loopback(host: str) -> bool:
 
 
 def open_socket(host: str, port: int) -> socket:
-    """A socket that browsers can connect to; port 0 takes any that is free."""
+    """A listening socket; port 0 takes any that is free. Raises VcdebugError where it cannot listen."""
     try:
         family, _, _, _, address = getaddrinfo(host, port, type=SOCK_STREAM)[0]
         return listen(address[:2], family=family)
@@ -52,36 +52,35 @@ def open_socket(host: str, port: int) -> socket:
 
 
 def socket_url(bound: socket) -> str:
-    """Where a browser finds it."""
+    """The URL of a listening socket."""
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if bound.family == AF_INET6 else f"http://{host}:{port}"
 
 
 class BrowserSession(AppService):
-    """One debugger and the browser window that shows it; neither outlives the other."""
+    """One debugger process and its browser window; each ends with the other."""
 
     async def run(self) -> None:
-        """Until the debugger ends, well or not: then the page says so."""
         await super().run()
         await self.remote_close()
 
     async def stop(self) -> None:
-        """Ask it to end, and see that it does."""
+        """Ask the debugger to end, and kill it after SHUTDOWN_SECONDS."""
         if self._process is None:
             return
         try:
             async with asyncio.timeout(SHUTDOWN_SECONDS):
                 await super().stop()
                 await self._process.wait()
-        except TimeoutError:
+        except TimeoutError:  # it may be replaying, and reads no message then
             self._process.kill()
             await self._process.wait()
 
 
 class BrowserServer(Server):
-    """Textual's server, with a page that needs nothing from elsewhere, deaf to other sites' pages and other people.
+    """Textual's server with a page of its own, which refuses other sites and requests without its token.
 
-    Who opens the printed address shows its token, and is given a cookie in its place.
+    The printed address carries the token; the first request exchanges it for a cookie.
     """
 
     def __init__(self, command: str, title: str, bound: socket, output: Output, *, exposed: bool) -> None:
@@ -94,7 +93,6 @@ class BrowserServer(Server):
         self._cookie = f"vcdebug-{bound.getsockname()[1]}"
 
     def run(self) -> None:
-        """Serve until somebody stops it."""
         with redirect_stdout(self._output.err):
             web.run_app(self._make_app(), sock=self._bound, print=None, shutdown_timeout=2 * SHUTDOWN_SECONDS)
 
@@ -113,6 +111,7 @@ class BrowserServer(Server):
     async def handle_index(self, request: web.Request) -> web.Response:
         if TOKEN_NAME in request.query:
             arrived = web.Response(status=302, headers={"Location": "/"})
+            # A redirect to / takes the token out of the address bar and the browser's history.
             arrived.set_cookie(self._cookie, self.token, httponly=True, samesite="Strict")
             return arrived
         page = PAGE_FILE.read_text(encoding="utf-8").replace("{title}", html.escape(self.title))
@@ -139,7 +138,7 @@ class BrowserServer(Server):
 
     @web.middleware
     async def _check_request(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """A page of another site may not reach it, whether by a socket or by a name that it made point here."""
+        """Refuse requests of other sites, those by a foreign host name (DNS rebinding), and those without the token."""
         name = urlsplit(f"//{request.host}").hostname or ""
         if not self._exposed and name not in LOCAL_NAMES and name != self._bound.getsockname()[0]:
             raise web.HTTPForbidden(text="this debugger answers to local names only")
@@ -151,10 +150,11 @@ class BrowserServer(Server):
         return await handler(request)
 
     def _has_token(self, request: web.Request) -> bool:
-        """Whether the token comes with a request: in its address, as a cookie, or as a program sends it."""
+        """Whether a request carries the token: in its query, as a cookie, or in the header Authorization."""
         shown = (
             request.query.get(TOKEN_NAME, ""),
             request.cookies.get(self._cookie, ""),
             request.headers.get("Authorization", "").removeprefix(f"{TOKEN_NAME} "),
         )
+        # compare_digest: == would tell by its duration how many characters are right.
         return any(secrets.compare_digest(text.encode(), self.token.encode()) for text in shown)

@@ -1,4 +1,4 @@
-"""The workers of a Dask cluster. Its scheduler sees bytes only; workers unpack them, replay, and answer in bytes."""
+"""Runs a function on the workers of a Dask cluster, whose scheduler handles pickled bytes only."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ import pickle
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, NamedTuple
 
 from vcdebug import __version__
-from vcdebug.cli.executor import LOST_WORKER, Item, Result, RunAnswer
 from vcdebug.cli.output import run_or_failure
+from vcdebug.cli.worker_processes import LOST_WORKER, Item, Result, RunAnswer
 from vcdebug.errors import UnsupportedError, VcdebugError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_TIMEOUT_SECONDS = 10
-"""How long the scheduler may take to answer at all."""
+"""Seconds in which the scheduler must answer."""
 RUNS_AHEAD_PER_WORKER = 2
-"""Runs that wait at the cluster for each that is under way: no worker idles, and few snapshots lie there at once."""
+"""Runs queued per worker: enough that no worker idles, few enough that the cluster holds few snapshots."""
 RECOMPUTED_STATES = ("lost", "pending")
-"""A run was over, its worker left before the result was fetched, and the cluster does it once more."""
+"""States of a run whose worker left before its result was fetched; the cluster repeats it."""
 _ONE_AT_A_TIME = Lock()
 
 
 class DaskExecutor:
-    """A Dask cluster by the address of its scheduler; a worker that leaves takes no run with it."""
+    """A Dask cluster by the address of its scheduler; the run of a lost worker is repeated."""
 
     def __init__(self, address: str, narrate: Callable[[str], None]) -> None:
         self._address = address
@@ -53,11 +53,11 @@ class _Task(NamedTuple, Generic[Item]):
     number: int
     item: Item
     alone: bool
-    """Whether nothing else is under way: if its worker is lost again, it is to blame."""
+    """Whether no other run is under way, so that this one is to blame if its worker is lost again."""
 
 
 class _Campaign(Generic[Item, Result]):
-    """The runs of one call, on their way through the cluster."""
+    """The runs of one call of `run_all`."""
 
     def __init__(self, client: Client, address: str, function: Callable[[Item], Result], items: Iterable[Item]) -> None:
         from distributed import as_completed
@@ -72,7 +72,7 @@ class _Campaign(Generic[Item, Result]):
         self._suspects: list[_Task[Item]] = []
 
     def iter_answers(self) -> Generator[RunAnswer[Result]]:
-        """All answers; those whose workers were lost again and again at the end, each alone."""
+        """Yield all answers; runs whose workers were lost repeatedly come last, each alone on the cluster."""
         self._fill_workers()
         yield from self._iter_arriving()
         for suspect in self._suspects:
@@ -81,22 +81,22 @@ class _Campaign(Generic[Item, Result]):
             yield from self._iter_arriving()
 
     def cancel_runs(self) -> None:
-        """What is not done is not wanted any more."""
+        """Cancel the runs that are not done."""
         self._client.cancel([self._function, *self._tasks], force=True)
 
     def _submit_function(self) -> Future[bytes]:
-        """The function as a task of its own, not scattered: if the worker that holds it leaves, it is made again."""
+        """The function as a task: unlike scattered data, Dask makes it again when its worker is lost."""
         return self._client.submit(hold_function, self._packed, pure=False)
 
     def _fill_workers(self) -> None:
-        """Keep the workers busy that there are by now."""
+        """Submit fresh items up to the limit of the present workers."""
         workers: int = sum(self._client.nthreads().values())
         most = RUNS_AHEAD_PER_WORKER * max(1, workers) + 1
         for number, item in islice(self._fresh, max(0, most - len(self._tasks))):
             self._submit_task(_Task(number, item, alone=False))
 
     def _iter_arriving(self) -> Generator[RunAnswer[Result]]:
-        """Until nothing is under way; fresh runs take the place of those that are over."""
+        """Yield answers until no run is under way; each one is replaced by a fresh run."""
         for future in self._completed:
             if future.status in RECOMPUTED_STATES:
                 self._completed.add(future)
@@ -116,7 +116,7 @@ class _Campaign(Generic[Item, Result]):
         self._completed.add(future)
 
     def _read_answer(self, future: Future[bytes], task: _Task[Item]) -> RunAnswer[Result] | None:
-        """None where the cluster gave up because of lost workers, which need not be this run's fault."""
+        """The answer; None where the cluster gave up after lost workers, for which another run may be to blame."""
         from distributed.scheduler import KilledWorker
 
         if future.status == "finished":
@@ -130,7 +130,8 @@ class _Campaign(Generic[Item, Result]):
 
 
 def _check_versions(client: Client, address: str) -> None:
-    """Asks with functions that every Python has: without vcdebug no other could be called."""
+    """Raise VcdebugError unless scheduler and workers have this version of vcdebug."""
+    # A function of the standard library: one of ours cannot be unpickled where vcdebug is missing.
     asked = "vcdebug"
     workers: dict[str, object] = client.run(version, asked, on_error="return")
     found = [*workers.values(), _version_of_scheduler(client, asked)]
@@ -150,23 +151,20 @@ INSTALL_HINT = f"install vcdebug {__version__} where the scheduler and where the
 
 
 def hold_function(function: bytes) -> bytes:
-    """The pickled function, once per worker that needs it."""
+    """Return the pickled function, which so becomes a result that workers fetch once."""
     return function
 
 
 def run_item(function: bytes, item: bytes) -> bytes:
-    """One run on a worker: pickled item in, pickled result or Failure out; one at a time in a process."""
+    """Run one pickled item on a worker; returns the pickled result or RunFailure."""
+    # Dask runs threads; a replay holds the interpreter, and two recordings at once need twice the memory.
     with _ONE_AT_A_TIME:
-        return pickle.dumps(run_or_failure(partial(_call_function, function, item)))
-
-
-def _call_function(function: bytes, item: bytes) -> object:
-    return _unpack_function(function)(pickle.loads(item))
+        return pickle.dumps(run_or_failure(lambda: _unpack_function(function)(pickle.loads(item))))
 
 
 @lru_cache(maxsize=1)
 def _unpack_function(function: bytes) -> Callable[[object], object]:
-    """The same object for every run, so that it may keep what it found."""
+    """The unpickled function; cached, so that its own caches last from run to run."""
     unpacked: Callable[[object], object] = pickle.loads(function)
     return unpacked
 
@@ -190,7 +188,7 @@ def _connect_client(address: str) -> Iterator[Client]:
 
 @contextmanager
 def _silence_dask() -> Iterator[None]:
-    """Dask tells of lost connections and workers in its own way; here what it means is one line."""
+    """Suppress Dask's own log and warnings about lost workers, which end up as one line of ours."""
     logging.disable(logging.CRITICAL)
     try:
         with warnings.catch_warnings():

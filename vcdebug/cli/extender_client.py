@@ -1,4 +1,4 @@
-"""Asking an extender's webhook, for replays that are told to."""
+"""HTTP client of an extender's webhook, for replays with --extender-url."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from vcdebug.errors import VcdebugError
 from vcdebug.framework.replay_options import WebhookResponse
 
 MAX_BODY_BYTES = 10 << 20
-"""Bytes of an answer that are taken in."""
+"""Largest body that is accepted."""
 CHUNK_BYTES = 1 << 16
 UNQUOTED_CHARACTERS = "/?#[]@!$&'()*+,;=%:~"
-"""Characters of a verb that stand for themselves in a URL."""
+"""Characters of a verb that are not escaped in the URL."""
 TOO_LONG = "http: request body too large"
 TIMED_OUT = "context deadline exceeded"
 
 
 class ExtenderClient:
-    """POSTs each question to `URL/verb`; a call that fails is an error's text."""
+    """POSTs each request to `URL/verb`; a call that fails returns the error's text, as Go's client words it."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
         self._opener = _build_opener(_checked_host(url))
 
     def __call__(self, verb: str, body: Mapping[str, object], timeout: float | None) -> WebhookResponse | str:
-        """Ask; the timeout counts for the whole exchange."""
+        """The response to a JSON body, or the error's text; the timeout in seconds covers the whole exchange."""
         url = f"{self._url}/{verb}"
         try:
             return self._post_request(f"{self._url}/{quote(verb, safe=UNQUOTED_CHARACTERS)}", body, timeout)
@@ -65,8 +65,9 @@ class ExtenderClient:
 
 
 def _read_body(response: HTTPResponse, deadline: float | None) -> bytes:
-    """The body, or a little more of it than is allowed."""
+    """The body, or one chunk more than is allowed; raises TimeoutError after the deadline."""
     taken = bytearray()
+    # read1: `read` would wait for a whole chunk, however slowly a server sends it, beyond the deadline.
     while len(taken) <= MAX_BODY_BYTES and (chunk := response.read1(CHUNK_BYTES)):
         taken += chunk
         if deadline is not None and time.monotonic() > deadline:
@@ -88,7 +89,8 @@ def _checked_host(url: str) -> str:
 
 
 def _build_opener(host: str) -> OpenerDirector:
-    """HTTP and HTTPS only; a proxy of the environment is not asked about this machine."""
+    """An opener for HTTP and HTTPS alone, without a proxy for this machine."""
+    # Not build_opener: it would also accept file: and ftp: after a redirect.
     opener = OpenerDirector()
     proxies = ProxyHandler({}) if _is_local(host) else ProxyHandler()
     errors = (HTTPRedirectHandler(), HTTPDefaultErrorHandler(), HTTPErrorProcessor())

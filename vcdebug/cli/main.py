@@ -25,26 +25,26 @@ EXIT_CODES = {
     CommandOutcome.INTERRUPTED: EXIT_INTERRUPTED,
 }
 EXIT_READER_LEFT = 141
-"""As a program that SIGPIPE ends: nobody is there to be told."""
+"""128 + SIGPIPE, as a shell reports a program whose reader has closed the pipe."""
 DEFAULT_COMMAND = "open"
 DESCRIPTION = "An omniscient debugger for the scheduling cycles of Volcano."
 
 
 class UsageError(VcdebugError):
-    """A command line that cannot be understood."""
+    """The command line is wrong; the hint names --help."""
 
 
 class CommandParser(ArgumentParser):
-    """Reports a wrong command line like any other error."""
+    """Raises UsageError where argparse would print and exit with 2, which means something else here."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, f"see {self.prog} --help")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; never a traceback."""
+    """Run one command and return its exit code; `argv` is without the program's name, None takes sys.argv."""
     _fill_closed_descriptors()
-    raise_gc_threshold()
+    raise_gc_threshold()  # millions of event objects live to the end: collecting them again and again is waste
     output = Output()
     words = list(sys.argv[1:] if argv is None else argv)
     try:
@@ -59,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         output.write_notice(answer.line)
         return EXIT_ERROR
     if argv is None:
-        freeze_heap()  # the interpreter would search everything once more before it ends
+        # At exit the interpreter collects garbage once more, which takes seconds over a large recording.
+        freeze_heap()
     return answer
 
 
@@ -75,7 +76,7 @@ def _run_command(argv: list[str], output: Output) -> int:
 
 
 def _build_parser(commands: dict[str, Command], words: Sequence[str]) -> CommandParser:
-    """Knows every command, and the options of those that the words may mean."""
+    """A parser of all commands; only those among the words have options, since adding them imports the command."""
     parser = CommandParser(prog="vcdebug", description=DESCRIPTION, epilog="Without a command: open.")
     parser.add_argument("--version", action="version", version=f"vcdebug {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
@@ -93,7 +94,7 @@ def _build_parser(commands: dict[str, Command], words: Sequence[str]) -> Command
 
 
 def _fill_closed_descriptors() -> None:
-    """The null device takes the place of standard streams that are closed: no other file gets their number."""
+    """Open the null device for closed standard streams, so that no file of ours gets descriptor 0, 1 or 2."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -104,7 +105,7 @@ def _fill_closed_descriptors() -> None:
 
 
 def _drop_stdout() -> None:
-    """The reader has gone: nothing may be written to it again, not even when the interpreter ends."""
+    """Point stdout at the null device: the interpreter flushes it once more when it ends."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

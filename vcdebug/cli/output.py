@@ -1,4 +1,4 @@
-"""The only writer of stdout and the only writer of stderr of the command line."""
+"""All that the command line writes: data to stdout, notices and progress to stderr, failures as one line."""
 
 from __future__ import annotations
 
@@ -6,56 +6,60 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from io import StringIO
-from typing import NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
 
 from vcdebug.errors import EngineError, VcdebugError
-from vcdebug.printable import escape_json, make_printable
+from vcdebug.printable import escape_json, make_line_printable, make_printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
 
 NOTICE_PREFIX = "vcdebug: "
 MAX_NOTICE_LENGTH = 1200
-"""Characters of a line to stderr; what a file says may be quoted in it."""
+"""Characters of a notice, which may quote a whole file."""
 
 
 class Output:
-    """stdout carries data, stderr what happens meanwhile; one that is closed swallows what it is given."""
+    """Writes data to stdout and notices to stderr; what is written to a closed stream is dropped."""
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self.out = out or sys.stdout or StringIO()
         self.err = err or sys.stderr or StringIO()
         self.started = time.perf_counter()
-        """When somebody began to wait for the answer."""
+        """Seconds of perf_counter at which the command began."""
         self.afterwards: list[Callable[[], object]] = []
-        """What is done once the answer is out: nobody waits for it."""
+        """Work that is done after the answer is written, such as caching a recording."""
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a person looks at stdout."""
+        """Whether stdout is a terminal."""
         return self.out.isatty()
 
     def write_text(self, text: str) -> None:
-        """One or more lines of data, as `make_printable` leaves them; what the stream cannot encode is escaped."""
+        """Write lines of data in their printable form; what the stream cannot encode is escaped."""
         self.out.write(_escape_unencodable(make_printable(text), self.out) + "\n")
 
     def write_json(self, document: Mapping[str, object]) -> None:
-        """A document whose bytes depend on nothing but its values."""
+        """Write a JSON document whose bytes depend on its values alone."""
+        # Not UTF-8: the bytes would depend on the locale of the stream.
         text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
         self.out.write(escape_json(text) + "\n")
 
     def write_notice(self, line: str) -> None:
-        """One line about what happens."""
+        """Write one line to stderr; line breaks in it become spaces."""
         words = make_printable(" ".join(line.split()))
-        self.err.write(_escape_unencodable(NOTICE_PREFIX + _shorten_line(words), self.err) + "\n")
+        if len(words) > MAX_NOTICE_LENGTH:
+            words = f"{words[:MAX_NOTICE_LENGTH]}..."
+        self.err.write(_escape_unencodable(NOTICE_PREFIX + words, self.err) + "\n")
         self.err.flush()
 
     def flush(self) -> None:
-        """Everything written reaches the reader, or raises now."""
+        """Write what is buffered; raises BrokenPipeError here instead of at the end of the process."""
         self.out.flush()
-
-
-def _shorten_line(line: str) -> str:
-    return line if len(line) <= MAX_NOTICE_LENGTH else f"{line[:MAX_NOTICE_LENGTH]}..."
 
 
 def _escape_unencodable(text: str, stream: TextIO) -> str:
@@ -63,7 +67,7 @@ def _escape_unencodable(text: str, stream: TextIO) -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-# What goes wrong in one line, whoever runs it: the command itself, a worker process, a worker of a cluster.
+# Failures as one line: of the command itself, of a worker process, and of a worker of a cluster.
 
 Result = TypeVar("Result")
 
@@ -71,17 +75,17 @@ REPORT_HINT = "this is a fault of vcdebug; run it again with VCDEBUG_TRACEBACK=1
 
 
 class RunFailure(NamedTuple):
-    """A run that came to nothing."""
+    """A run that raised an error."""
 
     line: str
-    """Where, what, hint."""
+    """Place, message and hint."""
 
 
 def run_or_failure(run: Callable[[], Result]) -> Result | RunFailure:
-    """What it returns, or why it did not; only a reader that has gone and an interruption pass through."""
+    """The result of `run`, or its failure; BrokenPipeError and KeyboardInterrupt pass through."""
     try:
         return run()
-    except BrokenPipeError:
+    except BrokenPipeError:  # an OSError, but no failure: the reader has closed the pipe
         raise
     except VcdebugError as error:
         return RunFailure(error.format_line())
@@ -100,3 +104,72 @@ def run_or_failure(run: Callable[[], Result]) -> Result | RunFailure:
 def _os_error_line(error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     return f"{error.filename}: {reason}" if error.filename else reason
+
+
+# Progress on stderr: bars where a person watches, nothing otherwise.
+
+StatusCallback = Callable[[str], None]
+"""Takes the text to show."""
+KindCallback = Callable[[str, int, int], None]
+"""Takes a kind, the objects read so far and the objects expected."""
+
+
+@contextmanager
+def capture_progress(output: Output) -> Iterator[KindCallback]:
+    """A bar per kind while a cluster is read; without a terminal nothing is shown."""
+    if not output.err.isatty():
+        yield ignore_progress
+        return
+    with _build_bars(output, "{task.description:<24}") as progress:
+        bars: dict[str, int] = {}
+
+        def report_kind(kind: str, done: int, total: int) -> None:
+            if kind not in bars:
+                bars[kind] = progress.add_task(make_line_printable(kind), total=total)
+            progress.update(bars[kind], completed=done, total=max(done, total))  # type: ignore[arg-type]  # TaskID
+
+        yield report_kind
+
+
+@contextmanager
+def count_progress(output: Output, title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """One bar for a known number of runs; the callback takes the number of runs done since the last call."""
+    if not output.err.isatty():
+        yield ignore_progress
+        return
+    with _build_bars(output, "{task.description}") as progress:
+        bar = progress.add_task(title, total=total)
+        yield lambda more: progress.advance(bar, more)
+
+
+def _build_bars(output: Output, title: str) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn())
+    return Progress(*columns, console=Console(file=output.err), transient=True)
+
+
+@contextmanager
+def status_line(output: Output, title: str) -> Iterator[StatusCallback]:
+    """One line that changes, for work of unknown length; the callback takes its text."""
+    if not output.err.isatty():
+        yield ignore_progress
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(file=output.err).status(title) as status:
+        yield lambda text: status.update(Text(make_line_printable(f"{title}: {text}")))
+
+
+def count_reporter(tell: StatusCallback) -> Callable[[int, int], None]:
+    """A callback that takes the items done and all items, and shows them with the time left."""
+    from vcdebug.views.estimate import TimeEstimate
+
+    estimate = TimeEstimate(time.monotonic)
+    return lambda done, total: tell(f"{done} of {total}{estimate.time_left('', done, total)}")
+
+
+def ignore_progress(*_: object) -> None:
+    """No-op progress callback, where stderr is no terminal."""

@@ -1,4 +1,4 @@
-"""Blocks of a document to stdout: with colours for a person, plain and stable for a pipe."""
+"""Writes blocks of a document to stdout: with colours on a terminal, plain and stable for a pipe."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ReportArguments = ParamSpec("ReportArguments")
 COLUMN_GAP = "  "
 MIN_PROSE_WIDTH = 40
-"""Columns in which sentences are still pleasant to read."""
+"""Cells below which a sentence moves to lines of its own."""
 _COLOURS: Final[dict[Style, str]] = {
     "title": "bold",
     "strong": "bold",
@@ -36,7 +36,7 @@ def write_answer(
     *found: ReportArguments.args,
     **more: ReportArguments.kwargs,
 ) -> None:
-    """What was found: one document for a program, else blocks for a person."""
+    """Write what `document` makes of the other arguments with --json, else what `blocks` makes of them."""
     if args.json:
         output.write_json(document(*found, **more))
     else:
@@ -44,7 +44,7 @@ def write_answer(
 
 
 def write_blocks(blocks: Iterable[Block], output: Output) -> None:
-    """Write the printable form of the blocks, with colours where a person reads them."""
+    """Write the printable form of the blocks, with colours on a terminal."""
     shown = map(make_block_printable, blocks)
     if output.is_terminal:
         _write_rich_blocks(shown, output)
@@ -82,7 +82,6 @@ def _table_lines(table: Table) -> list[str]:
 
 
 def _table_cells(table: Table) -> list[list[str]]:
-    """The heads, then the rows."""
     return [[column.title for column in table.columns], *([cell.text for cell in row.cells] for row in table.rows)]
 
 
@@ -91,8 +90,8 @@ def _column_widths(table: Table) -> list[int]:
 
 
 def _write_rich_blocks(blocks: Iterable[Block], output: Output) -> None:
-    """Prose wraps between words under its indent; rows of tables are never broken by us."""
-    from rich.console import Console
+    """Write with colours; paragraphs wrap between words under their indent, rows only where they hold prose."""
+    from rich.console import Console  # an import of 25 ms that a pipe need not pay
 
     console = Console(file=output.out, highlight=False)
     for block in blocks:
@@ -122,19 +121,14 @@ def _write_rich_table(table: Table, console: Console) -> None:
         _write_rich_line(line, table.indent, console)
     for number, row in enumerate(_table_lines(table)):
         style = _COLOURS["title"] if number == 0 else ""
-        for part in _wrap_row(row, table, console.width) if _holds_prose(table) else [row]:
+        for part in _wrap_row(row, table, console.width) if table.columns[-1].flexible else [row]:
             console.print(Text(part, style=style), soft_wrap=True)
     for line in table.foot:
         _write_rich_line(line, table.indent, console)
 
 
-def _holds_prose(table: Table) -> bool:
-    """Whether the last column holds sentences, which wrap where a terminal is too narrow."""
-    return table.columns[-1].flexible
-
-
 def _wrap_row(row: str, table: Table, width: int) -> list[str]:
-    """A row whose last cell goes on below itself, or under the row where that leaves too little room."""
+    """The lines of a row: its last cell continues below itself, or below the whole row where that is too narrow."""
     start = len(" " * table.indent + COLUMN_GAP.join(" " * one for one in (*_column_widths(table)[:-1], 0)))
     if len(row) <= width:
         return [row]

@@ -1,4 +1,4 @@
-"""A snapshot and its recording, as the headless commands need them."""
+"""Reads snapshots and replays them for the commands without a screen."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from vcdebug.cli.arguments import extender_client
-from vcdebug.cli.output import Output
-from vcdebug.cli.progress import StatusCallback, ignore_progress, status_line
-from vcdebug.cli.recording_cache import CachedRecordings, one_snapshot_source
+from vcdebug.cli.arguments import CachedRecordings, extender_client, one_snapshot_source
+from vcdebug.cli.output import Output, StatusCallback, ignore_progress, status_line
 from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.files.recording_files import is_recording_file, open_recording
 from vcdebug.framework.replay_options import SizeBound
@@ -28,21 +26,21 @@ from vcdebug.views.estimate import TimeEstimate
 
 
 class LoadedSnapshot(NamedTuple):
-    """A snapshot and how long it took to read."""
+    """A snapshot and the seconds that reading it took."""
 
     snapshot: Snapshot
     seconds: float
 
 
 class ReplayedSnapshot(NamedTuple):
-    """A recording and how long everything took, by stage."""
+    """A recording and the seconds of each stage."""
 
     recording: Recording
     seconds: dict[str, float]
 
 
 def read_snapshot(word: str, complete: bool | None = None, release: str | None = None) -> LoadedSnapshot:
-    """Read a snapshot; raises SnapshotError when nothing in it can be replayed."""
+    """Read a snapshot by its name on the command line; raises SnapshotError when nothing in it can be replayed."""
     return _load_source(one_snapshot_source(word), complete, release)
 
 
@@ -52,6 +50,7 @@ def _load_source(
     start = time.perf_counter()
     if is_recording_file(where):
         snapshot = _open_recording(where, complete, release).snapshot
+        # A recording's manifests are read-only sequences; callers may edit those of a snapshot.
         snapshot.objects = {kind: list(manifests) for kind, manifests in snapshot.objects.items()}
         return LoadedSnapshot(snapshot, time.perf_counter() - start)
 
@@ -69,7 +68,7 @@ def _load_source(
 
 
 def _open_recording(where: Source, complete: bool | None, release: str | None) -> Recording:
-    """The recording in a file: what it was made of is in it already."""
+    """The recording in a file; raises VcdebugError for options that only apply to a snapshot."""
     if complete is not None or release is not None:
         option = "--release" if complete is None else "--complete"
         raise VcdebugError(f"{option} is for a snapshot, and this is a recording", "open the snapshot", str(where))
@@ -77,7 +76,7 @@ def _open_recording(where: Source, complete: bool | None, release: str | None) -
 
 
 def with_edits(snapshot: Snapshot, edits: Sequence[str]) -> Snapshot:
-    """The snapshot with what-if edits made, those of `@FILE` too; itself where there are none."""
+    """A copy of the snapshot with the edits, those of `@FILE` included; the snapshot itself without edits."""
     if not edits:
         return snapshot
     from vcdebug.snapshot.edit import expand_edits, parse_edit
@@ -87,7 +86,7 @@ def with_edits(snapshot: Snapshot, edits: Sequence[str]) -> Snapshot:
 
 
 def with_configuration(snapshot: Snapshot, path: str) -> Snapshot:
-    """The snapshot under the scheduler configuration of a file; raises ConfigError for one that is rejected."""
+    """A copy with the scheduler configuration of a file; raises ConfigError for one that Volcano rejects."""
     text = read_file(path).decode(errors="replace")
     conf = parse_conf(text, snapshot.release)
     if conf.built_in:
@@ -98,7 +97,7 @@ def with_configuration(snapshot: Snapshot, path: str) -> Snapshot:
 def replay_arguments(
     args: Namespace, *, bound: SizeBound | None = None, keeping: CachedRecordings | None = None
 ) -> ReplayedSnapshot:
-    """The recording that a command's arguments ask for."""
+    """Replay as the parsed arguments say; `keeping` finds and stores recordings in the cache."""
     asked = {name: value for name, value in vars(args).items() if name in ("seed", "edits", "extender_url")}
     return replay_snapshot(
         args.snapshot, complete=args.complete, release=args.release, bound=bound, keeping=keeping, **asked
@@ -116,10 +115,10 @@ def replay_snapshot(
     bound: SizeBound | None = None,
     keeping: CachedRecordings | None = None,
 ) -> ReplayedSnapshot:
-    """Read a snapshot, edit it and execute its cycle; text is a name as on the command line.
+    """Read a snapshot, edit it and replay its cycle; a str is a name as on the command line.
 
-    A seed draws what upstream leaves to chance. A recording that is full is cut off where a bound is given, else it
-    raises CutOffError. A recording in a file is run again only if something about it is to change.
+    The seed draws what upstream leaves to chance. Without a bound a recording that reaches the limit raises
+    CutOffError, else it ends there. The recording in a file is returned unless an option changes it.
     """
     where = one_snapshot_source(origin) if isinstance(origin, str) else origin
     if is_recording_file(where) and seed is None and not edits and extender_url is None:
@@ -128,6 +127,7 @@ def replay_snapshot(
         return ReplayedSnapshot(recording, {"load": time.perf_counter() - start, **recording.seconds})
     start = time.perf_counter()
     key = None
+    # The answers of a webhook may differ each time, so such a recording is not cached.
     if keeping is not None and extender_url is None:
         key, found = keeping.find_recording(
             where, complete=complete, release=release, seed=seed, edits=_expand_edits(edits)
@@ -143,6 +143,7 @@ def replay_snapshot(
         estimate = TimeEstimate(time.monotonic)
         paced = bound or ProgressBound(partial(_tell_replay, tell, estimate, snapshot.name))
         recording = replay_cycle(snapshot, clock=time.perf_counter, ask_extender=ask_extender, bound=paced)
+    # `run` passes a bound, because it reports a recording that was cut off.
     if bound is None:
         require_whole(recording)
     if keeping is not None and key is not None:
@@ -151,7 +152,7 @@ def replay_snapshot(
 
 
 def _expand_edits(edits: Sequence[str]) -> list[str]:
-    """With what files of edits say."""
+    """The edits, with `@FILE` replaced by its lines."""
     if not edits:
         return []
     from vcdebug.snapshot.edit import expand_edits
@@ -160,5 +161,4 @@ def _expand_edits(edits: Sequence[str]) -> list[str]:
 
 
 def _tell_replay(tell: StatusCallback, estimate: TimeEstimate, name: str, words: str, done: int, total: int) -> None:
-    """How far the cycle is, and how long its present action still takes."""
     tell(f"replaying {name}: {estimate.with_time_left(words, done, total)}")

@@ -1,4 +1,4 @@
-"""Worker processes on this machine; the run of one that ends is given to another."""
+"""Runs a function on many items, here or in worker processes; another worker repeats the run of one that dies."""
 
 from __future__ import annotations
 
@@ -6,19 +6,94 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from typing import Generic, NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from vcdebug.cli.executor import LOST_WORKER, MAX_LOST_WORKERS, Executor, InProcessExecutor, Item, Result, RunAnswer
 from vcdebug.cli.output import RunFailure, run_or_failure
+from vcdebug.errors import VcdebugError
 
-# A fresh interpreter inherits no thread, no lock and no pipe of ours: a worker notices when we are gone.
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+MAX_LOST_WORKERS = 3
+"""Workers that one run may cost before it counts as failed."""
+
+
+class RunAnswer(NamedTuple, Generic[Result]):
+    """The result of one item."""
+
+    number: int
+    """Its place among the items, from 0."""
+    result: Result | RunFailure
+
+
+class Executor(Protocol):
+    """Runs a function on every item; both are pickled, and a worker keeps the function between items."""
+
+    def run_all(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[RunAnswer[Result]]:
+        """Yield one answer per item in the order of completion; a failed run is an answer too."""
+        ...
+
+
+LOST_WORKER = RunFailure("each worker that took it ended, perhaps for want of memory")
+"""The result of a run that ended MAX_LOST_WORKERS workers."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatheredRuns(Generic[Result]):
+    """All results in the order of the items."""
+
+    results: Mapping[int, Result]
+    failures: Mapping[int, RunFailure]
+    interrupted: bool = False
+    """Whether Ctrl-C ended the batch before all runs were done."""
+    broken: RunFailure | None = None
+    """Why the executor could not do the remaining runs."""
+
+
+def gather_answers(
+    executor: Executor, function: Callable[[Item], Result], items: Iterable[Item], done: Callable[[int], None]
+) -> GatheredRuns[Result]:
+    """Run all items and call `done` after each; Ctrl-C and a lost cluster keep the results so far."""
+    found: dict[int, Result | RunFailure] = {}
+    interrupted, broken = False, None
+    try:
+        with closing(executor.run_all(function, items)) as answers:
+            for answer in answers:
+                found[answer.number] = answer.result
+                done(1)
+    except KeyboardInterrupt:
+        interrupted = True
+    except VcdebugError as error:
+        if not found:
+            raise
+        broken = RunFailure(error.format_line())
+    results, failures = {}, {}
+    for number, result in sorted(found.items(), key=lambda pair: pair[0]):
+        if isinstance(result, RunFailure):
+            failures[number] = result
+        else:
+            results[number] = result
+    return GatheredRuns(results, failures, interrupted, broken)
+
+
+class InProcessExecutor:
+    """Runs the items in this process, in order."""
+
+    def run_all(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[RunAnswer[Result]]:
+        for number, item in enumerate(items):
+            yield RunAnswer(number, run_or_failure(partial(function, item)))
+
+
+# Not fork: a child would inherit our pipes, and would not see them close when this process ends.
 SPAWN_CONTEXT = get_context("spawn")
 POLL_SECONDS = 0.1
-"""Seconds between two looks whether the rest is still wanted."""
+"""Interval at which a pool asks whether the remaining results are still wanted."""
 ABANDONED = RunFailure("given up: nobody waits for it any more")
 
 
@@ -38,14 +113,14 @@ class ProcessExecutor:
 
 
 class WorkerPool(Generic[Item, Result]):
-    """Workers that stay for several rounds of items, so that each of them prepares once."""
+    """Worker processes that serve several rounds of items, so that each unpickles and prepares once."""
 
     def __init__(self, workers: int, function: Callable[[Item], Result]) -> None:
         self._workers = workers
         self._crew = _Crew[Item, Result](function, ())
 
     def __call__(self, items: Sequence[Item], going: Callable[[], bool] = lambda: True) -> list[Result | RunFailure]:
-        """One result per item, in their order; what is under way when it is not wanted any more is given up."""
+        """One result per item, in order; runs that are under way when `going` turns false are abandoned."""
         found: dict[int, Result | RunFailure] = {}
         self._crew.refill_items(items)
         while self._crew.put_to_work(self._workers):
@@ -56,7 +131,6 @@ class WorkerPool(Generic[Item, Result]):
         return [found.get(number, ABANDONED) for number in range(len(items))]
 
     def end_workers(self) -> None:
-        """The workers may go."""
         self._crew.end_workers()
 
 
@@ -67,13 +141,13 @@ class _Task(NamedTuple, Generic[Item]):
 
 
 class _Worker(Generic[Item, Result]):
-    """One process and the task that it has."""
+    """One process and its current task."""
 
     def __init__(self, function: Callable[[Item], Result]) -> None:
         self.connection, theirs = SPAWN_CONTEXT.Pipe()
         self.process = SPAWN_CONTEXT.Process(target=_serve_items, args=(function, theirs), daemon=True)
         self.process.start()
-        theirs.close()
+        theirs.close()  # else the pipe stays open here when the worker dies, and `recv` waits for ever
         self.task: _Task[Item] | None = None
 
     def give_task(self, task: _Task[Item]) -> None:
@@ -85,14 +159,13 @@ class _Worker(Generic[Item, Result]):
             return
 
     def kill_process(self) -> None:
-        """Do not wait for what it is doing."""
         self.process.kill()
         self.process.join()
         self.connection.close()
 
 
 class _Crew(Generic[Item, Result]):
-    """The workers of one run, and what is left to do."""
+    """The workers of one run and the remaining tasks."""
 
     def __init__(self, function: Callable[[Item], Result], items: Iterable[Item]) -> None:
         self._function = function
@@ -101,11 +174,11 @@ class _Crew(Generic[Item, Result]):
         self._workers: list[_Worker[Item, Result]] = []
 
     def refill_items(self, items: Iterable[Item]) -> None:
-        """Further items, numbered from 0 again; only once all before are done."""
+        """Further items, numbered from 0 again; only when all earlier ones are done."""
         self._fresh = enumerate(items)
 
     def put_to_work(self, most: int) -> bool:
-        """Give every idle worker a task, hire while there are more; False when all is done."""
+        """Give every idle worker a task and start workers up to `most`; False when all is done."""
         for worker in self._workers:
             if worker.task is None and (task := self._next_task()) is not None:
                 worker.give_task(task)
@@ -116,7 +189,7 @@ class _Crew(Generic[Item, Result]):
         return any(worker.task is not None for worker in self._workers)
 
     def iter_answers(self, seconds: float | None = None) -> Generator[RunAnswer[Result]]:
-        """Of at least one worker, or the loss of one; of nobody once so long has passed."""
+        """Wait for at least one worker, at most `seconds`, and yield what is ready."""
         busy = {worker.connection: worker for worker in self._workers if worker.task is not None}
         ready = wait(list(busy), seconds)
         for worker in [worker for connection, worker in busy.items() if connection in ready]:
@@ -129,7 +202,6 @@ class _Crew(Generic[Item, Result]):
                 yield from self._replace_worker(worker, task)
 
     def end_workers(self) -> None:
-        """End every worker, busy or not."""
         for worker in self._workers:
             worker.kill_process()
         self._workers.clear()
@@ -151,7 +223,8 @@ class _Crew(Generic[Item, Result]):
 
 
 def _serve_items(function: Callable[[Item], Result], connection: Connection) -> None:
-    """A worker's life: items in, answers out; Ctrl-C is for the one who waits."""
+    """The loop of a worker process: items in, results out."""
+    # The terminal sends Ctrl-C to the whole process group; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         try:
@@ -161,14 +234,14 @@ def _serve_items(function: Callable[[Item], Result], connection: Connection) -> 
         connection.send(run_or_failure(partial(function, item)))
 
 
-# Rounds of trials that belong together: each round is chosen by what came of the one before.
+# Rounds of trials: the results of one round choose the trials of the next.
 
 SLOW_TRIAL_SECONDS = 0.25
-"""Seconds that a trial takes here from which on worker processes pay for their start."""
+"""Duration of a trial above which worker processes repay their start."""
 
 
 class TrialRounds(Generic[Item, Result]):
-    """Runs trials here; hires worker processes once it has seen that a trial takes long."""
+    """Runs trials in this process, and in workers from the first trial on that was slow."""
 
     def __init__(
         self, trial: Callable[[Item], Result], workers: int | None, going: Callable[[], bool] = lambda: True
@@ -176,11 +249,11 @@ class TrialRounds(Generic[Item, Result]):
         self._trial = trial
         self._workers = workers or os.cpu_count() or 1
         self._going = going
-        """Asked between trials, and while workers are at it: what is not done when it says no is left."""
+        """Asked between trials and while workers run; the remaining trials are left out once it is false."""
         self._standing: WorkerPool[Item, Result] | None = None
 
     def __call__(self, wanted: Sequence[Item]) -> list[Result | None]:
-        """One result per item, None for a trial that failed or was left."""
+        """One result per item, None for a trial that failed or was left out."""
         done: list[Result | RunFailure] = []
         while self._standing is None and len(done) < len(wanted):
             if not self._going():
@@ -198,19 +271,5 @@ class TrialRounds(Generic[Item, Result]):
         return [None if isinstance(one, RunFailure) else one for one in done]
 
     def close(self) -> None:
-        """Workers may go."""
         if self._standing is not None:
             self._standing.end_workers()
-
-
-# Many runs of one function: in this process, in worker processes, or on the workers of a Dask cluster.
-
-
-def choose_executor(workers: int | None, runs: int, scheduler: str | None, narrate: Callable[[str], None]) -> Executor:
-    """A Dask cluster where one is named; else worker processes, as many as can make progress; for one this process."""
-    if scheduler is not None:
-        from vcdebug.cli.dask_cluster import DaskExecutor
-
-        return DaskExecutor(scheduler, narrate)
-    most = min(workers or os.cpu_count() or 1, runs)
-    return InProcessExecutor() if most <= 1 else ProcessExecutor(most)

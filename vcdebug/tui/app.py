@@ -1,4 +1,4 @@
-"""The application: which screen is open, how it looks, and which keys mean what."""
+"""The application: opens screens, hands keys on, and ends when its terminal is gone."""
 
 from __future__ import annotations
 
@@ -28,20 +28,17 @@ from vcdebug.model.names import Seq
 from vcdebug.snapshot.archive import MAX_BYTES
 from vcdebug.snapshot.file_access import read_stdin
 from vcdebug.snapshot.saved_files import order_captures
-from vcdebug.tui.config import UserSettings, read_settings
+from vcdebug.tui.config import THEMES, UserSettings, read_settings
 from vcdebug.tui.key_names import key_names
 from vcdebug.tui.keymap import main_screen_keys
-from vcdebug.tui.line_filter import PRINTABLE
 from vcdebug.tui.main.screen import MainScreen
 from vcdebug.tui.session_state import SessionStore, state_folder
-from vcdebug.tui.start import STDIN, NextScreen, Start
-from vcdebug.tui.themes import THEMES
-from vcdebug.tui.type_ahead import TypeAhead
-from vcdebug.tui.worker import DEFAULT_LIMITS, RecordingLimits
+from vcdebug.tui.terminal import PRINTABLE, TypeAhead
+from vcdebug.tui.worker import DEFAULT_LIMITS, STDIN, NextScreen, RecordingLimits, Start
 
 
 class VcdebugApp(App[int]):
-    """Opens the main screen on a snapshot, or the chooser without one."""
+    """Opens the main screen on a snapshot, or the chooser."""
 
     TITLE = "vcdebug"
     CSS_PATH = "vcdebug.tcss"
@@ -58,13 +55,14 @@ class VcdebugApp(App[int]):
         super().__init__()
         self.start = start
         self._kept = kept
-        """Where recordings are kept for the next time, if they are."""
+        """The cache of recordings; None where it is off."""
         self.settings = settings if settings is not None else UserSettings()
         self.store = store if store is not None else SessionStore()
         self._asked: Start | None = None
-        """What was wanted from a folder of snapshots."""
+        """The start that named a folder of snapshots, of which one is chosen."""
         self._after = False
-        """Whether some snapshot has been left."""
+        """Whether a snapshot was open before."""
+        # Animated scrolling would delay the frame that answers a key.
         self.animation_level = "none"
         self._type_ahead = TypeAhead(self, self._deliver_key)
         for theme in THEMES.values():
@@ -73,7 +71,7 @@ class VcdebugApp(App[int]):
         self.set_keymap(self.settings.keys)
 
     def on_mount(self) -> None:
-        """The first screen."""
+        # Tests and browsers have no terminal that could hang up.
         if not self.is_headless and os.isatty(0):
             leaving = TerminalWatch(self.exit)
             leaving.handle_signals()
@@ -84,20 +82,20 @@ class VcdebugApp(App[int]):
             self.open_snapshot(self.start)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """No widget has to remember that text from outside may write to the terminal."""
+        """Textual's filters and ours, through which every widget's text passes."""
         return [*super().get_line_filters(), PRINTABLE]
 
     def get_driver_class(self) -> type[Driver]:
-        """A terminal's driver is ours; a browser and a test have their own."""
+        """Our driver for terminals; browsers and tests keep theirs."""
         from textual.drivers.linux_driver import LinuxDriver
 
-        from vcdebug.tui.terminal_driver import TerminalDriver
+        from vcdebug.tui.terminal import TerminalDriver
 
         found = super().get_driver_class()
         return TerminalDriver if found is LinuxDriver else found
 
     def open_chooser(self, failure: str = "") -> None:
-        """Ask which snapshot; a failure says why the one before could not be opened."""
+        """Open the chooser; `failure` says why the last snapshot could not be opened."""
         self._push_chooser(self._open_chosen, failure=failure)
 
     def _push_chooser(
@@ -114,7 +112,7 @@ class VcdebugApp(App[int]):
             self.exit(0)
 
     def open_snapshot(self, start: Start) -> None:
-        """Open the main screen on a snapshot; where a folder holds several, ask which."""
+        """Open the main screen on a snapshot, the newest of several captures, or after a choice among several."""
         among = start.snapshots_to_choose()
         captures = order_captures(among) if len(among) > 1 else []
         if captures:
@@ -137,7 +135,7 @@ class VcdebugApp(App[int]):
         return MainScreen(replace(start, after=self._after, kept=self._kept), self.settings, self.store)
 
     def _after_main_screen(self, wanted: NextScreen | None) -> None:
-        """The main screen asks for another snapshot, or for the chooser."""
+        """Open the snapshot that the main screen closed with, or the chooser."""
         self._after = True
         if wanted is not None and wanted.snapshot:
             self.open_snapshot(Start(wanted.snapshot, Path(wanted.snapshot).name))
@@ -145,13 +143,13 @@ class VcdebugApp(App[int]):
             self.open_chooser(wanted.failure if wanted is not None else "")
 
     def action_help_quit(self) -> None:
-        """Ctrl+C leaves nothing behind unasked: it says which key leaves."""
+        """Say which key quits: Ctrl+C might lose edits."""
         main = next((screen for screen in self.screen_stack if isinstance(screen, MainScreen)), None)
         if main is not None:
             main.say_line(f"{key_names(main_screen_keys('quit', self.settings.keys))} quits")
 
     async def on_event(self, event: events.Event) -> None:
-        """A key waits until the one before it has been done."""
+        """Queue keys until the effects of the last one are done."""
         if isinstance(event, events.Key) and not event.is_forwarded:
             self._type_ahead.add_key(event)
         else:
@@ -181,7 +179,7 @@ def run_tui(
     limits: RecordingLimits = DEFAULT_LIMITS,
     kept: RecordingCache | None = None,
 ) -> int:
-    """Run the terminal debugger until somebody leaves it; answers with the exit code."""
+    """Run the terminal debugger; returns its exit code."""
     settings = read_settings(None if config is None else Path(config)).with_flags(theme=theme, mouse=mouse)
     start = None
     if source is not None:
@@ -205,48 +203,42 @@ def run_tui(
             follow=follow,
         )
     if not sys.stdin.isatty() and not os.environ.get("TEXTUAL_DRIVER"):  # a browser sends its keys there
-        _read_keys_from_terminal()
+        redirect_fds("/dev/tty", 0)  # standard input is something else, such as the snapshot
     app = VcdebugApp(start, settings, SessionStore(state_folder()), kept)
-    before = signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # until `Leaving` listens: asyncio's own would cut drawing off
+    # Until TerminalWatch listens: the handler of asyncio would cancel the drawing task.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return app.run(mouse=settings.mouse) or 0
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-def _read_keys_from_terminal() -> None:
-    """Standard input is something else, such as the snapshot; keys come from the terminal itself."""
-    redirect_fds("/dev/tty", 0)
-
-
-# The debugger ends as if somebody had left it, session kept, where it is told to or its terminal is gone.
+# Signals and lost terminals end the debugger like the key that quits: the session is saved.
 
 TERMINAL_CHECK_SECONDS = 1.0
-"""Seconds between looks whether the terminal is still there."""
+"""Interval at which a lost terminal is looked for."""
 EXIT_TIMEOUT_SECONDS = 2.0
-"""Seconds to leave without one: what was being drawn may wait for a thread that the missing terminal has ended."""
+"""Seconds to end without a terminal: drawing may wait for a thread that the lost terminal has ended."""
 EXIT_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 EXIT_INTERRUPTED = 130
 
 INPUT_FLAGS, LOCAL_FLAGS = 0, 3
-"""Where they stand in what `tcgetattr` answers."""
+"""Indexes in the list that `tcgetattr` returns."""
 RESTORING: Final = b"\x1b[?2004l\x1b[?7h\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l\x1b[0m"
-"""Undoes what the driver asks of the terminal: pastes, wrapping, mouse, keys, alternate screen, cursor, focus."""
+"""Resets the terminal: paste, wrapping, mouse, keys, alternate screen, cursor, focus."""
 
 
 class TerminalWatch:
-    """Leaves once; `leave` is what a key would do."""
+    """Ends the debugger on signals and when the terminal is gone."""
 
     def __init__(self, leave: Callable[[int], object]) -> None:
-        """`leave` is called with the exit code."""
+        """`leave` takes the exit code and ends the application."""
         self._leave = leave
         self._told_before = False
         self._ending: threading.Timer | None = None
 
     def handle_signals(self) -> None:
-        """From here on signals are heard in the loop that runs."""
+        """Handle signals in the running event loop."""
         loop = asyncio.get_running_loop()
         for number in EXIT_SIGNALS:
             loop.add_signal_handler(number, self._on_signal, number)
@@ -266,7 +258,7 @@ class TerminalWatch:
         again, self._told_before = self._told_before, True
         if number is signal.SIGHUP or is_hung_up(0):
             self._leave_without_terminal()
-        elif again:
+        elif again:  # leaving may wait for a thread: the second signal does not
             self._end_soon(EXIT_INTERRUPTED, restore_terminal)
         else:
             self._leave(EXIT_INTERRUPTED if number is signal.SIGINT else 0)
@@ -278,7 +270,6 @@ class TerminalWatch:
         self._leave(0)
 
     def _end_soon(self, code: int, before: Callable[[], object]) -> None:
-        """End the process by force, unless it ends by itself until then."""
         if self._ending is None:
             self._ending = threading.Timer(EXIT_TIMEOUT_SECONDS, _end, (code, before))
             self._ending.daemon = True
@@ -289,11 +280,12 @@ def _end(code: int, before: Callable[[], object]) -> None:
     try:
         before()
     finally:
+        # Not sys.exit, which would end the thread of the timer alone.
         os._exit(code)
 
 
 def restore_terminal() -> None:
-    """Leave the alternate screen, show the cursor, and take keys and lines as a shell does."""
+    """Leave the alternate screen, show the cursor, and restore the terminal's line mode."""
     with suppress(OSError, termios.error):
         os.set_blocking(2, False)  # a terminal that takes nothing more must not keep the process
         os.write(2, RESTORING)
@@ -305,19 +297,20 @@ def restore_terminal() -> None:
 
 
 def is_hung_up(descriptor: int) -> bool:
-    """Whether nobody is at the other end any more."""
+    """Whether the other end of a descriptor is closed."""
+    # poll with no events asked for still reports POLLHUP, and never waits for input.
     looked = select.poll()
     looked.register(descriptor, 0)
     return bool(looked.poll(0))
 
 
 def discard_output() -> None:
-    """What is still drawn on the way out goes nowhere: a terminal that is gone refuses it."""
+    """Redirect the standard streams to the null device: writing to a lost terminal raises."""
     redirect_fds(os.devnull, 0, 1, 2)
 
 
 def redirect_fds(path: str, *descriptors: int) -> None:
-    """From here on these descriptors are the file's."""
+    """Replace the descriptors by the file."""
     file = os.open(path, os.O_RDWR)
     for descriptor in descriptors:
         os.dup2(file, descriptor)

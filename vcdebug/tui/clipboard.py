@@ -1,4 +1,4 @@
-"""Copying: through the terminal (OSC 52), through the system's own tool, or into a file."""
+"""Copies text through the terminal (OSC 52), a native tool, or a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Clipboard = Literal["auto", "native", "osc52", "file"]
 CLIPBOARDS: Final[tuple[Clipboard, ...]] = get_args(Clipboard)
 CLIPBOARD_TOOLS = (("pbcopy",), ("wl-copy",), ("xclip", "-selection", "clipboard"), ("xsel", "--clipboard", "--input"))
 TOOL_TIMEOUT_SECONDS = 2.0
-"""Seconds that a tool gets."""
+"""Seconds after which a tool is given up."""
 COPY_FILE = "copied.txt"
 THROUGH_TERMINAL = "through the terminal (OSC 52)"
 
@@ -27,22 +27,22 @@ def copy_text(app: App[Any], text: str, how: Clipboard = "auto") -> str:  # Any:
 
     What is copied is pasted into terminals: it is copied in its printable form.
     """
-    text = make_printable(text)
+    text = make_printable(text)  # control characters of a manifest would act in the terminal they are pasted into
     if how == "file":
         return f"to {home_relative(_write_copy_file(text))}"
-    tool = _copy_with_tool(text) if how in ("auto", "native") else ""
+    tool = (
+        next((t[0] for t in CLIPBOARD_TOOLS if shutil.which(t[0]) and _run_tool(t, text)), "")
+        if how in ("auto", "native")
+        else ""
+    )
     if how == "native":
         if not tool:
             names = ", ".join(tool[0] for tool in CLIPBOARD_TOOLS)
             raise ConfigError("nothing was copied: no clipboard tool works", f"clipboard: file needs none of {names}")
         return f"with {tool}"
+    # No terminal answers whether it took an OSC 52 sequence, so it is sent in addition to the tool.
     app.copy_to_clipboard(text)
     return f"with {tool} and {THROUGH_TERMINAL}" if tool else THROUGH_TERMINAL
-
-
-def _copy_with_tool(text: str) -> str:
-    """The tool that took the text; empty if none did."""
-    return next((tool[0] for tool in CLIPBOARD_TOOLS if shutil.which(tool[0]) and _run_tool(tool, text)), "")
 
 
 def _write_copy_file(text: str) -> Path:

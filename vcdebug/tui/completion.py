@@ -1,55 +1,59 @@
-"""What completes a command line: verbs, and what may follow each of them here."""
+"""Completion of command lines, and the command palette."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
-from vcdebug.debugger import figures
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+from textual.fuzzy import Matcher
+
+from vcdebug.debugger import commands, figures
 from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
+from vcdebug.debugger.commands import Verb, list_verbs
 from vcdebug.debugger.commands import find_verb as find_verb
-from vcdebug.debugger.commands import list_verbs
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.fields import FIELD_NAMES
 from vcdebug.debugger.figures import iter_figure_completions as figure_completions
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.bundled import list_bundled
+from vcdebug.tui.config import THEMES
 from vcdebug.tui.panels import PANELS
-from vcdebug.tui.themes import THEMES
 
 MAX_NAMES = 2_000
-"""Names looked at for one completion; more would only slow typing."""
+"""Names tested for one completion; more would slow typing down."""
 FIGURE_WORDS: Final = 4
-"""Words of `data` and a figure, from which on a condition may follow."""
+"""Words of `data` and a figure, after which a condition may follow."""
 SUBJECT_KINDS: Final = ("job", "task", "node", "queue", "plugin")
 
 
 def completer_at(moment: DebuggerState | None) -> Callable[[str], list[str]]:
-    """The lines that the beginning of one can become, at a moment."""
+    """A function from a typed text to the lines that complete it at this moment."""
     return lambda text: complete_line(text, moment)
 
 
 def complete_line(text: str, moment: DebuggerState | None) -> list[str]:
-    """Whole lines that begin with what is typed, or whose last word contains it."""
+    """Lines that complete the text; words that begin with it, else words that contain it."""
     before, space, typed = text.rpartition(" ")
     verb = find_verb(before.split()[0]) if before.split() else None
-    words = _words_after(verb.names[0], before, moment) if verb is not None else _verb_names() if not space else ()
+    if verb is not None:
+        words = _words_after(verb.names[0], before, moment)
+    else:
+        words = [] if space else [known.names[0] for known in list_verbs()]
     found = [word for word in words if word.startswith(typed)]
+    # Names begin with their namespace; the part behind it is found as well.
     if not found and typed:
         found = [word for word in words if typed.casefold() in word.casefold()]
     return [f"{before}{space}{word}" for word in dict.fromkeys(found)]
 
 
-def _verb_names() -> list[str]:
-    return [verb.names[0] for verb in list_verbs()]
-
-
 def _words_after(verb: str, before: str, moment: DebuggerState | None) -> list[str]:
-    """What may come next after a verb and the words that follow it already."""
+    """The words that may follow a verb and its first words."""
     words = before.split()[1:]
     if verb == "break":
         return list(_breakpoint_words(words, moment))
@@ -128,12 +132,16 @@ def _bookmark_numbers(moment: DebuggerState | None) -> list[str]:
     return [str(mark.number) for mark in marks]
 
 
-def _edit_completions(words: str, moment: DebuggerState | None) -> Iterable[str]:
-    """Edits that fit, by a function of their view."""
-    found: Iterable[str] = (
-        resolve_reference(f"vcdebug.views.edit_suggestions:{words}")(moment) if moment is not None else []
-    )
-    return found
+def _edit_words(moment: DebuggerState | None) -> Iterable[str]:
+    from vcdebug.views.edit_suggestions import iter_edit_words
+
+    return iter_edit_words(moment) if moment is not None else ()
+
+
+def _answer_words(moment: DebuggerState | None) -> Iterable[str]:
+    from vcdebug.views.edit_suggestions import iter_answer_words
+
+    return iter_answer_words(moment) if moment is not None else ()
 
 
 def _cycle_numbers(moment: DebuggerState | None) -> list[str]:
@@ -153,19 +161,105 @@ _NEXT_WORDS: Final[Mapping[str, Callable[[DebuggerState | None], Iterable[str]]]
     "unbookmark": lambda moment: [*_bookmark_numbers(moment), "all"],
     "delete": lambda moment: [*_breakpoint_numbers(moment), "all"],
     "log": lambda _: ("3", "4", "5"),
-    "set": partial(_edit_completions, "edit_words"),
+    "set": _edit_words,
     "release": lambda _: list(release_names()),
-    "force": partial(_edit_completions, "answer_words"),
+    "force": _answer_words,
     "edits": lambda _: ("save", "load", "clear"),
     "cycle": _cycle_numbers,
     "open": lambda _: [*(one.name for one in list_bundled()), *_file_names()],
 }
-"""What may follow a verb that takes one word."""
+"""The completions of verbs that take one word."""
 
 
 def _file_names() -> list[str]:
-    """Archives, manifests and folders of the present folder."""
+    """The visible files of the current folder."""
     try:
         return sorted(path.name for path in Path().iterdir() if not path.name.startswith("."))[:MAX_NAMES]
     except OSError:
         return []
+
+
+# The palette: commands, panels, jobs and themes by some of their letters.
+
+MAX_JOBS = 2_000
+
+
+@runtime_checkable
+class PaletteScreen(Protocol):
+    """The screen that the palette acts on."""
+
+    @property
+    def moment(self) -> DebuggerState | None: ...
+    def run_command(self, text: str) -> None: ...
+    def type_command(self, text: str) -> None: ...
+    def show_panel(self, name: str) -> None: ...
+
+
+class PaletteEntry(NamedTuple):
+    """One line of the palette."""
+
+    name: str
+    help: str
+    run: Callable[[], None]
+
+
+class PaletteProvider(Provider):
+    """Commands, panels, jobs and themes."""
+
+    async def discover(self) -> Hits:
+        """Before anything is typed: panels and commands."""
+        for entry in (*panel_entries(self._main_screen), *verb_entries(self._main_screen)):
+            yield DiscoveryHit(Content(entry.name), entry.run, entry.name, entry.help)
+
+    async def search(self, query: str) -> Hits:
+        """What matches, the best first."""
+        matcher = self.matcher(query)
+        for entry in palette_entries(self._main_screen):
+            score = matcher.match(entry.name)
+            if score > 0:
+                yield Hit(score, highlight_matches(matcher, entry.name), entry.run, entry.name, entry.help)
+
+    @property
+    def _main_screen(self) -> PaletteScreen:
+        screen: object = self.screen
+        assert isinstance(screen, PaletteScreen)
+        return screen
+
+
+def highlight_matches(matcher: Matcher, name: str) -> Content:
+    """The name with matching letters highlighted; the matcher's own method takes brackets for markup."""
+    content = Content(name)
+    for offset in matcher.fuzzy_search.match(matcher.query, name)[1]:
+        content = content.stylize(matcher.match_style, offset, offset + 1)
+    return content
+
+
+def palette_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
+    """Every line, for the moment that the screen shows."""
+    yield from panel_entries(main)
+    yield from verb_entries(main)
+    for name in THEMES:
+        yield PaletteEntry(f"theme {name}", "what the screen looks like", partial(main.run_command, f"theme {name}"))
+    if main.moment is not None:
+        for job in list(main.moment.recording.session.jobs)[:MAX_JOBS]:
+            yield PaletteEntry(f"explain {job}", "why it waits", partial(main.run_command, f"explain {job}"))
+            yield PaletteEntry(f"about job {job}", "its next event", partial(main.run_command, f"about job {job}"))
+
+
+def panel_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
+    """Every panel."""
+    for panel in PANELS:
+        yield PaletteEntry(f"panel {panel.title}", panel.help, partial(main.show_panel, panel.command_name))
+
+
+def verb_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
+    """Every command; one that needs words opens the line with its name."""
+    for verb in commands.list_verbs():
+        yield PaletteEntry(f"{verb.names[0]} {verb.usage}".rstrip(), verb.help, partial(_take_verb, main, verb))
+
+
+def _take_verb(main: PaletteScreen, verb: Verb) -> None:
+    if verb.usage and not verb.usage.startswith("["):
+        main.type_command(f"{verb.names[0]} ")
+    else:
+        main.run_command(verb.names[0])

@@ -1,4 +1,4 @@
-"""The configuration file: keys, theme, mouse and clipboard. Whatever is wrong in it, the program starts."""
+"""Settings from the configuration file, and the themes. A faulty file never keeps the program from starting."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import yaml
+from textual.theme import BUILTIN_THEMES, Theme
 
 from vcdebug.errors import ConfigError, SnapshotError
 from vcdebug.snapshot.file_access import read_file
@@ -16,7 +17,74 @@ from vcdebug.tui.clipboard import CLIPBOARDS, Clipboard
 from vcdebug.tui.key_names import key_name
 from vcdebug.tui.keymap import ConfigProblem, check_keys, key_scopes
 from vcdebug.tui.session_state import config_file, home_relative
-from vcdebug.tui.themes import DARK_THEME, THEMES
+
+DARK_THEME: Final = "dark"
+_LIGHT_THEME = Theme(
+    name="light",
+    primary="#004a87",
+    secondary="#005f9e",
+    accent="#7a3e00",
+    warning="#7a4b00",
+    error="#a4002a",
+    success="#0b5c24",
+    foreground="#1c1c1c",
+    background="#fbfbfb",
+    surface="#ececec",
+    panel="#e2e2e2",
+    dark=False,
+    variables={
+        "text-success": "#0b5c24",
+        "text-error": "#a4002a",
+        "text-warning": "#7a4b00",
+        "text-accent": "#7a3e00",
+        "text-primary": "#004a87",
+        "text-muted": "#555555",
+        "primary-muted": "#cfe0f2",
+        "border": "#004a87",
+        "border-blurred": "#9a9a9a",
+    },
+)
+_ANSI_VARIABLES = {
+    "text-success": "ansi_green",
+    "text-error": "ansi_red",
+    "text-warning": "ansi_yellow",
+    "text-accent": "ansi_magenta",
+    "text-primary": "ansi_cyan",
+    "text-muted": "ansi_default",
+    "text": "ansi_default",
+    "border": "ansi_cyan",
+    "border-blurred": "ansi_default",
+    "primary-muted": "ansi_bright_black",
+}
+_ANSI_LIGHT_VARIABLES = {
+    **_ANSI_VARIABLES,
+    "text-warning": "ansi_red",
+    "text-accent": "ansi_magenta",
+    "text-primary": "ansi_blue",
+    "border": "ansi_blue",
+    "primary-muted": "ansi_white",
+}
+
+THEMES: Final[dict[str, Theme]] = {
+    DARK_THEME: replace(BUILTIN_THEMES["textual-dark"], name=DARK_THEME),
+    "light": _LIGHT_THEME,
+    "ansi": replace(
+        BUILTIN_THEMES["ansi-dark"], name="ansi", variables={**BUILTIN_THEMES["ansi-dark"].variables, **_ANSI_VARIABLES}
+    ),
+    "ansi-light": replace(
+        BUILTIN_THEMES["ansi-light"],
+        name="ansi-light",
+        variables={**BUILTIN_THEMES["ansi-light"].variables, **_ANSI_LIGHT_VARIABLES},
+    ),
+}
+"""By the name that --theme, the settings and the command `theme` take; the ansi themes have 16 colours."""
+
+
+def find_theme(word: str) -> str | None:
+    """The theme with this name or the only one that begins with it; None for none."""
+    found = [name for name in THEMES if name == word] or [name for name in THEMES if word and name.startswith(word)]
+    return found[0] if len(found) == 1 else None
+
 
 Word = TypeVar("Word", bound=str)
 SETTING_NAMES: Final = ("theme", "mouse", "clipboard", "keys")
@@ -24,27 +92,27 @@ SETTING_NAMES: Final = ("theme", "mouse", "clipboard", "keys")
 
 @dataclass(frozen=True, slots=True)
 class UserSettings:
-    """How the program looks and listens."""
+    """The settings in force."""
 
     theme: str = DARK_THEME
     mouse: bool = True
     clipboard: Clipboard = "auto"
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Keys by the id of a binding, where they are not the usual ones."""
+    """Keys by the id of a binding, where they differ from the default."""
     problems: tuple[str, ...] = ()
-    """One line for each thing in the file that has no effect."""
+    """One line per fault of the file."""
 
     def with_flags(self, *, theme: str | None = None, mouse: bool | None = None) -> UserSettings:
-        """What the command line says goes before the file."""
+        """A copy with the options of the command line, which override the file."""
         return replace(self, theme=theme or self.theme, mouse=self.mouse if mouse is None else mouse)
 
 
 def read_settings(path: Path | None = None) -> UserSettings:
-    """The settings of a file, by default the one of the person who runs the program, if there is one."""
+    """The settings of a file; None reads the user's own, if it exists. Raises ConfigError for a missing file."""
     wanted = config_file() if path is None else path
     if not wanted.exists():
         if path is None:
-            return UserSettings()
+            return UserSettings()  # only a file that was named has to exist
         raise ConfigError("no such file", "--print-config prints one to begin with", str(path))
     try:
         content = yaml.safe_load(read_file(wanted).decode())
@@ -58,7 +126,7 @@ def read_settings(path: Path | None = None) -> UserSettings:
 
 
 def parse_settings(content: Json) -> tuple[UserSettings, list[ConfigProblem]]:
-    """The settings that a file's content makes, and what is wrong with it."""
+    """The settings in a parsed file, and its faults."""
     if not isinstance(content, dict):
         return UserSettings(), [ConfigProblem("the file", "is no mapping of settings", "the usual ones hold")]
     lines = [
@@ -96,6 +164,7 @@ def _keys_as_text(keys: object, lines: list[ConfigProblem]) -> dict[str, str]:
     written: dict[str, str] = {}
     for name, value in keys.items():
         if isinstance(value, list):
+            # Textual separates keys by commas, so the key itself has to be named.
             written[str(name)] = ",".join("comma" if key == "," else str(key) for key in value)
         elif isinstance(value, str | int) and not isinstance(value, bool):
             written[str(name)] = "comma" if value == "," else str(value)
@@ -105,7 +174,7 @@ def _keys_as_text(keys: object, lines: list[ConfigProblem]) -> dict[str, str]:
 
 
 def example_config() -> str:
-    """A file with every setting and every binding as they are without one."""
+    """The text of a file with all settings and bindings at their defaults."""
     lines = [
         "# vcdebug's settings: what is left out is as written here.",
         f"# The usual place is {home_relative(config_file())}; --config names another one.",

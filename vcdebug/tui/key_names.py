@@ -1,4 +1,4 @@
-"""Names of keys: as people write them, and as Textual calls them."""
+"""Names of keys: as people write them, as Textual calls them, and in lines of hints."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _DISPLAY_NAMES = {
     "f23": "",
     "ctrl+f23": "",
 }
-"""Names of keys as people know them; the empty ones are what terminals send for Shift and a function key."""
+"""Displayed names; the empty ones are what many terminals send for Shift and a function key."""
 _ALIASES = {"esc": "escape", "return": "enter", "pgdn": "pagedown", "pgup": "pageup", "del": "delete", "ins": "insert"}
 _KNOWN_KEYS = {*_DISPLAY_NAMES, *(key.value for key in Keys)}
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "meta", "hyper")
@@ -50,7 +50,7 @@ def key_names(keys: Iterable[str]) -> str:
 
 
 def key_name(key: str) -> str:
-    """One key as people know it; empty where it is only another way to send one."""
+    """The displayed name of a key; empty for another code of the same key."""
     if key in _DISPLAY_NAMES:
         return _DISPLAY_NAMES[key]
     character = key_to_character(key)
@@ -62,7 +62,7 @@ def key_name(key: str) -> str:
 
 
 def textual_key(written: str) -> str | None:
-    """The key that somebody wrote, as Textual calls it; None if there is none of this name."""
+    """Textual's name of a key from the settings; None for an unknown one."""
     word = written.strip()
     *modifiers, last = word.split("+") if len(word) > 1 else (word,)
     modifiers = [modifier.lower() for modifier in modifiers]
@@ -79,33 +79,33 @@ def _textual_name(word: str) -> str | None:
     return name if name in _KNOWN_KEYS or key_to_character(name) is not None else None
 
 
-# What a line of keys says: bindings by id, each with a word, written with the keys that are in force.
+# Lines of hints: bindings by id, with the keys in force.
 
 MAX_JOINED_LETTERS: Final = 4
-"""Up to so many letters stand side by side."""
+"""Keys of one letter that are written without spaces between them."""
 
 
 class KeyHint(NamedTuple):
-    """One entry: the bindings that it stands for, and what they do in a word."""
+    """The ids of bindings, and one word for what they do."""
 
     ids: tuple[str, ...]
     does: str
 
 
 def keys_by_binding(active: Mapping[str, ActiveBinding]) -> dict[str, list[str]]:
-    """The keys of each binding id that work at the focus."""
+    """The active keys of each binding id."""
     return group_by_key(
         (found.binding.id, key) for key, found in active.items() if found.binding.id is not None and found.enabled
     )
 
 
 def hint_line(active: Mapping[str, ActiveBinding], hints: tuple[KeyHint, ...]) -> str:
-    """The last line of a dialog or page: what its keys do, as they are in force."""
+    """The last line of a dialog or page, with the keys in force."""
     return "   ".join(f"{entry.key} {entry.does}" for entry in footer_entries(hints, keys_by_binding(active)))
 
 
 def footer_entries(hints: tuple[KeyHint, ...], keys: Mapping[str, list[str]]) -> Iterator[FooterKey]:
-    """The hints of which a key works here, each binding by its first key."""
+    """The hints that have an active key, each binding with its first one."""
     for hint in hints:
         shown = [key_name(keys[name][0]) for name in hint.ids if keys.get(name)]
         if shown:

@@ -1,34 +1,36 @@
-"""All bindings by the place where they hold, and the keys that somebody has chosen for them."""
+"""The main screen's bindings, the scopes of all bindings, and the keys that the settings choose for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from textual.binding import Binding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
+from textual.widget import Widget
 
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.tui.key_names import key_name, textual_key
-from vcdebug.tui.main.keys import MAIN_KEYS
-from vcdebug.tui.panels import PANELS
+from vcdebug.tui.key_names import KeyHint, footer_entries, key_name, keys_by_binding, textual_key
+from vcdebug.tui.panels import PANELS, footer_keys
 from vcdebug.tui.panels import panel_keys as panel_keys
+from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
+from vcdebug.tui.widgets.status import Status
 
 MAIN, TABLE = "main screen", "any table"
 OVERLAY_SCREENS: Final = (
-    ("a page", "detail:DetailScreen"),
-    ("breakpoint dialog", "breakpoint:BreakpointScreen"),
-    ("copy menu", "copy:CopyScreen"),
+    ("a page", "pages:DetailScreen"),
+    ("breakpoint dialog", "dialogs:BreakpointScreen"),
+    ("copy menu", "dialogs:CopyScreen"),
     ("chooser", "chooser:ChooserScreen"),
-    ("a page that leads on", "page:PageScreen"),
-    ("leaving with edits", "confirm_leave:ConfirmLeaveScreen"),
+    ("a page that leads on", "pages:PageScreen"),
+    ("leaving with edits", "dialogs:ConfirmLeaveScreen"),
 )
-"""Screens that lie over the main one, or come before it: in `tui/screens`, imported when somebody opens them."""
+"""Screens over the main one, or before it, in `tui/screens`; imported on use."""
 
 
 class KeyScope(NamedTuple):
-    """Where bindings hold; inner places come before the ones around them."""
+    """A place in which bindings hold."""
 
     name: str
     bindings: tuple[Binding, ...]
@@ -37,7 +39,7 @@ class KeyScope(NamedTuple):
 
 
 class ConfigProblem(NamedTuple):
-    """Something wrong in a configuration file: what about, what is wrong, and what happens instead."""
+    """A fault in the settings: the setting, the fault, and what holds instead."""
 
     about: str
     problem: str
@@ -48,7 +50,7 @@ class ConfigProblem(NamedTuple):
 
 
 def key_scopes() -> tuple[KeyScope, ...]:
-    """Every place with keys of its own."""
+    """All scopes that have bindings."""
     return (
         KeyScope(MAIN, _plain_bindings(MAIN_KEYS), on_main=True),
         KeyScope(TABLE, _plain_bindings(Grid.BINDINGS), on_main=True),
@@ -148,3 +150,138 @@ def _can_meet(one: KeyScope, other: KeyScope) -> bool:
 
 def _plain_bindings(bindings: Iterable[BindingType]) -> tuple[Binding, ...]:
     return tuple(binding for binding in bindings if isinstance(binding, Binding))
+
+
+# The main screen's keys, letters and function keys, each with an id; and what the footer says about them.
+
+MAIN_KEYS: list[BindingType] = [
+    Binding("n,f10", "step('over')", "over: the next event or span on this level", id="over"),
+    Binding("s,f11", "step('into')", "into: the next event, however deep", id="into"),
+    Binding("f,r,shift+f11,f23", "step('out')", "out: what follows the enclosing span", id="out"),
+    Binding("c,f5", "step('continue')", "continue: to the next breakpoint, else the end", id="continue"),
+    Binding("N,shift+f10,f22", "step('over', True)", "over, backwards", id="back-over"),
+    Binding("S,ctrl+f11", "step('into', True)", "into, backwards: the previous event", id="back-into"),
+    Binding(
+        "F,R,u,ctrl+shift+f11,ctrl+f23",
+        "step('out', True)",
+        "out, backwards: up to the beginning of the enclosing span",
+        id="back-out",
+    ),
+    Binding(
+        "C,shift+f5,f17",
+        "step('continue', True)",
+        "continue, backwards: to the previous breakpoint, else the start",
+        id="back-continue",
+    ),
+    Binding("d", "run('down')", "down again: undoes the last way up (u, F), else into", id="down"),
+    Binding("b,f9", "run('breakpoint')", "set a breakpoint", id="break"),
+    Binding("question_mark,f1", "help", "this help", id="help"),
+    Binding("colon", "run('command')", "type a command", id="command"),
+    Binding("ctrl+p", "palette", "palette: everything by name, commands, panels, jobs", id="palette"),
+    Binding(
+        "slash",
+        "run('filter')",
+        "filter the table that has the focus: an expression, ! the others, ~ fuzzy",
+        id="filter",
+    ),
+    Binding(
+        "e",
+        "explain",
+        "explain why the job under the cursor, or the present one, waits; between actions, all that wait",
+        id="explain",
+    ),
+    Binding(
+        "I",
+        "run('ask')",
+        "other questions about what the cursor is on: evicted, holders, node, refused, victim, next",
+        id="ask",
+    ),
+    Binding(
+        "exclamation_mark",
+        "run('prove')",
+        "what would let the job in: changes, each carried out and replayed",
+        id="prove",
+    ),
+    Binding("g,ctrl+g", "run('goto')", "go to an event by number; g once more: to the first row", id="goto"),
+    Binding("minus", "run('last_position')", "back to where the last jump began", id="last"),
+    Binding("t", "run('run_to_cursor')", "go to the event of the row under the cursor", id="to-row"),
+    Binding("L", "run('last_change')", "to the event that wrote this number; again, further back", id="last-change"),
+    Binding("A", "run('watch')", "watch the number under the cursor", id="watch"),
+    Binding("B", "run('break_on_figure')", "stop wherever the number under the cursor changes", id="break-figure"),
+    Binding("m", "run('bookmark')", "mark this event; once more, write a note about it", id="bookmark"),
+    Binding("right_square_bracket", "about(False)", "next event about the row's job, task, node or queue", id="about"),
+    Binding("left_square_bracket", "about(True)", "previous event about it", id="back-about"),
+    Binding("tab", "app.focus_next", "next panel", id="next-panel"),
+    Binding("shift+tab", "app.focus_previous", "previous panel", id="previous-panel"),
+    *(
+        Binding(panel.key, f"panel('{panel.key}')", f"panel {panel.title}", id=f"panel-{panel.command_name}")
+        for panel in PANELS
+    ),
+    Binding("P", "panels", "all panels, by group: cycle, cluster, debugger", id="panels"),
+    Binding(
+        "w", "run('what_if')", "what if: change what the cursor is on, or the answer of this hook call", id="what-if"
+    ),
+    Binding("U", "edit('undo')", "undo the last edit", id="undo"),
+    Binding("ctrl+r", "edit('redo')", "make the edit again that was undone last", id="redo"),
+    Binding("x", "edit('other')", "from the original to the branch of the edits, and back", id="other"),
+    Binding("X", "edit('diff')", "original and branch side by side", id="diff"),
+    Binding(
+        "right_curly_bracket", "edit('next-cycle')", "the next cycle; after the last one it is run", id="next-cycle"
+    ),
+    Binding("left_curly_bracket", "edit('previous-cycle')", "the cycle before", id="previous-cycle"),
+    Binding("full_stop", "edit('recapture')", "capture the live cluster again: what has changed", id="recapture"),
+    Binding("z", "zoom", "the panel alone, or all of them again", id="zoom"),
+    Binding("y", "run('copy')", "dialogs: cell, row, panel, equation, command line", id="copy"),
+    Binding("Y", "run('copy_panel')", "copy the panel", id="copy-panel"),
+    Binding("o", "run('open')", "open another snapshot", id="open"),
+    Binding("escape", "back", "one step back: message, zoom, filter, order", id="back"),
+    Binding("q", "run('quit')", "quit", id="quit"),
+]
+"""F17, F22, F23 and Ctrl+F23 are what many terminals send for Shift+F5, Shift+F10, Shift+F11 and Ctrl+Shift+F11."""
+
+
+FOOTER_HINTS = (
+    KeyHint(("over",), "over"),
+    KeyHint(("into",), "into"),
+    KeyHint(("out",), "out"),
+    KeyHint(("continue",), "cont"),
+    KeyHint(("back-over", "back-into", "back-out", "back-continue"), "back"),
+    KeyHint(("break",), "break"),
+    KeyHint(("explain",), "explain"),
+    KeyHint(("command",), "command"),
+    KeyHint(("filter",), "filter"),
+    KeyHint(("ask",), "ask"),
+    KeyHint(("prove",), "prove"),
+    KeyHint(("goto",), "go to"),
+    KeyHint(("last",), "last position"),
+    KeyHint(("to-row",), "to row"),
+    KeyHint(("last-change",), "last change"),
+    KeyHint(("bookmark",), "mark"),
+    KeyHint(("what-if",), "what if"),
+    KeyHint(("other",), "branch"),
+    KeyHint(("zoom",), "zoom"),
+    KeyHint(("copy",), "copy"),
+    KeyHint(("next-panel",), "panel"),
+    KeyHint(("palette",), "palette"),
+    KeyHint(("panels",), "panels"),
+    KeyHint(("open",), "open"),
+)
+"""The hints of the footer, the most useful first; it shows as many as fit."""
+FIXED_HINTS = (KeyHint(("help",), "help"), KeyHint(("quit",), "quit"))
+"""The last keys of the footer, for which there is always room."""
+KEYS_WHILE_LOADING = ("command", "next-panel", "open", "help", "quit")
+"""The ids of bindings that work while the replay runs."""
+
+
+def show_footer_keys(
+    status: Status, active: Mapping[str, ActiveBinding], focused: Widget | None, *, replayed: bool
+) -> None:
+    """Show the active keys in the footer, those of the focused panel first; before the replay is done a few only."""
+    keys = keys_by_binding(active)
+    if not replayed:
+        keys = {name: found for name, found in keys.items() if name in KEYS_WHILE_LOADING}
+    own = (
+        tuple(KeyHint((name,), does) for name, does in footer_keys(focused.shows)) if isinstance(focused, Panel) else ()
+    )
+    status.keys = (*footer_entries(own, keys), *footer_entries(FOOTER_HINTS, keys))
+    status.always = tuple(footer_entries(FIXED_HINTS, keys))

@@ -1,4 +1,4 @@
-"""What panels and workers tell the screen: one message per intent."""
+"""Messages of panels and workers to the main screen."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from vcdebug.views.table import Table
 
 @dataclass
 class GotoRequested(Message):
-    """Stand at another event."""
+    """Go to an event."""
 
     seq: Seq
 
 
 @dataclass
 class CommandRequested(Message):
-    """Run a command, or put it into the line to be changed first."""
+    """Run a command, or open the command line with it."""
 
     text: str
     to_edit: bool = False
@@ -31,49 +31,49 @@ class CommandRequested(Message):
 
 @dataclass
 class CycleReady(Message):
-    """The replay has run to its end."""
+    """The recording is ready."""
 
     recording: Recording
 
 
 @dataclass
 class CycleFailed(Message):
-    """There is nothing to show: one line says why."""
+    """Loading or replaying failed."""
 
     line: str
 
 
 @dataclass
 class Progress(Message):
-    """How far loading is."""
+    """The progress of loading."""
 
     text: str
 
 
 @dataclass
 class WorkDone(Message):
-    """A command's long work has ended: with its reply, or with one line of error."""
+    """A command's long work has ended with a reply or an error."""
 
     reply: CommandReply | None
     error: str = ""
     ticket: int = 0
-    """Which work it was: what somebody has stopped waiting for is not shown."""
+    """The number of the work; results of stopped work are not shown."""
 
 
 @dataclass(eq=False)
 class PanelRerunNeeded(Message):
-    """A panel cannot be drawn before the cycle has run again up to an event."""
+    """A panel needs a rerun of the cycle up to an event."""
 
     panel: str
     moment: DebuggerState
     seq: Seq
     view: Callable[[], Table]
-    """Runs the cycle and draws it."""
+    """Reruns the cycle and builds the table."""
 
 
 @dataclass(eq=False)
 class PanelDrawn(Message):
-    """What came of that."""
+    """The table of a rerun."""
 
     asked: PanelRerunNeeded
     table: Table

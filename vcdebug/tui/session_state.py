@@ -1,4 +1,4 @@
-"""What is kept between sessions: per snapshot where one stood and what was set, recent snapshots, typed lines."""
+"""Files that outlive a session: the session of each snapshot, recent snapshots and typed lines."""
 
 from __future__ import annotations
 
@@ -20,54 +20,55 @@ from vcdebug.snapshot.manifest import Json, JsonDict, JsonObject
 
 STATE_VERSION: Final = 1
 MAX_RECENT: Final = 30
-"""Snapshots remembered."""
+"""Recent snapshots at most."""
 CHUNK_BYTES: Final = 1 << 20
 MAX_DIGEST_BYTES: Final = 1 << 30
-"""Bytes of content that tell two snapshots apart; of what lies beyond, name and size count."""
+"""Bytes whose content is hashed; of later files only name and size count."""
 MAX_DIGEST_FILES: Final = 5_000
 _EVENT_KEYS: Final = ("event", "bookmarks")
-"""Parts that mean an event of the recording: another content has other events."""
+"""Parts of a session that are void when the snapshot's content changes, since its events do."""
 
 
 class SnapshotIdentity(NamedTuple):
-    """Which snapshot: where it lies, and what is in it."""
+    """A snapshot's path and the digest of its content."""
 
     path: str
     content: str
 
     def file_name(self) -> str:
-        """The state's file: readable, and another one for every path and content."""
+        """The name of the session's file, unique by path and content."""
         return f"{self.file_stem()}{self.content[:12]}.json"
 
     def file_stem(self) -> str:
-        """What all contents of one path share."""
+        """The beginning of the file names of one path."""
+        # The digest of the path keeps snapshots of equal names in different folders apart.
         readable = re.sub(r"[^A-Za-z0-9.]+", "-", Path(self.path).name)[:40].strip("-") or "snapshot"
         return f"{readable}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}-"
 
 
 class RecentSnapshot(NamedTuple):
-    """A snapshot that was open before."""
+    """A snapshot that was opened before."""
 
     path: str
     opened: str
     """Date and time, to the minute."""
     about: str
-    """What is in it."""
+    """Its size in words."""
 
 
 @dataclass(slots=True)
 class SavedSession:
-    """One snapshot's state: read once, written whenever it has changed."""
+    """The session of one snapshot: read once, written after each change."""
 
     store: SessionStore
     file: Path | None
     data: JsonDict = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
-    """What there is to say about the file, in the order of importance."""
+    """Messages about the file, the most important first."""
     writable: bool = True
 
     def save_data(self, data: JsonObject) -> str:
-        """Keep it; answers with one line if that is impossible."""
+        """Write the session; returns a line if that fails, else an empty text."""
         if self.file is None or not self.writable or data == self.data:
             return ""
         self.data = dict(data)
@@ -75,15 +76,13 @@ class SavedSession:
 
 
 class SessionStore:
-    """A folder of small JSON files; without a folder nothing is read or kept."""
+    """A folder of small JSON files; without a folder nothing is read or written."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
 
-    # Per snapshot
-
     def open_session(self, identity: SnapshotIdentity | None, *, fresh: bool = False) -> SavedSession:
-        """The state of a snapshot as it was left, else of an earlier content of the same path."""
+        """The last session of a snapshot, else that of an earlier content at the same path."""
         if self.folder is None or identity is None:
             return SavedSession(self, None)
         session = SavedSession(self, self.folder / "snapshots" / identity.file_name())
@@ -97,7 +96,7 @@ class SessionStore:
         return session
 
     def _take_over_earlier(self, session: SavedSession, identity: SnapshotIdentity) -> None:
-        """Another content at the same path: what does not mean an event is taken over."""
+        """Take over the parts of an earlier content's session that name no event."""
         assert self.folder is not None
         earlier = sorted(
             (self.folder / "snapshots").glob(f"{identity.file_stem()}*.json"), key=_modified_time, reverse=True
@@ -112,7 +111,7 @@ class SessionStore:
             session.lines.append("the snapshot has changed: breakpoints and watches are as before, bookmarks are not")
 
     def _read_session(self, session: SavedSession, path: Path) -> JsonDict:
-        """What a file holds; a damaged one is put aside, one of a newer version is left alone."""
+        """The data of a session's file; a damaged one is renamed, one of a newer version is not touched."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, json.JSONDecodeError):
@@ -123,6 +122,7 @@ class SessionStore:
                 path.replace(aside)
             session.lines.append(f"{home_relative(path)}: damaged; kept as {aside.name}, the session begins afresh")
             return {}
+        # Rewriting the file would lose what the newer version keeps in it.
         if data["version"] > STATE_VERSION:
             session.writable = False
             session.lines.append(
@@ -131,33 +131,29 @@ class SessionStore:
             return {}
         return {key: value for key, value in data.items() if key != "version"}
 
-    # Over all snapshots
-
     def recent_snapshots(self) -> list[RecentSnapshot]:
-        """Snapshots that were open before, the last one first, as far as they are still there."""
+        """Recent snapshots that still exist, the last one first."""
         entries = self._load_list("recent.json")
         known = [RecentSnapshot(*map(str, entry)) for entry in entries if isinstance(entry, list) and len(entry) == 3]
         return [one for one in known if Path(one.path).exists() or find_bundled(one.path)]
 
     def add_recent(self, path: str, about: str, now: datetime) -> None:
-        """Remember a snapshot."""
         entry = RecentSnapshot(path, now.strftime("%Y-%m-%d %H:%M"), about)
         self._save_json(
             "recent.json", [entry, *(one for one in self.recent_snapshots() if one.path != path)][:MAX_RECENT]
         )
 
     def typed_lines(self) -> dict[str, list[str]]:
-        """Lines typed before, by mode."""
+        """The typed lines of earlier sessions, by mode."""
         found = self._load_json("history.json")
         lines = found if isinstance(found, dict) else {}
         return {str(mode): [str(one) for one in typed] for mode, typed in lines.items() if isinstance(typed, list)}
 
     def save_history(self, history: Mapping[str, list[str]]) -> None:
-        """Keep the lines that were typed."""
         self._save_json("history.json", dict(history))
 
     def is_first_time(self) -> bool:
-        """Whether nobody has been told the first keys yet; from now on somebody has."""
+        """Whether the hint of the first start is still to be shown; true once."""
         if self.folder is None or (self.folder / "told").exists():
             return False
         self._save_json("told", True)
@@ -180,19 +176,19 @@ class SessionStore:
             self.write_json(self.folder / name, content)
 
     def write_json(self, path: Path, content: object) -> str:
-        """Write a file in one go; answers with one line if that is impossible."""
+        """Replace a file atomically; returns a line if that fails, else an empty text."""
         written = path.with_suffix(".new")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             written.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-            written.replace(path)
+            written.replace(path)  # atomic: two debuggers may write the same file
         except OSError as error:
             return f"{home_relative(path)}: {error.strerror}; this session is not kept"
         return ""
 
 
 def identify_snapshot(source: str | BinaryIO) -> SnapshotIdentity | None:
-    """Path and content of a snapshot; None where it cannot be read, which loading reports."""
+    """The identity of a snapshot; None where it cannot be read, which loading reports."""
     if not isinstance(source, str):
         content = source.getvalue() if isinstance(source, BytesIO) else b""
         return SnapshotIdentity("standard input", hashlib.sha256(content).hexdigest())
@@ -203,6 +199,7 @@ def identify_snapshot(source: str | BinaryIO) -> SnapshotIdentity | None:
         for file in _snapshot_files(path):
             size = file.stat().st_size
             digest.update(f"{file.relative_to(path)} {size}\n".encode())
+            # A volume of gigabytes must not delay the start; its name and size still count.
             left -= size
             if left >= 0:
                 _update_digest(digest, file)
@@ -231,7 +228,7 @@ def _modified_time(path: Path) -> float:
         return 0.0
 
 
-# Where files of the person who uses the debugger lie: XDG's folders.
+# The user's folders, by XDG.
 
 FOLDER_NAME = "vcdebug"
 
@@ -247,7 +244,7 @@ def state_folder() -> Path:
 
 
 def home_relative(path: Path) -> str:
-    """The path as people write it, with ~ for their home."""
+    """The path with ~ for the home folder."""
     try:
         return f"~/{path.relative_to(Path.home())}"
     except (ValueError, RuntimeError):

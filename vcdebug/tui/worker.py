@@ -1,8 +1,9 @@
-"""Loads and replays a snapshot in a thread, so that the screen answers keys meanwhile."""
+"""Loads and replays a snapshot in a thread, and what the command line says about it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -12,14 +13,19 @@ from typing import BinaryIO, Final, NamedTuple
 from textual.message import Message
 
 from vcdebug.amount_text import format_percent
+from vcdebug.debugger.captures import CaptureSeries
 from vcdebug.debugger.commands import CommandReply
+from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.files.recording_files import RecordingCache, cache_key
 from vcdebug.framework.replay_options import MAX_EVENTS, MAX_MEGABYTES, AskExtender, SizeBound
 from vcdebug.garbage_collection import collector_paused, freeze_heap, unfreeze_heap
+from vcdebug.model.names import Seq
 from vcdebug.recording.effects import timeline_marks
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import ProgressBound, ReportProgress
+from vcdebug.snapshot.bundled import find_bundled
+from vcdebug.snapshot.sources import find_snapshots
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
 from vcdebug.views.estimate import TimeEstimate
 
@@ -27,27 +33,27 @@ SnapshotSource = str | BinaryIO
 
 
 RecordingLimits = tuple[int, int]
-"""Events and megabytes that a recording may have."""
+"""Events and megabytes at which a recording stops."""
 DEFAULT_LIMITS: RecordingLimits = (MAX_EVENTS, MAX_MEGABYTES)
 
 
 PROGRESS_SECONDS: Final = 0.25
-"""Seconds between two words about how far something is: nobody reads faster, and each is drawn."""
+"""Interval of progress messages: each is drawn, and more could not be read."""
 
 
 class StopRequest:
-    """Somebody does not want to wait any longer; asked for by the screen, looked at by the thread."""
+    """A flag that the screen sets and the thread reads, to stop loading."""
 
     def __init__(self) -> None:
         self.asked = False
 
 
 class ReplayStoppedError(VcdebugError):
-    """The replay ended early because somebody wanted it to."""
+    """The user stopped the replay."""
 
 
 def stoppable_bound(stop: StopRequest, tell: ReportProgress, limits: RecordingLimits = DEFAULT_LIMITS) -> ProgressBound:
-    """The usual bound of a recording; wherever it says how far the cycle is, somebody may have had enough."""
+    """The bound of a recording, which raises ReplayStoppedError at the next progress report after a stop."""
     return ProgressBound(partial(_tell_unless_stopped, stop, tell), *limits)
 
 
@@ -62,7 +68,7 @@ def _tell_unless_stopped(stop: StopRequest, tell: ReportProgress, words: str, do
 
 
 class LoadOptions(NamedTuple):
-    """What the command line says instead of the snapshot."""
+    """Options that override the snapshot's own."""
 
     complete: bool | None = None
     release: str | None = None
@@ -90,10 +96,11 @@ def load_and_replay(
     wanted = stop or StopRequest()
     teller = ProgressReporter(post, wanted)
     bound = stoppable_bound(wanted, teller.report_cycle, limits)
+    # A recording with an extender's answers or other bounds is not what the cache key says.
     keeping = _SnapshotCache(kept if ask_extender is None and limits == DEFAULT_LIMITS else None, options)
 
     def make_message() -> Message:
-        with collector_paused(look=True):
+        with collector_paused(look=True):  # replaying allocates millions of objects that all stay
             recording = keeping.find_recording(source) or _replay_source(source, teller, ask_extender, options, bound)
             _build_first_picture(recording, after=after)
         return CycleReady(recording)
@@ -101,12 +108,12 @@ def load_and_replay(
     message = run_or_failure_message(make_message, CycleFailed)
     post(message)
     if isinstance(message, CycleReady):
-        drawn()
+        drawn()  # indexes and cache would compete with the first frame for the interpreter lock
         _prepare_and_store(message.recording, keeping, partial(_raise_if_stopped, wanted))
 
 
 def _prepare_and_store(recording: Recording, keeping: _SnapshotCache, step: Callable[[], object]) -> None:
-    """While somebody reads the first picture: what the first keys would wait for, and what the next time takes."""
+    """Build the indexes that the first keys need, then store the recording; a stop ends both."""
     try:
         recording.build_indexes(step)
         keeping.store_recording(recording, step)
@@ -115,7 +122,7 @@ def _prepare_and_store(recording: Recording, keeping: _SnapshotCache, step: Call
 
 
 class _SnapshotCache:
-    """What is kept of one snapshot."""
+    """The cache entry of one snapshot."""
 
     def __init__(self, kept: RecordingCache | None, options: LoadOptions) -> None:
         self._kept = kept
@@ -124,7 +131,7 @@ class _SnapshotCache:
         self._found = False
 
     def find_recording(self, source: SnapshotSource) -> Recording | None:
-        """The recording of the snapshot, if there is one."""
+        """The cached recording; None without one."""
         origin = _source_path(source)
         if self._kept is None or not isinstance(origin, str | Path):
             return None
@@ -134,7 +141,7 @@ class _SnapshotCache:
         return recording
 
     def store_recording(self, recording: Recording, step: Callable[[], object]) -> None:
-        """Keep the recording of a snapshot, unless it was found."""
+        """Store the recording, unless it came from the cache."""
         if self._kept is not None and self._key is not None and not self._found:
             self._kept.cache_recording(self._key, recording, step)
 
@@ -151,6 +158,7 @@ def _replay_source(
     from vcdebug.snapshot.loader import load_snapshot
 
     origin = _source_path(source)
+    # A recording file is opened, not replayed: it was made under the options of its own run.
     if isinstance(origin, Path) and is_recording_file(origin):
         return open_recording(origin)
     snapshot = load_snapshot(origin, **options._asdict(), progress=teller.report_reading, notice=teller.set_notice)
@@ -159,7 +167,7 @@ def _replay_source(
 
 
 class ProgressReporter:
-    """Says how far the reading and the cycle are, now and then."""
+    """Posts the progress of reading and of the cycle."""
 
     def __init__(self, post: Callable[[Message], object], stop: StopRequest) -> None:
         self.post = post
@@ -167,27 +175,27 @@ class ProgressReporter:
         self._notice = ""
         self._said = ""
         self._at = -inf
-        """When something was said last."""
+        """The time of the last message."""
         self._replayed = ""
         self._estimate = TimeEstimate(monotonic)
 
     def cycle_begins(self, name: str) -> None:
-        """Everything is read: the cycle begins."""
+        """Post that the snapshot is read and the cycle begins."""
         self._replayed = name
         self._post_text(f"replaying {name}")
 
     def report_cycle(self, words: str, done: int, total: int) -> None:
-        """How far the cycle is, and how long its present action still takes."""
+        """Post how far the cycle is and the time left of its action."""
         said = self._estimate.with_time_left(words, done, total)
         if self._is_time():
             self._post_text(f"replaying {self._replayed}: {said}")
 
     def set_notice(self, text: str) -> None:
-        """A file takes long: said beside the progress from here on, at once the first time."""
+        """Show a notice with the progress from now on, the first time at once."""
         self._notice, self._at = text, -inf
 
     def report_reading(self, done: int, total: int, name: str) -> bool:
-        """The progress callback of `load`: False asks it to stop."""
+        """The progress callback of `load_snapshot`; returns False to stop it."""
         of = f" {format_percent(done, total)}" if total else ""
         text = self._notice + of if self._notice else f"reading {Path(name).name}{of}"
         left = self._estimate.time_left(name, done, total)
@@ -205,12 +213,12 @@ class ProgressReporter:
 
 
 def run_task(task: Callable[[], CommandReply], ticket: int = 0) -> Message:
-    """Do a command's long work, such as another cycle; called in a thread of its own."""
+    """The message of a command's long work; called in a thread of its own."""
     return run_or_failure_message(lambda: WorkDone(task(), "", ticket), lambda line: WorkDone(None, line, ticket))
 
 
 def run_or_failure_message(task: Callable[[], Message], failed: Callable[[str], Message]) -> Message:
-    """What the task answers, or the message of its failure in one line."""
+    """The task's message, or that of its failure in one line."""
     try:
         return task()
     except VcdebugError as error:
@@ -226,6 +234,7 @@ def _build_first_picture(recording: Recording, *, after: bool) -> None:
     it has to look, rarely enough, or that one would never go.
     """
     _ = recording.timeline, recording.span_tree, timeline_marks(recording)
+    # Frozen objects are never collected: the recording before would stay in memory.
     if after:
         unfreeze_heap()
     else:
@@ -233,7 +242,99 @@ def _build_first_picture(recording: Recording, *, after: bool) -> None:
 
 
 def _source_path(source: SnapshotSource) -> str | Path | BinaryIO:
-    """A path that exists, or the folder of a bundled snapshot."""
+    """The source, with the name of a bundled snapshot resolved to its folder."""
     from vcdebug.snapshot.bundled import resolve_snapshot_path
 
     return resolve_snapshot_path(source) if isinstance(source, str) else source
+
+
+STDIN: Final = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What the command line asks for: a snapshot, a first position and options."""
+
+    source: SnapshotSource
+    name: str
+    goto: Seq | None = None
+    breaks: tuple[str, ...] = ()
+    job: str | None = None
+    ask_extender: AskExtender | None = None
+    """Calls the extender's webhook; None for a replay without it."""
+    complete: bool | None = None
+    """Whether hand-written manifests are completed; None takes the snapshot's own setting."""
+    filter: str = ""
+    """The first filter."""
+    panel: str = ""
+    """The first panel; the filter is for it, else for the jobs."""
+    limits: RecordingLimits = DEFAULT_LIMITS
+    """The bounds of the recording."""
+    fresh: bool = False
+    """Whether earlier sessions are ignored."""
+    release: str | None = None
+    """The replayed release; None takes the snapshot's own."""
+    captures: CaptureSeries | None = None
+    """The series of captures of a live cluster."""
+    follow: float = 0.0
+    """Seconds between two captures; 0 captures by key alone."""
+    kept: RecordingCache | None = None
+    """The cache of recordings; None where it is off."""
+    after: bool = False
+    """Whether another snapshot was open before."""
+
+    @property
+    def has_position(self) -> bool:
+        """Whether the command line chooses the first event."""
+        return self.goto is not None or self.job is not None
+
+    def snapshots_to_choose(self) -> list[Path]:
+        """The snapshots in a folder that is none itself; else an empty list."""
+        folder = Path(self.source) if isinstance(self.source, str) and self.source != STDIN else None
+        return find_snapshots(folder) if folder is not None and folder.is_dir() else []
+
+    def newest_capture(self, files: list[Path]) -> Start:
+        """A start on the last of several captures, with the earlier ones in its series."""
+        from vcdebug.snapshot.loader import load_snapshot
+
+        reads = [partial(load_snapshot, file, complete=self.complete, release=self.release) for file in files]
+        return replace(
+            self.with_source(str(files[-1])), captures=CaptureSeries(None, list(reads[:-1]), list(reads[-1:]))
+        )
+
+    def with_source(self, source: str) -> Start:
+        return replace(self, source=source, name=Path(source).name)
+
+    def source_path(self) -> SnapshotSource:
+        """The folder of a bundled snapshot, else the source itself."""
+        if not isinstance(self.source, str) or Path(self.source).exists():
+            return self.source
+        return str(find_bundled(self.source) or self.source)
+
+    def command_line_name(self) -> str:
+        """The snapshot as a word of a command line: a bundled name, a path, or - for standard input."""
+        if not isinstance(self.source, str):
+            return STDIN
+        path = Path(self.source)
+        if not path.exists():
+            return self.source
+        return path.name if find_bundled(path.name) == path else str(path)
+
+    def apply_to(self, driver: Driver) -> DebuggerState:
+        """Set the breakpoints, then go to the first position; raises VcdebugError for wrong words."""
+        there = driver.notebook.breakpoints.command_lines()
+        for words in self.breaks:
+            if f"break {words.removeprefix('break ')}" not in there:
+                driver.add_breakpoint(words)
+        if self.goto is not None:
+            return driver.goto_event(self.goto)
+        if self.job is not None:
+            return driver.next_about("job", self.job, back=False)
+        return driver.current_state()
+
+
+class NextScreen(NamedTuple):
+    """What follows the main screen: another snapshot, or the chooser with a failure to show."""
+
+    snapshot: str = ""
+    failure: str = ""

@@ -1,4 +1,4 @@
-"""The commands: one line each, in the order in which --help shows them; imported on use."""
+"""The commands, in the order of --help; each is imported when it is used."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ COMMANDS: Final = {
 
 
 def load_all_commands() -> dict[str, Command]:
-    """All of them by name."""
+    """All commands by name."""
     return {name: _load_command(name) for name in COMMANDS}
 
 
 def load_commands(words: Sequence[str]) -> dict[str, Command]:
-    """The one that a command line begins with; all of them where it begins with none."""
+    """The command that the words begin with; all commands where they begin with none."""
     name = next(iter(words), "")
     return {name: _load_command(name)} if name in COMMANDS else load_all_commands()
 
@@ -49,15 +49,12 @@ def _load_command(name: str) -> Command:
     return command
 
 
-# What a command is: a name, its arguments, and one method that answers.
-
-
 class CommandOutcome(Enum):
-    """How a command ended; `cli/main.py` makes an exit code of it."""
+    """How a command ended; `cli/main.py` maps it to an exit code."""
 
     DONE = auto()
     UNSCHEDULED = auto()
-    """The job that was asked about stays unscheduled."""
+    """The job in question stays unscheduled."""
     DIFFERENT = auto()
     """Two runs decided differently."""
     PROBLEMS = auto()
@@ -65,11 +62,11 @@ class CommandOutcome(Enum):
     FAILED = auto()
     """Some of several runs failed; the others are reported."""
     INTERRUPTED = auto()
-    """Somebody had enough; what was done until then is reported."""
+    """Interrupted by the user; partial results are reported."""
 
 
 class Command(ABC):
-    """One subcommand. Engine rooms are imported inside `execute`, so that help stays quick."""
+    """One subcommand. It imports engine rooms inside `execute`, so that --help stays fast."""
 
     HELP: ClassVar[str]
     """One sentence, shown by --help."""
@@ -81,4 +78,4 @@ class Command(ABC):
 
     @abstractmethod
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        """Do it."""
+        """Run the command with its parsed arguments and return how it ended; raises VcdebugError."""

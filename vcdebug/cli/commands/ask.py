@@ -1,4 +1,4 @@
-"""`vcdebug ask`: the questions beside "why is it Pending"."""
+"""`vcdebug ask`: answers questions other than why a job is Pending."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import format_duration
-from vcdebug.cli.arguments import add_shared_arguments, positive_number
+from vcdebug.cli.arguments import add_shared_arguments, cached_recordings, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
-from vcdebug.cli.recording_cache import cached_recordings
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 QUESTION_NAMES = ("evicted", "holders", "node", "refused", "victim", "next", "when")
-"""As in debugger/questions.py, which is imported only to answer."""
+"""The names of whatif/forecast.py's QUESTIONS, which is imported only to answer one."""
 
 
 class AskCommand(Command):
@@ -72,7 +71,7 @@ class AskCommand(Command):
 
 
 def _swap_question_and_snapshot(args: Namespace) -> None:
-    """The snapshot may stand before the question, as it does after other commands."""
+    """Accept the snapshot before the question, as other commands have it; raises VcdebugError for no question."""
     if args.question in QUESTION_NAMES:
         return
     if args.snapshot not in QUESTION_NAMES:
@@ -81,13 +80,13 @@ def _swap_question_and_snapshot(args: Namespace) -> None:
     args.question, args.snapshot = args.snapshot, args.question
 
 
-# The arguments of the question "when", and the cycles that answer it.
+# `ask when`
 
 WHEN_QUESTION: Final = "when"
 
 
 def add_forecast_arguments(parser: ArgumentParser) -> None:
-    """How long pods run, and how far to look."""
+    """Add the options of `ask when`."""
     group = parser.add_argument_group("when")
     group.add_argument(
         "--run-time",
@@ -107,7 +106,7 @@ def add_forecast_arguments(parser: ArgumentParser) -> None:
 
 
 def _parse_run_time(text: str) -> tuple[str, timedelta]:
-    """(job or pod, time); an empty name stands for all."""
+    """(job or pod, duration); the name is empty where the text has none."""
     from vcdebug.whatif.next_cycle import parse_interval
 
     name, _, time = text.rpartition("=")
@@ -118,15 +117,15 @@ def _parse_run_time(text: str) -> tuple[str, timedelta]:
 
 
 def check_forecast_arguments(args: Namespace) -> None:
-    """These are about one question; raises VcdebugError."""
+    """Raise VcdebugError for options of `ask when` with another question."""
     given = [f"--{name.replace('_', '-')}" for name in ("run_time", "no_recreate", "cycles") if getattr(args, name)]
     if args.question != WHEN_QUESTION and given:
         raise VcdebugError(f"{given[0]} is about what comes after the cycle", "ask when")
 
 
 def forecast_reply(recording: Recording, args: Namespace, output: Output) -> QuestionReply:
-    """The answer; raises VcdebugError for a name that nothing has."""
-    from vcdebug.cli.progress import status_line
+    """The answer to `ask when`; raises VcdebugError for an unknown name in --run-time."""
+    from vcdebug.cli.output import status_line
     from vcdebug.whatif.forecast import ForecastAssumptions, forecast_job
     from vcdebug.whatif.job_course import MAX_CYCLES
 
@@ -143,6 +142,7 @@ def forecast_reply(recording: Recording, args: Namespace, output: Output) -> Que
 
 def _check_names(recording: Recording, names: list[str]) -> None:
     jobs = recording.session.jobs
+    # A typing error in --run-time would otherwise change nothing, silently.
     known = dict.fromkeys([*jobs, *(task.key for job in jobs.values() for task in job.tasks.values())])
     for name in names:
         if name not in known:

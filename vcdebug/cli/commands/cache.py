@@ -1,18 +1,17 @@
-"""`vcdebug cache`: the recordings that are kept."""
+"""`vcdebug cache`: lists or removes cached recordings."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
 
-from vcdebug.cli.arguments import add_shared_arguments
+from vcdebug.cli.arguments import add_shared_arguments, open_cache
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
-from vcdebug.cli.recording_cache import open_cache
 
 
 class CacheCommand(Command):
-    """Says what is kept and where, or removes it."""
+    """Lists the cached recordings with their folder, or removes them."""
 
     HELP = "say which recordings are kept, so that large snapshots open at once the next time, or remove them"
 

@@ -1,4 +1,4 @@
-"""`vcdebug capture`: read a cluster, write one file."""
+"""`vcdebug capture`: reads a cluster and writes one snapshot file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
+from vcdebug.cli.commands.redact import check_mapping_target, check_target, report_redaction, write_mapping
 from vcdebug.cli.output import Output
 from vcdebug.errors import CaptureError
-from vcdebug.snapshot.file_access import check_replaceable
 from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.settings import RELEASE_FIELDS, with_release
 from vcdebug.snapshot.snapshot import Snapshot
@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from vcdebug.snapshot.saved_files import CaptureHistory
 
 
-ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
 SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3600}
 DEFAULT_TIMEOUT_SECONDS = 600.0
 
 
 class CaptureCommand(Command):
-    """Reads a live cluster; sends nothing but reads."""
+    """Reads a live cluster with get and list requests alone."""
 
     HELP = "read a cluster through its API, changing nothing, and write one snapshot file"
     EXITS = "exit status: 0 written, 2 written, but with --strict something that decides is missing, 1 error"
@@ -45,7 +44,7 @@ class CaptureCommand(Command):
             "--rbac", action="store_true", help="print the ClusterRole that a capture needs, read nothing"
         )
         add_cluster_arguments(parser)
-        add_until_arguments(parser, parse_seconds, positive_number)
+        add_until_arguments(parser)
         parser.add_argument(
             "--redact", action="store_true", help="keep only what decides, under other names: see vcdebug redact"
         )
@@ -61,10 +60,7 @@ class CaptureCommand(Command):
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.capture import capture_cluster
-
-        # FOLDED
-        from vcdebug.cli.commands.redact import check_mapping_target, report_redaction, write_mapping
-        from vcdebug.cli.progress import capture_progress
+        from vcdebug.cli.output import capture_progress
         from vcdebug.snapshot.redaction import make_redaction
         from vcdebug.snapshot.saved_files import PRIVATE_MODE, capture_file_name, save_snapshot
 
@@ -102,10 +98,7 @@ SCHEDULER_HELP = "which scheduler, where there are several: NS/NAME"
 
 
 def _capture_until(args: Namespace, output: Output) -> CommandOutcome:
-    """Capture again and again."""
     from vcdebug.capture import capture_cluster
-
-    # FOLDED
     from vcdebug.snapshot.redaction import redact_snapshot
 
     options = cluster_options(args)
@@ -119,7 +112,7 @@ def _capture_until(args: Namespace, output: Output) -> CommandOutcome:
 
 
 def add_cluster_arguments(parser: ArgumentParser, scheduler: str = SCHEDULER_HELP) -> None:
-    """Which cluster is read, as whom and for how long, spelt as kubectl spells it."""
+    """Add the options of the cluster, the user and the timeout, named as in kubectl."""
     parser.add_argument("--context", default="", help="kubeconfig context (default: the current one)")
     parser.add_argument("--kubeconfig", default="", metavar="FILE", help="kubeconfig file")
     parser.add_argument("--as", default="", metavar="USER", dest="as_user", help="impersonate this user")
@@ -138,15 +131,12 @@ def add_cluster_arguments(parser: ArgumentParser, scheduler: str = SCHEDULER_HEL
         "--scheduler-configmap", default="", metavar="NS/NAME", help="the scheduler's ConfigMap (default: look for it)"
     )
     parser.add_argument(
-        "--usage-url",
-        default="",
-        metavar="URL",
-        help="the Prometheus of plugin usage (default: the configured one)",
+        "--usage-url", default="", metavar="URL", help="the Prometheus of plugin usage (default: the configured one)"
     )
 
 
 def cluster_options(args: Namespace) -> CaptureOptions:
-    """What add_cluster's arguments ask for."""
+    """The capture options that the arguments of `add_cluster_arguments` stand for."""
     from vcdebug.capture import CaptureOptions
 
     return CaptureOptions(
@@ -163,33 +153,20 @@ def cluster_options(args: Namespace) -> CaptureOptions:
 
 
 def config_map_name(wanted: str) -> str:
-    """The name without its namespace; the usual one where none is named."""
+    """The ConfigMap's name without its namespace; Volcano's usual one for an empty text."""
     from vcdebug.capture.scheduler_settings import CONFIG_MAP
 
     return wanted.rpartition("/")[2] or CONFIG_MAP
 
 
 def capture_announcement(who: Provenance) -> str:
-    """Which cluster is about to be read, in one line."""
+    """One line about the cluster that is about to be read."""
     reach = f", {who.access}" if who.access else ""
     return f"reading {who.server} as {who.user or 'nobody in particular'}{reach}"
 
 
-def check_target(target: Path, *, force: bool) -> None:
-    """Before the cluster is read, not after."""
-    if target.is_dir():
-        raise CaptureError("is a folder", f"name a file, such as {target / 'snapshot.tar.gz'}", str(target))
-    if not target.name.endswith(ARCHIVE_SUFFIXES):
-        raise CaptureError("unknown kind of archive", "the name must end in .tar.gz", str(target))
-    if not target.absolute().parent.is_dir():
-        raise CaptureError("no such folder", where=str(target.parent))
-    if target.exists() and not force:
-        raise CaptureError("exists already", "choose another name, or --force", str(target))
-    check_replaceable(target)
-
-
 def parse_seconds(text: str) -> float:
-    """A duration as kubectl takes it; a bare number is in seconds."""
+    """The seconds of a duration such as 90, 90s or 5m; raises ArgumentTypeError."""
     unit = SECONDS_PER_UNIT.get(text[-1:], 0)
     number = text[:-1] if unit else text
     if not number.isdecimal() or int(number) < 1:
@@ -198,8 +175,6 @@ def parse_seconds(text: str) -> float:
 
 
 def _report_capture(snapshot: Snapshot, target: Path, output: Output) -> None:
-    # FOLDED
-
     for problem in snapshot.problems:
         output.write_notice(problem.format_line())
     output.write_notice(release_note(snapshot))
@@ -209,7 +184,7 @@ def _report_capture(snapshot: Snapshot, target: Path, output: Output) -> None:
 
 
 def _capture_outcome(snapshot: Snapshot, args: Namespace, output: Output) -> CommandOutcome:
-    """With --strict a file that lacks something is no success."""
+    """The outcome: with --strict a capture that lacks something is PROBLEMS."""
     provenance = snapshot.provenance
     if provenance is None or not args.strict or (provenance.consistent and not provenance.missing):
         return CommandOutcome.DONE
@@ -218,14 +193,14 @@ def _capture_outcome(snapshot: Snapshot, args: Namespace, output: Output) -> Com
     return CommandOutcome.PROBLEMS
 
 
-# Captures again and again until something is so: for the incident at night.
+# `capture --until`
 
 CAPTURE_SECONDS = 10.0
 KEPT_CAPTURES = 100
 
 
-def add_until_arguments(parser: ArgumentParser, seconds: Callable[[str], float], number: Callable[[str], int]) -> None:
-    """When to stop, how often, and how much is kept."""
+def add_until_arguments(parser: ArgumentParser) -> None:
+    """Add --until, --every and --keep."""
     parser.add_argument(
         "--until",
         metavar="EXPR",
@@ -235,31 +210,28 @@ def add_until_arguments(parser: ArgumentParser, seconds: Callable[[str], float],
     parser.add_argument(
         "--every",
         metavar="TIME",
-        type=seconds,
+        type=parse_seconds,
         default=CAPTURE_SECONDS,
         help="with --until: time between two captures (10s)",
     )
     parser.add_argument(
         "--keep",
         metavar="N",
-        type=number,
+        type=positive_number,
         default=KEPT_CAPTURES,
         help=f"with --until: keep so many captures ({KEPT_CAPTURES})",
     )
 
 
 def capture_until(
-    args: Namespace,
-    take: Callable[[], Snapshot],
-    output: Output,
-    sleep: Callable[[float], None] = time.sleep,
+    args: Namespace, take: Callable[[], Snapshot], output: Output, sleep: Callable[[float], None] = time.sleep
 ) -> Path:
-    """Capture until the condition is met; gives the file in which it is."""
+    """Capture until the condition is met; returns the file of the last capture. `sleep` is replaced in tests."""
     from vcdebug.debugger.expectations import parse_until
     from vcdebug.snapshot.saved_files import CaptureHistory
 
     met = parse_until(args.until)
-    history = CaptureHistory(_captures_folder(args.output), args.keep)
+    history = CaptureHistory(_captures_folder(args.output), args.keep)  # drops the oldest files
     while True:
         file, why = _capture_once(take, history, met)
         output.write_notice(f"{file.name}: {why or 'not yet'}")
@@ -269,12 +241,13 @@ def capture_until(
 
 
 def _capture_once(take: Callable[[], Snapshot], history: CaptureHistory, met: MetReason) -> tuple[Path, str]:
-    """One capture; its recording goes before the next one comes."""
+    """The file of one capture, and why it meets the condition, or an empty text."""
     from vcdebug.recording.recording import disposing
     from vcdebug.recording.replay import replay_cycle
 
     snapshot = take()
     file = history.add_capture(snapshot)
+    # A night holds thousands of captures: each recording is freed before the next one.
     with disposing(replay_cycle(snapshot)) as recording:
         return file, met(recording)
 
@@ -286,13 +259,13 @@ def _captures_folder(word: str | None) -> Path:
     return folder
 
 
-# Asking the person at the terminal what a cluster does not tell.
+# The release of a scheduler whose image does not tell it.
 
 RELEASE_QUESTION = "which release of Volcano does its scheduler run, as v1.15.1? (Enter: not known)"
 
 
 def ask_for_release(snapshot: Snapshot, output: Output) -> Snapshot:
-    """The snapshot of the release that somebody names, where nothing else does and somebody is there."""
+    """The snapshot with the release that the user types, where it is unknown and stdin is a terminal."""
     if not snapshot.release.is_assumed or not (sys.stdin.isatty() and output.err.isatty()):
         return snapshot
     output.write_notice(RELEASE_QUESTION)
@@ -306,7 +279,7 @@ def ask_for_release(snapshot: Snapshot, output: Output) -> Snapshot:
 
 
 def release_note(snapshot: Snapshot) -> str:
-    """What the file says about the release, in one line."""
+    """One line about the release that the file records."""
     release = snapshot.release
     if release.is_assumed:
         return f"release not known, none recorded: replayed as {release.display_name()}; name it with --release"

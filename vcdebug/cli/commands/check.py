@@ -1,4 +1,4 @@
-"""`vcdebug check`: a real scheduler's log beside the replay."""
+"""`vcdebug check`: compares a real scheduler's log with the replay."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vcdebug.cli.output import Output
 
 
 class CheckCommand(Command):
-    """Says whether the real scheduler did what the replay does."""
+    """Finds the first line in which log and replay disagree."""
 
     HELP = "compare a real scheduler's log with the replay, up to the first disagreement"
     EXITS = "exit status: 0 they agree, 2 they disagree, 1 error"

@@ -1,11 +1,12 @@
-"""`vcdebug completion`: what a shell needs to complete commands and options."""
+"""`vcdebug completion`: completion scripts for shells, and kubectl's completion of `kubectl vcdebug`."""
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 
-from vcdebug.cli.commands import Command, CommandOutcome
+from vcdebug.cli.commands import Command, CommandOutcome, load_all_commands
 from vcdebug.cli.output import Output
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.bundled import list_bundled
@@ -36,7 +37,7 @@ FISH_OPTION = "complete -c vcdebug -n '__fish_seen_subcommand_from %s' -l %s"
 
 
 class CompletionCommand(Command):
-    """Prints a script that the shell reads; files are completed by the shell itself."""
+    """Prints a script for a shell, which completes files itself."""
 
     HELP = 'print a completion script: eval "$(vcdebug completion bash)", or zsh; vcdebug completion fish | source'
 
@@ -47,6 +48,7 @@ class CompletionCommand(Command):
         from vcdebug.cli.commands import load_all_commands
 
         commands = load_all_commands()
+        # argparse knows the options: a list of our own would miss the next one.
         options = {name: [*_long_options(command), *_snapshot_names(command)] for name, command in commands.items()}
         if args.shell == "fish":
             output.write_text("\n".join(_fish_lines(commands, options)))
@@ -58,7 +60,7 @@ class CompletionCommand(Command):
 
 
 def list_candidates(words: Sequence[str], commands: Mapping[str, Command]) -> list[str]:
-    """What may stand for the last of the words; nothing where only a file may."""
+    """The completions of the last word; none where only a file fits."""
     *before, word = words or [""]
     if not before:
         found = list(commands)
@@ -78,7 +80,6 @@ def _parser_of(command: Command) -> ArgumentParser:
 
 
 def _long_options(command: Command) -> Iterator[str]:
-    """Every long option of a command."""
     for action in _parser_of(command)._actions:
         yield from (option for option in action.option_strings if option.startswith("--"))
 
@@ -96,3 +97,15 @@ def _fish_lines(commands: Mapping[str, Command], options: Mapping[str, list[str]
         for word in options[name]:
             row = FISH_OPTION if word.startswith("--") else FISH_WORD
             yield row % (name, word.removeprefix("--"))
+
+
+KUBECTL_DIRECTIVE = ":0"
+"""Cobra's ShellCompDirectiveDefault: the shell adds file names."""
+
+
+def complete_for_kubectl(argv: Sequence[str] | None = None) -> int:
+    """Entry point of `kubectl_complete-vcdebug`: writes one candidate per line, then the directive."""
+    commands = load_all_commands()
+    words = list(sys.argv[1:] if argv is None else argv)
+    Output().write_text("\n".join([*list_candidates(words, commands), KUBECTL_DIRECTIVE]))
+    return 0

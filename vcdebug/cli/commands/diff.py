@@ -1,4 +1,4 @@
-"""`vcdebug diff`: two runs side by side, and what another release would decide."""
+"""`vcdebug diff`: compares two runs, and finds the changes of upstream that alter decisions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from vcdebug.cli.arguments import (
     add_workers,
     between_cycles,
     check_cycle_arguments,
+    snapshot_source,
 )
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
@@ -47,7 +48,6 @@ class DiffCommand(Command):
         add_shared_arguments(parser, "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.recording_cache import snapshot_source
 
         if args.after is None and not args.edits and args.conf is None and args.release is None:
             raise VcdebugError("there is nothing to compare with", "give a second snapshot, --set, --conf or --release")
@@ -69,7 +69,7 @@ def _only_release(args: Namespace) -> bool:
 
 
 def _compare_two(args: Namespace, output: Output) -> CommandOutcome:
-    """Two runs; where only the release differs, with the changes that part them."""
+    """Compare two runs; where only the release differs, search the changes that matter."""
     from vcdebug.cli.render import write_blocks
     from vcdebug.cli.reports import comparison, upgrades
     from vcdebug.cli.reports.comparison import ComparedRuns
@@ -87,6 +87,7 @@ def _compare_two(args: Namespace, output: Output) -> CommandOutcome:
     if args.conf is not None:
         second = with_configuration(second, args.conf)
     base = replay_cycle(first)
+    # `beside` lets the second replay reuse what the edits do not touch.
     runs = base, replay_cycle(with_edits(second, edits), beside=base)
     number, before, after = first_different_cycle(*runs, between_cycles(args), args.cycles)
     found = compare_cycles(before, after)
@@ -104,7 +105,7 @@ def _compare_two(args: Namespace, output: Output) -> CommandOutcome:
 
 
 def _with_release(snapshot: Snapshot, text: str, output: Output) -> Snapshot:
-    """The snapshot under the release that is asked for; where another one is replayed for it, this is said."""
+    """The snapshot under another release; a notice says which one is replayed for an unknown name."""
     from vcdebug.cli.reports.upgrades import wanted_release
     from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 
@@ -129,7 +130,6 @@ def _run_titles(args: Namespace, first: Snapshot, second: Snapshot) -> tuple[str
 
 
 def _compare_releases(folder: Path, snapshots: list[Path], args: Namespace, output: Output) -> CommandOutcome:
-    """Every snapshot below a folder."""
     from vcdebug.cli.batch import incomplete_outcome, run_snapshots
     from vcdebug.cli.render import write_answer
     from vcdebug.cli.reports import upgrades

@@ -1,4 +1,4 @@
-"""`vcdebug expect`: a platform team's regression test for its scheduler configuration."""
+"""`vcdebug expect`: regression tests for a scheduler configuration."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from vcdebug.errors import VcdebugError
 from vcdebug.printable import make_printable
 
 if TYPE_CHECKING:
-    from vcdebug.cli.reports.expectations import CheckedExpectation
+    from vcdebug.cli.reports.checks import CheckedExpectation
     from vcdebug.debugger.expectations import Expectation
 
 
 class ExpectCommand(Command):
-    """Replays snapshots and compares what they come to with what a file expects."""
+    """Replays snapshots and compares the outcomes with what a file expects."""
 
     HELP = "check expectations over snapshots: jobs placed or waiting for a cause, pods not evicted; for CI"
     EXITS = "exit status: 0 all expectations are met, 2 some are not, 1 error"
@@ -35,7 +35,7 @@ class ExpectCommand(Command):
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_answer
-        from vcdebug.cli.reports import expectations
+        from vcdebug.cli.reports import checks
         from vcdebug.debugger.expectations import read_expectations
         from vcdebug.files.text_files import check_target, read_text, write_text
 
@@ -44,15 +44,15 @@ class ExpectCommand(Command):
         cases = [case for one in read_expectations(text, args.file) for case in _expand_folder(one, folder)]
         checked = [_check_expectation(case, folder, complete=args.complete) for case in cases]
         if target is not None:
-            write_text(target, make_printable(expectations.junit_xml(checked)))
-        write_answer(args, output, expectations.expectations_document, expectations.expectation_blocks, checked)
+            write_text(target, make_printable(checks.junit_xml(checked)))
+        write_answer(args, output, checks.expectations_document, checks.expectation_blocks, checked)
         if any(one.error for one in checked):
             return CommandOutcome.FAILED
         return CommandOutcome.DONE if all(one.is_met for one in checked) else CommandOutcome.DIFFERENT
 
 
 def _expand_folder(case: Expectation, folder: Path) -> Iterator[Expectation]:
-    """One expectation per snapshot of a folder; paths are seen from the file's folder."""
+    """One expectation per snapshot of a folder; paths are relative to `folder`, that of the file."""
     from vcdebug.snapshot.sources import find_snapshots
 
     beside = folder / case.snapshot
@@ -65,8 +65,8 @@ def _expand_folder(case: Expectation, folder: Path) -> Iterator[Expectation]:
 
 
 def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None) -> CheckedExpectation:
-    """One that cannot be replayed does not keep the others from it."""
-    from vcdebug.cli.reports.expectations import CheckedExpectation
+    """The verdicts of one expectation; a snapshot that cannot be replayed becomes its error."""
+    from vcdebug.cli.reports.checks import CheckedExpectation
     from vcdebug.cli.snapshots import read_snapshot, with_configuration, with_edits
     from vcdebug.debugger.expectations import check_expectation
     from vcdebug.recording.recording import disposing, require_whole
@@ -80,6 +80,6 @@ def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None
             snapshot = with_configuration(snapshot, str(beside if beside.exists() else case.conf))
         with disposing(replay_cycle(with_edits(snapshot, case.all_edits))) as recording:
             found = tuple(check_expectation(case, require_whole(recording)))
-    except (VcdebugError, OSError) as error:
+    except (VcdebugError, OSError) as error:  # the other expectations are still checked
         return CheckedExpectation(case.name, (), time.perf_counter() - start, str(error))
     return CheckedExpectation(case.name, found, time.perf_counter() - start)

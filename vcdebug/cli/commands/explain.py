@@ -1,4 +1,4 @@
-"""`vcdebug explain`: why a job is Pending, or why each of many is."""
+"""`vcdebug explain`: says why a job is Pending, or why each of many jobs is."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, add_workers
+from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, add_workers, cached_recordings, snapshot_source
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
-from vcdebug.cli.recording_cache import cached_recordings
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ExplainCommand(Command):
-    """Names the one gate that keeps a job out, with its numbers and the events that prove it."""
+    """Explains one job, all jobs of a snapshot, or all jobs of a folder of snapshots."""
 
     HELP = "say why a job is Pending: the gate that keeps it out, the numbers, the proof, and what would help"
     EXITS = (
@@ -39,12 +38,11 @@ class ExplainCommand(Command):
         add_shared_arguments(parser, "edits", "extender", "no-cache", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.recording_cache import snapshot_source
         from vcdebug.cli.reports.surveys import Surveyor
         from vcdebug.snapshot.sources import find_snapshots
 
         if args.prove and args.job is None:
-            from vcdebug.cli.explain_output import command_line
+            from vcdebug.cli.reports.explanation import command_line
 
             raise VcdebugError(
                 "--prove is about one job", f"name it: {command_line(args, 'explain', args.snapshot, 'JOB', '--prove')}"
@@ -57,7 +55,7 @@ class ExplainCommand(Command):
         recording = surveyor.replay_cycle(where, cached_recordings(args, output))
         if args.job is not None:
             return _explain_one(recording, args, output)
-        from vcdebug.cli.progress import count_reporter, status_line
+        from vcdebug.cli.output import count_reporter, status_line
         from vcdebug.cli.reports.surveys import Surveys
 
         name = recording.snapshot.name or args.snapshot
@@ -67,9 +65,8 @@ class ExplainCommand(Command):
 
 
 def _explain_one(recording: Recording, args: Namespace, output: Output) -> CommandOutcome:
-    """Everything about one job."""
-    from vcdebug.cli.explain_output import follow_up_blocks, write_explanation
-    from vcdebug.cli.progress import status_line
+    from vcdebug.cli.output import status_line
+    from vcdebug.cli.reports.explanation import follow_up_blocks, write_explanation
     from vcdebug.explain.pending.explanation import explain_by_name
 
     with status_line(output, "explaining (Ctrl-C stops)"):
@@ -83,7 +80,6 @@ def _explain_one(recording: Recording, args: Namespace, output: Output) -> Comma
 def _explain_folder(
     folder: Path, snapshots: list[Path], surveyor: Surveyor, args: Namespace, output: Output
 ) -> CommandOutcome:
-    """Every snapshot below a folder."""
     from vcdebug.cli.batch import incomplete_outcome, run_snapshots
     from vcdebug.cli.reports.surveys import Surveys
 
@@ -95,8 +91,8 @@ def _explain_folder(
 
 
 def _command_line_maker(args: Namespace, folder: Path | None = None) -> CommandLineMaker:
-    """About one job of a snapshot, or of one in a folder of them."""
-    from vcdebug.cli.explain_output import command_line
+    """Makes command lines about a job of the snapshot, or of a snapshot in the folder."""
+    from vcdebug.cli.reports.explanation import command_line
 
     def make_command_line(command: str, name: str, job: str) -> str:
         return command_line(args, command, args.snapshot if folder is None else str(folder / name), job)
@@ -109,6 +105,7 @@ def _report_surveys(found: Surveys, args: Namespace, output: Output) -> CommandO
     from vcdebug.cli.reports import surveys
 
     complete = len(found.done) == len(found.names)
+    # A name that no snapshot has is an error; in a folder, a few snapshots may lack it.
     nowhere = complete and args.job is not None and not any(one.jobs for one in found.results_by_name.values())
     if args.json or not nowhere:
         write_answer(args, output, surveys.survey_document, surveys.survey_blocks, found)

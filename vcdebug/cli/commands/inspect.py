@@ -1,4 +1,4 @@
-"""`vcdebug inspect`: what a snapshot holds, what is wrong with it, and what configuration is in force."""
+"""`vcdebug inspect`: shows objects, problems and configuration of a snapshot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class InspectCommand(Command):
-    """Looks at the input without replaying it."""
+    """Reads a snapshot without replaying it."""
 
     HELP = "count the objects, list problems, and show the configuration in force"
     EXITS = "exit status: 0 no problems (or differences), 2 problems (or differences), 1 error"
@@ -41,7 +41,7 @@ class InspectCommand(Command):
 
 
 def _compare_with_dump(snapshot: Snapshot, args: Namespace, output: Output) -> CommandOutcome:
-    """What the real scheduler's cache held, beside what the replay starts from."""
+    """Compare a dump of the real scheduler's cache with the state that the replay starts from."""
     from vcdebug.cli.render import write_answer
     from vcdebug.cli.reports import checks
     from vcdebug.comparison.cache_dump import compare_dump

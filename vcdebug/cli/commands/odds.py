@@ -1,4 +1,4 @@
-"""`vcdebug odds`: the same cycle under many draws of what upstream leaves to chance."""
+"""`vcdebug odds`: replays the cycle under many draws of what upstream leaves to chance."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OddsCommand(Command):
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.batch import incomplete_outcome, run_batch
         from vcdebug.cli.render import write_answer
-        from vcdebug.cli.reports import odds
+        from vcdebug.cli.reports import cycle as odds
         from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.whatif.odds import SeedDraws, tally_draws
 
@@ -44,6 +44,7 @@ class OddsCommand(Command):
         if args.json or found.draws:
             write_answer(args, output, odds.odds_document, odds.odds_blocks, found, base, args.draws)
         for number, failure in runs.failures.items():
+            # Seeds begin at 1, items at 0.
             output.write_notice(f"draw {number + 1}: {failure.line}")
         ended = incomplete_outcome(runs, f"{found.draws} of {args.draws} draws were made", output)
         return ended or (CommandOutcome.DONE if found.is_certain else CommandOutcome.DIFFERENT)

@@ -1,4 +1,4 @@
-"""`vcdebug open`: the terminal debugger."""
+"""`vcdebug open`: starts the terminal debugger."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, extender_client, recording_limits
+from vcdebug.cli.arguments import (
+    SNAPSHOT_HELP,
+    add_shared_arguments,
+    extender_client,
+    open_cache,
+    recording_limits,
+    snapshot_source,
+)
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.capture import add_cluster_arguments, cluster_options, parse_seconds
 from vcdebug.cli.output import Output
-from vcdebug.cli.recording_cache import open_cache
 from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.snapshot.manifest import JsonDict
 
@@ -27,7 +33,7 @@ CYCLE_SECONDS = 1.0
 
 
 class OpenCommand(Command):
-    """Starts the terminal interface."""
+    """Opens a snapshot, the chooser, or a capture of a live cluster."""
 
     HELP = "open the debugger on a snapshot; without one, choose; with --context, capture a cluster and open that"
 
@@ -64,16 +70,19 @@ class OpenCommand(Command):
         add_shared_arguments(parser, "max-events", "max-memory", "extender", "no-cache")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.recording_cache import snapshot_source
 
+        # getattr: `vcdebug` without a command runs this one with arguments that were never added.
         if getattr(args, "print_config", False):
-            return _print_config(output)
+            from vcdebug.tui.config import example_config
+
+            output.write_text(example_config())
+            return CommandOutcome.DONE
         live = is_live_capture(args)
         word = snapshot_source(args.snapshot) if getattr(args, "snapshot", None) else None
         if not is_in_browser() and not (output.is_terminal and output.err.isatty()):
             raise VcdebugError("the debugger needs a terminal", "run, explain and inspect do without")
         ask_extender = extender_client(getattr(args, "extender_url", None))
-        from vcdebug.tui.app import EXIT_INTERRUPTED, run_tui
+        from vcdebug.tui.app import EXIT_INTERRUPTED, run_tui  # Textual: only once nothing can be refused any more
 
         place: JsonDict = {
             name: getattr(args, name, None)
@@ -88,7 +97,6 @@ class OpenCommand(Command):
             "kept": open_cache(args),
         }
         if live:
-            # FOLDED
             from vcdebug.tui.session_state import state_folder
 
             word, place["captures"] = first_capture(args, cluster_options(args), state_folder(), output)
@@ -98,25 +106,18 @@ class OpenCommand(Command):
 
 
 def is_live_capture(args: Namespace) -> bool:
-    """Whether a cluster is to be captured and opened in one go."""
+    """Whether the arguments name a cluster to capture; raises VcdebugError where they name a snapshot too."""
     named = any(getattr(args, name, None) for name in ("context", "kubeconfig", "follow"))
     if named and getattr(args, "snapshot", None):
         raise VcdebugError("a snapshot or a live cluster, not both", "leave out SNAPSHOT, or --context and --follow")
     return named
 
 
-def _print_config(output: Output) -> CommandOutcome:
-    from vcdebug.tui.config import example_config
-
-    output.write_text(example_config())
-    return CommandOutcome.DONE
-
-
 def _find_theme(word: str | None) -> str | None:
-    """The theme's name; an unknown one is an error, as it is on the command line of anything."""
+    """The theme's full name; raises ConfigError for an unknown one."""
     if word is None:
         return None
-    from vcdebug.tui.themes import THEMES, find_theme
+    from vcdebug.tui.config import THEMES, find_theme
 
     name = find_theme(word)
     if name is None:
@@ -125,20 +126,20 @@ def _find_theme(word: str | None) -> str | None:
 
 
 def is_in_browser() -> bool:
-    """Whether `vcdebug serve` started it: the screen is a browser then."""
+    """Whether `vcdebug serve` started this process, whose screen is a browser."""
     return bool(os.environ.get("TEXTUAL_DRIVER"))
 
 
-# A live cluster for the debugger: the first capture, and how further ones are taken and kept.
+# Captures of a live cluster.
 
 CAPTURES_FOLDER = "captures"
 
 
 def first_capture(args: Namespace, options: CaptureOptions, state: Path, output: Output) -> tuple[Path, CaptureSeries]:
-    """The file of the first capture, and where the next ones come from."""
+    """The file of the first capture, and the series that takes further ones."""
     from vcdebug.capture import capture_cluster
     from vcdebug.cli.commands.capture import capture_announcement
-    from vcdebug.cli.progress import capture_progress
+    from vcdebug.cli.output import capture_progress
     from vcdebug.debugger.captures import CaptureSeries
     from vcdebug.snapshot.loader import load_snapshot
     from vcdebug.snapshot.saved_files import CaptureHistory
@@ -151,7 +152,7 @@ def first_capture(args: Namespace, options: CaptureOptions, state: Path, output:
 
 
 def _take_capture(options: CaptureOptions, history: CaptureHistory) -> NewCapture:
-    """One more capture, kept in its folder."""
+    """Capture the cluster once more and store the file in the history."""
     from vcdebug.capture import capture_cluster
     from vcdebug.debugger.captures import NewCapture
     from vcdebug.snapshot.loader import load_snapshot
@@ -161,8 +162,9 @@ def _take_capture(options: CaptureOptions, history: CaptureHistory) -> NewCaptur
 
 
 def _history_folder(args: Namespace, name: str, state: Path) -> Path:
-    """The one that is named, else one per cluster beside what the debugger keeps."""
+    """The folder of --history, else one per cluster below the state folder."""
     if getattr(args, "history", None):
         return Path(args.history)
+    # The name of a context may be a URL or a path.
     safe = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in name)
     return state / CAPTURES_FOLDER / (safe or "cluster")

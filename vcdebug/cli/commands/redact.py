@@ -1,4 +1,4 @@
-"""`vcdebug redact`: a snapshot under other names, to hand on."""
+"""`vcdebug redact`: writes a copy of a snapshot under other names."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import add_shared_arguments
 from vcdebug.cli.commands import Command, CommandOutcome
-from vcdebug.cli.commands.capture import check_target
 from vcdebug.cli.output import Output
-from vcdebug.errors import SnapshotError
+from vcdebug.errors import CaptureError, SnapshotError
 from vcdebug.snapshot.file_access import check_replaceable, replace_file
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RedactCommand(Command):
-    """Keeps what decides and replaces every name, so that the copy replays the same."""
+    """Replaces every name and keeps what decides, so that the copy replays the same."""
 
     HELP = "write a copy of a snapshot that decides the same under other names and tells nothing of the cluster"
 
@@ -50,13 +49,27 @@ class RedactCommand(Command):
         return CommandOutcome.DONE
 
 
-# What a redaction did, told; and the file of names, which stays with its owner. Shared by `redact` and `capture`.
+# The files that `redact` and `capture` write, and the report of what was replaced.
 
+ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
 MAX_SHOWN_FIELDS = 8
 
 
+def check_target(target: Path, *, force: bool) -> None:
+    """Raise CaptureError unless an archive can be written to the path; called before a cluster is read for minutes."""
+    if target.is_dir():
+        raise CaptureError("is a folder", f"name a file, such as {target / 'snapshot.tar.gz'}", str(target))
+    if not target.name.endswith(ARCHIVE_SUFFIXES):
+        raise CaptureError("unknown kind of archive", "the name must end in .tar.gz", str(target))
+    if not target.absolute().parent.is_dir():
+        raise CaptureError("no such folder", where=str(target.parent))
+    if target.exists() and not force:
+        raise CaptureError("exists already", "choose another name, or --force", str(target))
+    check_replaceable(target)
+
+
 def check_mapping_target(path: str | None, *, force: bool) -> None:
-    """Before anything is read, not after."""
+    """Raise SnapshotError unless the mapping can be written to the path; None writes none."""
     if path is None:
         return
     target = Path(path)
@@ -68,7 +81,7 @@ def check_mapping_target(path: str | None, *, force: bool) -> None:
 
 
 def write_mapping(done: Redaction, path: str | None, output: Output) -> None:
-    """What stands for what, readable by its owner alone."""
+    """Write which name became which, to a file that its owner alone can read."""
     if path is None:
         return
     from vcdebug.snapshot.saved_files import PRIVATE_MODE
@@ -83,7 +96,7 @@ def write_mapping(done: Redaction, path: str | None, output: Output) -> None:
 
 
 def report_redaction(done: Redaction, output: Output) -> None:
-    """What was replaced, kept and dropped."""
+    """Write notices about what was replaced, kept and dropped."""
     parts = ", ".join(f"{len(texts)} {part}" for part, texts in done.mapping.items())
     output.write_notice(f"replaced {done.replaced} texts ({parts})")
     output.write_notice(

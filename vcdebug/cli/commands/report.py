@@ -1,4 +1,4 @@
-"""`vcdebug report`: one document about a cycle, to attach to an issue."""
+"""`vcdebug report`: writes one document about a cycle, to attach to an issue."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from vcdebug.cli.output import Output
 
 if TYPE_CHECKING:
     from vcdebug.debugger.notebook import Bookmark
-    from vcdebug.recording.recording import Recording
     from vcdebug.views.report import ReportSubject
 
 STDOUT = "-"
 
 
 class ReportCommand(Command):
-    """Writes Markdown or one HTML file."""
+    """Writes Markdown or a self-contained HTML file."""
 
     HELP = "write what the cycle did, why jobs wait and what bookmarks show as Markdown or as one HTML file"
 
@@ -44,6 +43,7 @@ class ReportCommand(Command):
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.files import report_file
 
+        # Refuse a bad target before the replay, which may take minutes.
         if args.output != STDOUT:
             report_file.report_target(args.output, force=args.force)
         bookmarks = _read_bookmarks(args, output)
@@ -58,23 +58,17 @@ class ReportCommand(Command):
 def _report_subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> ReportSubject:
     from vcdebug import __version__
     from vcdebug.cli.snapshots import replay_arguments
+    from vcdebug.explain.job_view import find_subject
     from vcdebug.views.report import ReportSubject
 
     recording = replay_arguments(args).recording
-    return ReportSubject(recording, __version__, reproduce_commands(args), bookmarks, _check_jobs(recording, args.job))
-
-
-def _check_jobs(recording: Recording, words: list[str]) -> tuple[str, ...]:
-    """The jobs that are asked about, each of which must be there."""
-    from vcdebug.explain.job_view import find_subject
-
-    for word in words:
-        find_subject(recording.snapshot, word)
-    return tuple(words)
+    for word in args.job:
+        find_subject(recording.snapshot, word)  # raises VcdebugError for an unknown name, before anything is written
+    return ReportSubject(recording, __version__, reproduce_commands(args), bookmarks, tuple(args.job))
 
 
 def reproduce_commands(args: Namespace) -> tuple[str, ...]:
-    """What to type for the same recording and the same report."""
+    """The command lines for the same recording and the same report."""
     options = [*snapshot_options(args)]
     jobs = [word for job in args.job for word in ("--job", job)]
     marks = ["--bookmarks", args.bookmarks] if args.bookmarks else []
@@ -86,7 +80,7 @@ def reproduce_commands(args: Namespace) -> tuple[str, ...]:
 
 
 def _read_bookmarks(args: Namespace, output: Output) -> tuple[Bookmark, ...]:
-    """Those of the first cycle; what else the file holds is for the debugger."""
+    """The bookmarks of the first cycle; the rest of the file is left out with a notice."""
     from vcdebug.files.text_files import read_notebook
 
     if args.bookmarks is None:

@@ -1,4 +1,4 @@
-"""`vcdebug run`: replay the cycle without a screen and say what it did."""
+"""`vcdebug run`: replays cycles without a screen."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from vcdebug.cli.arguments import (
     add_cycle_arguments,
     add_shared_arguments,
     between_cycles,
+    cached_recordings,
     check_cycle_arguments,
     recording_bound,
 )
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
-from vcdebug.cli.recording_cache import cached_recordings
 from vcdebug.errors import VcdebugError
 from vcdebug.printable import escape_json
 from vcdebug.snapshot.file_access import check_replaceable, replace_file
@@ -31,7 +31,7 @@ STDOUT = "-"
 
 
 class RunCommand(Command):
-    """Replays headless."""
+    """Replays one cycle or several, and writes report, trace and recording."""
 
     HELP = "replay the cycle without a screen and say what it did"
 
@@ -67,6 +67,7 @@ class RunCommand(Command):
             raise VcdebugError("the trace and the answer cannot both go to standard output", "name a file for --trace")
         if args.extender_answers is not None and args.extender_url is None:
             raise VcdebugError("--extender-answers needs --extender-url")
+        # Before the replay, which may take minutes.
         for target in filter(None, (args.save, args.extender_answers)):
             check_replaceable(Path(target))
         check_cycle_arguments(args)
@@ -83,12 +84,12 @@ class RunCommand(Command):
             _write_trace(partial(write_jsonl, recording), args.trace, output)
         if args.trace != STDOUT:
             write_answer(args, output, cycle.cycle_document, cycle.cycle_blocks, recording, seconds)
-        require_whole(recording)
+        require_whole(recording)  # a recording that was cut off is an error, but reported first
         return CommandOutcome.DONE
 
 
 def _run_cycles(first: Recording, seconds: dict[str, float], args: Namespace, output: Output) -> CommandOutcome:
-    """The first cycle in full, then what each of them did and what repeats."""
+    """Replay further cycles after the first, and report all of them."""
     from vcdebug.cli.render import write_answer
     from vcdebug.cli.reports import cycle as cycles
     from vcdebug.recording.recording import require_whole
@@ -114,7 +115,7 @@ def _write_trace(write: Callable[[TextIO], None], target: str, output: Output) -
 
 
 class EscapingJson:
-    """A terminal for JSON lines: what it would obey is written as JSON's escapes, which mean the same."""
+    """A stream for JSON lines to a terminal, which writes control characters as JSON escapes."""
 
     def __init__(self, terminal: TextIO) -> None:
         self._terminal = terminal
@@ -125,7 +126,6 @@ class EscapingJson:
 
 
 def _write_answers(recording: Recording, target: str) -> None:
-    """In extender.json's form."""
     from vcdebug.plugins.extender import Extender
 
     extender = recording.session.plugins.get(Extender.name)

@@ -1,24 +1,21 @@
-"""`vcdebug script`: debugger commands from a file or standard input."""
+"""`vcdebug script`: runs debugger commands from a file or standard input."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import add_shared_arguments
+from vcdebug.cli.arguments import STDIN, add_shared_arguments, cached_recordings
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
-from vcdebug.cli.recording_cache import cached_recordings
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
     from vcdebug.debugger.driver import Driver
 
-STDIN = "-"
-
 
 class ScriptCommand(Command):
-    """Moves through a recording without a screen; stops at the first line that fails."""
+    """Runs the debugger without a screen; stops at the first line that fails."""
 
     HELP = "run debugger commands, one per line, as : takes them in the terminal debugger"
     EXITS = "exit status: 0 done, 2 an explained job stays unscheduled, 1 error, with the number of the line"
@@ -31,19 +28,14 @@ class ScriptCommand(Command):
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.debugger.driver import Driver
+        from vcdebug.files.text_files import read_text
 
         if args.snapshot == STDIN and args.file == STDIN:
             raise VcdebugError("standard input cannot be both the snapshot and the commands")
-        lines = _read_lines(args.file)
+        lines = read_text(args.file).splitlines()
         replayed = replay_arguments(args, keeping=cached_recordings(args, output))
         waits = _run_lines(Driver(replayed.recording), lines, args, output)
         return CommandOutcome.UNSCHEDULED if waits else CommandOutcome.DONE
-
-
-def _read_lines(file: str) -> list[str]:
-    from vcdebug.files.text_files import read_text
-
-    return read_text(file).splitlines()
 
 
 def _run_lines(driver: Driver, lines: list[str], args: Namespace, output: Output) -> bool:
@@ -64,6 +56,7 @@ def _run_lines(driver: Driver, lines: list[str], args: Namespace, output: Output
             else:
                 write_blocks(script.answer_blocks(shown), output)
     except ScriptError as error:
+        # The steps so far are written before the error ends the command.
         error.where = f"{args.file}: {error.where}"
         failed = error
     if args.json:

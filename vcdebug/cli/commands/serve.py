@@ -1,4 +1,4 @@
-"""`vcdebug serve`: the debugger in a browser."""
+"""`vcdebug serve`: serves the debugger to browsers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 
+from vcdebug.cli.arguments import STDIN, snapshot_source
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.open import OpenCommand
 from vcdebug.cli.output import Output
 from vcdebug.errors import UnsupportedError, VcdebugError
 
-STDIN = "-"
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
 LAST_PORT = 65535
@@ -38,10 +38,10 @@ class ServeCommand(Command):
         )
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.recording_cache import snapshot_source
 
         if args.snapshot == STDIN:
             raise VcdebugError("standard input cannot be served", "save it to a file: each browser reads it anew")
+        # Each browser window starts a process: a wrong name is better refused here, once.
         if args.snapshot is not None:
             snapshot_source(args.snapshot)
         try:
@@ -68,18 +68,19 @@ def _parse_port(text: str) -> int:
 
 
 def page_title(args: Namespace) -> str:
-    """What the browser's tab says."""
+    """The title of the browser's tab."""
     return f"vcdebug {args.snapshot}" if args.snapshot is not None else "vcdebug"
 
 
 def open_command(args: Namespace) -> str:
     """The shell command of one debugger, with the same options."""
+    # The same interpreter: another `vcdebug` may be first in PATH.
     words = [sys.executable, "-m", "vcdebug", "open", *_open_options(args)]
     return f"exec {shlex.join(words)}"
 
 
 def _open_options(args: Namespace) -> Iterator[str]:
-    """The options of `open` as they were given; those that were not are left out."""
+    """The options of `open` that differ from their defaults, as words of a command line."""
     parser = ArgumentParser(add_help=False)
     OpenCommand().add_arguments(parser)
     positional = []
@@ -93,5 +94,6 @@ def _open_options(args: Namespace) -> Iterator[str]:
             yield action.option_strings[-1]
         else:
             several = value if isinstance(value, list) else [value]
+            # With =, since a value such as -1 would be taken for an option.
             yield from (f"{action.option_strings[-1]}={one}" for one in several)
     yield from positional

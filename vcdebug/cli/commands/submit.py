@@ -1,4 +1,4 @@
-"""`vcdebug submit`: what would become of a workload if it were submitted now."""
+"""`vcdebug submit`: explains what would happen to a workload that is submitted now."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vcdebug.cli.output import Output
 
 
 class SubmitCommand(Command):
-    """Adds what the controllers would make of a manifest, replays, and explains it."""
+    """Adds the pods that controllers would make from a manifest, replays, and explains the jobs."""
 
     HELP = "what if this were submitted: add a Volcano Job, Deployment, Job or pods with a PodGroup, and explain it"
     EXITS = "exit status: 0 all of it is scheduled in the next cycle, 2 some of it stays unscheduled, 1 error"
@@ -25,7 +25,7 @@ class SubmitCommand(Command):
         add_shared_arguments(parser, "complete", "release", "edits", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.explain_output import submit_follow_up_blocks, write_explanation
+        from vcdebug.cli.reports.explanation import submit_follow_up_blocks, write_explanation
         from vcdebug.cli.snapshots import read_snapshot, with_edits
         from vcdebug.errors import SnapshotError
         from vcdebug.explain.pending.explanation import explain_by_name

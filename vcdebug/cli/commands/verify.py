@@ -1,4 +1,4 @@
-"""`vcdebug verify`: did what the replay foresees come true?"""
+"""`vcdebug verify`: compares the replay's predictions with what a scheduler does."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WAIT, PATIENCE = 60.0, 120.0
 
 
 class VerifyCommand(Command):
-    """Compares the replay with what a scheduler does: a cluster's own, or a program on a snapshot."""
+    """Runs a scheduler's program on a snapshot, or watches the scheduler of a cluster."""
 
     HELP = "compare the replay's predictions with what a cluster's scheduler, or a scheduler's program, really does"
     EXITS = "exit status: 0 every decision agrees or was overtaken, 2 some differ, 1 error"
@@ -60,7 +60,7 @@ class VerifyCommand(Command):
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_answer
-        from vcdebug.cli.reports import verification
+        from vcdebug.cli.reports import checks
 
         if args.rbac:
             from vcdebug.capture.permission import cluster_role
@@ -72,12 +72,12 @@ class VerifyCommand(Command):
             from vcdebug.conformance.program_verification import write_case
 
             write_case(found, Path(args.keep))
-        write_answer(args, output, verification.verification_document, verification.verification_blocks, found)
+        write_answer(args, output, checks.verification_document, checks.verification_blocks, found)
         return CommandOutcome.DONE if found.is_agreed else CommandOutcome.DIFFERENT
 
 
 def _verify_program(args: Namespace, output: Output) -> Verification:
-    """The snapshot given to a program."""
+    """Run the program on the snapshot; raises VcdebugError without a program."""
     from vcdebug.cli.snapshots import read_snapshot
     from vcdebug.conformance import SchedulerProgram, verify_program
 
@@ -94,7 +94,7 @@ def _verify_program(args: Namespace, output: Output) -> Verification:
 
 
 def _verify_cluster(args: Namespace, output: Output) -> Verification:
-    """The cluster captured twice."""
+    """Capture the cluster, wait for its scheduler, and capture it again."""
     from vcdebug.conformance import Patience, verify_cluster
 
     if args.arguments or args.log or args.keep:

@@ -1,15 +1,22 @@
-"""The report of `vcdebug check`: which cycle, how much of it, and the first disagreement with both sides."""
+"""The reports of `vcdebug check`, `inspect --against`, `expect` and `verify`: the replay against something else."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun, format_count
-from vcdebug.comparison.cache_dump import DumpComparison
-from vcdebug.comparison.logs.log_writer import ReplayedLine
-from vcdebug.comparison.scheduler_log import Disagreement, KlogLine, LogCheck, LogComparison
 from vcdebug.views.document import Block, make_listing, make_paragraph
+
+# Each command loads the room of its own check; the others are types here, and cost its start-up nothing.
+if TYPE_CHECKING:
+    from vcdebug.comparison.cache_dump import DumpComparison
+    from vcdebug.comparison.scheduler_log import Disagreement, KlogLine, LogCheck, LogComparison
+    from vcdebug.conformance import Verification
+    from vcdebug.conformance.cycle_outcome import CycleOutcome
+    from vcdebug.conformance.verdicts import JobVerdict, OutcomeDifference
+    from vcdebug.debugger.expectations import ExpectationVerdict
 
 DISAGREEMENT_WORDS = {
     "different": "the log says something else than the replay",
@@ -21,7 +28,7 @@ LOG_ENDS, REPLAY_ENDS = "(the cycle ends in the log)", "(the replay prints nothi
 
 
 def log_check_document(checked: LogCheck) -> dict[str, object]:
-    """For programs; the keys are a contract."""
+    """The JSON document of a checked log; the keys are a contract."""
     best = checked.best
     return {
         "agrees": checked.has_no_disagreement,
@@ -51,7 +58,7 @@ def _log_document(line: KlogLine) -> dict[str, object]:
 
 
 def log_check_blocks(checked: LogCheck) -> Iterator[Block]:
-    """For people."""
+    """The text report: the first disagreement with both sides, and how much is compared."""
     best = checked.best
     if best.disagreement is None:
         yield make_paragraph("the log and the replay agree", "good")
@@ -66,15 +73,13 @@ def _disagreement_blocks(found: Disagreement) -> Iterator[Block]:
     if found.agreed is not None:
         yield make_paragraph(f"after   {_log_side(found.agreed)}", "muted", 2)
     yield make_paragraph(f"log     {LOG_ENDS if found.line is None else _log_side(found.line)}", indent=2)
-    yield make_paragraph(f"replay  {REPLAY_ENDS if found.said is None else _replay_side(found.said)}", indent=2)
+    yield make_paragraph(
+        f"replay  {REPLAY_ENDS if found.said is None else f'event {found.said.seq}: {found.said.text}'}", indent=2
+    )
 
 
 def _log_side(line: KlogLine) -> str:
     return f"line {line.number}: {line.text}"
-
-
-def _replay_side(said: ReplayedLine) -> str:
-    return f"event {said.seq}: {said.text}"
 
 
 def _extent_blocks(checked: LogCheck, best: LogComparison) -> Iterator[Block]:
@@ -92,11 +97,11 @@ def _extent_blocks(checked: LogCheck, best: LogComparison) -> Iterator[Block]:
         )
 
 
-# The report of `vcdebug inspect --against`: fields in which the scheduler's cache and the replay differ.
+# `vcdebug inspect --against`
 
 
 def dump_document(comparison: DumpComparison) -> dict[str, object]:
-    """For programs; the keys are a contract."""
+    """The JSON document of a compared dump; the keys are a contract."""
     return {
         "agrees": comparison.has_no_difference,
         "nodes": comparison.nodes,
@@ -109,7 +114,7 @@ def dump_document(comparison: DumpComparison) -> dict[str, object]:
 
 
 def dump_blocks(comparison: DumpComparison) -> Iterator[Block]:
-    """For people."""
+    """The text report: a row per field that differs."""
     if comparison.unread:
         text = (
             f"the dump cannot be read beyond line {comparison.broken_at}; not compared: {', '.join(comparison.unread)}"
@@ -123,3 +128,227 @@ def dump_blocks(comparison: DumpComparison) -> Iterator[Block]:
         yield make_paragraph("the dump and the replay agree", "good")
     compared = f"{count_noun(comparison.nodes, 'node')} and {count_noun(comparison.jobs, 'job')}"
     yield make_paragraph(f"{count_noun(comparison.fields, 'value')} of {compared} are compared")
+
+
+# `vcdebug expect`
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedExpectation:
+    """The verdicts of one expectation, or why its snapshot could not be replayed."""
+
+    name: str
+    verdicts: tuple[ExpectationVerdict, ...]
+    seconds: float
+    error: str = ""
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the replay ran and met every check."""
+        return not self.error and all(verdict.met for verdict in self.verdicts)
+
+    @property
+    def unmet_verdicts(self) -> tuple[ExpectationVerdict, ...]:
+        """The checks that the replay did not meet."""
+        return tuple(verdict for verdict in self.verdicts if not verdict.met)
+
+
+def expectations_document(checked: Sequence[CheckedExpectation]) -> dict[str, object]:
+    """The JSON document of all expectations; the keys are a contract."""
+    return {
+        "met": all(one.is_met for one in checked),
+        "expectations": [
+            {
+                "name": one.name,
+                "met": one.is_met,
+                "error": one.error or None,
+                "checks": [verdict._asdict() for verdict in one.verdicts],
+            }
+            for one in checked
+        ],
+    }
+
+
+def expectation_blocks(checked: Sequence[CheckedExpectation]) -> Iterator[Block]:
+    """The text report: a line per expectation, and each difference."""
+    for one in checked:
+        yield make_paragraph(
+            f"{'✓' if one.is_met else '✗'} {one.name}: {_check_summary(one)}", "good" if one.is_met else "bad"
+        )
+        if one.unmet_verdicts:
+            rows = tuple((v.about, v.field, _value_text(v.expected), _value_text(v.actual)) for v in one.unmet_verdicts)
+            yield make_listing(("about", "field", "expected", "replayed"), rows, 2)
+    failed = len([one for one in checked if not one.is_met])
+    yield make_paragraph(f"{count_noun(len(checked), 'expectation')}, {failed} not met", "bad" if failed else "good")
+
+
+def _check_summary(one: CheckedExpectation) -> str:
+    if one.error:
+        return one.error
+    return f"{len(one.verdicts) - len(one.unmet_verdicts)} of {count_noun(len(one.verdicts), 'check')} met"
+
+
+def _value_text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+
+
+def junit_xml(checked: Sequence[CheckedExpectation]) -> str:
+    """JUnit XML: a suite per expectation, a case per check."""
+    import xml.etree.ElementTree as ET
+
+    root = ET.Element("testsuites", name="vcdebug expect")
+    for one in checked:
+        suite = ET.SubElement(root, "testsuite", name=one.name, time=f"{one.seconds:.3f}")
+        suite.set("tests", str(max(1, len(one.verdicts))))
+        suite.set("failures", str(len(one.unmet_verdicts)))
+        suite.set("errors", str(int(bool(one.error))))
+        for verdict in one.verdicts:
+            case = ET.SubElement(suite, "testcase", classname=one.name, name=f"{verdict.about} {verdict.field}")
+            if not verdict.met:
+                message = f"expected {_value_text(verdict.expected)}, replayed {_value_text(verdict.actual)}"
+                ET.SubElement(case, "failure", message=message)
+        if one.error:
+            case = ET.SubElement(suite, "testcase", classname=one.name, name="replay")
+            ET.SubElement(case, "error", message=one.error)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+# `vcdebug verify`
+
+DIFFERENCE_HEADS = ("job", "", "about", "replay", "scheduler")
+VERDICT_WORDS = ("agreed", "worded otherwise", "by chance", "differs", "overtaken")
+MAX_SHOWN_CHOICES = 6
+MAX_SHOWN_JOBS = 50
+MAX_SHOWN_TEXT = 72
+
+
+def verification_blocks(found: Verification) -> Iterator[Block]:
+    """The text report: the counts, then what differs."""
+    yield make_paragraph(_verification_headline(found), "good" if found.is_agreed else "bad")
+    yield make_paragraph(
+        f"the scheduler: {_outcome_summary(found.observed)}; the replay: {_outcome_summary(found.predicted)}"
+    )
+    if found.ended:
+        yield make_paragraph(found.ended, "bad")
+    if found.predicted.panic:
+        yield make_paragraph(f"the replay says that the scheduler panics: {found.predicted.panic}")
+    if found.chance:
+        more = f" and {len(found.chance) - MAX_SHOWN_CHOICES} more" if len(found.chance) > MAX_SHOWN_CHOICES else ""
+        yield make_paragraph(f"followed where chance decides: {', '.join(found.chance[:MAX_SHOWN_CHOICES])}{more}")
+    yield from (make_paragraph(note) for note in found.notes)
+    other = [one for one in found.jobs if one.word != "agreed"]
+    if other:
+        yield make_paragraph("")
+        yield make_listing(
+            DIFFERENCE_HEADS, [row for one in other[:MAX_SHOWN_JOBS] for row in _difference_rows(one)], 2, prose=True
+        )
+    if len(other) > MAX_SHOWN_JOBS:
+        yield make_paragraph(f"and {count_noun(len(other) - MAX_SHOWN_JOBS, 'job')} more, which --json has")
+    for one in other[:MAX_SHOWN_JOBS]:
+        yield from _reason_blocks(one)
+    if found.parting is not None and not found.is_agreed:
+        yield make_paragraph("")
+        yield from _first_difference_blocks(found)
+
+
+def _verification_headline(found: Verification) -> str:
+    counts = ", ".join(f"{found.count_verdicts(word)} {word}" for word in VERDICT_WORDS if found.count_verdicts(word))
+    name = found.recording.snapshot.name or "snapshot"
+    return f"{name}: of {count_noun(len(found.jobs), 'job')} {counts or 'none decided'}"
+
+
+def _outcome_summary(outcome: CycleOutcome) -> str:
+    said = f"{count_noun(len(outcome.groups), 'PodGroup')} and {count_noun(len(outcome.waiting), 'pod')} told why"
+    return f"{len(outcome.bound)} bound, {len(outcome.evicted)} evicted, {said}"
+
+
+def _difference_rows(one: JobVerdict) -> Iterator[tuple[str, ...]]:
+    decided = [difference for difference in one.differences if difference.is_decision] or one.differences
+    for place, difference in enumerate(decided):
+        yield (*((one.job, one.word) if place == 0 else ("", "")), *_difference_cells(difference))
+
+
+def _difference_cells(one: OutcomeDifference) -> tuple[str, str, str]:
+    about = f"{one.what} {one.subject}" if one.subject != one.job else one.what
+    return about, *excerpts_around_difference(one.predicted, one.observed)
+
+
+def excerpts_around_difference(left: str, right: str) -> tuple[str, str]:
+    """Both texts; long ones are cut to begin shortly before their first difference."""
+    same = next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), 0)
+    begin = max(0, same - MAX_SHOWN_TEXT // 4) if max(len(left), len(right)) > MAX_SHOWN_TEXT else 0
+    return _excerpt_text(left, begin), _excerpt_text(right, begin)
+
+
+def _excerpt_text(text: str, begin: int) -> str:
+    if len(text) <= MAX_SHOWN_TEXT:
+        return text
+    end = begin + MAX_SHOWN_TEXT
+    return f"{'…' if begin else ''}{text[begin:end]}{'…' if end < len(text) else ''}"
+
+
+def _reason_blocks(one: JobVerdict) -> Iterator[Block]:
+    if one.decision is not None:
+        where = f"event {one.decision.seq}: " if one.decision.seq is not None else ""
+        yield make_paragraph(f"{one.job}: {where}{one.decision.text}", indent=2)
+    for change in one.changes:
+        yield make_paragraph(f"{one.job}: meanwhile {change}", indent=2)
+
+
+def _first_difference_blocks(found: Verification) -> Iterator[Block]:
+    parting = found.parting
+    if parting is None:
+        return
+    where = f" (event {parting.seq})" if parting.seq is not None else ""
+    yield make_paragraph(f"the log and the replay part here{where}:")
+    yield make_paragraph(f"log:    {parting.logged or '(nothing more)'}", indent=2)
+    yield make_paragraph(f"replay: {parting.replayed or '(nothing more)'}", indent=2)
+
+
+def verification_document(found: Verification) -> dict[str, object]:
+    """The JSON document of a verification; the keys are a contract."""
+    parting = found.parting
+    return {
+        "agrees": found.is_agreed,
+        "name": found.recording.snapshot.name,
+        "release": found.recording.snapshot.release.stated,
+        "counts": {word.replace(" ", "_"): found.count_verdicts(word) for word in VERDICT_WORDS},
+        "predicted": _outcome_numbers(found.predicted),
+        "observed": _outcome_numbers(found.observed),
+        "ended": found.ended or None,
+        "panic": found.predicted.panic or None,
+        "chance": list(found.chance),
+        "tried": found.tried,
+        "cycles": found.cycles,
+        "notes": list(found.notes),
+        "seconds": round(found.seconds, 3),
+        "jobs": [_verdict_document(one) for one in found.jobs],
+        "parting": None if parting is None else {"seq": parting.seq, "log": parting.logged, "replay": parting.replayed},
+    }
+
+
+def _outcome_numbers(outcome: CycleOutcome) -> dict[str, int]:
+    return {
+        "bound": len(outcome.bound),
+        "evicted": len(outcome.evicted),
+        "nominated": len(outcome.nominated),
+        "podGroups": len(outcome.groups),
+        "waiting": len(outcome.waiting),
+    }
+
+
+def _verdict_document(one: JobVerdict) -> dict[str, object]:
+    decision = one.decision
+    return {
+        "job": one.job,
+        "verdict": one.word,
+        "differences": [
+            {"about": found.subject, "what": found.what, "replay": found.predicted, "scheduler": found.observed}
+            for found in one.differences
+        ],
+        "decision": None if decision is None else {"seq": decision.seq, "text": decision.text},
+        "meanwhile": list(one.changes),
+    }

@@ -1,4 +1,4 @@
-"""The report of `vcdebug diff`: changed decisions, and where the two runs part."""
+"""The report of `vcdebug diff`: changed decisions, and the first difference of the two runs."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from vcdebug.views.table import Table
 
 
 class ComparedRuns(NamedTuple):
-    """What is compared."""
+    """Two recordings and what to call them."""
 
     before: Recording
     after: Recording
     titles: tuple[str, str]
     edits: tuple[str, ...]
-    """Those of the second run."""
+    """The edits of the second run."""
     cycle: tuple[int, int] = (1, 1)
-    """Which of how many."""
+    """(number of the compared cycle, cycles run)."""
 
 
 def comparison_blocks(found: CycleComparison, sides: ComparedRuns) -> Iterator[Block]:
-    """For people."""
+    """The text report."""
     before, after = sides.before, sides.after
     yield make_paragraph(f"before  {sides.titles[0]}")
     yield make_paragraph(f"after   {sides.titles[1]}")
@@ -51,6 +51,7 @@ def comparison_blocks(found: CycleComparison, sides: ComparedRuns) -> Iterator[B
     if found.divergence is not None:
         for table in iter_divergence_tables(found.divergence, "first difference", before, after):
             yield from _indented_table(table)
+    # The runs may differ earlier in a vote than in an operation; one table is enough where they do not.
     if found.deeds_part is not None and found.deeds_part != found.divergence:
         for table in iter_divergence_tables(found.deeds_part, "first operation that differs", before, after):
             yield from _indented_table(table)
@@ -62,7 +63,7 @@ def _indented_table(table: Table) -> Iterator[Block]:
 
 
 def comparison_document(found: CycleComparison, sides: ComparedRuns) -> dict[str, object]:
-    """For programs; the keys are a contract."""
+    """The JSON document; the keys are a contract."""
     before, after, titles, edits, (number, of) = sides
     return {
         **({"cycle": number} if of > 1 else {}),

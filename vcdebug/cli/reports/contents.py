@@ -1,4 +1,4 @@
-"""The report of `vcdebug inspect`: what a snapshot holds, what is wrong or missing, what configuration is in force."""
+"""The report of `vcdebug inspect`: objects, problems, missing kinds, and the configuration in force."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vcdebug.views.document import Block, make_listing, make_paragraph
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What there is to say about a snapshot before it is replayed."""
+    """What a snapshot holds, before it is replayed."""
 
     snapshot: Snapshot
     conf: SchedulerConf
@@ -34,15 +34,16 @@ class Inspection:
 
 
 def inspect_snapshot(snapshot: Snapshot) -> Inspection:
-    """Look at the objects, the configuration, and what its plugins miss, without running the cycle."""
+    """Open a session on the snapshot and collect its problems, without running a cycle."""
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
+    # Plugins report what they miss only when a session opens.
     session = open_session(snapshot, conf)
     found = (*completeness_problems(snapshot), *input_problems(Recording(snapshot, conf, session)))
     return Inspection(snapshot, conf, found, session.persistence.setting_text)
 
 
 def inspection_document(inspection: Inspection) -> dict[str, object]:
-    """For programs."""
+    """The JSON document of an inspection."""
     snapshot, conf = inspection.snapshot, inspection.conf
     return {
         "snapshot": snapshot.name,
@@ -78,16 +79,12 @@ def _object_counts(snapshot: Snapshot) -> Iterator[tuple[str, int]]:
 
 
 def _missing_kinds(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """Kinds without objects, unless a capture has looked and found none."""
+    """(kind, effect) of kinds without objects, except those that the capture listed and found empty."""
+    # A capture lists empty kinds with a resource version: those are known to be empty.
     looked = snapshot.provenance.resource_versions if snapshot.provenance is not None else {}
     for kind in KINDS:
         if not kind.settings and not snapshot.objects_of(kind.name) and kind.name not in looked:
             yield kind.name, kind.falsifies
-
-
-def _missing_by_effect(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    kinds = group_by_key((effect, name) for name, effect in _missing_kinds(snapshot))
-    yield from ((effect, ", ".join(names)) for effect, names in kinds.items())
 
 
 def _changed_flags(flags: SchedulerFlags) -> dict[str, object]:
@@ -101,7 +98,7 @@ def _json_value(value: object) -> object:
 
 
 def inspection_blocks(inspection: Inspection) -> Iterator[Block]:
-    """For people."""
+    """The text report."""
     snapshot, conf = inspection.snapshot, inspection.conf
     yield make_paragraph(
         f"{snapshot.name or 'snapshot'}: {snapshot.description}" if snapshot.description else snapshot.name, "title"
@@ -127,7 +124,10 @@ def inspection_blocks(inspection: Inspection) -> Iterator[Block]:
         )
         yield make_paragraph("")
     yield make_paragraph("not in the snapshot: what a replay cannot know if the cluster has them", "title")
-    yield make_listing(("falsifies", "kinds"), tuple(_missing_by_effect(snapshot)), 2)
+    missing = group_by_key((effect, name) for name, effect in _missing_kinds(snapshot))
+    yield make_listing(
+        ("falsifies", "kinds"), tuple((effect, ", ".join(names)) for effect, names in missing.items()), 2
+    )
     yield make_paragraph("")
     if not inspection.problems:
         yield make_paragraph("no problems", "good")
@@ -137,7 +137,7 @@ def inspection_blocks(inspection: Inspection) -> Iterator[Block]:
 
 
 def _provenance_blocks(found: Provenance) -> Iterator[Block]:
-    """Which cluster it was, who looked, and whether all of it is of one moment."""
+    """The cluster, the user of the capture, and whether all objects are of one moment."""
     place = found.server or "a cluster"
     who = f" as {found.user}" if found.user else ""
     reach = f", {found.access}" if found.access else ""
@@ -188,11 +188,11 @@ def _argument_text(option: PluginOption) -> str:
     return ", ".join(f"{key}: {value}" for key, value in option.arguments.items()) or "-"
 
 
-# What reports say of the input of a cycle: what is wrong with it, and whose rules decide.
+# Parts of other reports.
 
 
 def release_document(release: Release) -> dict[str, object]:
-    """For programs: `stated` is null where the snapshot does not say which release runs."""
+    """The JSON document of a release; `stated` is null where the snapshot names none."""
     return {
         "name": release.name,
         "stated": release.stated or None,
@@ -203,7 +203,7 @@ def release_document(release: Release) -> dict[str, object]:
 
 
 def release_line(release: Release) -> str:
-    """For people."""
+    """The release in one line."""
     if release.is_assumed:
         return f"release not stated: replayed by the newest rules, {release.display_name()}"
     stated = "" if release.stated in (release.name, release.name.removeprefix("v")) else f" (stated: {release.stated})"
@@ -211,6 +211,6 @@ def release_line(release: Release) -> str:
 
 
 def problem_count(recording: Recording) -> Iterator[Block]:
-    """One line where something is wrong with the input."""
+    """One line about the number of problems in the input; no block without any."""
     if problems := input_problems(recording):
         yield make_paragraph(f"{count_noun(len(problems), 'problem')} in the input: see vcdebug inspect", "bad")

@@ -1,30 +1,35 @@
-"""The report of `vcdebug run`: what the cycle did, per action and per job."""
+"""The reports of `vcdebug run` and `odds`: what one cycle, several cycles or many draws of a cycle did."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, format_percent_number
 from vcdebug.cli.reports.contents import problem_count, release_document, release_line
 from vcdebug.debugger.commands.cycles import describe_repeat
 from vcdebug.framework.forced_answers import FORCED_CODE
-from vcdebug.recording.effects import Effect, Effects, cycle_effects
+from vcdebug.recording.effects import Effects, cycle_effects
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.session_closing import crash_lines, find_crash
 from vcdebug.recording.writes import api_writes
 from vcdebug.views.cycles import cycle_table
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_blocks, titled_listing
+from vcdebug.views.headline import event_headline, path_words
 from vcdebug.views.overview import iter_pending_rows
 from vcdebug.whatif.cycles import find_repeat
+
+if TYPE_CHECKING:
+    from vcdebug.whatif.odds import DivergenceCount, OddsTally
 
 ACTION_HEADS = ("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#", "seconds#")
 JOB_HEADS = ("job", "queue", "phase", "min#", "pods#", "ready#", "waiting#", "pending#", "outcome")
 
 
 def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, object]:
-    """For programs: everything but `seconds` depends on the snapshot alone."""
+    """The JSON document of a cycle; everything but `seconds` depends on the snapshot alone."""
     done = cycle_effects(recording)
     return {
         "snapshot": recording.snapshot.name,
@@ -41,12 +46,13 @@ def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[s
         "notes": [{"seq": note.seq, "code": note.code, "text": note.text} for note in recording.notes],
         "problems": [problem.format_line() for problem in input_problems(recording)],
         "panic": done.panic,
+        # Present only for a recording that was cut off: programs test for the key.
         **({"cut": recording.cut_event.bound} if recording.cut_event is not None else {}),
     }
 
 
 def cycle_blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block]:
-    """For people."""
+    """The text report of a cycle; `seconds` are those of each stage and action."""
     done = cycle_effects(recording)
     yield make_paragraph(_cycle_title(recording, seconds), "title")
     yield make_paragraph(release_line(recording.snapshot.release))
@@ -109,17 +115,16 @@ def _move_blocks(done: Effects) -> Iterator[Block]:
         ("placed, but not bound: its gang is not complete", done.held),
         ("evicted", done.evicted),
     ):
-        yield from titled_listing(title, ("pod", "node", "by", "event#"), [_move_row(entry) for entry in entries])
+        yield from titled_listing(
+            title,
+            ("pod", "node", "by", "event#"),
+            [(entry.task, entry.node, entry.action, str(entry.seq)) for entry in entries],
+        )
 
 
 def _waiting_blocks(recording: Recording) -> Iterator[Block]:
-    """Who waits and why, a line each."""
     rows = [(row.cells[1].text, row.cells[2].text) for row in iter_pending_rows(recording)]
     return titled_listing("waits", ("job", "why"), rows, prose=True)
-
-
-def _move_row(entry: Effect) -> tuple[str, ...]:
-    return entry.task, entry.node, entry.action, str(entry.seq)
 
 
 def _job_rows(done: Effects) -> Iterator[tuple[str, ...]]:
@@ -128,11 +133,11 @@ def _job_rows(done: Effects) -> Iterator[tuple[str, ...]]:
         yield (j.job, j.queue, j.phase or "-", *map(str, counts), j.outcome)
 
 
-# The report of `vcdebug run --cycles`: the first cycle in full, then each one's deeds and what repeats.
+# `vcdebug run --cycles`
 
 
 def cycles_document(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> dict[str, object]:
-    """For programs: what `run` has of one cycle, once per cycle."""
+    """The JSON document of several cycles: that of `run` per cycle, and the first repeat."""
     found = find_repeat(recordings)
     return {
         "cycles": [
@@ -155,7 +160,7 @@ def cycles_document(recordings: Sequence[Recording], seconds: Mapping[str, float
 
 
 def cycles_blocks(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> Iterator[Block]:
-    """For people."""
+    """The text report: the first cycle in full, then a row per cycle."""
     yield from cycle_blocks(recordings[0], seconds)
     yield make_paragraph("")
     yield replace(cycle_table(tuple(recordings), 0, "cycles"), head=(), foot=(), indent=2)
@@ -164,3 +169,81 @@ def cycles_blocks(recordings: Sequence[Recording], seconds: Mapping[str, float])
         yield make_paragraph("no cycle repeats an earlier one", indent=2)
     else:
         yield make_paragraph(describe_repeat(found), "bad", indent=2)
+
+
+# `vcdebug odds`
+
+JOB_ODDS_HEADS = ("job", "queue", "placed#", "of#", "%#", "gets a pod#", "undrawn")
+MAP_ORDER_WORDS = "the order in which maps are visited"
+PARTING_HEADS = ("event#", "draws#", "other outcome#", "tie#", "what is done undrawn; what is drawn before")
+
+
+def odds_blocks(odds: OddsTally, base: Recording, wanted: int) -> Iterator[Block]:
+    """The text report of the draws; `wanted` is how many were asked for."""
+    name = base.snapshot.name or "snapshot"
+    outcomes = "every draw comes to the same" if odds.is_certain else f"{odds.outcomes} different outcomes"
+    draws = (
+        count_noun(odds.draws, "draw") if odds.draws == wanted else f"only {odds.draws} of {count_noun(wanted, 'draw')}"
+    )
+    yield make_paragraph(f"{name}: {draws}, {outcomes}", "good" if odds.is_certain else "bad")
+    if odds.panics:
+        yield make_paragraph(f"the real scheduler panics in {odds.panics} of them", "bad")
+    yield make_paragraph("")
+    yield make_listing(JOB_ODDS_HEADS, tuple(_job_odds_rows(odds)))
+    yield from titled_listing("evicted", ("pod", "draws#"), [(task, str(count)) for task, count in odds.evictions])
+    parting = [_divergence_row(one, base) for one in odds.divergences]
+    yield from titled_listing("where draws part from the cycle without draws", PARTING_HEADS, parting, prose=True)
+    yield from _first_parting_blocks(odds.first_that_matters, base)
+
+
+def _first_parting_blocks(one: DivergenceCount | None, base: Recording) -> Iterator[Block]:
+    if one is None:
+        return
+    what = _event_words(base, one.tie) if one.tie is not None else MAP_ORDER_WORDS
+    where = f"event {one.tie}" if one.tie is not None else f"before event {one.seq}"
+    changed = f"{count_noun(one.changed, 'draw')} {'goes' if one.changed == 1 else 'go'}"
+    yield make_paragraph("")
+    yield make_paragraph(f"what matters first: {what} ({where}); {changed} elsewhere from there")
+
+
+def _job_odds_rows(odds: OddsTally) -> Iterator[tuple[str, ...]]:
+    for job in odds.jobs:
+        share = format_percent_number(job.placed, odds.draws)
+        base = "placed" if job.base else "not placed"
+        yield job.job, job.queue, str(job.placed), str(odds.draws), share, str(job.moved), base
+
+
+def _divergence_row(one: DivergenceCount, base: Recording) -> tuple[str, ...]:
+    tie = _event_words(base, one.tie) if one.tie is not None else MAP_ORDER_WORDS
+    numbers = (one.seq, one.draws, one.changed)
+    return *map(str, numbers), str(one.tie or "-"), f"{_event_words(base, one.seq)}; drawn before it: {tie}"
+
+
+def _event_words(recording: Recording, seq: int) -> str:
+    what = event_headline(recording.event_at(seq))
+    return f"{' > '.join(path_words(recording, seq))}  {what.what}  {what.outcome.text}".strip()
+
+
+def odds_document(odds: OddsTally, base: Recording, wanted: int) -> dict[str, object]:
+    """The JSON document of the draws; the keys are a contract."""
+    return {
+        "draws": odds.draws,
+        "wanted": wanted,
+        "outcomes": odds.outcomes,
+        "panics": odds.panics,
+        "jobs": [
+            {"job": job.job, "queue": job.queue, "placed": job.placed, "moved": job.moved, "undrawn": job.base}
+            for job in odds.jobs
+        ],
+        "evictions": [{"task": task, "draws": count} for task, count in odds.evictions],
+        "divergences": [
+            {
+                "seq": one.seq,
+                "text": _event_words(base, one.seq),
+                "tie": one.tie,
+                "draws": one.draws,
+                "other_outcome": one.changed,
+            }
+            for one in odds.divergences
+        ],
+    }

@@ -1,4 +1,4 @@
-"""Remedies that were carried out: what to change, what came of it, who pays."""
+"""The report of --prove: changes that were tried on the snapshot, their result and their price."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.output import Output
-from vcdebug.cli.progress import status_line
+from vcdebug.cli.output import Output, status_line
 from vcdebug.cli.worker_processes import TrialRounds
 from vcdebug.explain.answer import ADVICE_OWNER, Explanation
 from vcdebug.recording.recording import Recording
@@ -28,7 +27,7 @@ _MAX_SHOWN_EDITS = 6
 
 
 def fix_documents(search: FixSearch) -> list[dict[str, object]]:
-    """For programs; the keys are a contract."""
+    """The JSON documents of the best plans; the keys are a contract."""
     return [_fix_document(remedy) for remedy in search.best_plans]
 
 
@@ -49,7 +48,7 @@ def _fix_document(remedy: TriedPlan) -> dict[str, object]:
 
 
 def fix_blocks(search: FixSearch, source: str, budget: int) -> Iterator[Block]:
-    """For people; the first remedy with its edits, so that it can be tried at once."""
+    """The text report; the first proven plan comes with the command line that shows it."""
     found = search.best_plans
     works = bool(found) and found[0].is_proven
     yield make_paragraph("")
@@ -79,24 +78,23 @@ def _fix_lines(number: int, remedy: TriedPlan) -> Iterator[Block]:
 
 
 def _edit_options(remedy: TriedPlan) -> str:
-    """The edits as --set takes them; a long list is cut, and says so."""
+    """The edits as --set options; a long list is cut and says how many are left out."""
     edits = remedy.plan.all_edits
     shown = " ".join(f"--set {shlex.quote(edit)}" for edit in edits[:_MAX_SHOWN_EDITS])
     left = len(edits) - _MAX_SHOWN_EDITS
     return f"{shown}  (and {count_noun(left, 'edit')} more: --json has them)" if left > 0 else shown
 
 
-# Proving remedies from the command line: trials here or in worker processes, within a budget of seconds.
-
 MIN_BUDGET_SHARE = 0.25
-"""Of the budget, what is left to trials where reading and the first cycle took all of it."""
+"""Share of the budget that trials get even where reading and the first cycle took all of it."""
 
 
 def search_fixes(
     recording: Recording, explanation: Explanation, output: Output, *, seconds: float, workers: int | None
 ) -> FixSearch:
-    """The search as far as it got within so many seconds of the command's start; Ctrl-C keeps what there is."""
+    """Search until `seconds` after the start of the command; Ctrl-C ends the search and keeps its results."""
     search = start_search(recording, explanation)
+    # At least a share of the budget, else reading a large snapshot would leave no time for any trial.
     end = max(output.started + seconds, time.perf_counter() + seconds * MIN_BUDGET_SHARE)
     with (
         status_line(output, "trying remedies (Ctrl-C stops)") as tell,

@@ -1,4 +1,4 @@
-"""The report of `vcdebug script`: what each command came to."""
+"""The report of `vcdebug script`: the result of each command."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from vcdebug.whatif.branch import OpenRecordings
 
 
 class AnswerReport:
-    """An answer with what the command asked to see."""
+    """The answer of a command with the tables and files that it asks for; raises ScriptError."""
 
     def __init__(self, answer: ScriptAnswer, driver: Driver) -> None:
         self.answer = answer
         self._driver = driver
         self.table = ""
         self.written = ""
-        """What was written where, or read from where."""
+        """The line about a file that was written or read."""
         self.explanation: Explanation | None = None
         self.waits = False
-        """Whether it is about a job that stays unscheduled."""
+        """Whether the command explained a job that stays unscheduled."""
         try:
             self._read_answer()
         except VcdebugError as error:
@@ -65,7 +65,6 @@ class AnswerReport:
             self._explain_jobs(here, answer.argument or job_at(here))
 
     def _explain_jobs(self, here: DebuggerState, job: str) -> None:
-        """One job, or all that wait."""
         if job:
             self.explanation = explain_by_name(here.recording, job)
             self.waits = not self.explanation.scheduled
@@ -75,7 +74,7 @@ class AnswerReport:
 
 
 def answer_blocks(shown: AnswerReport) -> Iterator[Block]:
-    """For people: the command, then what it came to."""
+    """The text report: the command, then its result."""
     answer = shown.answer
     yield make_paragraph(f":{answer.command.removeprefix(':')}", "title")
     yield from (
@@ -101,7 +100,7 @@ def _event_line(answer: ScriptAnswer) -> str:
 
 
 def answer_document(shown: AnswerReport) -> dict[str, object]:
-    """For programs; the keys are a contract."""
+    """The JSON document of one command; the keys are a contract."""
     answer, here = shown.answer, shown.answer.here
     body: dict[str, object] = {
         "line": answer.number,
@@ -116,7 +115,12 @@ def answer_document(shown: AnswerReport) -> dict[str, object]:
         "log": [{"seq": said.seq, "breakpoint": said.number, "text": said.text} for said in answer.log],
     }
     if here.recordings is not None:
-        body["shown"] = _shown_recording(here.recordings)
+        body["shown"] = {
+            "side": here.recordings.side,
+            "cycle": here.recordings.cycle,
+            "cycles": here.recordings.cycle_count,
+            "edits": list(here.recordings.edit_texts),
+        }
     if answer.show == "diff" and here.recordings is not None:
         body["comparison"] = _recordings_comparison(here.recordings)
     if shown.written:
@@ -128,13 +132,7 @@ def answer_document(shown: AnswerReport) -> dict[str, object]:
     return body
 
 
-def _shown_recording(open_: OpenRecordings) -> dict[str, object]:
-    """Which of the recordings one looks at."""
-    return {"side": open_.side, "cycle": open_.cycle, "cycles": open_.cycle_count, "edits": list(open_.edit_texts)}
-
-
 def _recordings_comparison(open_: OpenRecordings) -> dict[str, object]:
-    """As `vcdebug diff` has it."""
     before, after = open_.both_sides()
     found = open_.found if open_.found is not None else compare_cycles(before, after)
     return comparison.comparison_document(

@@ -1,4 +1,4 @@
-"""The report of `vcdebug explain` about many jobs: a table per snapshot, and how often each cause is to blame."""
+"""The report of `vcdebug explain` about many jobs: a table per snapshot, and the frequency of each cause."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from vcdebug.amount_text import count_noun
+from vcdebug.cli.arguments import CachedRecordings
 from vcdebug.cli.batch import BatchResults, PackedSnapshot
-from vcdebug.cli.recording_cache import CachedRecordings
 from vcdebug.cli.reports import explanation
 from vcdebug.cli.snapshots import replay_snapshot
 from vcdebug.explain.pending.explanation import Survey, SurveyedJob, survey_jobs, survey_one
@@ -17,20 +17,20 @@ from vcdebug.snapshot.sources import Source
 from vcdebug.views.document import Block, make_listing, make_paragraph
 
 CommandLineMaker = Callable[..., str]
-"""A command, the name of a snapshot, and the job."""
+"""Takes a command, a snapshot's name and a job; returns the command line."""
 JOB_COLUMNS = ("job", "queue", "pending#", "cause", "why")
 
 
 @dataclass(frozen=True, slots=True)
 class Surveys(BatchResults[Survey]):
-    """The jobs that wait in all snapshots."""
+    """The pending jobs of all snapshots."""
 
     again: CommandLineMaker
-    """The command line that asks about one of the jobs."""
+    """Makes the command line that explains one of the jobs."""
 
     @property
     def unscheduled_jobs(self) -> int:
-        """Jobs that stay unscheduled."""
+        """How many jobs stay unscheduled."""
         return len([job for one in self.results_by_name.values() for job in one.unscheduled_jobs])
 
     def causes_by_frequency(self) -> list[tuple[str, int, int]]:
@@ -45,7 +45,7 @@ class Surveys(BatchResults[Survey]):
 
 
 def survey_blocks(found: Surveys) -> Iterator[Block]:
-    """For people."""
+    """The text report."""
     spaced = True
     for name, one in found.results_by_name.items():
         section = list(_survey_section(name, one))
@@ -66,7 +66,6 @@ def survey_blocks(found: Surveys) -> Iterator[Block]:
 
 
 def _survey_section(name: str, one: Survey) -> Iterator[Block]:
-    """One line where nothing waits, else a table under it."""
     yield make_paragraph(
         f"{name}: {_survey_headline(one)}", "bad" if one.unscheduled_jobs or one.incomplete else "good"
     )
@@ -123,7 +122,7 @@ def _total_blocks(found: Surveys) -> Iterator[Block]:
 
 
 def survey_document(found: Surveys) -> dict[str, object]:
-    """For programs; the keys are a contract."""
+    """The JSON document; the keys are a contract."""
     return {
         "snapshots": found.build_documents(_snapshot_document),
         "unscheduled": found.unscheduled_jobs,
@@ -148,12 +147,9 @@ def _snapshot_document(one: Survey) -> dict[str, object]:
     }
 
 
-# What a worker does with one snapshot of many.
-
-
 @dataclass(frozen=True, slots=True)
 class Surveyor:
-    """Replays a snapshot and explains its jobs; only plain values, so that it travels."""
+    """Replays a snapshot and explains its jobs. Its fields are plain values: it is pickled for workers."""
 
     job: str | None
     """The only job or pod of interest."""
@@ -163,12 +159,12 @@ class Surveyor:
     release: str | None = None
 
     def __call__(self, item: PackedSnapshot) -> Survey:
-        """The survey of a snapshot that came as bytes."""
+        """The survey of a packed snapshot; called in a worker."""
         with disposing(self.replay_cycle(item.open_file())) as recording:
             return self.survey_jobs(recording)
 
     def replay_cycle(self, where: Source, keeping: CachedRecordings | None = None) -> Recording:
-        """The cycle of a snapshot."""
+        """Replay a snapshot under the edits and options of the command."""
         return replay_snapshot(
             where,
             complete=self.complete,
@@ -179,5 +175,5 @@ class Surveyor:
         ).recording
 
     def survey_jobs(self, recording: Recording, tell: Callable[[int, int], None] | None = None) -> Survey:
-        """Its jobs that wait, or the one that was asked about."""
+        """Explain all pending jobs, or `job` alone; `tell` takes the jobs done and all jobs."""
         return survey_jobs(recording, tell) if self.job is None else survey_one(recording, self.job)

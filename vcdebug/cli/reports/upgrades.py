@@ -1,4 +1,4 @@
-"""The report of `vcdebug diff --release`: which changes between two releases decide, on one snapshot or on many."""
+"""The search and report of `vcdebug diff --release`: which changes between two releases alter decisions."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.batch import BatchResults, PackedSnapshot
-from vcdebug.cli.output import Output
-from vcdebug.cli.progress import status_line
+from vcdebug.cli.output import Output, status_line
 from vcdebug.cli.reports.contents import release_document
 from vcdebug.cli.worker_processes import TrialRounds
 from vcdebug.errors import EngineError, VcdebugError
@@ -31,7 +30,7 @@ NO_FIGURE = "-"
 
 
 def upgrade_blocks(found: Upgrade) -> Iterator[Block]:
-    """For people, below the comparison of the two runs."""
+    """The text report, below the comparison of the two runs."""
     yield make_paragraph("")
     yield make_paragraph(f"what parts {found.before.display_name()} and {found.after.display_name()}", "title")
     yield make_paragraph(_upgrade_verdict(found), indent=2)
@@ -89,7 +88,7 @@ def _older_release(name: str, before: Release, after: Release) -> Release:
 
 
 def upgrade_document(found: Upgrade) -> dict[str, object]:
-    """For programs; the keys are a contract."""
+    """The JSON document of one snapshot; the keys are a contract."""
     return {
         "before": release_document(found.before),
         "after": release_document(found.after),
@@ -135,17 +134,17 @@ def _trial_document(trial: MixtureTrial) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Upgrades(BatchResults[Upgrade]):
-    """What a release decides otherwise on all snapshots."""
+    """What another release decides differently, for each snapshot of a folder."""
 
     after: Release
 
     @property
     def different_snapshots(self) -> int:
-        """Snapshots with a decision that changes."""
+        """How many snapshots have a decision that changes."""
         return len([one for one in self.results_by_name.values() if not one.same])
 
     def totals_by_change(self) -> list[tuple[str, int, int, Upgrade]]:
-        """(change, snapshots that it decides, snapshots in which it shows, one of them), the most frequent first."""
+        """(change, snapshots it decides, snapshots it shows in, an example), the most frequent first."""
         decides = Counter(name for one in self.results_by_name.values() for name in one.decided_by)
         shows = group_by_key((name, one) for one in self.results_by_name.values() for name in _telling_changes(one))
         found = [(name, decides[name], len(shows[name]), shows[name][0]) for name in CHANGES if name in shows]
@@ -153,7 +152,7 @@ class Upgrades(BatchResults[Upgrade]):
 
 
 def upgrades_blocks(found: Upgrades) -> Iterator[Block]:
-    """For people."""
+    """The text report of a folder of snapshots."""
     upgrades = found.results_by_name
     yield make_listing(SNAPSHOT_HEADS, tuple(_snapshot_row(name, one) for name, one in upgrades.items()), prose=True)
     yield make_paragraph("")
@@ -181,10 +180,10 @@ def _snapshot_row(name: str, one: Upgrade) -> tuple[str, ...]:
 
 
 def upgrades_document(found: Upgrades) -> dict[str, object]:
-    """For programs; the keys are a contract."""
+    """The JSON document of a folder of snapshots; the keys are a contract."""
     return {
         "release": release_document(found.after),
-        "snapshots": found.build_documents(_snapshot_document),
+        "snapshots": found.build_documents(lambda one: {"jobs": one.jobs, "tasks": one.pods, **upgrade_document(one)}),
         "different": found.different_snapshots,
         "changes": [
             {
@@ -199,15 +198,11 @@ def upgrades_document(found: Upgrades) -> dict[str, object]:
     }
 
 
-def _snapshot_document(one: Upgrade) -> dict[str, object]:
-    return {"jobs": one.jobs, "tasks": one.pods, **upgrade_document(one)}
-
-
-# What an upgrade would decide, from the command line: one snapshot, or a worker's part of many.
+# The search itself.
 
 
 def wanted_release(text: str, output: Output) -> Release:
-    """The release that is asked for, or the nearest one, which is said; raises VcdebugError for what is none at all."""
+    """The release of this name, else the nearest one with a notice; raises VcdebugError for an unreadable name."""
     named = resolve_release(text)
     if not named.readable:
         raise VcdebugError(named.what, f"there are {', '.join(release_names())}", "--release")
@@ -217,7 +212,7 @@ def wanted_release(text: str, output: Output) -> Release:
 
 
 def search_upgrade(snapshot: Snapshot, after: Release, args: Namespace, output: Output) -> Upgrade:
-    """The search on one snapshot; Ctrl-C keeps what there is."""
+    """Search one snapshot for the changes that matter; Ctrl-C ends the search and keeps its results."""
     search, trials = start_search(snapshot, after)
     with (
         status_line(output, "switching changes one by one (Ctrl-C stops)") as tell,
@@ -237,18 +232,19 @@ def search_upgrade(snapshot: Snapshot, after: Release, args: Namespace, output: 
 
 @dataclass(frozen=True, slots=True)
 class UpgradeSearcher:
-    """Searches one snapshot of many; only plain values, so that it travels."""
+    """Searches one snapshot of many. Its fields are plain values: it is pickled for workers."""
 
     after: Release
     complete: bool | None
 
     def __call__(self, item: PackedSnapshot) -> Upgrade:
-        """What came of a snapshot that came as bytes."""
+        """The search on a packed snapshot; called in a worker."""
         snapshot = load_snapshot(item.open_file(), complete=self.complete)
         search, trials = start_search(snapshot, self.after)
         with closing(TrialRounds(trials, workers=1)) as rounds:
             run_search(search, rounds)
         if search.endpoint_trial is None:
+            # A failed trial has no error: running both ends again, outside the rounds, raises it.
             trials(search.all_changes)
             trials(())
             raise EngineError("a cycle failed once and not again", where=item.name)

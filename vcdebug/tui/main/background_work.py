@@ -1,4 +1,4 @@
-"""Long work of a command, such as another cycle: done in a thread, while keys go on answering."""
+"""Work in threads: loading, long commands and reruns for panels; and the state that the screen's parts share."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from threading import Event, Thread, local
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from textual.message import Message
+from textual.screen import Screen
 
 from vcdebug.amount_text import format_percent
 from vcdebug.debugger import commands
 from vcdebug.debugger.commands import CommandReply
-from vcdebug.debugger.driver import DebuggerState
+from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.model.names import Seq
 from vcdebug.recording.replay import cancellable
 from vcdebug.tui import worker
-from vcdebug.tui.main.screen_state import Say
 from vcdebug.tui.messages import PanelDrawn, PanelRerunNeeded, Progress, WorkDone
-from vcdebug.tui.start import Start
+from vcdebug.tui.worker import Start
 from vcdebug.views.table import Table, make_line, muted_piece
 
 
 class BackgroundWork:
-    """One piece of work at a time; somebody may stop waiting for it."""
+    """Runs the long work of one command at a time."""
 
     def __init__(
         self,
@@ -38,14 +38,14 @@ class BackgroundWork:
         self._say = say
         self._progress = progress
         self.about = ""
-        """What the work is while it runs."""
+        """The running work in words; empty without any."""
         self._ticket = 0
-        """Which work is waited for."""
-        self._own = local()
-        """The ticket of the work that a thread does."""
+        """The number of the work that is awaited; results of stopped work have an earlier one."""
+        self._own = local()  # a stopped thread goes on running beside the one that replaced it
+        """The ticket of each thread's work."""
 
     def start_work(self, reply: CommandReply) -> None:
-        """Do what the reply asks for, unless something is being done already."""
+        """Start the reply's work in a thread, unless other work runs."""
         work = reply.work
         if work is None:
             return
@@ -56,28 +56,28 @@ class BackgroundWork:
         self._ticket += 1
         self._progress(self.about)
         tasks = {self._ticket: work}
+        # The thread pops the only reference: a task holds recordings, which must be freed when it ends.
         del work, reply
         self._start_thread(lambda: self._run_task(tasks))
 
     def _run_task(self, tasks: dict[int, Callable[[], CommandReply]]) -> None:
-        """In the thread; nobody keeps the task afterwards, for it holds recordings."""
         ticket, task = tasks.popitem()
         self._own.ticket = ticket
         self._post(worker.run_task(task, ticket))
 
     def is_awaited(self, event: WorkDone) -> bool:
-        """Whether anybody still waits for this work."""
+        """Whether the finished work is still awaited."""
         return event.ticket == self._ticket and bool(self.about)
 
     def finish_work(self, event: WorkDone) -> CommandReply | None:
-        """What the work came to; None after a failure, which is said."""
+        """The work's reply; None after a failure, which is shown."""
         self._clear_work()
         if event.reply is None:
             self._say(event.error, error=True)
         return event.reply
 
     def stop_waiting(self) -> bool:
-        """Wait no longer; whether there was anything to wait for."""
+        """Give the running work up; whether there was any."""
         if not self.about:
             return False
         self._say(f"stopped: {self.about}; nothing has changed")
@@ -85,11 +85,11 @@ class BackgroundWork:
         return True
 
     def is_wanted(self) -> bool:
-        """In the thread: whether somebody still waits for what it does, not for the same work asked for again."""
+        """Called in the thread: whether its work, and no later one, is awaited."""
         return self._own.ticket == self._ticket and bool(self.about)
 
     def report_progress(self, text: str) -> None:
-        """In the thread: how far its work is, as long as somebody waits for it."""
+        """Called in the thread: post its progress while its work is awaited."""
         if self.is_wanted():
             self._post(Progress(text))
 
@@ -98,11 +98,8 @@ class BackgroundWork:
         self._progress("")
 
 
-# Panels for which the cycle runs again, so that plugins can be asked once more: in a thread, while keys answer.
-
-
 class PanelRerun:
-    """One panel after the other, each for the moment that it shows last."""
+    """Reruns the cycle for panels that ask plugins again: one panel at a time, each for its last moment."""
 
     def __init__(
         self,
@@ -115,16 +112,17 @@ class PanelRerun:
         self._progress = progress
         self._running: PanelRerunNeeded | None = None
         self._wanted: dict[str, PanelRerunNeeded] = {}
-        """By the panel's name."""
+        """The latest request of each panel, by its name."""
 
     @property
     def running_text(self) -> str:
-        """What runs, in words; empty where nothing does."""
+        """The running rerun in words; empty without any."""
         return "" if self._running is None else f"running the cycle again up to event {self._running.seq}"
 
     def request_panel(self, asked: PanelRerunNeeded) -> None:
-        """Draw a panel away from the keys."""
+        """Queue a panel's request."""
         known = self._wanted.get(asked.panel)
+        # A panel that is drawn twice for one moment must not run the cycle twice.
         if known is not None and known.moment is asked.moment:
             return
         self._wanted[asked.panel] = asked
@@ -132,11 +130,12 @@ class PanelRerun:
             self._start_next()
 
     def drop_outdated(self, moment: DebuggerState) -> None:
-        """Another moment is shown: what was asked for before does not matter any more."""
+        """Drop requests for other moments than the shown one."""
+        # A rerun in progress notices in `_may_continue` that its request is gone.
         self._wanted = {name: asked for name, asked in self._wanted.items() if asked.moment is moment}
 
     def finish_panel(self, drawn: PanelDrawn) -> bool:
-        """Go on with the next panel; whether anybody still waits for this one."""
+        """Start the next request; whether the finished one is still awaited."""
         asked = drawn.asked
         awaited = self._wanted.get(asked.panel) is asked
         if awaited:
@@ -146,7 +145,7 @@ class PanelRerun:
         return awaited
 
     def stop_all(self) -> list[PanelRerunNeeded]:
-        """Wait no longer; for whom."""
+        """Drop all requests, and return them."""
         given_up = list(self._wanted.values())
         self._wanted.clear()
         return given_up
@@ -158,7 +157,7 @@ class PanelRerun:
             self._start_thread(partial(self._draw_panel, self._running))
 
     def _draw_panel(self, asked: PanelRerunNeeded) -> None:
-        """In the thread."""
+        """Rerun the cycle and draw the panel, in the thread."""
         with cancellable(partial(self._may_continue, asked)):
             self._post(
                 worker.run_or_failure_message(lambda: PanelDrawn(asked, asked.view()), partial(_failed_panel, asked))
@@ -174,26 +173,21 @@ def _failed_panel(asked: PanelRerunNeeded, text: str) -> Message:
     return PanelDrawn(asked, Table(asked.panel.capitalize(), foot=(make_line(muted_piece(text)),)))
 
 
-# What the screen was started with, on its way from files to a recording, and what the first keys need beyond that.
-
 MODULES_AHEAD: Final = (
     "vcdebug.views.event_view",
     "vcdebug.views.equation",
     "vcdebug.explain.decisions.dry_runs",
     "vcdebug.tui.completion",
     "vcdebug.tui.main.pages",
-    "vcdebug.tui.main.pages",
     "vcdebug.tui.main.cursor_commands",
-    "vcdebug.tui.main.cursor_commands",
-    "vcdebug.tui.main.cursor_commands",
-    "vcdebug.tui.screens.help",
+    "vcdebug.tui.screens.pages",
     "vcdebug.views.detail",
 )
-"""In the order in which they are likely to be wanted: a step, a command, a page."""
+"""Modules that the first keys need, in the likely order: a step, a command, a page."""
 
 
 def import_modules_ahead(wanted: Callable[[], bool]) -> None:
-    """In a thread, a module at a time, while the screen is there; a key that needs one sooner has it sooner."""
+    """Import the modules one by one in a thread, while `wanted` is true."""
     for name in MODULES_AHEAD:
         if not wanted():
             return
@@ -202,7 +196,7 @@ def import_modules_ahead(wanted: Callable[[], bool]) -> None:
 
 
 class RecordingLoader:
-    """Loads and replays in a thread, and ends with the screen."""
+    """Loads and replays the snapshot of a screen in a thread."""
 
     def __init__(self, start: Start, post: Callable[[Message], object]) -> None:
         self._start = start
@@ -211,7 +205,7 @@ class RecordingLoader:
         self._drawn = Event()
 
     def load_recording(self) -> None:
-        """In a thread: load, replay, and once the recording is on the screen keep it for the next time."""
+        """Called in a thread: load and replay, and cache the recording once it is drawn."""
         start = self._start
         worker.load_and_replay(
             start.source,
@@ -226,12 +220,52 @@ class RecordingLoader:
         )
 
     def on_drawn(self) -> None:
-        """The recording is on the screen. A thread that holds neither of them imports what the first keys need."""
+        """Let the loading thread go on, and import in another one, which holds neither screen nor recording."""
         self._drawn.set()
-        stop = self._stop
+        stop = self._stop  # not self: the thread would keep the closed screen alive
         Thread(target=import_modules_ahead, args=(lambda: not stop.asked,)).start()
 
     def stop_loading(self) -> None:
-        """Nobody waits for it any more."""
+        """Stop loading: the screen is closed."""
         self._stop.asked = True
         self._drawn.set()
+
+
+# What the parts of the main screen share.
+
+Result = TypeVar("Result")
+
+
+class Say(Protocol):
+    """Shows a line in place of the footer, until the next one."""
+
+    def __call__(self, text: str, *, error: bool = False) -> None: ...
+
+
+class LayOver(Protocol):
+    """Pushes a screen; `then` takes its result."""
+
+    def __call__(self, screen: Screen[Result], then: Callable[[Result | None], None]) -> None: ...
+
+
+class ScreenState:
+    """The debugger and the shown moment; both are None until the replay is done."""
+
+    def __init__(self, draw: Callable[[DebuggerState], None], say: Say) -> None:
+        self.driver: Driver | None = None
+        self.moment: DebuggerState | None = None
+        self.say = say
+        self._draw = draw
+
+    def show_moment(self, moment: DebuggerState) -> None:
+        """Show a moment in all panels."""
+        self.moment = moment
+        self._draw(moment)
+
+    def ready_driver(self) -> Driver | None:
+        """The debugger; None, with a message, while the replay runs."""
+        if self.driver is None:
+            self.say("still replaying: this key works in a moment, Esc stops")
+        else:
+            self.say("")
+        return self.driver

@@ -1,4 +1,4 @@
-"""The line at the bottom: typed commands, event numbers and filters, and what a command answers."""
+"""The command line, which runs typed commands and shows their replies, and the keys that move."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from vcdebug.debugger.commands import CommandReply, execute_line
 from vcdebug.debugger.driver import DriverStep
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
-from vcdebug.tui.main.background_work import BackgroundWork
-from vcdebug.tui.main.screen_state import ScreenState
+from vcdebug.tui.main.background_work import BackgroundWork, ScreenState
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import FIRST_ROW, Prompt, PromptMode, no_completions
 from vcdebug.tui.widgets.status import Status
 
 IMMEDIATE_COMMANDS: Final = (["quit"], ["q"], ["help"])
-"""What does not wait for long work."""
+"""Commands that run while long work does."""
 
 
 @dataclass(eq=False)
 class CommandLine:
-    """Opens the prompt in place of the status line, and runs what is entered."""
+    """Opens the prompt and runs what is entered."""
 
     current: ScreenState
     work: BackgroundWork
@@ -35,12 +34,12 @@ class CommandLine:
     focus: Callable[[Widget], None]
     open_what: Callable[[str, str], None]
     _table: Grid | None = field(default=None, init=False)
-    """The table that had the focus when the prompt opened: a filter acts on it."""
+    """The table that had the focus when the prompt opened, which a filter applies to."""
     _waiting: list[str] = field(default_factory=list, init=False)
-    """Commands that were typed while long work was done."""
+    """Commands that wait for long work to end."""
 
     def open_prompt(self, mode: PromptMode, text: str = "") -> None:
-        """Type a command, an event number, or a filter for the table that has the focus."""
+        """Open the prompt for a command, an event number, or a filter of the focused table."""
         self._table = self.focused()
         complete = self._new_completer() if mode == "command" else no_completions
         text = self._table.filter_text if mode == "filter" else text
@@ -48,23 +47,20 @@ class CommandLine:
         self.status.display = False
 
     def _new_completer(self) -> Callable[[str], list[str]]:
-        from vcdebug.tui.completion import completer_at
+        from vcdebug.tui.completion import completer_at  # imported ahead in a thread once the recording is drawn
 
         return completer_at(self.current.moment)
 
-    def prompt_edited(self, event: Prompt.Edited) -> None:
-        """A filter acts with every key."""
-        if event.mode == "filter":
-            self._filter_table(event.text)
+    def prompt_used(self, event: Prompt.Edited | Prompt.Closed | Prompt.Entered) -> None:
+        """Filter with every key that is typed; close the line; run what was entered."""
+        if isinstance(event, Prompt.Entered):
+            self._enter_line(event)
+        elif event.mode == "filter":
+            self._filter_table(event.text if isinstance(event, Prompt.Edited) else "")
+        if isinstance(event, Prompt.Closed):
+            self._prompt_done()
 
-    def prompt_closed(self, event: Prompt.Closed) -> None:
-        """Without a filter all rows are back."""
-        if event.mode == "filter":
-            self._filter_table("")
-        self._prompt_done()
-
-    def prompt_entered(self, event: Prompt.Entered) -> None:
-        """Run the line."""
+    def _enter_line(self, event: Prompt.Entered) -> None:
         self._prompt_done()
         if event.mode == "filter":
             kept = self._filter_table(event.text)
@@ -75,10 +71,11 @@ class CommandLine:
             self.run_command(f"goto {event.text}" if event.mode == "goto" else event.text)
 
     def run_command(self, text: str) -> None:
-        """Run a command and show what it came to; behind long work it waits, as if it had been typed later."""
+        """Run a command and show its reply; while long work runs, queue it."""
         driver = self.current.ready_driver()
         if driver is None:
             return
+        # In the order they were typed: a step must not overtake the edit that is being replayed.
         if self.work.about and text.split()[:1] not in IMMEDIATE_COMMANDS:
             self._waiting.append(text)
             self.current.say(f"still {self.work.about}: {text!r} follows, Esc drops it")
@@ -89,7 +86,8 @@ class CommandLine:
             self.current.say(error.format_line(), error=True)
 
     def work_ended(self, reply: CommandReply | None) -> None:
-        """Show what long work came to, and run what was typed meanwhile; after a failure that is dropped."""
+        """Show the reply of long work, then run the queued commands; None, after a failure, drops them."""
+        # A queued command may start long work again, behind which the rest queues up anew.
         waiting, self._waiting = self._waiting, []
         if reply is None:
             return
@@ -98,12 +96,12 @@ class CommandLine:
             self.run_command(text)
 
     def stop_work(self) -> bool:
-        """Wait no longer for long work, nor for what was typed behind it; whether there was any."""
+        """Give up long work and queued commands; whether there was work."""
         self._waiting.clear()
         return self.work.stop_waiting()
 
     def show_reply(self, reply: CommandReply) -> None:
-        """What a command came to: another event, words, something to open, work to be done first."""
+        """Show a reply: its event, its text, and then its work or what it opens."""
         while reply.then is not None:
             reply = reply.then()
         if reply.moment is not None:
@@ -123,36 +121,32 @@ class CommandLine:
             self.focus(self._table)
 
 
-# Moving: each key asks the debugger for another event, and what it answers is shown.
-
-
 class Movement:
-    """Steps, jumps, and the events about one thing."""
+    """Moves the debugger to another event and shows it."""
 
     def __init__(self, current: ScreenState, focused: Callable[[], Grid]) -> None:
         self._current = current
         self._focused = focused
 
     def make_step(self, verb: DriverStep, *, back: bool) -> None:
-        """Into, over, out or continue, in either direction."""
+        """Step into, over or out, or continue, in either direction."""
         driver = self._current.ready_driver()
         if driver is not None:
             self._current.show_moment(driver.take_step(verb, back=back))
 
     def step_down(self) -> None:
-        """Undo the last way up; where there was none, into what comes next."""
+        """Undo the last step out backwards; without one, step into."""
         driver = self._current.ready_driver()
         if driver is not None:
             self._current.show_moment(driver.step_down())
 
     def goto_last_position(self) -> None:
-        """Where the last jump began."""
+        """Go back to where the last jump began."""
         driver = self._current.ready_driver()
         if driver is not None:
             self._current.show_moment(driver.last_position())
 
     def goto_row(self) -> None:
-        """To the event of the row under the cursor."""
         row = self._focused().cursor_row
         if row is not None and row.seq:
             self.goto_event(row.seq)
@@ -160,7 +154,7 @@ class Movement:
             self._current.say("this row tells about no event")
 
     def goto_next_about(self, *, back: bool) -> None:
-        """The next or previous event about what the row shows, else about the present job."""
+        """Go to the next or previous event about the row's object, else about the current job."""
         driver, moment = self._current.ready_driver(), self._current.moment
         if driver is None or moment is None:
             return
@@ -169,7 +163,7 @@ class Movement:
         self._current.show_moment(driver.next_about(kind, name, back=back))
 
     def goto_event(self, seq: Seq | None) -> None:
-        """Stand at another event; 0 and None stay."""
+        """Go to an event; 0 and None do nothing."""
         driver = self._current.ready_driver()
         if driver is not None and seq:
             self._current.show_moment(driver.goto_event(seq))

@@ -1,4 +1,4 @@
-"""What a person sets: breakpoints, watches and bookmarks; and the way from a number back to who wrote it."""
+"""Commands about the cursor's row: marks, copies and what-if edits."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard
+from vcdebug.tui.main.background_work import LayOver, ScreenState
 from vcdebug.tui.main.command_line import CommandLine
-from vcdebug.tui.main.screen_state import LayOver, ScreenState
 from vcdebug.tui.screens.dialogs import (
     BreakpointScreen,
     ConfirmLeaveScreen,
@@ -31,7 +31,7 @@ NO_FIGURE: Final = (
 
 
 class FollowedFigure(NamedTuple):
-    """The figure that one follows back, the table that it was taken from, and the event that this led to."""
+    """A followed figure, the title of its table, and the event that was reached."""
 
     figure: Figure
     title: str
@@ -39,7 +39,7 @@ class FollowedFigure(NamedTuple):
 
 
 class MarkCommands:
-    """Each key is short for a command about what the cursor is on."""
+    """Breakpoints, watches and bookmarks at the cursor, and the events that wrote a figure."""
 
     def __init__(
         self, current: ScreenState, commands: CommandLine, lay_over: LayOver, focused: Callable[[], Grid]
@@ -50,15 +50,14 @@ class MarkCommands:
         self._focused = focused
         self._followed: FollowedFigure | None = None
 
-    # Numbers
-
     def goto_last_change(self) -> None:
-        """To the event that wrote the figure; again, further back, also where the panel shows other things by then."""
+        """Go to the event that wrote the figure; pressed again, further back, even if the table has changed."""
         moment = self._current.moment
         if self._current.ready_driver() is None or moment is None:
             return
         grid, followed = self._focused(), self._followed
         if followed is not None and followed.seq == moment.seq and followed.title != grid.table.title:
+            # After the jump the panel may show another table, so the followed figure is remembered.
             self.follow_figure(followed.figure, followed.title)
             return
         found = grid.cursor_figure
@@ -68,28 +67,26 @@ class MarkCommands:
             self.follow_figure(found, grid.table.title)
 
     def follow_figure(self, figure: Figure, title: str = "") -> None:
-        """To the event that wrote a figure of a table."""
+        """Go to the event that wrote a figure of a table."""
         self._commands.run_command(f"last-change {figure}")
         if self._current.moment is not None:
             self._followed = FollowedFigure(figure, title, self._current.moment.seq)
 
     def watch_figure(self) -> None:
-        """Keep the figure under the cursor in sight."""
+        """Watch the figure under the cursor."""
         found = self._figure_under_cursor()
         if found is not None:
             self._commands.run_command(f"watch {found}")
 
     def _figure_under_cursor(self) -> Figure | None:
-        """The figure under the cursor, or a word about why there is none."""
+        """The figure under the cursor; None with a message."""
         found = self._focused().cursor_figure if self._current.ready_driver() is not None else None
         if found is None and self._current.driver is not None:
             self._current.say(NO_FIGURE)
         return found
 
-    # Breakpoints
-
     def open_breakpoint_dialog(self) -> None:
-        """Open the dialog, with the kind that suits the present event."""
+        """Open the breakpoint dialog with the kind that fits the current event."""
         moment = self._current.moment
         if self._current.ready_driver() is not None and moment is not None:
             kind = fitting_kind(moment.recording, moment.seq)
@@ -100,15 +97,13 @@ class MarkCommands:
             self._commands.run_command(f"break {words}")
 
     def break_on_figure(self) -> None:
-        """Stop wherever the figure under the cursor changes: the words stand ready to be narrowed."""
+        """Open the command line with a breakpoint on changes of the figure under the cursor."""
         found = self._figure_under_cursor()
         if found is not None:
             self._commands.open_prompt("command", f"break data {found}")
 
-    # Bookmarks
-
     def set_bookmark(self) -> None:
-        """Mark this event; where it is marked already, write its note."""
+        """Bookmark the current event; edit the note of an existing bookmark."""
         driver = self._current.ready_driver()
         if driver is None:
             return
@@ -120,27 +115,22 @@ class MarkCommands:
             self._commands.open_prompt("command", f"note {known.note}")
 
 
-# Copying from the main screen: what there is to copy here, and where it goes.
-
-
 @dataclass(eq=False)
 class CopyCommands:
-    """The menu of what can be copied, and the whole panel by one key."""
+    """The copy menu, and copying the whole panel by one key."""
 
     current: ScreenState
     lay_over: LayOver
     clipboard: Clipboard
     focused: Callable[[], Grid]
     place: str
-    """What a command line calls the snapshot."""
+    """The snapshot as a word of a command line."""
     copy: Callable[[str, Clipboard], str]
 
     def copy_panel(self) -> None:
-        """The whole panel."""
         self._copy_chosen(CopyChoice(self._panel_offer(), to_file=False))
 
     def open_menu(self) -> None:
-        """Choose what to copy."""
         where = "a file" if self.clipboard == "file" else "the clipboard"
         self.lay_over(CopyScreen([*self._list_offers()], where), self._copy_chosen)
 
@@ -176,11 +166,8 @@ class CopyCommands:
             self.current.say(error.format_line(), error=True)
 
 
-# What if: the edit that is likely meant, and edits that nobody loses by leaving.
-
-
 class WhatIfCommands:
-    """Typed edits of the snapshot; what they lead to lies open beside the original."""
+    """Suggests edits of the snapshot, and asks before edits are lost."""
 
     def __init__(
         self, current: ScreenState, commands: CommandLine, lay_over: LayOver, focused: Callable[[], Grid]
@@ -190,7 +177,7 @@ class WhatIfCommands:
         self._lay_over = lay_over
         self._focused = focused
         self._leaving: Callable[[], object] | None = None
-        """What is done once it is clear what becomes of the edits."""
+        """What leaves the recording once the edits are saved or given up."""
 
     def suggest_edit(self) -> None:
         """Type an edit: of what the cursor is on, or of the answer that the panel of the present event shows."""
@@ -218,12 +205,12 @@ class WhatIfCommands:
         self._lay_over(ConfirmLeaveScreen(len(driver.open_recordings.edits), file), self._leave_as_answered)
 
     def _leave_as_answered(self, answer: LeaveAnswer | None) -> None:
-        """Stay, save first, or leave."""
         if answer is None or answer.stays:
             return
         if answer.saves:
             self._commands.run_command(f"edits save {answer.file}")
         driver = self._current.driver
+        # A file that cannot be written leaves the edits unsaved: stay, with the error in the footer.
         lost = answer.saves and driver is not None and driver.workbench.has_unsaved_edits
         if self._leaving is not None and not lost:
             self._leaving()

@@ -1,4 +1,4 @@
-"""Pages over the screen: a whole cell, a node, queue or job, why a job waits, the help, pages whose rows lead on."""
+"""Pages over the main screen, questions and tried fixes, and what commands open by name."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from vcdebug.files.text_files import load_notes, save_notes
 from vcdebug.model.names import Seq
 from vcdebug.recording.replay import RerunCancelledError, cancellable, refuse_long_runs
 from vcdebug.tui.clipboard import Clipboard
-from vcdebug.tui.main.background_work import BackgroundWork
-from vcdebug.tui.main.screen_state import LayOver, ScreenState
+from vcdebug.tui.main.background_work import BackgroundWork, LayOver, ScreenState
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.estimate import TimeEstimate
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class PageOpener:
-    """Opens pages, and runs the command that a page is closed with."""
+    """Opens pages and acts on what they close with."""
 
     current: ScreenState
     work: BackgroundWork
@@ -46,7 +45,7 @@ class PageOpener:
     run: Callable[[str], None]
 
     def open_table(self, table: Table) -> None:
-        """Show a table; its rows lead to events, its numbers to who wrote them."""
+        """Show a table, whose rows lead to events and whose figures lead to their last change."""
         self.lay_over(DetailScreen(table, self.clipboard), self._follow_choice)
 
     def _follow_choice(self, chosen: Seq | Figure | None) -> None:
@@ -56,7 +55,7 @@ class PageOpener:
             self.go(chosen)
 
     def open_cell(self, asked: Grid.Opened) -> None:
-        """The page of a node, queue or job, else the whole row."""
+        """Show the page of the row's node, queue or job, else the whole cell."""
         from vcdebug.views.detail import cell_detail, subject_detail
 
         moment, (kind, name) = self.current.moment, asked.row.subject
@@ -71,8 +70,9 @@ class PageOpener:
         self._open_when_known(make_page)
 
     def _open_when_known(self, page: Callable[[], Table]) -> None:
-        """At once, else when the cycle has run again as far as the page asks for."""
+        """Open the page at once, or after a rerun of the cycle up to the event that it needs."""
         try:
+            # The same thread answers keys: a rerun of the cycle has to happen in another one.
             with refuse_long_runs():
                 table = page()
         except RerunCancelledError as missing:
@@ -87,12 +87,12 @@ class PageOpener:
         return CommandReply(then=partial(self.open_after_work, table))
 
     def open_after_work(self, table: Table) -> CommandReply:
-        """As open, at the end of long work."""
+        """`open_table` as the end of long work."""
         self.open_table(table)
         return CommandReply()
 
     def open_explanation(self, name: str, subject: tuple[str, str]) -> bool:
-        """Why a job waits: the one named, the subject's, the present one; False where there is none."""
+        """Explain the named job, else that of the subject, else the current one; False where there is none."""
         moment = self.current.moment
         if self.current.ready_driver() is None or moment is None:
             return True
@@ -106,28 +106,22 @@ class PageOpener:
         return True
 
     def open_page(self, name: str) -> None:
-        """A page whose rows are commands."""
+        """Show a page whose rows are commands."""
         moment = self.current.moment
         if moment is not None:
             page = PAGES[name]
-            self.lay_over(PageScreen(page.view(moment), page), self._run_chosen)
+            self.lay_over(PageScreen(page.view(moment), page), lambda command: self.run(command) if command else None)
 
-    def _run_chosen(self, command: str | None) -> None:
-        if command:
-            self.run(command)
-
-
-# Questions about what the cursor is on: answered away from the keys, and remedies that are carried out meanwhile.
 
 SEARCH_SECONDS: Final = 60.0
-"""Seconds after which what was found is shown."""
+"""Seconds after which a search for fixes ends."""
 QUESTION_PAGE: Final = Page(lambda _: Table("Questions"), lambda row: (row.key,), "Enter asks it")
 FIX_PAGE: Final = Page(lambda _: Table("Remedies"), lambda row: (row.key,), "Enter makes the change, in a branch")
 
 
 @dataclass(eq=False)
 class QuestionCommands:
-    """Asks about the row under the cursor, else about the present job, pod, node or queue."""
+    """Questions and fixes about the row under the cursor, else about the current job, pod, node or queue."""
 
     current: ScreenState
     work: BackgroundWork
@@ -141,10 +135,8 @@ class QuestionCommands:
         row = self.focused().cursor_row
         return row.subject if row is not None else ("", "")
 
-    # Questions
-
     def ask_question(self, words: str = "") -> None:
-        """A question by its name; without one, all that fit."""
+        """Ask a question by its name and subject; without a name, list the questions that fit."""
         from vcdebug.views.pending import question_named, questions_table, subject_of
 
         moment = self.current.moment
@@ -172,10 +164,8 @@ class QuestionCommands:
         table = answer_table(question, subject, question.answer(recording, subject))
         return CommandReply(then=partial(self.pages.open_after_work, table))
 
-    # Remedies
-
     def search_fixes(self, name: str = "") -> None:
-        """Look for changes that let a job in; each is carried out and replayed before it is shown."""
+        """Search changes that get a job placed; each is replayed before it is shown."""
         moment = self.current.moment
         if self.current.ready_driver() is None or moment is None:
             return
@@ -187,7 +177,7 @@ class QuestionCommands:
         self.work.start_work(CommandReply(text=about, work=partial(self._search_fixes, moment.recording, job, about)))
 
     def _search_fixes(self, recording: Recording, job: str, about: str) -> CommandReply:
-        """In the thread: trials one after the other, as long as somebody waits."""
+        """Run trials in the thread, while the work is awaited and for SEARCH_SECONDS."""
         from vcdebug.explain.pending.explanation import explain_by_name
         from vcdebug.whatif.fixes.search import run_search, start_search, trials_of
 
@@ -216,20 +206,17 @@ class QuestionCommands:
         return CommandReply()
 
     def _apply_fix(self, found: list[TriedPlan], place: str | None) -> None:
-        """Make the change that was chosen: original and branch lie side by side then."""
         driver = self.current.ready_driver() if place else None
         if driver is not None and place:
             remedy = found[int(place)]
             self.show(carry_out(driver, remedy.plan.all_edits, remedy.plan_words))
 
 
-# What commands open, by name: one line each.
-
 SURVEY_TEXT: Final = "explaining every job that waits"
 
 
 class CommandTargets:
-    """Opens pages and panels, and reads and writes files, as commands ask; `by_name` has all of it."""
+    """The targets of commands, in `by_name`: pages, panels and files."""
 
     def __init__(
         self,
@@ -243,7 +230,7 @@ class CommandTargets:
         self._pages = pages
         self._work = work
         self._place = place
-        """What a command line calls the snapshot."""
+        """The snapshot as a word of a command line."""
         self.by_name: Mapping[str, Callable[[str], object]] = {
             "report": self._write_report,
             "save": self._save_notes,
@@ -255,11 +242,10 @@ class CommandTargets:
         }
 
     def open_target(self, name: str, argument: str) -> None:
-        """What a command names."""
         self.by_name[name](argument)
 
     def open_waiting_jobs(self, _: str = "") -> None:
-        """Every job that waits, worked out away from the keys: hundreds of jobs take seconds."""
+        """Explain all pending jobs in a thread, since hundreds take seconds, and list them."""
         moment = self._current.moment
         if moment is not None:
             work = partial(self._survey_jobs, moment.recording)

@@ -1,16 +1,16 @@
-"""What keys and commands do beyond moving, a part per job: each is made when the first of its keys is pressed."""
+"""The parts of the main screen that keys and commands use beyond moving."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard
-from vcdebug.tui.main.background_work import BackgroundWork
+from vcdebug.tui.main.background_work import BackgroundWork, LayOver, ScreenState
 from vcdebug.tui.main.command_line import CommandLine
-from vcdebug.tui.main.screen_state import LayOver, ScreenState
 from vcdebug.tui.widgets.grid import Grid
 
 if TYPE_CHECKING:
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from vcdebug.tui.main.pages import CommandTargets, PageOpener, QuestionCommands
 
 
-class PartContext(NamedTuple):
-    """What the parts work with."""
+@dataclass(eq=False)
+class ScreenParts:
+    """The parts of the main screen, which share these fields; each is made, and imported, with its first key."""
 
     current: ScreenState
     work: BackgroundWork
@@ -28,86 +29,69 @@ class PartContext(NamedTuple):
     focused: Callable[[], Grid]
     clipboard: Clipboard
     place: str
-    """What a command line calls the snapshot."""
+    """The snapshot as a word of a command line."""
     go: Callable[[Seq], None]
     copy: Callable[[str, Clipboard], str]
     of_screen: Mapping[str, Callable[[str], object]]
-    """What commands ask of the screen itself, by name."""
+    """Callbacks of the commands that act on the screen itself, by name."""
 
-
-class ScreenParts:
-    """The parts, each handed what it needs."""
-
-    def __init__(self, shared: PartContext) -> None:
-        self._shared = shared
+    # The first frame needs none of these modules, so each is imported by its property.
 
     @cached_property
     def mark_commands(self) -> MarkCommands:
-        """Breakpoints, watches and bookmarks where the cursor is."""
         from vcdebug.tui.main.cursor_commands import MarkCommands
 
-        shared = self._shared
-        return MarkCommands(shared.current, shared.commands, shared.lay_over, shared.focused)
+        return MarkCommands(self.current, self.commands, self.lay_over, self.focused)
 
     @cached_property
     def what_if_commands(self) -> WhatIfCommands:
-        """Edits, and leaving with some."""
         from vcdebug.tui.main.cursor_commands import WhatIfCommands
 
-        shared = self._shared
-        return WhatIfCommands(shared.current, shared.commands, shared.lay_over, shared.focused)
+        return WhatIfCommands(self.current, self.commands, self.lay_over, self.focused)
 
     @cached_property
     def page_opener(self) -> PageOpener:
-        """What lies over the screen."""
         from vcdebug.tui.main.pages import PageOpener
 
-        shared = self._shared
         return PageOpener(
-            shared.current,
-            shared.work,
-            shared.lay_over,
-            shared.clipboard,
-            go=shared.go,
+            self.current,
+            self.work,
+            self.lay_over,
+            self.clipboard,
+            go=self.go,
             follow=self.mark_commands.follow_figure,
-            run=shared.commands.run_command,
+            run=self.commands.run_command,
         )
 
     @cached_property
     def copy_commands(self) -> CopyCommands:
-        """What can be copied."""
         from vcdebug.tui.main.cursor_commands import CopyCommands
 
-        shared = self._shared
         return CopyCommands(
-            shared.current,
-            shared.lay_over,
-            shared.clipboard,
-            focused=shared.focused,
-            place=shared.place,
-            copy=shared.copy,
+            self.current,
+            self.lay_over,
+            self.clipboard,
+            focused=self.focused,
+            place=self.place,
+            copy=self.copy,
         )
 
     @cached_property
     def question_commands(self) -> QuestionCommands:
-        """Questions and remedies."""
         from vcdebug.tui.main.pages import QuestionCommands
 
-        shared = self._shared
         return QuestionCommands(
-            shared.current,
-            shared.work,
+            self.current,
+            self.work,
             self.page_opener,
-            shared.lay_over,
-            focused=shared.focused,
-            run=shared.commands.run_command,
-            show=shared.commands.show_reply,
+            self.lay_over,
+            focused=self.focused,
+            run=self.commands.run_command,
+            show=self.commands.show_reply,
         )
 
     @cached_property
     def command_targets(self) -> CommandTargets:
-        """What commands open by name."""
         from vcdebug.tui.main.pages import CommandTargets
 
-        shared = self._shared
-        return CommandTargets(shared.current, self.page_opener, shared.work, shared.place, shared.of_screen)
+        return CommandTargets(self.current, self.page_opener, self.work, self.place, self.of_screen)

@@ -1,9 +1,9 @@
-"""The main screen: panels around the present event, a line below them, and a part for each thing that keys do."""
+"""The main screen: the panels around the current event, the command line below them, and what each key does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -15,38 +15,32 @@ from vcdebug.debugger.driver import DebuggerState, Driver, DriverStep
 from vcdebug.errors import VcdebugError
 from vcdebug.tui import messages
 from vcdebug.tui.clipboard import copy_text
-from vcdebug.tui.config import UserSettings
+from vcdebug.tui.config import THEMES, UserSettings, find_theme
 from vcdebug.tui.key_names import key_names
-from vcdebug.tui.keymap import main_screen_keys
-from vcdebug.tui.main.arrangement import NARROW_WIDTH
-from vcdebug.tui.main.background_work import BackgroundWork, PanelRerun, RecordingLoader
+from vcdebug.tui.keymap import MAIN_KEYS, main_screen_keys, show_footer_keys
+from vcdebug.tui.main.background_work import BackgroundWork, PanelRerun, RecordingLoader, ScreenState
 from vcdebug.tui.main.command_line import CommandLine, Movement
-from vcdebug.tui.main.keys import MAIN_KEYS, show_footer_keys
-from vcdebug.tui.main.layout import MainLayout
-from vcdebug.tui.main.parts import PartContext, ScreenParts
-from vcdebug.tui.main.screen_state import ScreenState
+from vcdebug.tui.main.layout import NARROW_WIDTH, MainLayout
+from vcdebug.tui.main.parts import ScreenParts
 from vcdebug.tui.main.session_keeper import SessionKeeper
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import SessionStore
-from vcdebug.tui.start import NextScreen, Start
-from vcdebug.tui.themes import THEMES, find_theme
+from vcdebug.tui.widgets.bars import ALL_PANELS, ONE_LINE_WIDTH, Header, Tabs, Timeline
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.header import ONE_LINE_WIDTH, Header
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import FirstKeys, Status
-from vcdebug.tui.widgets.tabs import ALL_PANELS, Tabs
-from vcdebug.tui.widgets.timeline import Timeline
+from vcdebug.tui.worker import NextScreen, Start
 
 Result = TypeVar("Result")
 FIRST_FRAME_SECONDS = 0.05
-"""Seconds with the first frame before anything else is made ready: scroll bars may take a second one."""
+"""Delay after the first frame before other modules load: scroll bars may need a second frame."""
 SAVE_SECONDS = 10.0
-"""Seconds after which a new position is kept: a terminal may close without a word."""
+"""Interval between two saves of the session: a terminal may close without a signal."""
 
 
 class MainScreen(Screen[NextScreen]):
-    """Puts the parts together: each is handed what it needs, and every key and message has one line here."""
+    """Makes the parts, hands each what it needs, and passes keys and messages on to them."""
 
     BINDINGS: ClassVar[list[BindingType]] = MAIN_KEYS
     HORIZONTAL_BREAKPOINTS = [
@@ -67,17 +61,25 @@ class MainScreen(Screen[NextScreen]):
         self._status, self._prompt, self._header, self._tabs = Status(), Prompt(), Header(), Tabs()
         self._panels = MainLayout(id="body")
         self.current = ScreenState(self._draw_moment, self.say_line)
-        self.movement = Movement(self.current, self._focused_grid)
-        self.work = BackgroundWork(self._start_thread, self.post_message, self.say_line, self._show_progress)
-        self.asking_again = PanelRerun(self._start_thread, self.post_message, self._show_progress)
+
+        def focused() -> Grid:
+            return self.focused_grid
+
+        def start_thread(work: Callable[[], None]) -> None:
+            self.run_worker(work, thread=True)
+
+        self.movement = Movement(self.current, focused)
+        self.work = BackgroundWork(start_thread, self.post_message, self.say_line, self._show_progress)
+        self.asking_again = PanelRerun(start_thread, self.post_message, self._show_progress)
         self.commands = CommandLine(
             self.current,
             self.work,
             self._prompt,
             self._status,
-            focused=self._focused_grid,
+            focused=focused,
             focus=self.set_focus,
-            open_what=self._open_what,
+            # `parts` needs the command line, so it does not exist before the first command.
+            open_what=lambda name, argument: self.parts.command_targets.open_target(name, argument),
         )
         self.keeper = SessionKeeper(
             store,
@@ -85,27 +87,26 @@ class MainScreen(Screen[NextScreen]):
             settings.problems,
             show_panel=self.show_panel,
             panel=self._panels.get_panel,
-            focused_grid=self._focused_grid,
+            focused_grid=focused,
         )
         self.parts = ScreenParts(
-            PartContext(
-                self.current,
-                self.work,
-                self.commands,
-                self.lay_over,
-                self._focused_grid,
-                settings.clipboard,
-                start.command_line_name(),
-                go=self.movement.goto_event,
-                copy=lambda text, how: copy_text(self.app, text, how),
-                of_screen=self._screen_targets(),
-            )
+            self.current,
+            self.work,
+            self.commands,
+            self.lay_over,
+            focused,
+            settings.clipboard,
+            start.command_line_name(),
+            go=self.movement.goto_event,
+            copy=lambda text, how: copy_text(self.app, text, how),
+            of_screen=self._screen_targets(),
         )
 
     def _screen_targets(self) -> Mapping[str, Callable[[str], object]]:
-        """What commands ask of this screen."""
+        """The callbacks of the commands that act on this screen, by the command's name; each takes its argument."""
         return {
             "help": lambda _: self.action_help(),
+            # Lambdas: naming `parts.question_commands` here would import what only its key needs.
             "prove": lambda job: self.parts.question_commands.search_fixes(job),
             "ask": lambda words: self.parts.question_commands.ask_question(words),
             "explain": self.action_explain,
@@ -116,11 +117,11 @@ class MainScreen(Screen[NextScreen]):
             "open": lambda snapshot: self.parts.what_if_commands.leave_recording(
                 lambda: self.dismiss(NextScreen(snapshot))
             ),
-            "quit": lambda _: self.action_quit(),
+            "quit": lambda _: KEY_ACTIONS["quit"](self),
         }
 
     def compose(self) -> ComposeResult:
-        """The panels between two lines about where one stands, and the line to type in below."""
+        """Header and tabs, the panels, and below them the timeline, the footer and the command line."""
         yield self._header.data_bind(MainScreen.moment)
         yield self._tabs
         yield self._panels.data_bind(MainScreen.moment)
@@ -130,9 +131,10 @@ class MainScreen(Screen[NextScreen]):
         yield self._prompt
 
     def on_mount(self) -> None:
-        """Start the replay; keys answer meanwhile."""
         fitting = [name for least, name in self.HORIZONTAL_BREAKPOINTS if self.app.size.width >= least]
-        self.add_class(fitting[-1])  # Textual says so only once everything has been drawn
+        # Textual sets the class only after the first frame, which would jump.
+        self.add_class(fitting[-1])
+        # The keys of the footer depend on the focus, which Textual reports by this signal alone.
         self.bindings_updated_signal.subscribe(self, self._show_keys)
         self._prompt.add_history(self.store.typed_lines())
         self.set_interval(SAVE_SECONDS, self.keeper.save_session)
@@ -147,29 +149,22 @@ class MainScreen(Screen[NextScreen]):
         self.run_worker(self._load_and_replay, thread=True, exclusive=True)
 
     def on_unmount(self) -> None:
-        """What was set and typed is there the next time; whatever still loads for this screen ends."""
+        """Stop loading; save the session and the typed lines."""
         self._loading.stop_loading()
         self.keeper.save_session()
         self.store.save_history({str(mode): lines for mode, lines in self._prompt.history.items()})
 
     def on_key(self) -> None:
-        """Any key removes the hint that is shown at the first start."""
         self.query_one(FirstKeys).display = False
 
-    # The recording
-
     def _load_and_replay(self) -> None:
-        """In a thread: load and replay."""
+        # First: the recording may be ready at once, and its session has to be known by then.
         self.keeper.identify_snapshot()
         self._loading.load_recording()
 
     def _capture_again(self) -> None:
-        """The live cluster once more, if nothing else is being done."""
         if self.current.driver is not None and not self.work.about:
             self.run_command("recapture")
-
-    def _start_thread(self, work: Callable[[], None]) -> None:
-        self.run_worker(work, thread=True)
 
     def _show_progress(self, text: str) -> None:
         self._header.progress = text
@@ -181,7 +176,7 @@ class MainScreen(Screen[NextScreen]):
 
     @on(messages.CycleReady)
     def cycle_ready(self, event: messages.CycleReady) -> None:
-        """Stand at the first event, or where the command line said."""
+        """Show the first event, or the position that the command line or the saved session names."""
         self._show_progress("")
         driver = self.current.driver = Driver(event.recording)
         driver.captures = self.start.captures
@@ -192,14 +187,16 @@ class MainScreen(Screen[NextScreen]):
         except VcdebugError as error:
             self.current.show_moment(driver.current_state())
             self.say_line(error.format_line(), error=True)
+        # Indexes and the cache are built after the frame: they hold the interpreter lock.
         self.call_after_refresh(self.set_timer, FIRST_FRAME_SECONDS, self._loading.on_drawn)
 
     @on(messages.CycleFailed)
     def cycle_failed(self, event: messages.CycleFailed) -> None:
-        """What cannot be opened leads to the chooser, with the reason."""
+        """Close this screen for the chooser, which shows the reason."""
         self._to_chooser(event.line)
 
     def _to_chooser(self, line: str) -> None:
+        # Pages over this screen would show a recording that is gone.
         while self.app.screen is not self:
             self.app.pop_screen()
         self.dismiss(NextScreen(failure=line))
@@ -219,24 +216,18 @@ class MainScreen(Screen[NextScreen]):
             self._panels.get_panel(event.asked.panel).accept_table(event.asked.moment, event.table)
 
     def _stop_asking_again(self) -> bool:
-        """Esc; whether anybody waited."""
+        """Give up the panels that wait for a rerun of the cycle; whether there were any."""
         given_up = self.asking_again.stop_all()
         for asked in given_up:
             self._panels.get_panel(asked.panel).give_up()
         return bool(given_up)
-
-    # What is seen
 
     @property
     def focused_grid(self) -> Grid:
         """The table that has the focus, else the flow."""
         return self.focused if isinstance(self.focused, Grid) else self._panels.get_panel("flow")
 
-    def _focused_grid(self) -> Grid:
-        return self.focused_grid
-
     def get_panel(self, name: str) -> Panel:
-        """The panel of a name, whether or not it is seen."""
         return self._panels.get_panel(name)
 
     def _draw_moment(self, moment: DebuggerState) -> None:
@@ -252,11 +243,9 @@ class MainScreen(Screen[NextScreen]):
         show_footer_keys(self._status, self.active_bindings, self.focused, replayed=self.moment is not None)
 
     def say_line(self, text: str, *, error: bool = False) -> None:
-        """A line in place of the keys, until the next one."""
         self._status.show_message(text, error=error)
 
     def lay_over(self, screen: Screen[Result], then: Callable[[Result | None], None]) -> None:
-        """Put a screen over this one."""
         self.app.push_screen(screen, then)
 
     def show_panel(self, name: str) -> None:
@@ -270,11 +259,12 @@ class MainScreen(Screen[NextScreen]):
             return
         self.minimize()
         self.set_focus(panel)
+        # Coming back to a panel asks again for the rerun that Esc has stopped.
         if panel.given_up:
             panel.draw_moment()
 
     def show_log(self, level: str) -> None:
-        """The log, at another level if one is named."""
+        """Show the log panel, at this level of klog unless it is empty."""
         self.show_panel("log")
         if level:
             from vcdebug.tui.panels.log import LogPanel
@@ -284,41 +274,27 @@ class MainScreen(Screen[NextScreen]):
             log.set_level(int(level))
 
     def choose_theme(self, word: str) -> None:
-        """Another look, at once."""
         name = find_theme(word)
         if name is None:
             self.say_line(f"no theme {word!r}: {', '.join(THEMES)}", error=True)
         else:
             self.app.theme = name
 
-    # Commands
-
     def run_command(self, text: str) -> None:
-        """Run a command line and show what it came to."""
         self.commands.run_command(text)
 
     def type_command(self, text: str) -> None:
         """Open the command line with the beginning of a command."""
         self.commands.open_prompt("command", text)
 
-    def _open_what(self, name: str, argument: str) -> None:
-        self.parts.command_targets.open_target(name, argument)
-
     @on(Prompt.Edited)
-    def prompt_edited(self, event: Prompt.Edited) -> None:
-        self.commands.prompt_edited(event)
-
     @on(Prompt.Closed)
-    def prompt_closed(self, event: Prompt.Closed) -> None:
-        self.commands.prompt_closed(event)
-
     @on(Prompt.Entered)
-    def prompt_entered(self, event: Prompt.Entered) -> None:
-        self.commands.prompt_entered(event)
+    def prompt_used(self, event: Prompt.Edited | Prompt.Closed | Prompt.Entered) -> None:
+        self.commands.prompt_used(event)
 
     @on(messages.CommandRequested)
     def command_asked(self, event: messages.CommandRequested) -> None:
-        """Run the command that a panel asks for."""
         if not event.to_edit:
             self.run_command(event.text)
         elif self.current.ready_driver() is not None:
@@ -330,7 +306,6 @@ class MainScreen(Screen[NextScreen]):
 
     @on(Tabs.Chosen)
     def tab_chosen(self, event: Tabs.Chosen) -> None:
-        """A tab was clicked."""
         if event.panel == ALL_PANELS:
             self.action_panels()
         else:
@@ -340,81 +315,39 @@ class MainScreen(Screen[NextScreen]):
     def cell_opened(self, event: Grid.Opened) -> None:
         self.parts.page_opener.open_cell(event)
 
-    # Keys that move
+    def action_run(self, name: str) -> None:
+        """Run an entry of `KEY_ACTIONS`."""
+        KEY_ACTIONS[name](self)
 
     def action_step(self, verb: DriverStep, back: bool = False) -> None:
         self.movement.make_step(verb, back=back)
 
-    def action_down(self) -> None:
-        self.movement.step_down()
-
-    def action_last_position(self) -> None:
-        self.movement.goto_last_position()
-
-    def action_run_to_cursor(self) -> None:
-        self.movement.goto_row()
-
     def action_about(self, back: bool) -> None:
         self.movement.goto_next_about(back=back)
-
-    # Keys to type something
-
-    def action_command(self) -> None:
-        self.commands.open_prompt("command")
-
-    def action_goto(self) -> None:
-        self.commands.open_prompt("goto")
-
-    def action_filter(self) -> None:
-        self.commands.open_prompt("filter")
 
     def action_palette(self) -> None:
         from textual.command import CommandPalette
 
-        from vcdebug.tui.palette import PaletteProvider
+        from vcdebug.tui.completion import PaletteProvider
 
         self.app.push_screen(CommandPalette(providers=[PaletteProvider], placeholder="command, panel, job or theme"))
-
-    # Keys about what the cursor is on
-
-    def action_breakpoint(self) -> None:
-        self.parts.mark_commands.open_breakpoint_dialog()
-
-    def action_last_change(self) -> None:
-        self.parts.mark_commands.goto_last_change()
-
-    def action_watch(self) -> None:
-        self.parts.mark_commands.watch_figure()
-
-    def action_break_on_figure(self) -> None:
-        self.parts.mark_commands.break_on_figure()
-
-    def action_bookmark(self) -> None:
-        self.parts.mark_commands.set_bookmark()
-
-    def action_what_if(self) -> None:
-        self.parts.what_if_commands.suggest_edit()
 
     def action_edit(self, verb: str) -> None:
         self.run_command(verb)
 
-    # Keys to read something
-
     def action_panel(self, key: str) -> None:
-        """The panel with this key."""
         self.show_panel(next(panel.command_name for panel in PANELS if key == panel.key))
 
     def action_panels(self) -> None:
         """Every panel with its key, by group."""
-        from vcdebug.tui.screens.help import PANEL_PAGE, panel_table
-        from vcdebug.tui.screens.pages import PageScreen
+        from vcdebug.tui.screens.pages import PANEL_PAGE, PageScreen, panel_table
 
         self.lay_over(
             PageScreen(panel_table(self.settings.keys), PANEL_PAGE), lambda command: self.run_command(command or "")
         )
 
     def action_help(self) -> None:
-        from vcdebug.tui.screens.help import help_table
+        from vcdebug.tui.screens.pages import help_table
 
         self.parts.page_opener.open_table(help_table(self.settings.keys, self.keeper.lines))
 
@@ -424,26 +357,11 @@ class MainScreen(Screen[NextScreen]):
         if not self.parts.page_opener.open_explanation(name, row.subject if row is not None else ("", "")):
             self.parts.command_targets.open_waiting_jobs()
 
-    def action_ask(self) -> None:
-        self.parts.question_commands.ask_question()
-
-    def action_prove(self) -> None:
-        self.parts.question_commands.search_fixes()
-
-    def action_copy(self) -> None:
-        self.parts.copy_commands.open_menu()
-
-    def action_copy_panel(self) -> None:
-        self.parts.copy_commands.copy_panel()
-
     def action_zoom(self) -> None:
-        """The focused panel alone, or all of them again."""
         if self.maximized is None:
             self.maximize(self.focused_grid, container=False)
         else:
             self.minimize()
-
-    # Keys that lead back, and away
 
     def action_back(self) -> None:
         """One step back: loading, work, message, zoom, filter, order."""
@@ -462,8 +380,25 @@ class MainScreen(Screen[NextScreen]):
         elif grid.shown.order is not None:
             grid.set_order(None)
 
-    def action_open(self) -> None:
-        self.parts.what_if_commands.leave_recording(lambda: self.dismiss(NextScreen()))
 
-    def action_quit(self) -> None:
-        self.parts.what_if_commands.leave_recording(lambda: self.app.exit(0))
+KEY_ACTIONS: Final[Mapping[str, Callable[[MainScreen], object]]] = {
+    "down": lambda main: main.movement.step_down(),
+    "last_position": lambda main: main.movement.goto_last_position(),
+    "run_to_cursor": lambda main: main.movement.goto_row(),
+    "command": lambda main: main.commands.open_prompt("command"),
+    "goto": lambda main: main.commands.open_prompt("goto"),
+    "filter": lambda main: main.commands.open_prompt("filter"),
+    "breakpoint": lambda main: main.parts.mark_commands.open_breakpoint_dialog(),
+    "last_change": lambda main: main.parts.mark_commands.goto_last_change(),
+    "watch": lambda main: main.parts.mark_commands.watch_figure(),
+    "break_on_figure": lambda main: main.parts.mark_commands.break_on_figure(),
+    "bookmark": lambda main: main.parts.mark_commands.set_bookmark(),
+    "what_if": lambda main: main.parts.what_if_commands.suggest_edit(),
+    "ask": lambda main: main.parts.question_commands.ask_question(),
+    "prove": lambda main: main.parts.question_commands.search_fixes(),
+    "copy": lambda main: main.parts.copy_commands.open_menu(),
+    "copy_panel": lambda main: main.parts.copy_commands.copy_panel(),
+    "open": lambda main: main.parts.what_if_commands.leave_recording(lambda: main.dismiss(NextScreen())),
+    "quit": lambda main: main.parts.what_if_commands.leave_recording(lambda: main.app.exit(0)),
+}
+"""What the bindings `run('NAME')` of the keymap call: a method of a part that takes no argument."""

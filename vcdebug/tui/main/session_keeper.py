@@ -1,4 +1,4 @@
-"""What is kept between two sessions on a snapshot: where one stood, the panel, the filters, and what was set."""
+"""Restores and saves the session on a snapshot: event, panel, filters and notebook."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from vcdebug.snapshot.manifest import JsonDict
 from vcdebug.tui import session_state
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import SavedSession, SessionStore
-from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.worker import Start
 from vcdebug.views.panels import PANEL_VIEWS
 
 
 class SessionKeeper:
-    """Begins as the last session ended, and writes down whatever changes."""
+    """Restores the last session, and saves every change."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class SessionKeeper:
         self._store = store
         self._start = start
         self._problems = tuple(problems)
-        """What is wrong in the file of settings."""
+        """The faults of the settings."""
         self._show_panel = show_panel
         self._panel_of = panel
         self._focused_grid = focused_grid
@@ -43,29 +43,27 @@ class SessionKeeper:
         self._driver: Driver | None = None
         self._panel = ""
         self.panels: dict[str, Panel] = {}
-        """Those that are there, by name."""
+        """The panels that exist, by name."""
         self.lines: tuple[str, ...] = ()
-        """What there is to say about the settings and the session's file."""
+        """Messages about the settings and the session's file, for the help."""
 
     def identify_snapshot(self) -> None:
-        """Which snapshot this is, and what was set in it before; called in the worker's thread, for it reads it all."""
+        """Open the snapshot's session; called in a thread, since it reads the whole snapshot."""
         identity = session_state.identify_snapshot(self._start.source_path())
         self._session = self._store.open_session(identity, fresh=self._start.fresh)
 
     def panel_focused(self, panel: Panel) -> None:
-        """This panel has the focus now."""
         self._panel = panel.id or ""
 
-    # Beginning
-
     def begin_session(self, driver: Driver) -> tuple[DebuggerState, str]:
-        """Where to stand first, and what to say: as it was left, unless the command line wants something else."""
+        """The first moment and a message: as in the last session, unless the command line says otherwise."""
         lines = [*self._session.lines, *self._problems, *self._restore_session(driver)]
         cut = cut_off_error(driver.debugger.recording)
         lines = [cut.format_line(), *lines] if cut is not None else lines
         moment = self._start.apply_to(driver)
         self._first_panel()
         self._driver = driver
+        # Saved at once, so that a folder that cannot be written is reported now.
         trouble = self.save_session()
         lines += [trouble] if trouble else []
         self._remember_snapshot(driver)
@@ -77,7 +75,7 @@ class SessionKeeper:
         return moment, f"event {driver.debugger.seq}, as you left it; --fresh begins anew" if left else ""
 
     def _restore_session(self, driver: Driver) -> list[str]:
-        """Set what the session's file holds; answers with a line for what cannot be read."""
+        """Restore the session; returns a line per part that cannot be read."""
         data = self._session.data
         if not data:
             return [] if self._start.fresh else _load_notes_file(driver)
@@ -95,7 +93,6 @@ class SessionKeeper:
         return lines
 
     def _first_panel(self) -> None:
-        """The panel and the filter of the command line."""
         if self._start.panel:
             self._show_panel(self._start.panel)
         if self._start.filter:
@@ -111,18 +108,17 @@ class SessionKeeper:
         about = ", ".join(count_noun(number, noun) for number, noun in sizes)
         self._store.add_recent(self._start.command_line_name(), about, datetime.now().astimezone())
 
-    # Keeping
-
     def save_if_changed(self) -> None:
-        """What was set is kept at once: a session may end in many ways."""
+        """Save at once what the user has set, since a session may end in many ways."""
         if self._driver is not None and self._session.data.get("notebook", {}) != _notebook_data(self._driver):
             self.save_session()
 
     def save_session(self) -> str:
-        """Keep where one stands and what is set; answers with one line if that is impossible."""
+        """Save the session; returns a line if that fails, else an empty text."""
         return self._session.save_data(self._session_data(self._driver)) if self._driver is not None else ""
 
     def _session_data(self, driver: Driver) -> JsonDict:
+        # Events of a branch or a later cycle mean nothing in the next session, which begins with the first.
         there = driver.shown_place() == (1, False)
         seq = driver.debugger.seq if there else self._session.data.get("event", 1)
         return {
@@ -134,7 +130,7 @@ class SessionKeeper:
 
 
 def _load_notes_file(driver: Driver) -> list[str]:
-    """A first session on a snapshot begins with what came along with it; answers with a line that says so."""
+    """Load the notes beside a snapshot that is opened for the first time; returns a line about them."""
     path = notes_path(driver.debugger.recording.snapshot)
     if path is None or not path.exists():
         return []

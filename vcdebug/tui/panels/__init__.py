@@ -1,4 +1,4 @@
-"""The panels of the screen. `views/panels.py` lists them; one with keys of its own has a file and a line here."""
+"""The panels: `views/panels.py` lists them all; a panel with keys of its own has a module and a row here."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ PANEL_EXTRAS: Final[Mapping[str, str]] = {
     "bookmarks": "vcdebug.tui.panels.notebook:BookmarksPanel",
     "log": "vcdebug.tui.panels.log:LogPanel",
 }
-"""What some panels do beside showing a table; imported with the first of them."""
+"""The PanelExtra class of each panel that has one, imported on use."""
 
 
 def _find_extra(shows: PanelView) -> type[PanelExtra] | None:
-    """What this panel does beside showing its table."""
     if shows.command_name not in PANEL_EXTRAS:
         return None
     extra: type[PanelExtra] = resolve_reference(PANEL_EXTRAS[shows.command_name])
@@ -34,20 +33,20 @@ def _find_extra(shows: PanelView) -> type[PanelExtra] | None:
 
 
 def new_panel(shows: PanelView) -> Panel:
-    """The widget of a panel."""
+    """A new widget for a panel."""
     extra = _find_extra(shows)
-    # Textual reads keys from a class only, so each panel is the only object of a class with its keys.
+    # Textual reads bindings from the class alone, so each panel with keys needs a class of its own.
     body = {"BINDINGS": [*base.extra_keys(shows, extra)], "__module__": __name__}
     with_keys: type[Panel] = type(Panel.__name__, (Panel,), body)
     return with_keys(shows, extra)
 
 
 def panel_keys(shows: PanelView) -> tuple[Binding, ...]:
-    """The keys of this panel alone."""
+    """The bindings that only this panel has."""
     return base.extra_keys(shows, _find_extra(shows))
 
 
 def footer_keys(shows: PanelView) -> tuple[tuple[str, str], ...]:
-    """The panel's own keys that the footer names first: the id of each binding, and a word."""
+    """(id of a binding, word) of the panel's own keys, which the footer names first."""
     extra = _find_extra(shows)
     return extra.FOOTER if extra is not None else ()

@@ -1,4 +1,4 @@
-"""A panel: one view of the present event, drawn as a grid in a frame, with keys of its own where it needs them."""
+"""A panel: one view of the current event, drawn as a grid in a frame."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from vcdebug.views.panels import PanelView
 from vcdebug.views.table import Column, Piece, Row, Table, make_line, muted_piece
 
 FRAME_SIDES = 2
-"""Cells, and lines, of a frame's sides."""
+"""Cells or lines that both sides of a frame take."""
 FRAME_TITLE_MARGIN = 10
-"""Cells of a frame's top that its title cannot have."""
+"""Cells of the frame's upper side that the title cannot use."""
 GO_BINDING: Final = Binding("enter", "go", "go to this event", id="panel.go")
-"""For panels whose rows are about events."""
+"""The key of panels whose rows lead to events."""
 
 
 class Panel(Grid):
-    """One reactive comes down, messages go up; a panel keeps only its cursor, filter and scroll position."""
+    """Draws its view of `moment` and posts messages; its own state is cursor, filter and scroll position."""
 
     DEFAULT_CSS = """
     Panel { border: round $foreground 35%; border-title-color: $foreground; border-subtitle-color: $foreground 70%; }
@@ -44,22 +44,22 @@ class Panel(Grid):
     moment: reactive[DebuggerState | None] = reactive(None, repaint=False)
 
     class Grown(Message):
-        """What was still being written is whole: it may want another place."""
+        """The table has grown to its full size and may need another place."""
 
-    _drawn: ref[Recording] | None = None
+    _drawn: ref[Recording] | None = None  # weak: a hidden panel must not keep a closed recording in memory
     _drawn_width = 0
     _framed: str | None = None
     """The title in the frame."""
     _natural: tuple[Sequence[Row], tuple[Column, ...], int] | None = None
-    """How wide some rows want to be."""
+    """The natural width, with the rows and columns it was measured for."""
     _said = ""
-    """What the lower side of the frame says."""
+    """The note in the lower side of the frame."""
     _headed: str | None = None
-    """What the upper side says."""
+    """The title in the upper side, with the note where there is no lower one."""
     _known: tuple[DebuggerState, Table] | None = None
-    """A moment whose table took a run of the cycle."""
+    """The moment and table of the last rerun of the cycle."""
     given_up = False
-    """Whether somebody did not want to wait for that run."""
+    """Whether the user stopped the rerun of the cycle that this panel needs."""
 
     def __init__(self, shows: PanelView, extra: type[PanelExtra] | None = None) -> None:
         super().__init__(id=shows.command_name)
@@ -67,15 +67,14 @@ class Panel(Grid):
         self.extra = extra(self) if extra is not None else None
 
     def build_table(self, moment: DebuggerState) -> Table:
-        """What to draw."""
+        """The table of a moment; raises RerunCancelledError where it needs a long rerun of the cycle."""
         return self.extra.build_table(moment) if self.extra is not None else self.shows.build_table(moment)
 
     def on_mount(self) -> None:
-        """Without a recording there is only the frame."""
         self.set_frame_title(self.shows.title)
 
     def watch_moment(self) -> None:
-        """Draw the new moment, if anybody can see it; rows of another recording are let go, since they may hold it."""
+        """Draw the new moment if the panel is visible; else drop the rows of another recording, which they may hold."""
         if self.display:
             self.draw_moment()
         elif self.moment is not None and self._is_another(self.moment.recording) and not self.shows.keeps_row:
@@ -86,7 +85,7 @@ class Panel(Grid):
         return self._drawn is not None and self._drawn() is not recording
 
     def draw_moment(self) -> None:
-        """Draw the moment."""
+        """Build the table of the moment and show it with its title."""
         if self.moment is None:
             self.set_table(Table(self.shows.title, foot=(make_line(muted_piece("no recording yet")),)))
             return
@@ -101,11 +100,12 @@ class Panel(Grid):
         self.show_filter()
 
     def _table_or_notice(self, moment: DebuggerState) -> Table:
-        """The moment's table; until the cycle has run again, where that takes long, a word about it."""
+        """The table of a moment, or a notice while the cycle runs again for it."""
         if self._known is not None and self._known[0] is moment:
             return self._known[1]
         self._known, self.given_up = None, False
         try:
+            # A rerun of the cycle may take seconds, in which no key would be answered.
             with refuse_long_runs():
                 return self.build_table(moment)
         except RerunCancelledError as missing:
@@ -119,13 +119,13 @@ class Panel(Grid):
         return Table(self.shows.title, foot=(make_line(muted_piece(words)),))
 
     def accept_table(self, moment: DebuggerState, table: Table) -> None:
-        """The run has ended that a moment's table took."""
+        """Show the table that a rerun of the cycle has built for a moment."""
         self._known = (moment, table)
         if self.moment is moment:
             self.draw_moment()
 
     def give_up(self) -> None:
-        """Nobody waits for that run any more."""
+        """Show that the rerun was stopped, and the key that starts it again."""
         self.given_up = True
         self.set_table(self._notice_table(f"not asked again: {self.key_in_force} runs the cycle again up to here"))
 
@@ -144,35 +144,37 @@ class Panel(Grid):
         return title.removeprefix(self.shows.title).strip()
 
     def set_frame_title(self, title: str) -> None:
-        """Write a title into the frame; one that stands there already is not drawn again."""
+        """Set the frame's title; an equal one is not drawn again."""
+        # Assigning border_title redraws the frame.
         if title != self._framed:
             self._framed = title
             self._head_frame()
 
     def wanted_lines(self, width: int, *, framed: bool) -> int:
-        """Lines for all of the content in a place of so many cells, the frame included."""
+        """The lines that the whole content needs at a width, the frame included."""
         inside = width - (FRAME_SIDES if framed else 0) - self.styles.scrollbar_size_vertical
         return self.get_content_height(self.size, self.size, inside) + (FRAME_SIDES if framed else 1)
 
     def wanted_cells(self, *, framed: bool) -> int:
-        """Cells in which nothing has to wrap, the frame included."""
+        """The width at which nothing wraps, the frame included."""
         known = self._natural
+        # Each arrangement asks, often twice: the rows are measured once per table.
         if known is None or known[0] is not self.shown_rows or known[1] != self.table.columns:
             width = natural_width(self.table, self.shown_rows)
             known = self._natural = self.shown_rows, self.table.columns, width
         return known[2] + self.styles.scrollbar_size_vertical + (FRAME_SIDES if framed else 0)
 
     def title_text(self, title: str) -> str:
-        """The frame's title, with the key that leads here."""
+        """The title with the key of the panel, as Textual markup."""
         return f"<{self.key_in_force}> {title}".replace("[", "\\[")
 
     @cached_property
     def key_in_force(self) -> str:
-        """The key in force: the usual one unless somebody has chosen another."""
+        """The panel's key: the default or the configured one."""
         return panel_keys_in_force(self.screen).get(self.shows.command_name, self.shows.key)
 
     def show_filter(self) -> None:
-        """The frame says what is not seen: rows that the filter hides, columns beyond the edge."""
+        """Note in the frame which rows the filter hides and which columns are out of sight."""
         parts = []
         if self.filter_text:
             more = "…" if self.is_writing else f"  {self.filter_note}" if self.filter_note else ""
@@ -180,7 +182,7 @@ class Panel(Grid):
         self.set_frame_note("  ".join([*parts, *self.unseen_columns()]))
 
     def set_frame_note(self, said: str) -> None:
-        """Write a word into the lower side of the frame, or behind the title where there is only an upper one."""
+        """Set the note in the lower side of the frame, or after the title where there is none."""
         if said != self._said:
             self._said = said
             self.border_subtitle = said.replace("[", "\\[")
@@ -196,19 +198,18 @@ class Panel(Grid):
             self.border_title = self.title_text(title)
 
     def watch_scroll_x(self, old_value: float, new_value: float) -> None:
-        """Other columns come into sight."""
         super().watch_scroll_x(old_value, new_value)
         self.show_filter()
 
     def on_resize(self, event: events.Resize) -> None:
-        """As the grid does; more or fewer columns fit, and more or less of the title."""
+        """Draw again where the width has changed, which decides about columns and title."""
         super().on_resize(event)
         if self.moment is not None and self.outer_size.width != self._drawn_width:
             self.draw_moment()
         self.show_filter()
 
     def set_filter(self, text: str) -> int:
-        """As the grid does, and say so in the frame."""
+        """Filter like a grid, and note the result in the frame."""
         searched = self.extra.searched_table(text) if self.extra is not None else None
         if searched is not None:
             self.set_table(searched, follow=False)
@@ -218,11 +219,10 @@ class Panel(Grid):
 
     @on(Grid.Filtered)
     def filter_continued(self) -> None:
-        """More rows have been looked at."""
         self.show_filter()
 
     def action_go(self) -> None:
-        """Stand at the row's event; a row without one, such as a problem of the input, shows its whole text."""
+        """Go to the row's event; a row without one opens the whole text of its cell."""
         row = self.cursor_row
         if row is not None and row.seq:
             self.post_message(GotoRequested(row.seq))
@@ -230,13 +230,13 @@ class Panel(Grid):
             self.action_open_cell()
 
     def action_extra(self, name: str) -> None:
-        """What a key of this panel alone does."""
+        """Run a key that only this panel has."""
         if self.extra is not None:
             self.extra.run_key(name)
 
 
 def panel_keys_in_force(screen: Screen[Any]) -> dict[str, str]:  # Any: what a screen answers
-    """The key that leads to each panel: of several the first."""
+    """The first key of each panel, by the panel's name."""
     known: dict[str, str] = {}
     for key, one in screen.active_bindings.items():
         start, _, name = (one.binding.id or "").partition("-")
@@ -246,33 +246,33 @@ def panel_keys_in_force(screen: Screen[Any]) -> dict[str, str]:  # Any: what a s
 
 
 class PanelExtra:
-    """What a panel does beside showing its table: keys of its own, and what somebody has opened or chosen in it."""
+    """The additional keys and state of one panel, such as opened spans."""
 
     KEYS: ClassVar[tuple[Binding, ...]] = ()
-    """Their actions are `extra('NAME')`, for `act` to do."""
+    """Bindings with the action `extra('NAME')`, which calls `run_key`."""
     FOOTER: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """The ids of those keys that the last line names first, each with a word."""
+    """(id of a binding, word) of the keys that the footer names first."""
 
     def __init__(self, panel: Panel) -> None:
         self.panel = panel
 
     def build_table(self, moment: DebuggerState) -> Table:
-        """What to draw, where that is not the panel's usual table."""
+        """The table of a moment; the panel's view unless overridden."""
         return self.panel.shows.build_table(moment)
 
     def searched_table(self, text: str) -> Table | None:
-        """What a filter looks through, where that is not what is shown; empty text ends the search."""
+        """The table to filter, where it is not the shown one; an empty text ends the search."""
         return None
 
     def run_key(self, name: str) -> None:
-        """Do what a key says: run the command of this name for the row under the cursor."""
+        """Run a key; unless overridden, the command of this name for the row under the cursor."""
         row = self.panel.cursor_row
         if row is not None:
             self.panel.post_message(CommandRequested(f"{name} {row.key}"))
 
 
 def extra_keys(shows: PanelView, extra: type[PanelExtra] | None) -> tuple[Binding, ...]:
-    """The keys of one panel alone."""
+    """The bindings of one panel."""
     if extra is not None:
         return extra.KEYS
     return (GO_BINDING,) if shows.leads else ()

@@ -1,4 +1,4 @@
-"""Flow: the cycle as a tree, which opens where one stands, and whose spans are opened and closed."""
+"""The panels Flow (the cycle as a tree of spans) and Moment (the current event)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vcdebug.views.table import Table
 
 
 class FlowPanel(PanelExtra):
-    """Spans with their outcome; rows exist only for what is open."""
+    """Opens and closes spans; only open spans have rows, since a cycle may have millions."""
 
     FOOTER = (("panel.go", "go there"), ("flow.toggle", "open"))
     KEYS: ClassVar[tuple[Binding, ...]] = (
@@ -29,18 +29,20 @@ class FlowPanel(PanelExtra):
         self._seq = 0
 
     def build_table(self, moment: DebuggerState) -> Table:
-        """Open the way to the present event."""
+        """The tree, opened down to the current event."""
         from vcdebug.views.flow import flow_table, open_keys_around, whole_flow
 
         if moment.seq != self._seq:
             self._seq = moment.seq
+            # Only after a step: a span that the user closes at this event stays closed.
             self._opened.update(dict.fromkeys(open_keys_around(moment.recording, moment.seq)))
+        # A filter searches closed spans too, so their rows have to exist.
         if self.panel.filter_text:
             return whole_flow(moment.recording, moment.seq)
         return flow_table(moment.recording, self._opened, moment.seq)
 
     def searched_table(self, text: str) -> Table | None:
-        """A search finds what is folded too."""
+        """The whole tree, so that a filter also finds events in closed spans."""
         from vcdebug.views.flow import flow_table, whole_flow
 
         moment = self.panel.moment
@@ -51,7 +53,7 @@ class FlowPanel(PanelExtra):
         )
 
     def run_key(self, name: str) -> None:
-        """Open or close the span under the cursor; closing what is not open goes to the span around it."""
+        """Open or close the span under the cursor; closing a closed one moves to the enclosing span."""
         from vcdebug.views.flow import flow_table
 
         row, moment = self.panel.cursor_row, self.panel.moment
@@ -69,7 +71,6 @@ class FlowPanel(PanelExtra):
         self.panel.set_table(flow_table(moment.recording, self._opened, moment.seq), follow=False)
 
     def _to_parent(self) -> None:
-        """Up to the last row before the cursor that stands less deep."""
         from vcdebug.views.flow import depth_of
 
         rows, cursor = self.panel.shown_rows, self.panel.cursor
@@ -80,11 +81,11 @@ class FlowPanel(PanelExtra):
             self.panel.show_cursor()
 
 
-# The present event, or before the first step the overview, whose rows are commands.
+# The current event, or at the start the overview.
 
 
 class MomentPanel(PanelExtra):
-    """Enter goes into a row of the overview; elsewhere it shows the whole cell, as in any table."""
+    """Enter runs the command of a row of the overview, and elsewhere opens the whole cell."""
 
     FOOTER = (("moment.go", "look into it"),)
     KEYS: ClassVar[tuple[Binding, ...]] = (
@@ -92,7 +93,7 @@ class MomentPanel(PanelExtra):
     )
 
     def run_key(self, name: str) -> None:
-        """Run the command that the row stands for."""
+        """Run the command of the row."""
         from vcdebug.views.overview import is_overview
 
         row = self.panel.cursor_row

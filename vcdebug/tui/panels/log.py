@@ -1,4 +1,4 @@
-"""Log: what the real scheduler would print."""
+"""The panel Log: the lines that the real scheduler would print."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from vcdebug.tui.panels.base import GO_BINDING, Panel, PanelExtra
 from vcdebug.views.table import Table
 
 FIRST_LINES = 1_000
-"""Lines found before the first look."""
+"""Lines made before the panel is first drawn."""
 LINES_PER_PART = 4_000
-"""Lines found between two keys."""
+"""Lines made between two keys."""
 PAUSE_SECONDS = 0.03
 
 
 class LogPanel(PanelExtra):
-    """The lines at one -v level, around the present event."""
+    """The lines at one -v level around the current event."""
 
     FOOTER = (("log.level", "level"), ("panel.go", "go there"))
     KEYS: ClassVar[tuple[Binding, ...]] = (
@@ -40,6 +40,7 @@ class LogPanel(PanelExtra):
         from vcdebug.views.log import log_reading, log_so_far, quietest_level_at
 
         told = log_reading(moment.recording)
+        # A cycle may print hundreds of thousands of lines: the first ones are enough to draw the panel.
         if not told.done and not self._writing and not told.read_lines(FIRST_LINES):
             self._writing = True
             self.panel.set_timer(PAUSE_SECONDS, self._write_more)
@@ -66,6 +67,5 @@ class LogPanel(PanelExtra):
         self.set_level(LOG_LEVELS[(LOG_LEVELS.index(self.level) + 1) % len(LOG_LEVELS)])
 
     def set_level(self, level: int) -> None:
-        """Show the lines of another level."""
         self.level = level
         self.panel.draw_moment()

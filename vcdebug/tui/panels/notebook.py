@@ -1,4 +1,4 @@
-"""What is set: breakpoints are changed and switched in their list, watches and bookmarks taken off theirs."""
+"""The panels Breaks, Watch and Bookmarks, whose entries are changed and removed by keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BREAKPOINT_COLUMNS = (*plain_columns("#", ""), Column("breakpoint", flexible=Tru
 
 
 class BreakpointsPanel(PanelExtra):
-    """Each with how often it stops in this recording, and where it stops next."""
+    """All breakpoints, with their hits in this recording and the next one."""
 
     FOOTER = (("breaks.change", "change"), ("breaks.switch", "on/off"), ("breaks.remove", "remove"))
     KEYS: ClassVar[tuple[Binding, ...]] = (
@@ -27,13 +27,13 @@ class BreakpointsPanel(PanelExtra):
     )
 
     def build_table(self, moment: DebuggerState) -> Table:
-        """All breakpoints."""
+        """A row per breakpoint."""
         rows = [_breakpoint_row(stand, moment) for stand in moment.breakpoints]
         foot = () if rows else (make_line(muted_piece('none yet: b sets one, or :break victim if job == "ns/name"')),)
         return Table("Breaks", BREAKPOINT_COLUMNS, rows, foot=foot)
 
     def run_key(self, name: str) -> None:
-        """To change the one under the cursor, its words stand ready."""
+        """Run a key; `change` opens the command line with the words of the breakpoint."""
         row, moment = self.panel.cursor_row, self.panel.moment
         if name != "change":
             super().run_key(name)

@@ -1,1 +1,1 @@
-"""The screens: one file each."""
+"""Screens over the main one, or before it."""

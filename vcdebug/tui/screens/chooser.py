@@ -1,4 +1,4 @@
-"""The chooser: recent snapshots and bundled ones, found by typing; whatever else is typed or pasted is a path."""
+"""The chooser: recent and bundled snapshots, filtered by typing; a typed path opens as well."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ SNAPSHOT_COLUMNS = (
 
 
 class PathInput(Input, inherit_bindings=False):
-    """What is typed; the keys that scroll are the list's."""
+    """The input field, which leaves the keys that scroll to the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = Input.BINDINGS
 
 
 class ChooserScreen(Screen[str]):
-    """Closes with the name or path of a snapshot; empty when one would rather not."""
+    """Closes with the name or path of a snapshot, or an empty text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "clear what is typed, then leave", id="chooser.leave"),
@@ -57,11 +57,10 @@ class ChooserScreen(Screen[str]):
         super().__init__()
         self.recent = tuple(recent)
         self.among = tuple(among)
-        """The snapshots of one folder, which are all that there is to choose from then."""
+        """The snapshots of one folder, to which the choice is limited; empty for all."""
         self.failure = failure
 
     def compose(self) -> ComposeResult:
-        """A line to type in, the list, the keys."""
         several = f" {len(self.among)} snapshots are there:" if self.among else ""
         yield Label(f"vcdebug:{several} which cycle do you want to step through?", id="title")
         yield Label(f"✗ {self.failure}", id="failure", markup=False, classes="-shown" if self.failure else "")
@@ -71,7 +70,6 @@ class ChooserScreen(Screen[str]):
         yield Label("", id="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Fill the list."""
         grid = self.query_one(Grid)
         grid.can_focus = False
         grid.cursor_without_focus = True
@@ -101,15 +99,14 @@ class ChooserScreen(Screen[str]):
 
     @on(Grid.Moved)
     def show_about(self) -> None:
-        """All that is known about the snapshot under the cursor."""
         row = self.query_one(Grid).cursor_row
         self.query_one("#about", Label).update(Text(row.cells[-1].text if row is not None else ""))
 
     @on(Input.Changed)
     def filter_rows(self, event: Input.Changed) -> None:
-        """Keep what fits; a path fits nothing, and that is fine."""
         grid = self.query_one(Grid)
         typed = event.value.strip()
+        # A fuzzy filter alone would show too many rows for a few letters.
         found = grid.set_filter(typed) or grid.set_filter(f"~{typed}")
         self._show_keys("Enter opens" if found else "Enter opens this path", "clears" if event.value else "leaves")
 
@@ -122,7 +119,7 @@ class ChooserScreen(Screen[str]):
 
     @on(Input.Submitted)
     def accept_input(self, event: Input.Submitted) -> None:
-        """A path that is there, else the row under the cursor, else what is typed."""
+        """Close with an existing path, else the row under the cursor, else the typed text."""
         typed = event.value.strip()
         row = self.query_one(Grid).cursor_row
         if typed and Path(typed).expanduser().exists():
@@ -134,20 +131,16 @@ class ChooserScreen(Screen[str]):
 
     @on(Grid.Opened)
     def accept_row(self, event: Grid.Opened) -> None:
-        """A click on the row under the cursor opens its snapshot."""
         event.stop()
         self.dismiss(event.row.key)
 
     def action_move(self, by: int) -> None:
-        """The next or previous snapshot."""
         self.query_one(Grid).action_move(by)
 
     def action_page(self, by: int) -> None:
-        """A screenful on or back."""
         self.query_one(Grid).action_page(by)
 
     def action_leave(self) -> None:
-        """Clear what is typed; without any text, leave the screen."""
         field = self.query_one(Input)
         if field.value:
             field.value = ""

@@ -1,4 +1,4 @@
-"""The breakpoint dialog: a kind, a condition, and the line that they make."""
+"""The dialogs: setting a breakpoint, leaving with unsaved edits, and copying."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HINT_FIELDS = ("job", "task", "node", "queue")
 
 
 class BreakpointScreen(ModalScreen[str]):
-    """Closes with the words of a breakpoint; empty for none."""
+    """Choose a kind and a condition; closes with the words of a breakpoint, or an empty text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "none", id="break-dialog.leave"),
@@ -54,7 +54,6 @@ class BreakpointScreen(ModalScreen[str]):
         self.kind = kind
 
     def compose(self) -> ComposeResult:
-        """Kinds above, the condition below."""
         with Vertical() as frame:
             frame.border_title = "Set a breakpoint"
             yield Grid(id="kinds")
@@ -69,7 +68,7 @@ class BreakpointScreen(ModalScreen[str]):
         return "here: " + ("   ".join(known) if known else "no job, task, node or queue")
 
     def on_mount(self) -> None:
-        """The kind that suits the present event first under the cursor."""
+        """Fill the list; the cursor is on the kind that fits the current event."""
         rows = [_kind_row(name, resolve_reference(module)) for name, module in BREAKPOINT_KINDS.items()]
         grid = self.query_one(Grid)
         grid.set_table(Table("Kinds", KIND_COLUMNS, rows, wraps=False))
@@ -79,7 +78,7 @@ class BreakpointScreen(ModalScreen[str]):
 
     @on(Grid.Moved)
     def show_narrowing(self) -> None:
-        """Say which words narrow this kind."""
+        """Show the words that narrow the kind under the cursor."""
         row = self.query_one(Grid).cursor_row
         kind: type[BreakpointKind] | None = resolve_reference(BREAKPOINT_KINDS[row.key]) if row is not None else None
         words = kind.HELP.partition(" (")[2].removesuffix(")") if kind is not None else ""
@@ -90,7 +89,7 @@ class BreakpointScreen(ModalScreen[str]):
     @on(Grid.Opened)
     @on(Input.Submitted)
     def accept_breakpoint(self, event: Grid.Opened | Input.Submitted) -> None:
-        """Enter on a kind or on the condition: set what they make."""
+        """Close with the breakpoint, or show why its words are wrong."""
         event.stop()
         row = self.query_one(Grid).cursor_row
         condition = self.query_one("#condition", Input).value.strip()
@@ -106,12 +105,11 @@ class BreakpointScreen(ModalScreen[str]):
         self.dismiss(words)
 
     def action_leave(self) -> None:
-        """Close without a breakpoint."""
         self.dismiss("")
 
 
 def complete_condition(condition: str, narrowing: tuple[str, ...]) -> str:
-    """A bare condition gets its `if`; options and words that narrow the kind stand as they are."""
+    """The condition with `if` before it, unless it begins with an option or a narrowing word."""
     first = condition.partition(" ")[0]
     return condition if not condition or first in (*BREAKPOINT_OPTIONS, *narrowing) else f"if {condition}"
 
@@ -120,11 +118,11 @@ def _kind_row(name: str, kind: type[BreakpointKind]) -> Row:
     return Row(name, (Piece(name, "strong"), Piece(kind.HELP.partition(" (")[0])))
 
 
-# The question before edits are lost.
+# Leaving with unsaved edits.
 
 
 class LeaveAnswer(NamedTuple):
-    """What becomes of the edits."""
+    """What to do with the edits."""
 
     stays: bool
     saves: bool = False
@@ -132,7 +130,7 @@ class LeaveAnswer(NamedTuple):
 
 
 class ConfirmLeaveScreen(ModalScreen[LeaveAnswer]):
-    """Closes with the answer; Esc stays."""
+    """Asks before edits are lost; closes with the answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,n", "stay", "stay", id="leaving.stay"),
@@ -153,7 +151,6 @@ class ConfirmLeaveScreen(ModalScreen[LeaveAnswer]):
         self.file = file
 
     def compose(self) -> ComposeResult:
-        """What would be lost, and the keys."""
         with Vertical() as frame:
             frame.border_title = "Leave?"
             yield Label(f"{count_noun(self.edits, 'what-if edit')} not saved", markup=False)
@@ -163,26 +160,23 @@ class ConfirmLeaveScreen(ModalScreen[LeaveAnswer]):
             yield Label("Esc  stay", markup=False)
 
     def action_stay(self) -> None:
-        """Back to where one was."""
         self.dismiss(LeaveAnswer(stays=True))
 
     def action_save(self) -> None:
-        """Write a file that `--set @FILE` takes, then leave."""
         self.dismiss(LeaveAnswer(stays=False, saves=True, file=self.file))
 
     def action_leave(self) -> None:
-        """The edits are lost."""
         self.dismiss(LeaveAnswer(stays=False))
 
 
-# The copy menu: what there is to copy here, one letter each.
+# The copy menu.
 
 COPY_COLUMNS = (Column(""), Column("copies"), Column("", flexible=True))
 PREVIEW_LENGTH = 60
 
 
 class CopyOffer(NamedTuple):
-    """Something to copy."""
+    """A text to copy, and the letter that chooses it."""
 
     letter: str
     what: str
@@ -190,14 +184,14 @@ class CopyOffer(NamedTuple):
 
 
 class CopyChoice(NamedTuple):
-    """What is to be copied, and whether into a file."""
+    """The chosen text, and whether it goes to a file."""
 
     offer: CopyOffer
     to_file: bool
 
 
 class CopyScreen(ModalScreen[CopyChoice | None]):
-    """Closes with what was chosen."""
+    """Lists what can be copied; closes with the choice."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", "nothing", id="copy-menu.leave"),
@@ -221,14 +215,12 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
         self.to_file = False
 
     def compose(self) -> ComposeResult:
-        """The list, and the keys below."""
         with Vertical() as frame:
             frame.border_title = "Copy"
             yield Grid(id="offers")
             yield Label("", id="keys", markup=False)
 
     def on_mount(self) -> None:
-        """Fill the list."""
         grid = self.query_one(Grid)
         rows = [
             Row(one.letter, (Piece(one.letter, "strong"), Piece(one.what), _text_preview(one.text)))
@@ -248,7 +240,6 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
         self.query_one("#keys", Label).update(f"to {place}   {hint_line(self.active_bindings, hints)}")
 
     def on_key(self, event: events.Key) -> None:
-        """A letter of the list."""
         found = next((one for one in self.offers if one.letter == event.character), None)
         if found is not None:
             event.stop()
@@ -256,24 +247,22 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
 
     @on(Grid.Opened)
     def accept_row(self, event: Grid.Opened) -> None:
-        """Enter on a row."""
         event.stop()
         self.action_again()
 
     def action_again(self) -> None:
-        """The row under the cursor."""
+        """Choose the row under the cursor."""
         row = self.query_one(Grid).cursor_row
         found = next((one for one in self.offers if row is not None and one.letter == row.key), None)
         if found is not None:
             self.dismiss(CopyChoice(found, self.to_file))
 
     def action_file(self) -> None:
-        """To a file, or where it usually goes."""
+        """Switch between a file and the clipboard."""
         self.to_file = not self.to_file
         self._show_keys()
 
     def action_leave(self) -> None:
-        """Close without copying."""
         self.dismiss(None)
 
 

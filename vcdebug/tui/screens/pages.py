@@ -1,8 +1,9 @@
-"""A table over the screen: whole cells, a job, a node, an explanation, the help."""
+"""Pages over the main screen: tables to read, tables whose rows are commands, and the help."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,15 +12,23 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Label
 
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
+from vcdebug.debugger.commands import Verb, list_verbs
+from vcdebug.debugger.expression import describe_fields
+from vcdebug.debugger.fields import FIELD_TYPES
 from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard, copy_text
-from vcdebug.tui.key_names import KeyHint, hint_line
+from vcdebug.tui.key_names import KeyHint, hint_line, key_names
+from vcdebug.tui.keymap import MAIN, KeyScope, binding_keys, bindings_by_id, key_scopes
+from vcdebug.tui.panels import PANELS
+from vcdebug.tui.widgets.bars import LEGEND
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.views.panels import Page
-from vcdebug.views.table import Table, format_table
+from vcdebug.views.table import Column, Piece, Row, Table, format_table, make_line, muted_piece
 
 PAGE_HINTS = (
     KeyHint(("page.filter",), "filter"),
@@ -28,11 +37,11 @@ PAGE_HINTS = (
     KeyHint(("page.back",), "back"),
 )
 SAMPLED_ROWS = 200
-"""Rows looked at to find out whether any of them leads to an event."""
+"""Rows that are searched for one that leads to an event."""
 
 
 class DetailScreen(ModalScreen[Seq | Figure]):
-    """Closes with the event to go to, or 0, or with the figure whose last change is asked for."""
+    """A table to read; closes with the event to go to, 0 for none, or a figure to follow."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "one step back: filter, order, then the page", id="page.back"),
@@ -59,7 +68,6 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         self.clipboard = clipboard
 
     def compose(self) -> ComposeResult:
-        """The table in a frame, with the keys below."""
         with Vertical() as frame:
             frame.border_title = self.table.title.replace("[", "\\[")
             yield Grid(id="detail")
@@ -67,16 +75,16 @@ class DetailScreen(ModalScreen[Seq | Figure]):
             yield Prompt()
 
     def on_mount(self) -> None:
-        """Show it."""
         grid = self.query_one(Grid)
         grid.set_table(self.table)
         self.set_focus(grid)
+        # Rows made on demand: looking at all of a large table would delay the page.
         leads = any(row.seq for row in self.table.rows[:SAMPLED_ROWS])
         hints = (KeyHint(("table.open",), "goes to the event"), *PAGE_HINTS) if leads else PAGE_HINTS
         self.query_one("#keys", Label).update(hint_line(self.active_bindings, hints))
 
     def action_back(self) -> None:
-        """Remove the filter, then the order; without either, leave."""
+        """Remove the filter, then the order; without both, close."""
         grid = self.query_one(Grid)
         if grid.filter_text:
             self._filter_rows("")
@@ -93,23 +101,20 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         self.query_one(Vertical).border_subtitle = said.replace("[", "\\[")
 
     def action_leave(self) -> None:
-        """Back to where one was."""
         self.dismiss(0)
 
     @on(Grid.Opened)
     def open_row(self, event: Grid.Opened) -> None:
-        """Enter on a row that tells about an event goes there."""
         event.stop()
         self.action_go()
 
     def action_go(self) -> None:
-        """To the event of the row under the cursor."""
         row = self.query_one(Grid).cursor_row
         if row is not None and row.seq:
             self.dismiss(row.seq)
 
     def action_last_change(self) -> None:
-        """To the event that wrote the figure under the cursor."""
+        """Close with the figure under the cursor."""
         found = self.query_one(Grid).cursor_figure
         if found is None:
             self.query_one("#keys", Label).update("no figure of the state under the cursor")
@@ -117,25 +122,21 @@ class DetailScreen(ModalScreen[Seq | Figure]):
             self.dismiss(found)
 
     def action_filter(self) -> None:
-        """Type a filter."""
         self.query_one(Prompt).open_line("filter", self.query_one(Grid).filter_text)
 
     @on(Prompt.Edited)
     @on(Prompt.Entered)
     def filter_typed(self, event: Prompt.Edited | Prompt.Entered) -> None:
-        """Filter with every key."""
         self._filter_rows(event.text)
         if isinstance(event, Prompt.Entered):
             self.set_focus(self.query_one(Grid))
 
     @on(Prompt.Closed)
     def remove_filter(self) -> None:
-        """Show all rows again."""
         self._filter_rows("")
         self.set_focus(self.query_one(Grid))
 
     def action_copy(self) -> None:
-        """The whole table as text."""
         try:
             said = f"copied {copy_text(self.app, format_table(self.table), self.clipboard)}"
         except VcdebugError as error:
@@ -143,11 +144,11 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         self.query_one("#keys", Label).update(said)
 
 
-# A page whose rows are commands: where the cursor stands is what is shown next.
+# Pages whose rows are commands.
 
 
 class PageScreen(ModalScreen[str]):
-    """Closes with the command to run, or an empty text."""
+    """A table of commands; closes with the one to run, or an empty text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", "back", id="leads.leave"),
@@ -170,31 +171,109 @@ class PageScreen(ModalScreen[str]):
         self.page = page
 
     def compose(self) -> ComposeResult:
-        """The table in a frame, with the keys below."""
         with Vertical() as frame:
             frame.border_title = self.table.title.replace("[", "\\[")
             yield Grid(id="page")
             yield Label("   ".join(filter(None, (self.page.keys if self.table.rows else "", "Esc back"))), markup=False)
 
     def on_mount(self) -> None:
-        """Show it."""
         grid = self.query_one(Grid)
         grid.set_table(self.table)
         grid.focus()
 
     def action_leave(self) -> None:
-        """Back to where one was."""
         self.dismiss("")
 
     @on(Grid.Opened)
     def open_row(self, event: Grid.Opened) -> None:
-        """Enter on a row."""
         event.stop()
         self.action_go(0)
 
     def action_go(self, which: int) -> None:
-        """Where the row under the cursor leads; a row that leads to one place leads there in any case."""
+        """The command of the row under the cursor; where all of its cells lead to one, that one."""
         row = self.query_one(Grid).cursor_row
         commands = self.page.commands(row) if row is not None else ()
         if commands:
             self.dismiss(commands[min(which, len(commands) - 1)])
+
+
+# The help and the list of panels.
+
+KEY_COLUMNS: Final = (Column("key"), Column("does", flexible=True))
+PANEL_COLUMNS: Final = (Column("group"), Column("key"), Column("panel"), Column("shows", flexible=True))
+GROUP_HELP: Final = {
+    "cycle": "what happens in it, and why",
+    "cluster": "as it stands at the present event",
+    "debugger": "what you have set",
+}
+PANEL_PAGE: Final = Page(lambda _: Table("Panels"), lambda row: (row.key,), "Enter shows it")
+
+
+def help_table(chosen: Mapping[str, str], lines: Iterable[str] = ()) -> Table:
+    """All keys in force by scope, all commands, and all kinds of breakpoints."""
+    panels = {panel.title: panel for panel in PANELS}
+    rows: list[Row] = []
+    for scope in key_scopes():
+        panel = panels.get(scope.name)
+        if panel is not None:
+            key = key_names(binding_keys(bindings_by_id()[f"panel-{scope.name.lower()}"], chosen))
+            rows.append(_help_row(key, f"{panel.title}: {panel.help}"))
+        rows += _key_rows(scope, chosen)
+    rows += [_help_row(f":{verb.names[0]}", _verb_help(verb)) for verb in list_verbs()]
+    for name, module in BREAKPOINT_KINDS.items():
+        kind: type[BreakpointKind] = resolve_reference(module)
+        words = f"; narrower with {', '.join(kind.WORDS)}" if kind.WORDS else ""
+        rows.append(_help_row(f"break {name}", f"{kind.HELP}{words}"))
+    head = (
+        *(make_line(Piece(f"✗ {problem}", "warn")) for problem in lines),
+        make_line("Capitals go back. Type / to search this help."),
+        make_line(muted_piece("timeline  "), LEGEND.strip(), muted_piece("   tree  "), "▸ closed ▾ open ● here"),
+        make_line(muted_piece("equation  "), "✓ holds ✗ does not – not judged ◀ decides"),
+    )
+    foot = (
+        make_line(),
+        make_line(
+            muted_piece(
+                "Shift+F5, Shift+F10 and Shift+F11 arrive as F17, F22 and F23 from many terminals: both are bound."
+            )
+        ),
+        make_line(muted_piece("Some desktops keep F10 and F11 for themselves: the letters always work.")),
+        make_line(muted_piece("With the mouse on, hold Shift (Option on macOS) to select text as usual.")),
+        make_line(muted_piece(f"conditions know: {describe_fields(FIELD_TYPES)}")),
+    )
+    return Table("Help", KEY_COLUMNS, rows, head=head, foot=foot)
+
+
+def _verb_help(verb: Verb) -> str:
+    usage = f"{verb.usage}: " if verb.usage else ""
+    also = f"  (also {', '.join(verb.names[1:])})" if len(verb.names) > 1 else ""
+    return f"{usage}{verb.help}{also}"
+
+
+def _key_rows(scope: KeyScope, chosen: Mapping[str, str]) -> Iterator[Row]:
+    where = "" if scope.name == MAIN else f"  ({scope.name})"
+    for binding in scope.bindings:
+        if not binding.action.startswith("panel("):
+            yield _help_row(key_names(binding_keys(binding, chosen)), f"{binding.description}{where}")
+
+
+def _help_row(key: str, does: str) -> Row:
+    return Row(f"{key} {does}", (Piece(key, "strong"), Piece(does)))
+
+
+def panel_table(chosen: Mapping[str, str]) -> Table:
+    """A row per panel, whose key is the command that shows it."""
+    rows: list[Row] = []
+    group = ""
+    for panel in PANELS:
+        key = key_names(binding_keys(bindings_by_id()[f"panel-{panel.command_name}"], chosen))
+        first = Piece(panel.group if panel.group != group else "", "strong")
+        rows.append(
+            Row(
+                f"panel {panel.command_name}",
+                (first, Piece(key, "accent"), Piece(panel.title), muted_piece(panel.help)),
+            )
+        )
+        group = panel.group
+    about = [(Piece(f"{name}  ", "strong"), muted_piece(words)) for name, words in GROUP_HELP.items()]
+    return Table("Panels", PANEL_COLUMNS, rows, head=(*about, ()))

@@ -18,22 +18,20 @@ from textual.strip import Strip
 
 from vcdebug.debugger.figures import Figure
 from vcdebug.printable import make_line_printable
-from vcdebug.tui.widgets.column_widths import GUTTER_WIDTH
 from vcdebug.tui.widgets.row_order import ColumnOrder, mark_order, next_order
 from vcdebug.tui.widgets.rows import ShownRows
 from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke, fill_line, row_strokes, style_of_meaning
 from vcdebug.tui.widgets.table_layout import PlacedLine, TableLayout, lay_out, unfold_row
-from vcdebug.tui.widgets.text_wrap import wrap_line
-from vcdebug.tui.widgets.tree_rows import enclosing_rows, enclosing_rows_in_sight
+from vcdebug.tui.widgets.text_wrap import GUTTER_WIDTH, enclosing_rows, enclosing_rows_in_sight, wrap_line
 from vcdebug.views.table import HERE, Row, Table
 
 CURSOR_SIGN = "›"
 PAUSE_SECONDS = 0.005
-"""Seconds for keys between two slices of work."""
+"""Pause between two slices of work, in which keys are handled."""
 
 
 class MeasuredLayout(NamedTuple):
-    """A layout, and what it was made for."""
+    """A layout, and the rows and width it was made for."""
 
     rows: Sequence[Row]
     shape: tuple[object, ...]
@@ -41,7 +39,7 @@ class MeasuredLayout(NamedTuple):
 
 
 class Grid(ScrollView, can_focus=True, inherit_bindings=False):
-    """Rows under heads, with a cursor, a filter and the row of the present event marked."""
+    """Rows under heads, with a cursor, a filter, an order, and the row of the current event marked."""
 
     DEFAULT_CSS = """
     Grid {
@@ -68,24 +66,24 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     @dataclass(eq=False)
     class Opened(Message):
-        """The whole of a cell is asked for."""
+        """The user asks for the whole text of a cell."""
 
         table: Table
         row: Row
         column: int
 
     class Moved(Message):
-        """The cursor stands on another row."""
+        """The cursor moved to another row."""
 
     class Filtered(Message):
-        """More rows have been looked at."""
+        """The filter has tested more rows."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.table = Table("")
         self.shown = ShownRows()
         self.cursor_without_focus = False
-        """Whether the cursor is seen while somebody types elsewhere."""
+        """Whether the cursor is drawn while another widget has the focus."""
         self.titled = False
         """Whether the first entry of the head is the title, which stays in sight as the heads do."""
         self._writing = False
@@ -93,23 +91,22 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._layout = lay_out(self.table, (), 20)
         self._laid_out_for = -1
         self._unfolded: Sequence[PlacedLine] = ()
-        """The lines of the cursor's row, where it has more than the others."""
+        """The lines of the cursor's row, where it takes more than the other rows."""
         self._measured: MeasuredLayout | None = None
         self._seen: Sight | None = None
         self._pens: dict[tuple[str, bool, bool], RichStyle] = {}
         self._on_terminal: dict[int, ShownLine] = {}
-        """What each line of the place shows on the terminal."""
+        """The content of each visible line, as it was drawn last."""
         self._stale = False
-        """Whether some line may show something else than it should."""
-
-    # Content
+        """Whether a line on the screen may be out of date."""
 
     def set_table(self, table: Table, *, follow: bool = True) -> None:
-        """Show a table; the cursor stays on its row, or follows the present event's."""
+        """Show a table; the cursor stays on its row, or with `follow` moves to the row of the current event."""
         kept = self._cursor_key()
         same = table.title == self.table.title
         if table.rows == self.table.rows:
-            table = replace(table, rows=self.table.rows)  # what is known about them still holds
+            # Equal rows are replaced by the same object: layout, texts and ranks are cached by identity.
+            table = replace(table, rows=self.table.rows)
         if [one.title for one in table.columns] != [one.title for one in self.table.columns]:
             self.shown.order = None
         self.table = table
@@ -122,12 +119,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.show_cursor()
 
     def drop_rows(self) -> None:
-        """Keep no row, and nothing that is known about one."""
+        """Forget all rows, which may hold a recording."""
         self._measured = None
         self.set_table(replace(self.table, rows=(), current="", sought=""))
 
     def set_filter(self, text: str) -> int:
-        """Keep the rows that pass; says how many do, of what has been looked at until now."""
+        """Filter the rows; returns how many pass among those tested so far."""
         kept = self._cursor_key()
         self.shown.set_filter(text)
         self._lay_out_rows()
@@ -135,7 +132,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return len(self._rows)
 
     def set_order(self, order: ColumnOrder | None) -> None:
-        """Sort by a column, or show the rows as they came."""
+        """Sort by a column; None restores the original order."""
         kept = self._cursor_key()
         self.shown.set_order(order)
         self._lay_out_rows()
@@ -143,43 +140,38 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def filter_text(self) -> str:
-        """What the rows are filtered by."""
         return self.shown.filter_text
 
     @property
     def filter_note(self) -> str:
-        """What there is to say about the filter."""
+        """The note about the filter, such as that it is taken as plain text."""
         return self.shown.filter.note if self.shown.filter is not None else ""
 
     @property
     def is_writing(self) -> bool:
-        """Whether rows are still being looked at."""
         return not self.shown.is_done
 
     @property
     def shown_rows(self) -> Sequence[Row]:
-        """The rows that pass the filter."""
         return self._rows
 
     @property
     def cursor_row(self) -> Row | None:
-        """The row under the cursor."""
         return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
 
     @property
     def cursor_head(self) -> str:
-        """The head over the cell under the cursor."""
         columns = self.table.columns
         return columns[min(self.cursor_column, len(columns) - 1)].title if columns else ""
 
     @property
     def cursor_figure(self) -> Figure | None:
-        """The figure of the state that the cell under the cursor shows."""
+        """The figure that the cell under the cursor shows; None for a cell without one."""
         row = self.cursor_row
         return None if row is None else self.table.figures(row, min(self.cursor_column, len(row.cells) - 1))
 
     def _lay_out_rows(self) -> None:
-        """Lay the shown rows out; what has not been looked at yet follows between two keys."""
+        """Lay the shown rows out; rows that the filter has not tested follow between two keys."""
         self._rows = self.shown.rows
         self._laid_out_for = -1
         self._update_layout()
@@ -192,6 +184,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         kept = self._cursor_key()
         self.shown.check_more()
         self._lay_out_rows()
+        # Before that, the row may not be among the shown ones yet.
         if self.shown.is_done:
             self._restore_cursor(kept)
         self.post_message(self.Filtered())
@@ -206,14 +199,13 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def _position_of(self, key: str) -> int:
         return max(self.shown.row_position(key), 0) if key else 0
 
-    # Geometry
-
     def _update_layout(self) -> None:
         width = self.scrollable_content_region.width
         if width == self._laid_out_for:
             return
         if width <= 0:
-            self._layout = lay_out(self.table, (), 20)  # what has no place yet may be drawn before it learns its size
+            # Textual may draw a widget before it has told it its size.
+            self._layout = lay_out(self.table, (), 20)
             self._unfolded = ()
             self.request_redraw()
             return
@@ -223,7 +215,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.request_redraw()
 
     def _unfold_cursor_row(self) -> None:
-        """What of the cursor's row is shortened or left out elsewhere is there in full."""
+        """Show the texts of the cursor's row in full, which are shortened in other rows."""
         row, layout, width = self.cursor_row, self._layout, self._laid_out_for
         if width <= 0:
             return
@@ -232,12 +224,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.virtual_size = Size(max(layout.columns_width, width) if self._rows else width, layout.total_lines + more)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many lines as the content has: lets `height: auto` work."""
+        """The number of lines of the content, for `height: auto`."""
         layout = self._layout_for(width)
         return max(layout.total_lines + bool(layout.left_out_columns), 1)
 
     def _layout_for(self, width: int) -> TableLayout:
-        """The layout for a width; the last one is kept while nothing else is shown than another present row."""
+        """The layout for a width; the last one is reused while rows, columns and width are the same."""
         table = self.table
         shape = (
             table.columns,
@@ -256,13 +248,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return self._measured.layout
 
     def on_resize(self, event: events.Resize) -> None:
-        """The width decides how text wraps."""
         self._laid_out_for = -1
         self._update_layout()
         self.show_cursor()
 
     def show_cursor(self) -> None:
-        """Scroll so that the cursor's row is on the screen."""
+        """Scroll the cursor's row into sight."""
         if not self._rows or not self.is_mounted:
             return
         layout, column = self._layout, self.cursor_column
@@ -278,31 +269,29 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         )
         self.scroll_to_region(region, animate=False, force=True)
 
-    # Drawing
-
     def request_redraw(self) -> None:
-        """Draw the lines that show something else now, once everything that changes them is done."""
+        """Redraw changed lines after the current event, so that several changes cause one redraw."""
         self._stale, self._seen = True, None
         self.check_idle()
 
     def on_idle(self) -> None:
-        """Find the lines that show something else than what was drawn last."""
+        """Refresh the regions of lines that differ from what was drawn last."""
         if not self._stale:
             return
         self._stale = False
         sight = self._current_sight()
+        # A step changes a few lines; drawing all of them is what a slow terminal would show as flicker.
         other = [y for y in range(sight.height) if self._on_terminal.get(y) != self._shown_line(y)]
         if other:
             self.refresh(*(Region(0, y, sight.width, 1) for y in other))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Other lines are in sight, some of which show the same as those before."""
+        """Redraw the changed lines after scrolling, since some may show the same as before."""
         if self.show_vertical_scrollbar:
             self.vertical_scrollbar.position = new_value
         self.request_redraw()
 
     def notify_style_update(self) -> None:
-        """Another theme, or the focus came or went."""
         super().notify_style_update()
         self._pens.clear()
 
@@ -316,7 +305,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
         line = self._on_terminal[y] = self._shown_line(y)
         segments = [
             Segment(make_line_printable(text), self._stroke_style(style, line.selected, cell))
@@ -325,7 +313,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return Strip(segments).crop_extend(line.left, line.left + line.width, self._stroke_style("", False, False))
 
     def _current_sight(self) -> Sight:
-        """What is in sight."""
         if self._seen is None:
             (width, height), (left, top) = self.scrollable_content_region.size, self.scroll_offset
             stays = self._sticky_lines()
@@ -335,7 +322,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return self._seen
 
     def _shown_line(self, y: int) -> ShownLine:
-        """What a line of the place should show."""
         sight = self._current_sight()
         placed = self._placed_line(y)
         if placed is None:
@@ -344,7 +330,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return ShownLine(tuple(self._line_strokes(placed, sight.width)), selected, sight.left, sight.width)
 
     def _placed_line(self, y: int) -> PlacedLine | None:
-        """What a line of the place shows; the heads stay at the top of it."""
+        """The content of a visible line, below the fixed heads."""
         layout, sight = self._layout, self._current_sight()
         line, top, heads = sight.top + y, len(layout.top), len(sight.stays)
         if y < heads and line >= sight.stays[y]:
@@ -367,10 +353,11 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return layout.bottom[line] if line < len(layout.bottom) else None
 
     def _sticky_lines(self) -> Sequence[int]:
-        """The lines at the top that stay in sight: a title that the frame has no room for, and the heads."""
+        """The fixed lines at the top: a title too long for the frame, and the heads."""
         layout = self._layout
         top, heads = len(layout.top), layout.head_lines
         title = len(wrap_line(self.table.head[0], self._laid_out_for)) if self.titled and self.table.head else 0
+        # A low panel must keep a line for the cursor.
         if title + heads >= self.size.height:
             title = 0
         return (*range(title), *range(top - heads, top))
@@ -394,7 +381,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def shows_cursor(self) -> bool:
-        """Whether the cursor is drawn."""
         return self.has_focus or self.cursor_without_focus
 
     def _gutter_text(self, placed: PlacedLine, *, selected: bool) -> str:
@@ -404,7 +390,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return f"{CURSOR_SIGN if selected else ' '}{HERE if here else ' '}"
 
     def _stroke_style(self, style: str, selected: bool, cell: bool) -> RichStyle:
-        """How a stroke is drawn."""
         pen = self._pens.get((style, selected, cell))
         if pen is None:
             names = [name for name, wanted in (("cursor", selected), (style, bool(style)), ("cell", cell)) if wanted]
@@ -414,20 +399,16 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self._pens[style, selected, cell] = pen
         return pen
 
-    # Keys and mouse
-
     def watch_cursor(self) -> None:
-        """Another row is marked."""
+        """Redraw the rows that the cursor left and entered."""
         self._unfold_cursor_row()
         self.request_redraw()
         self.post_message(self.Moved())
 
     def watch_cursor_column(self) -> None:
-        """Another cell is marked."""
         self.request_redraw()
 
     def action_move(self, by: int) -> None:
-        """Move the cursor; without rows, scroll."""
         if not self._rows:
             self.scroll_relative(y=by, animate=False)
             return
@@ -445,7 +426,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self.show_cursor()
 
     def action_page(self, by: int) -> None:
-        """Move the cursor by a screenful."""
         if not self._rows:
             self.scroll_relative(y=by * self.size.height, animate=False)
             return
@@ -454,25 +434,22 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.show_cursor()
 
     def action_column(self, by: int) -> None:
-        """Move the cursor sideways."""
         if self.table.columns:
             self.cursor_column = self._layout.next_column(self.cursor_column, by)
             self.show_cursor()
 
     def action_sort(self) -> None:
-        """Sort by the column of the cursor; again, the other way round; once more, as it was."""
+        """Sort by the cursor's column; again for descending, a third time for the original order."""
         if self.table.columns and self.table.rows:
             self.set_order(next_order(self.shown.order, min(self.cursor_column, len(self.table.columns) - 1)))
             self.post_message(self.Filtered())
 
     def action_open_cell(self) -> None:
-        """Show the whole cell."""
         if self.cursor_row is not None:
             column = min(self.cursor_column, len(self.table.columns) - 1)
             self.post_message(self.Opened(self.table, self.cursor_row, column))
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor where the mouse is; a second click opens."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -485,7 +462,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self.action_open_cell()
 
     def unseen_columns(self) -> list[str]:
-        """Words about the columns beyond the right edge, and about those that had no room at all."""
+        """The names of columns beyond the right edge and of those left out."""
         edge = self.scroll_offset.x + self.scrollable_content_region.width
         beyond = len([end for end in self._layout.column_ends if end > edge])
         without = ", ".join(filter(None, (self.table.columns[i].title for i in self._layout.left_out_columns)))

@@ -1,4 +1,4 @@
-"""The line to type in: commands, filters and event numbers, each with its own history and completion."""
+"""The command line: commands, filters and event numbers, each with a history and completion."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from textual.widgets import Input, Label
 
 PromptMode = Literal["command", "filter", "goto"]
 CompleteFunction = Callable[[str], list[str]]
-"""The lines that the beginning of one can become."""
+"""Takes a typed text and returns the lines that complete it."""
 MODE_SIGNS: dict[PromptMode, str] = {"command": ":", "filter": "/", "goto": "event "}
 FIRST_ROW = "g"
 MAX_HISTORY = 200
@@ -43,7 +43,7 @@ class CompletionSuggester(Suggester):
 
 
 class Line(Input, inherit_bindings=False):
-    """What is typed; Enter is the prompt's."""
+    """The input field; the prompt handles Enter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         binding for binding in Input.BINDINGS if isinstance(binding, Binding) and binding.key != "enter"
@@ -51,7 +51,7 @@ class Line(Input, inherit_bindings=False):
 
 
 class Prompt(Vertical):
-    """Takes the place of the status line while it is open."""
+    """Replaces the status line while it is open."""
 
     DEFAULT_CSS = """
     Prompt { height: auto; display: none; }
@@ -81,7 +81,7 @@ class Prompt(Vertical):
 
     @dataclass(eq=False)
     class Edited(Message):
-        """The line changed: filters act at once."""
+        """The text changed, which filters at once."""
 
         mode: PromptMode
         text: str
@@ -102,7 +102,6 @@ class Prompt(Vertical):
         self._offer = -1
 
     def compose(self) -> ComposeResult:
-        """The completions above, a sign and a line below."""
         yield Label("", id="offers", markup=False)
         with Horizontal():
             yield Label(":", id="sign")
@@ -127,24 +126,22 @@ class Prompt(Vertical):
         self.screen.set_focus(field)
 
     def close_line(self) -> None:
-        """Hide the line."""
         self._clear_offers()
         self.remove_class("-open")
 
     @property
     def is_open(self) -> bool:
-        """Whether somebody types."""
         return self.has_class("-open")
 
     @on(Input.Submitted)
     def stop_submitted(self, event: Input.Submitted) -> None:
-        """Enter is this line's own key."""
         event.stop()
 
     @on(Input.Changed)
     def line_edited(self, event: Input.Changed) -> None:
-        """Hand every state of the line on; `g` alone is no event but the first row."""
+        """Post every change of the text; a second `g` means the first row."""
         event.stop()
+        # Textual posts Changed later: by then the line may be closed.
         if not self.is_open:
             return
         self._clear_offers()
@@ -154,7 +151,7 @@ class Prompt(Vertical):
             self.post_message(self.Edited(self.mode, event.value))
 
     def action_enter(self) -> None:
-        """Remember the line and hand it on."""
+        """Add the line to the history and post it."""
         if not self.is_open:
             return
         text, history = self.query_one(Line).value, self.history[self.mode]
@@ -165,7 +162,6 @@ class Prompt(Vertical):
         self.post_message(self.Entered(self.mode, text))
 
     def action_cancel(self) -> None:
-        """Leave without entering."""
         self.close_line()
         self.post_message(self.Closed(self.mode))
 
@@ -177,7 +173,7 @@ class Prompt(Vertical):
         self.query_one(Line).action_end()
 
     def action_complete(self, by: int) -> None:
-        """The next completion; the only one is taken at once."""
+        """Insert the next completion."""
         if self._offer < 0:
             self._offers = self._complete(self.query_one(Line).value)[:MAX_OFFERS]
         if not self._offers:
@@ -187,7 +183,6 @@ class Prompt(Vertical):
         self._show_offers()
 
     def _set_text(self, text: str) -> None:
-        """Put a text in without telling anybody."""
         field = self.query_one(Line)
         with field.prevent(Input.Changed):
             field.value = text

@@ -1,4 +1,4 @@
-"""Sorting a column: figures by size, names with their numbers in order, what is missing last."""
+"""Sorting a column: figures by size, names in natural order, missing values last."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ _FIGURE_PATTERN: Final = re.compile(
     r"|^.*$",
     re.MULTILINE,
 )
-"""A line that begins with a figure, its unit and what stands behind them, or any other line."""
+"""A figure, its unit and the rest of the text; other texts match the last group."""
 
 
 class ColumnOrder(NamedTuple):
-    """A column, and which end comes first."""
+    """A column and a direction."""
 
     column: int
     descending: bool = False
 
     @property
     def order_sign(self) -> str:
-        """What the head of the column shows."""
+        """The sign in the head of the column."""
         return DESCENDING if self.descending else ASCENDING
 
 
 def next_order(order: ColumnOrder | None, column: int) -> ColumnOrder | None:
-    """Smallest first, largest first, as it was."""
+    """The next order of a column: ascending, descending, then none."""
     if order is None or order.column != column:
         return ColumnOrder(column)
     return None if order.descending else ColumnOrder(column, descending=True)
 
 
 def mark_order(table: Table, order: ColumnOrder | None) -> Table:
-    """The table, the head of the column that it is sorted by marked."""
+    """The table with a sign in the head of the sorted column."""
     columns = table.columns
     if order is None or order.column >= len(columns):
         return table
@@ -58,18 +58,20 @@ def mark_order(table: Table, order: ColumnOrder | None) -> Table:
 
 
 class ColumnRanks(NamedTuple):
-    """Where each text of a column stands among all: figures by size, then names, then what is missing."""
+    """The rank of each text of a column: figures by size, then names, then missing values."""
 
     places: IntArray
     missing: int
-    """The place of what is missing."""
+    """The rank of missing values."""
 
     def order_rows(self, indexes: Sequence[int], *, descending: bool) -> list[int]:
-        """Some rows in the order of the column; equal ones stay as they stood, what is missing stands last."""
+        """The rows in order; equal ones keep their order, and missing values are last in both directions."""
         chosen = np.asarray(indexes, dtype=np.int64)
         places = self.places[chosen]
         if descending:
+            # Negated ranks are at most 0, so 1 keeps missing values last.
             places = np.where(places == self.missing, 1, -places)
+        # A stable sort: equal texts keep the order of the table.
         ordered: list[int] = chosen[np.argsort(places, kind="stable")].tolist()
         return ordered
 
@@ -80,6 +82,7 @@ def rank_texts(texts: Sequence[str]) -> ColumnRanks:
         return ColumnRanks(np.empty(0, dtype=np.int64), 0)
     distinct = list(dict.fromkeys(texts))
     bare = [text.strip(_LEADING_SIGNS) for text in distinct]
+    # One call for the whole column; a text with a line break of its own would be read as two.
     read = _FIGURE_PATTERN.findall("\n".join(bare))
     if len(read) > len(bare):
         read = _FIGURE_PATTERN.findall("\n".join([text.replace("\n", " ") for text in bare]))
@@ -97,7 +100,7 @@ def rank_texts(texts: Sequence[str]) -> ColumnRanks:
 
 
 def _rank_figures(figures: Sequence[tuple[str, str, str]]) -> IntArray:
-    """How many figures are smaller, those of one size as what stands behind them."""
+    """The rank of each figure; those of one size are ranked by the rest of their texts."""
     sizes = np.array([float(number.replace(" ", "")) * _UNIT_FACTORS[unit] for number, unit, _ in figures])
     behind = _rank_rests([rest for _, _, rest in figures])
     order = np.lexsort((behind, sizes))
@@ -109,13 +112,12 @@ def _rank_figures(figures: Sequence[tuple[str, str, str]]) -> IntArray:
 
 
 def _rank_rests(rests: Sequence[str]) -> IntArray:
-    """Where what stands behind each figure comes among all that does."""
     distinct = list(dict.fromkeys(rests))
     known = dict(zip(distinct, natural_places(distinct).tolist(), strict=True))
     return np.array([known[rest] for rest in rests], dtype=np.int64)
 
 
-# Names in the order that a person expects, their numbers by size: all of a column compared at once, as arrays.
+# Natural order of names. A key function per text would be Python code per row; arrays compare a column at once.
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 _TEXT_SEPARATOR: Final = "\x1f"
@@ -136,6 +138,7 @@ def natural_places(texts: Sequence[str]) -> IntArray:
     if not texts:
         return np.empty(0, dtype=np.int64)
     written = _TEXT_SEPARATOR.join(texts)
+    # A text that contains the separator would count as two texts.
     if written.count(_TEXT_SEPARATOR) >= len(texts):
         written = _TEXT_SEPARATOR.join([text.replace(_TEXT_SEPARATOR, " ") for text in texts])
     keys = _prefix_numbers(

@@ -1,4 +1,4 @@
-"""The rows that a table shows: all of them, or those that pass a filter, in the order of a column."""
+"""The rows that a table shows: filtered and sorted, a slice at a time where there are many."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from vcdebug.tui.widgets.row_order import ColumnOrder, ColumnRanks, rank_texts
 from vcdebug.views.table import Row, RowsOnDemand, position_of
 
 ROWS_AT_ONCE: Final = 2_000
-"""Rows whose text is written before the first answer."""
+"""Rows whose text is made before the first result."""
 SLICE_SECONDS: Final = 0.02
-"""Seconds of writing between two keys."""
+"""Seconds of work between two keys."""
 ROWS_PER_CHECK: Final = 64
-"""Rows written between two looks at the clock."""
+"""Rows made between two looks at the clock."""
 
 
 class RowTexts:
-    """The text of each row, cells side by side, written bit by bit: a row of a large table has to be made for it."""
+    """The text of each row, made in slices: a row of a large table is only built on demand."""
 
     __slots__ = ("cased", "lowered", "rows")
 
@@ -32,34 +32,35 @@ class RowTexts:
 
     @property
     def is_done(self) -> bool:
-        """Whether every row is written."""
+        """Whether the text of every row is made."""
         return len(self.cased) >= len(self.rows)
 
     def write_all(self, most: int) -> None:
-        """Write up to so many rows."""
+        """Make the texts of the rows up to this number."""
         for index in range(len(self.cased), min(most, len(self.rows))):
             self._write_row(index)
 
     def write_slice(self) -> None:
-        """Write for a moment."""
+        """Make texts for SLICE_SECONDS."""
         end = perf_counter() + SLICE_SECONDS
         while not self.is_done and perf_counter() < end:
             self.write_all(len(self.cased) + ROWS_PER_CHECK)
 
     def _write_row(self, index: int) -> None:
+        # A search visits every row once: rows made on demand would otherwise all stay in the cache.
         row = self.rows.fresh_row(index) if isinstance(self.rows, RowsOnDemand) else self.rows[index]
         text = CELL_SEPARATOR.join([cell.text for cell in row.cells])
         self.cased.append(text)
         self.lowered.append(text.lower())
 
     def column_texts(self, column: int) -> list[str]:
-        """One cell of every row, once all are written."""
+        """The texts of one column; only valid when all rows are made."""
         rows = (text.split(CELL_SEPARATOR, column + 1) for text in self.cased)
         return [cells[column] if column < len(cells) else "" for cells in rows]
 
 
 class FilterHits:
-    """The rows that pass a filter, as far as they are written."""
+    """The rows that pass a filter, among those whose text is made."""
 
     __slots__ = ("filter", "indexes", "seen", "texts")
 
@@ -68,13 +69,14 @@ class FilterHits:
         self.filter = wanted
         self.indexes: list[int] = []
         self.seen = 0
+        # A further letter narrows the filter: only rows that passed so far are tested again.
         if earlier is not None and earlier.texts is texts and wanted.is_narrower_than(earlier.filter):
             self._check_rows(earlier.indexes)
             self.seen = earlier.seen
         self.check_written()
 
     def check_written(self) -> None:
-        """Look at what has been written since."""
+        """Test the rows whose text was made since the last call."""
         self._check_rows(range(self.seen, len(self.texts.cased)))
         self.seen = len(self.texts.cased)
 
@@ -110,10 +112,11 @@ class PickedRows(Sequence[Row]):
         return self.rows[self.indexes[index]]
 
     def row_position(self, key: str) -> int:
-        """Where the row of a key stands; -1 if it is not among them."""
+        """The index of the row with a key; -1 if it is not among them."""
         index = position_of(self.rows, key)
         if index < 0:
             return -1
+        # Without an order the indexes ascend, so that the row is found by halving.
         if self._ascending:
             at = bisect_left(self.indexes, index)
             return at if at < len(self.indexes) and self.indexes[at] == index else -1
@@ -121,7 +124,7 @@ class PickedRows(Sequence[Row]):
 
 
 class ShownRows:
-    """What of a table's rows is shown, and in which order; large tables are looked at bit by bit."""
+    """The shown rows of a table and their order; large tables are filtered in slices."""
 
     __slots__ = ("_hits", "_ranks", "_texts", "filter", "filter_text", "order", "rows")
 
@@ -136,36 +139,37 @@ class ShownRows:
 
     @property
     def is_done(self) -> bool:
-        """Whether all rows have been looked at, as far as there is anything to look for."""
+        """Whether all rows are filtered and sorted."""
         return self._hits is None or self._texts.is_done
 
     def set_rows(self, rows: Sequence[Row]) -> None:
-        """The rows of another table, or of the same one a moment later."""
+        """Take the rows of another table, or of the same one at another event."""
+        # Texts and ranks are cached by the identity of the rows, which the grid keeps where they are equal.
         if self._texts.rows is not rows:
             self._texts, self._hits = RowTexts(rows), None
             self._ranks.clear()
         self._apply_filter()
 
     def set_filter(self, text: str) -> None:
-        """Keep the rows that pass."""
+        """Filter the rows by the text."""
         self.filter_text = text
         self.filter = parse_filter(text) if text else None
         self._apply_filter()
 
     def set_order(self, order: ColumnOrder | None) -> None:
-        """Sort by a column, or show the rows as they came."""
+        """Sort by a column; None restores the original order."""
         self.order = order
         self._apply_filter()
 
     def check_more(self) -> None:
-        """Look at further rows for a moment."""
+        """Filter further rows for SLICE_SECONDS."""
         if self._hits is not None:
             self._texts.write_slice()
             self._hits.check_written()
             self.rows = self._picked_rows(self._hits)
 
     def row_position(self, key: str) -> int:
-        """Where the row of a key stands; -1 if it is not shown."""
+        """The index of the row with a key; -1 if it is not shown."""
         rows = self.rows
         return rows.row_position(key) if isinstance(rows, PickedRows) else position_of(rows, key)
 
@@ -178,7 +182,7 @@ class ShownRows:
         self.rows = self._picked_rows(self._hits)
 
     def _picked_rows(self, hits: FilterHits) -> PickedRows:
-        """The rows that pass; unsorted, and without a filter all of them, until the last has been looked at."""
+        """The rows that pass; unsorted until all rows are tested."""
         rows, order = self._texts.rows, self.order
         if self._texts.is_done and order is not None:
             ranks = self._column_ranks(order.column)
@@ -186,29 +190,29 @@ class ShownRows:
         return PickedRows(rows, hits.indexes if self.filter is not None else range(len(rows)))
 
     def _column_ranks(self, column: int) -> ColumnRanks:
-        """The order of a column, kept for as long as the rows are the same."""
+        """The ranks of a column, cached while the rows are the same."""
         if column not in self._ranks:
             self._ranks[column] = rank_texts(self._texts.column_texts(column))
         return self._ranks[column]
 
 
-# What is typed after /: an expression, `!` for the others, `~` for letters in order; capitals ask for capitals.
+# Filters as typed after `/`: an expression, `!` inverts, `~` is fuzzy, an upper-case letter makes case matter.
 
 CELL_SEPARATOR: Final = "\t"
-"""What stands between the cells of a row's text."""
+"""Separates the cells in the text of a row."""
 PLAIN_TEXT_NOTE: Final = "taken as plain text"
 _SPECIAL_SIGNS = re.compile(r"[\\^$.|?*+()\[\]{}]")
 _ESCAPED = re.compile(r"\\.")
 
 
 class RowFilter(NamedTuple):
-    """A question to the text of a row."""
+    """A predicate over the text of a row."""
 
     body: str
     kind: Literal["plain", "expression", "fuzzy"]
     inverse: bool
     cased: bool
-    """Whether capitals count; otherwise the question is put to the row in small letters."""
+    """Whether case matters; else the text is lowered before the test."""
     test: Callable[[str], bool]
     note: str = ""
 
@@ -222,7 +226,7 @@ class RowFilter(NamedTuple):
 
 
 def parse_filter(text: str) -> RowFilter:
-    """The filter that a line asks for; an expression that is none is plain text, and the note says so."""
+    """The filter of a typed line; an invalid expression becomes plain text, with a note."""
     inverse = text.startswith("!")
     body = text[1:] if inverse else text
     fuzzy = body.startswith(("~", "-f "))
@@ -237,6 +241,7 @@ def parse_filter(text: str) -> RowFilter:
     if not _SPECIAL_SIGNS.search(body):
         return _plain_filter(body, inverse, cased)
     try:
+        # Not `re`: a typed pattern could backtrack for minutes.
         finds = compile_pattern(body.replace("\\ ", " ").replace(" ", r"\s"), cased=cased)
     except PatternError:
         return _plain_filter(body, inverse, cased, PLAIN_TEXT_NOTE)
@@ -244,13 +249,14 @@ def parse_filter(text: str) -> RowFilter:
 
 
 def _holds_letters(text: str, letters: str) -> bool:
-    """Whether the letters stand in the text in this order, with anything between them."""
+    """Whether the text contains the letters in this order, not necessarily adjacent."""
+    # `in` consumes the iterator up to the letter, so each search starts after the last one.
     left = iter(text)
     return all(letter in left for letter in letters)
 
 
 def _plain_filter(body: str, inverse: bool, cased: bool, note: str = "") -> RowFilter:
-    """Without special signs nothing but the text counts; a space also stands for the gap between two cells."""
+    """A filter for plain text, in which a space also matches the separator of two cells."""
     if " " in body:
         pattern = re.compile(re.escape(body).replace("\\ ", r"\s"))
         return RowFilter(body, "plain", inverse, cased, _maybe_inverted(pattern.search, inverse), note)

@@ -1,4 +1,4 @@
-"""The last lines: the keys that work here or what the last command had to say, and at the first start how to begin."""
+"""The footer: keys that work here, or the message of the last command; and the hint of the first start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class FooterKey(NamedTuple):
 
 
 class Status(Widget):
-    """Keys until a message comes, which may take three lines; the next key brings the keys back."""
+    """Shows keys, or a message of up to three lines until the next key."""
 
     DEFAULT_CSS = """
     Status { height: auto; max-height: 3; padding: 0 1; background: $surface; color: $text; }
@@ -29,12 +29,11 @@ class Status(Widget):
     always: reactive[tuple[FooterKey, ...]] = reactive(())
 
     def show_message(self, text: str, *, error: bool = False) -> None:
-        """Show a message."""
         self.set_class(error, "-error")
         self.message = f"✗ {text}" if error else text
 
     def render(self) -> Text:
-        """As many keys as fit; those of `always` first."""
+        """The keys that fit, those of `always` in any case."""
         if self.message:
             return Text(self.message)
         room = self.size.width - _keys_width(self.always)
@@ -68,5 +67,5 @@ class FirstKeys(Widget):
     DEFAULT_CSS = "FirstKeys { height: auto; padding: 0 1; background: $surface; color: $text; display: none; }"
 
     def render(self) -> Text:
-        """What to try first."""
+        """The hint of the first start."""
         return Text("\n").join([Text(line) for line in FIRST_KEY_LINES])

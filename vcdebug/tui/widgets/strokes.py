@@ -1,4 +1,4 @@
-"""What one line of a table shows: texts in a style each. A line that shows what it showed before is not drawn again."""
+"""The content of one line of a table as styled texts, which can be compared: equal lines are not redrawn."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ class Stroke(NamedTuple):
 
     text: str
     style: str = ""
-    """The name of a meaning."""
+    """A name that `style_of_meaning` knows."""
     cell: bool = False
     """Whether it is the cell under the cursor."""
 
 
 class ShownLine(NamedTuple):
-    """One line of a place: the same text, drawn the same way, at the same offset, needs nothing."""
+    """The content of a visible line; equal content needs no redraw."""
 
     strokes: tuple[Stroke, ...] = ()
     selected: bool = False
-    """Whether the cursor stands on it."""
+    """Whether the cursor is on this line."""
     left: int = 0
-    """Cells that lie before the left edge."""
+    """Cells scrolled out at the left."""
     width: int = 0
 
 
 class Sight(NamedTuple):
-    """Which part of a table lies in its place."""
+    """The visible part of a table."""
 
     left: int
     top: int
@@ -76,7 +76,7 @@ def fill_line(strokes: Iterable[Stroke], width: int) -> Iterator[Stroke]:
         yield Stroke(" " * (width - used))
 
 
-# What each meaning looks like: a colour of the theme and a way of writing.
+# Styles: a colour of the theme and a font style per meaning.
 
 _FONT_STYLES: Final[Mapping[str, Style]] = {
     "title": Style(bold=True),
@@ -99,7 +99,7 @@ _BACKGROUND_VARIABLES: Final[Mapping[str, str]] = {"cursor": "primary-muted"}
 
 
 def style_of_meaning(name: str, variables: Mapping[str, str]) -> Style:
-    """What a meaning, the cursor's row or its cell adds to what is around it."""
+    """The style of a meaning, to be added to that of the line."""
     style = _FONT_STYLES.get(name, Style())
     if name in _COLOUR_VARIABLES:
         style += _colour_style(variables[_COLOUR_VARIABLES[name]], ground=False)

@@ -11,35 +11,38 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from vcdebug.tui.widgets.column_widths import (
+from vcdebug.tui.widgets.text_wrap import (
     COLUMN_GAP,
     GUTTER_WIDTH,
     MIN_FLEXIBLE_WIDTH,
+    TreeRoom,
     fit_widths,
     head_min_width,
     line_width,
+    measure_cells,
     min_widths,
     natural_widths,
     sample_rows,
+    spread_cells,
+    wrap_line,
+    wrap_text,
 )
-from vcdebug.tui.widgets.text_wrap import measure_cells, wrap_line, wrap_text
-from vcdebug.tui.widgets.tree_rows import TreeRoom, spread_cells
 from vcdebug.views.table import Column, Line, Piece, Row, Table
 
 INDENT_CELLS = 4
-"""Cells by which the further lines of a row stand in."""
+"""Indent of a row's further lines."""
 MAX_WRAPPED_ROWS = 400
-"""Tables up to this size wrap long text; larger ones have the same number of lines for each row and shorten it."""
+"""Rows up to which a table wraps long text; a larger one shortens it, so that all rows have equal heights."""
 MAX_ANSWER_LINES = 2
-"""Lines beyond which a long answer rather stands below its row, over the whole width."""
+"""Lines beyond which a long answer moves below its row, over the whole width."""
 MIN_TREE_SHARE = 16
-"""Cells that the second column of a tree has beside names, where these leave them."""
+"""Width that the second column of a tree gets, if names allow it."""
 MIN_TREE_WORDS = 8
-"""Cells below which the second column of a tree shows signs only."""
+"""Width below which the second column of a tree shows signs only."""
 UNBROKEN_WIDTH = 12
-"""Cells up to which a text is rather not broken."""
+"""Width up to which breaking a text is avoided."""
 EMPTY_CELLS = ("", "–")
-"""Cells for which no further line is begun."""
+"""Excess cells that do not begin a further line."""
 
 
 class LineBand(NamedTuple):
@@ -56,16 +59,16 @@ class PlacedLine(NamedTuple):
     """One line on the screen."""
 
     row: int
-    """Index among the shown rows; -1 for a line that is no row."""
+    """Index among the shown rows; -1 for heads and other lines."""
     cells: tuple[Piece, ...]
-    """One per column of the band for a row or the heads, else the pieces of a line."""
+    """One piece per column of the band; for other lines the pieces of the text."""
     heads: bool = False
     first: bool = True
     """Whether it is the first line of its row."""
     band: int = 0
-    """The line of its row whose columns it has; below 0 it has pieces of text instead."""
+    """Index of its band; below 0 for a line of free text."""
     widths: tuple[int, ...] = ()
-    """Cells of each, where the row has its own, side by side without gaps."""
+    """Widths of the pieces, where they differ from the columns; there are no gaps then."""
 
 
 class TableLayout(NamedTuple):
@@ -74,15 +77,15 @@ class TableLayout(NamedTuple):
     bands: tuple[LineBand, ...]
     top: tuple[PlacedLine, ...]
     body: tuple[PlacedLine, ...]
-    """The lines of the rows at the beginning that wrap: of all of them where there are few."""
+    """The lines of the first rows, which wrap; of all rows in a small table."""
     bottom: tuple[PlacedLine, ...]
     rows: int
     wrapped: int = 0
-    """So many rows wrap; each further one takes as many lines as there are bands."""
+    """How many rows wrap; each further one takes a line per band."""
     shared: tuple[str, ...] = ()
-    """What each column's names have in common, and leave to the head."""
+    """The shared namespace of each column, which is shown in its head alone."""
     tree: TreeRoom | None = None
-    """The room of a tree's rows, each of which uses it in its own way."""
+    """The room of a tree's rows; None for other tables."""
 
     @property
     def body_size(self) -> int:
@@ -103,17 +106,17 @@ class TableLayout(NamedTuple):
 
     @property
     def column_ends(self) -> list[int]:
-        """Where the columns end that have something in them."""
+        """The cell at which the last column with text ends."""
         return [end for number, band in enumerate(self.bands) for end in _band_ends(band, number)]
 
     def next_column(self, column: int, by: int) -> int:
-        """The next one that has a place, to the right or to the left; the same where there is none."""
+        """The next visible column to the right or left; `column` itself where there is none."""
         onward = [i for band in self.bands for i in band.columns if (i - column) * by > 0]
         return min(onward, key=lambda i: abs(i - column), default=column)
 
     @property
     def left_out_columns(self) -> list[int]:
-        """The columns that have no place."""
+        """The columns that are left out."""
         placed = {i for band in self.bands for i in band.columns}
         return [i for i in range(len(self.shared)) if self.rows and i not in placed]
 
@@ -154,7 +157,7 @@ class TableLayout(NamedTuple):
 def unfold_row(
     layout: TableLayout, columns: Sequence[Column], index: int, row: Row, width: int
 ) -> tuple[PlacedLine, ...]:
-    """The lines of a row of which something is shortened or left out elsewhere; none where nothing of it is."""
+    """The lines of a row in full; empty where its usual lines shorten and omit nothing."""
     if layout.tree is not None:
         return ()
     if index < layout.wrapped:
@@ -178,7 +181,7 @@ def _full_lines(
 
 
 def _left_out_lines(layout: TableLayout, columns: Sequence[Column], row: Row, width: int) -> list[Line]:
-    """What a row has in the columns that are left out, each behind its head."""
+    """The texts of the omitted columns, each after its head."""
     told: list[Piece] = []
     for i in layout.left_out_columns:
         if row.cells[i].text not in EMPTY_CELLS:
@@ -193,7 +196,7 @@ def _band_ends(band: LineBand, number: int) -> list[int]:
 
 
 def lay_out(table: Table, rows: Sequence[Row], width: int) -> TableLayout:
-    """Fit the table into `width` cells."""
+    """Lay the table out for `width` cells."""
     measured = _MeasuredTable(table, rows, [column.title for column in table.columns])
     if table.one_line:
         return _lay_out_tree(measured, width)
@@ -214,13 +217,13 @@ def lay_out(table: Table, rows: Sequence[Row], width: int) -> TableLayout:
 
 
 def natural_width(table: Table, rows: Sequence[Row]) -> int:
-    """Cells in which every column has its place in one line."""
+    """The width at which every column fits in one line."""
     heads = [_fold_head(column, "") for column in table.columns]
     return line_width(natural_widths(table.columns, heads, rows, [""] * len(heads)))
 
 
 class _MeasuredTable:
-    """A table with what its columns need."""
+    """A table with the measured widths of its columns."""
 
     def __init__(self, table: Table, rows: Sequence[Row], heads: Sequence[str], shared: Sequence[str] = ()) -> None:
         self.table = table
@@ -244,7 +247,7 @@ class _MeasuredTable:
             )
             for i, least in enumerate(self.least)
         ]
-        """As narrow as columns get before a few words, such as a sign with a number, are broken."""
+        """The least widths at which short texts, such as a sign with a number, stay in one line."""
 
     def lay_out_bands(self, bands: tuple[LineBand, ...], width: int) -> TableLayout:
         """The lines for these bands."""
@@ -275,7 +278,7 @@ class _MeasuredTable:
     def _with_answer_below(
         self, cells: list[Piece], bands: tuple[LineBand, ...]
     ) -> Iterator[tuple[int, tuple[Piece, ...]]]:
-        """An answer that would be tall stands below, over the whole width."""
+        """The lines of a long answer below its row, over the whole width."""
         (last,) = bands[-1].columns
         room = bands[0].widths[bands[0].columns.index(last)]
         answer = cells[last]
@@ -296,7 +299,7 @@ def _columns_with_shared(table: Table, shared: Sequence[str]) -> Iterator[tuple[
 
 
 def _lay_out_tree(measured: _MeasuredTable, width: int) -> TableLayout:
-    """A tree: the second column gives way to a share of its text, levels get closer, then it shows signs only."""
+    """The layout of a tree: it shortens outcomes, then reduces the indent, then shows signs only."""
     natural, columns = measured.natural, measured.table.columns
     number = natural[2] + COLUMN_GAP
     room = width - GUTTER_WIDTH - number
@@ -312,7 +315,7 @@ def _lay_out_tree(measured: _MeasuredTable, width: int) -> TableLayout:
 
 
 def _side_by_side(measured: _MeasuredTable, width: int, kept: Sequence[int] = ()) -> TableLayout | None:
-    """All columns in one line, or some, closer to each other or with a few words broken; None where they do not fit."""
+    """A layout of one line per row, with smaller gaps or broken words if needed; None where it does not fit."""
     shown = kept or range(len(measured.table.columns))
     columns, natural = [measured.table.columns[i] for i in shown], [measured.natural[i] for i in shown]
     shortens = not measured.wraps and line_width(natural) > width
@@ -325,7 +328,7 @@ def _side_by_side(measured: _MeasuredTable, width: int, kept: Sequence[int] = ()
 
 
 def _without_spare_columns(measured: _MeasuredTable, width: int) -> TableLayout | None:
-    """All columns in one line but those of which their row tells elsewhere, the largest number first."""
+    """Sets of columns for one line, without those that the row shows elsewhere; larger sets first."""
     columns = measured.table.columns
     for least in sorted({column.spare for column in columns if column.spare}, reverse=True):
         kept = [i for i, column in enumerate(columns) if column.spare < least]
@@ -367,7 +370,7 @@ def _answer_below(measured: _MeasuredTable, width: int, last: int) -> TableLayou
 
 
 def _pack_bands(measured: _MeasuredTable, width: int) -> tuple[LineBand, ...]:
-    """As many columns in each line as have room at their narrowest."""
+    """Bands of columns; each holds as many as fit at their least widths."""
     groups: list[list[int]] = [[]]
     used = GUTTER_WIDTH
     gap = COLUMN_GAP - 1
@@ -397,12 +400,11 @@ def _make_band(measured: _MeasuredTable, group: Sequence[int], room: int) -> Lin
 
 
 def _tallest_row(body: Sequence[PlacedLine]) -> int:
-    """Lines of the row that takes most."""
     return max(Counter(placed.row for placed in body).values(), default=0)
 
 
 def _shared_namespaces(table: Table, rows: Sequence[Row]) -> tuple[str, ...]:
-    """The namespace that all names of a column have in common; a row that was not looked at keeps its own."""
+    """The namespace that the sampled names of a column share; other names keep theirs."""
     return tuple(
         _common_namespace([row.cells[i].text for row in sample_rows(rows)]) if column.name else ""
         for i, column in enumerate(table.columns)
@@ -421,7 +423,7 @@ def _without_prefix(piece: Piece, shared: str) -> Piece:
 
 
 def _fold_head(column: Column, shared: str) -> str:
-    """A head of several words over narrow figures takes two lines; a shared namespace stands in it."""
+    """The head's text, with the shared namespace; several words over narrow figures take two lines."""
     if shared:
         return f"{column.title} in {shared.rstrip('/')}"
     words = column.title.split(" ")

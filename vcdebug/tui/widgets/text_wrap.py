@@ -1,28 +1,31 @@
-"""Text in a given number of cells: broken at spaces, shortened at the end, and names in the middle."""
+"""Text in a given number of cells: wrapped, shortened, as columns of a table, and as rows of a tree."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
 from vcdebug.printable import make_line_printable
-from vcdebug.views.table import Line, Piece
+from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, RowsOnDemand
 
 ELLIPSIS_SIGN = "…"
 MIN_TEXT_WIDTH = 4
-"""Cells below which nothing but a sign is left of a text."""
+"""Cells below which a text is reduced to its sign."""
 WRAP_INDENT = 2
-"""Cells by which a text's further lines stand in."""
+"""Indent of a wrapped text's further lines."""
 NARROW_WIDTH = 20
-"""Cells below which a list is broken behind a comma, so that `mem 60Gi` stays together."""
+"""Width below which a list breaks after commas alone, so that `mem 60Gi` stays together."""
 
 
 def measure_cells(text: str) -> int:
-    """How many cells the printable form of the text takes, which is what is drawn in its place."""
-    return cell_len(make_line_printable(text))
+    """The cells of the text's printable form, which is what is drawn."""
+    return cell_len(make_line_printable(text))  # cells, not characters: wide characters take two
 
 
 def wrap_text(text: str, width: int) -> list[str]:
-    """Break at spaces, a word only where it is longer than a line; further lines keep the indent, long words less."""
+    """Break at spaces, and a word only where it is longer than a line; a long word may reduce the indent."""
     if measure_cells(text) <= width:
         return [text]
     usual = min(len(text) - len(text.lstrip()) + WRAP_INDENT, width // 2)
@@ -39,7 +42,7 @@ def wrap_text(text: str, width: int) -> list[str]:
 
 
 def _unbroken_start(text: str, width: int) -> str:
-    """What the next line should not break: its first word, in a narrow column the first item of a list."""
+    """The text that the next line should not break: its first word, or a narrow list's first item."""
     item, comma, _ = text.partition(", ")
     if comma and width < NARROW_WIDTH and measure_cells(item) < width:
         return f"{item},"
@@ -47,7 +50,7 @@ def _unbroken_start(text: str, width: int) -> str:
 
 
 def _cut_position(text: str, width: int, indent: int) -> int:
-    """Where a line ends: at a space; where its first word is too long, behind a dash of it."""
+    """The length of the next line: up to a space, or after a dash of a word that is too long."""
     fitting = text[: width + 1]
     comma = fitting.rfind(", ", indent + 1) + 1 if width < NARROW_WIDTH else 0
     if comma > indent:
@@ -103,7 +106,7 @@ def pad_text(text: str, width: int, *, right: bool, name: bool = False) -> str:
 
 
 def leading_sign(text: str) -> str:
-    """The sign that a text begins with, if it does."""
+    """The sign at the beginning of a text; empty without one."""
     return text[:1] if text[1:2] == " " and not text[0].isalnum() else ""
 
 
@@ -134,3 +137,203 @@ def shorten_middle(text: str, width: int) -> str:
     tail = (room - 1) * 3 // 5
     short = bare[: room - 1 - tail] + ELLIPSIS_SIGN + (bare[-tail:] if tail else "")
     return set_cell_size(text[:indent] + short, width)
+
+
+# Widths of a table's columns.
+
+COLUMN_GAP = 2
+GUTTER_WIDTH = 2
+MIN_FLEXIBLE_WIDTH = 8
+MAX_WORD_WIDTH = 40
+SAMPLED_ROWS = 100
+SAMPLE_JITTER = 7
+"""The distance between sampled rows varies by this, so that alternating kinds of rows are all sampled."""
+
+
+def line_width(widths: Sequence[int], gap: int = COLUMN_GAP) -> int:
+    """The cells of a line, the mark before it included."""
+    return GUTTER_WIDTH + sum(widths) + gap * max(len(widths) - 1, 0)
+
+
+def sample_rows(rows: Sequence[Row]) -> list[Row]:
+    """A sample of at most SAMPLED_ROWS rows, enough to measure widths."""
+    step = max(1, len(rows) // SAMPLED_ROWS)
+    apart = min(step, SAMPLE_JITTER)
+    return [rows[index + number % apart] for number, index in enumerate(range(0, len(rows) - apart + 1, step))]
+
+
+def natural_widths(
+    columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], shared: Sequence[str]
+) -> list[int]:
+    """Widths at which no cell wraps."""
+    widths = [max(measure_cells(part) for part in head.split("\n")) for head in heads]
+    widths = [max(width, 0 if one.flexible else one.least) for width, one in zip(widths, columns, strict=True)]
+    looked_at = sample_rows(rows)
+    for row in looked_at:
+        for i, cell in enumerate(row.cells):
+            size = measure_cells(cell.text)
+            if shared[i] and cell.text.startswith(shared[i]):
+                size -= len(shared[i])
+            widths[i] = max(widths[i], size)
+    if isinstance(rows, RowsOnDemand) and len(rows) > len(looked_at):
+        _widen_names(widths, columns, rows, looked_at, shared)
+    return widths
+
+
+def _widen_names(
+    widths: list[int], columns: Sequence[Column], rows: RowsOnDemand, looked_at: Sequence[Row], shared: Sequence[str]
+) -> None:
+    """Widen the column of names to the longest key: keys are known without building the rows."""
+    for i, column in enumerate(columns):
+        if column.name and all(row.cells[i].text == row.key for row in looked_at):
+            cut = shared[i]
+            names = [key.removeprefix(cut) for key in rows.keys] if cut else rows.keys
+            widths[i] = max(widths[i], max(map(len, names), default=0))
+
+
+def min_widths(
+    columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], natural: Sequence[int]
+) -> list[int]:
+    """The least width of each column: its longest word, or its whole text where it does not wrap."""
+    return [
+        natural[i]
+        if column.name and not column.flexible
+        else max(
+            [
+                MIN_FLEXIBLE_WIDTH,
+                column.least,
+                head_min_width(heads[i]),
+                *(_longest_word(row.cells[i].text) for row in rows),
+            ]
+        )
+        if column.flexible
+        else 0
+        for i, column in enumerate(columns)
+    ]
+
+
+def head_min_width(head: str) -> int:
+    """The longest word of a head."""
+    return max((measure_cells(word) for word in head.split()), default=0)
+
+
+def _longest_word(text: str) -> int:
+    return min(max((measure_cells(word) for word in text.split()), default=0), MAX_WORD_WIDTH)
+
+
+def fit_widths(columns: Sequence[Column], natural: list[int], least: list[int], width: int, gap: int) -> list[int]:
+    """Narrow the widest flexible column until the row fits; columns of names are narrowed last."""
+    widths = list(natural)
+    excess = sum(widths) + gap * max(len(widths) - 1, 0) - width
+    while excess > 0:
+        candidates = [i for i, column in enumerate(columns) if column.flexible and widths[i] > least[i]]
+        candidates = [i for i in candidates if not columns[i].name] or candidates
+        if not candidates:
+            break
+        widest = max(candidates, key=lambda i: widths[i])
+        rival = max((widths[i] for i in candidates if i != widest), default=0)
+        cut = max(1, min(excess, widths[widest] - max(rival, least[widest])))
+        widths[widest] -= cut
+        excess -= cut
+    return widths
+
+
+# Rows of a tree: name, outcome as words or a sign, and a number at the right edge.
+
+MAX_LEVELS_ABOVE = 8
+"""Enclosing rows that stay in sight at most."""
+
+MIN_SHORTENED_WIDTH = 13
+"""Width from which on an outcome is shortened instead of reduced to its sign."""
+
+
+class TreeRoom(NamedTuple):
+    """The widths and options that all rows of a tree share."""
+
+    width: int
+    """Cells of a row."""
+    start: int
+    """The start of the second column, unless a longer name moves it."""
+    number: int = 0
+    """(cells of the number, gap before it)."""
+    close: bool = False
+    """Whether the indent of a level is reduced."""
+    words: bool = True
+    """Whether outcomes are shown as words."""
+
+
+class TreeRow(NamedTuple):
+    """The pieces of one line and their widths."""
+
+    cells: tuple[Piece, ...]
+    widths: tuple[int, ...]
+
+
+def spread_cells(cells: Sequence[Piece], room: TreeRoom) -> TreeRow:
+    """The row's name, outcome and number, shortened to fit."""
+    name, came, number = cells
+    label = tighten_levels(name.text) if room.close else name.text
+    for text, numbered in _shortening_steps(label, came.text, room):
+        edge = room.width - (room.number if numbered else 0)
+        if measure_cells(label) + (measure_cells(text) + 1 if text else 0) <= edge:
+            return _tree_row((name._replace(text=label), came._replace(text=text), number), room, edge)
+    label = shorten_middle(tighten_leaf(label), room.width)
+    return _tree_row((name._replace(text=label), came._replace(text=""), number), room, room.width)
+
+
+def _shortening_steps(label: str, came: str, room: TreeRoom) -> Iterator[tuple[str, bool]]:
+    """(outcome, whether the number is shown), from the fullest to the shortest form."""
+    sign = leading_sign(came)
+    if room.words:
+        yield from ((came, True), (came, False))
+        left = room.width - measure_cells(label) - 1
+        if left >= MIN_SHORTENED_WIDTH:
+            spared = left - room.number
+            yield (
+                (_shorten_text(came, spared), True)
+                if spared >= MIN_SHORTENED_WIDTH
+                else (_shorten_text(came, left), False)
+            )
+    yield from ((sign, True), (sign, False), ("", False))
+
+
+def _shorten_text(text: str, width: int) -> str:
+    """The text up to its first comma, or an answer without its plugin, if that fits; else both ends."""
+    first, comma, _ = text.partition(",")
+    if comma and measure_cells(first) < width:
+        return first + ELLIPSIS_SIGN
+    said = text[max(text.find(YES), text.find(NO), 0) :]
+    return said if measure_cells(said) <= width else shorten_middle(text, width)
+
+
+def _tree_row(cells: tuple[Piece, Piece, Piece], room: TreeRoom, edge: int) -> TreeRow:
+    name, came, number = cells
+    size = measure_cells(came.text)
+    start = min(room.start, edge - size)
+    start = max(start, measure_cells(name.text) + 1) if size else edge
+    last = room.width - edge
+    return TreeRow((name, came, number if last else Piece("")), (start, edge - start, last))
+
+
+def enclosing_rows_in_sight(depths: Sequence[int], first: int) -> list[int]:
+    """The enclosing rows of the first visible row, which stay in sight above it."""
+    found: list[int] = []
+    for more in range(MAX_LEVELS_ABOVE if first > 0 else 0):
+        found = enclosing_rows(depths, first + more)
+        if len(found) <= more:
+            break
+    return found
+
+
+def enclosing_rows(depths: Sequence[int], row: int) -> list[int]:
+    """The enclosing rows of a row, the outermost first."""
+    if not 0 <= row < len(depths):
+        return []
+    found: list[int] = []
+    depth = depths[row]
+    while row > 0 and depth > 0:
+        row -= 1
+        if depths[row] < depth:
+            depth = depths[row]
+            found.append(row)
+    return found[::-1]

@@ -1,4 +1,4 @@
-"""Keys one after the other: each is given on when all that the one before it set off is done."""
+"""What passes between the terminal and the application: keys one at a time, and printable lines."""
 
 from __future__ import annotations
 
@@ -6,17 +6,24 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
+from rich.segment import Segment
 from textual import events
+from textual.color import Color
+from textual.drivers.linux_driver import LinuxDriver
+from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.timer import Timer
+
+from vcdebug.printable import make_line_printable
 
 if TYPE_CHECKING:
     from textual.app import App
 
+
 FOLLOW_TIMEOUT_SECONDS: Final = 0.5
 """Seconds after which a follower whose queue has been closed is given up."""
 FOLLOW_LAPS: Final = 3
-"""A key comes up the tree, then the message that it led to, then what a closed dialog answers."""
+"""Passes of the follower: for the key, for the message that it led to, and for the result of a closed dialog."""
 
 
 class TypeAhead:
@@ -30,14 +37,13 @@ class TypeAhead:
         self._give = give
         self._waiting: deque[events.Key] = deque()
         self._turn = 0
-        """Which key is being worked on: a follower that comes late is of no interest."""
+        """The number of the current key; followers of earlier keys are ignored."""
         self._limit: Timer | None = None
         self._at_work = False
         self._waited_on: MessagePump | None = None
-        """Whose queue the follower is in."""
+        """The widget in whose queue the follower is."""
 
     def add_key(self, key: events.Key) -> None:
-        """A key, to be given on in its turn."""
         self._waiting.append(key)
         self._start_next()
 
@@ -56,7 +62,7 @@ class TypeAhead:
         self._follow_key(self._turn, path, FOLLOW_LAPS)
 
     def _focus_path(self) -> tuple[MessagePump, ...]:
-        """The way that a key takes: from what has the focus up to the application."""
+        """The message pumps that a key passes, from the focused widget up to the application."""
         return tuple((self._app.focused or self._app.screen).ancestors_with_self)
 
     def _follow_key(self, turn: int, way: tuple[MessagePump, ...], laps: int) -> None:
@@ -65,6 +71,7 @@ class TypeAhead:
         while way:
             pump, way = way[0], way[1:]
             self._waited_on = pump
+            # call_later is refused by a closed queue: the next one up the tree takes the follower.
             if pump.call_later(self._follow_key, turn, way, laps):
                 return
         if laps > 1:
@@ -76,7 +83,7 @@ class TypeAhead:
         self._limit = self._app.set_timer(FOLLOW_TIMEOUT_SECONDS, self._check_follower)
 
     def _check_follower(self) -> None:
-        """A closed queue never hands the follower on; one that is merely slow will."""
+        """Give the follower up where its queue is closed; wait longer for a slow one."""
         if self._waited_on is not None and self._waited_on.is_running:
             self._start_timer()
         else:
@@ -87,3 +94,38 @@ class TypeAhead:
             self._limit.stop()
         self._limit, self._waited_on, self._at_work = None, None, False
         self._start_next()
+
+
+class TerminalDriver(LinuxDriver):
+    """Bytes that are not UTF-8 are dropped; Textual's own reader ends at the first one and leaves the cursor hidden."""
+
+    def run_input_thread(self) -> None:
+        """Turn what the terminal sends into messages, until the screen is closed."""
+        while not self.exit_event.is_set():
+            try:
+                super().run_input_thread()
+            except UnicodeDecodeError:
+                # A new reader starts with a clean decoder: only the keys of the same read are lost.
+                continue
+            return
+
+
+class PrintableFilter(LineFilter):
+    """Draws text in its printable form, whichever widget it comes from; a line that becomes too wide is cut."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments in printable form, in as many cells as before."""
+        # Most lines are plain ASCII, and every line of every frame passes here.
+        if all(segment.text.isascii() and segment.text.isprintable() for segment in segments):
+            return segments
+        drawn = list(map(_make_segment_printable, segments))
+        width, wanted = Segment.get_line_length(drawn), Segment.get_line_length(segments)
+        return Segment.adjust_line_length(drawn, wanted) if width > wanted else drawn
+
+
+PRINTABLE: Final = PrintableFilter()
+
+
+def _make_segment_printable(segment: Segment) -> Segment:
+    text = make_line_printable(segment.text)
+    return segment if text == segment.text or segment.control else Segment(text, segment.style)

@@ -1,0 +1,345 @@
+"""The lines around the panels: header, tabs and timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from rich.cells import cell_len
+from rich.text import Text
+from textual import events
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from vcdebug.amount_text import count_noun, format_count
+from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
+from vcdebug.debugger.notebook import Bookmark
+from vcdebug.framework.forced_answers import FORCED_CODE
+from vcdebug.model.names import Seq
+from vcdebug.printable import make_line_printable
+from vcdebug.recording.effects import timeline_marks
+from vcdebug.recording.input_problems import input_problems
+from vcdebug.recording.recording import Recording
+from vcdebug.releases.release import Release
+from vcdebug.tui.messages import GotoRequested
+from vcdebug.views.headline import path_words
+from vcdebug.whatif.branch import BRANCH
+
+ONE_LINE_WIDTH = 150
+"""Screens at least this wide have a header of one line."""
+PATH_SEPARATOR = " ▸ "
+PROGRAM_TITLE = " vcdebug "
+PART_SEPARATOR = " │ "
+STOP_HINT = " … Esc stops"
+MIN_NAME_WIDTH = 3
+"""Cells to which the snapshot's name may be shortened."""
+QUIET_REASONS = ("step", "goto")
+ROOMY_WIDTH = 110
+"""Width from which on the header also shows an assumed release."""
+NEWEST_RULES = "newest rules"
+
+
+class Header(Widget):
+    """Snapshot, event, path in the cycle, breakpoints and notes, in one line or two."""
+
+    DEFAULT_CSS = "Header { dock: top; height: 2; background: $surface; color: $foreground; padding: 0 1; }"
+
+    moment: reactive[DebuggerState | None] = reactive(None)
+    progress: reactive[str] = reactive("")
+    name_shown: reactive[str] = reactive("")
+
+    def render(self) -> Text:
+        """The current position, or the progress of loading."""
+        width, wide = self.size.width, self.app.size.width >= ONE_LINE_WIDTH
+        if self.moment is None:
+            doing = (
+                _progress_text(
+                    self.progress, width - (len(PROGRAM_TITLE) + cell_len(self.name_shown) + 4 if wide else 0)
+                )
+                if self.progress
+                else ""
+            )
+            apart = "  " if wide else "\n"
+            return Text.assemble((PROGRAM_TITLE, "bold reverse"), f"  {self.name_shown}", apart, doing, no_wrap=True)
+        right, reason = self._right_text(self.moment), self._reason_text(self.moment)
+        left = self._left_text(self.moment, width - right.cell_len - len(PART_SEPARATOR))
+        words = path_words(self.moment.recording, self.moment.seq)
+        if not wide:
+            return Text("\n").join(
+                [
+                    _spread_texts(left, right, width),
+                    _spread_texts(_path_text(words, width - len(reason) - 2), reason, width),
+                ]
+            )
+        room = width - left.cell_len - right.cell_len - reason.cell_len - 6
+        return _spread_texts(Text("  ").join([left, _path_text(words, room), reason]), right, width)
+
+    def _left_text(self, moment: DebuggerState, room: int) -> Text:
+        """The snapshot's name, shortened where there is little room."""
+        count = f"{format_count(moment.seq)}/{format_count(len(moment.recording))}"
+        cycle, branch = _cycle_text(moment), _branch_text(moment)
+        release = release_label(moment.recording.snapshot.release, wide=self.app.size.width >= ROOMY_WIDTH)
+        apart = (PART_SEPARATOR, "dim") if self.app.size.width >= ROOMY_WIDTH else "  "
+        said = Text.assemble(
+            apart if release else "",
+            release,
+            apart,
+            cycle,
+            apart if branch else "",
+            (branch, "bold yellow"),
+            apart,
+            "event ",
+            (count, "bold"),
+        )
+        name = Text(make_line_printable(moment.recording.snapshot.name))
+        name.truncate(max(MIN_NAME_WIDTH, room - len(PROGRAM_TITLE) - said.cell_len - 1), overflow="ellipsis")
+        return Text.assemble((PROGRAM_TITLE, "bold reverse"), " ", name, said)
+
+    def _reason_text(self, moment: DebuggerState) -> Text:
+        if self.progress:
+            return Text(_progress_text(self.progress, self.size.width * 2 // 3), style="italic")
+        return Text(f"at: {moment.reason}" if moment.reason not in QUIET_REASONS else "", style="italic")
+
+    def _right_text(self, moment: DebuggerState) -> Text:
+        on = len([stand for stand in moment.breakpoints if stand.enabled])
+        parts = [f"◉ bp {on}/{len(moment.breakpoints)}"]
+        forced = len([note for note in moment.recording.notes if note.code == FORCED_CODE])
+        if forced:
+            parts.insert(0, f"forced {forced}")
+        if len(moment.recording.notes) > forced:
+            parts.append(f"quirk {len(moment.recording.notes) - forced}")
+        problems = input_problems(moment.recording)
+        if problems:
+            parts.append(f"problem {len(problems)}")
+        return Text((PART_SEPARATOR if self.app.size.width >= ROOMY_WIDTH else "  ").join(parts))
+
+
+def _progress_text(progress: str, room: int) -> str:
+    """The running work, shortened, and the key that stops it."""
+    return progress[: max(room - len(STOP_HINT), 0)].rstrip() + STOP_HINT
+
+
+def release_label(release: Release, *, wide: bool) -> str:
+    """The release and the number of switched changes; an assumed release only in a wide header."""
+    if release.is_assumed:
+        return NEWEST_RULES if wide else ""
+    name, *switched = release.name.split(",")
+    return f"{name} ±{len(switched)}" if switched else name
+
+
+def _cycle_text(moment: DebuggerState) -> str:
+    """`cycle 1`, or `cycle 2 of 3`."""
+    open_ = moment.recordings
+    if open_ is None or open_.cycle_count == 1:
+        return f"cycle {1 if open_ is None else open_.cycle}"
+    return f"cycle {open_.cycle} of {open_.cycle_count}"
+
+
+def _branch_text(moment: DebuggerState) -> str:
+    """`branch: 2 edits`, or `original` where there is a branch."""
+    open_ = moment.recordings
+    if open_ is None or not open_.edits:
+        return ""
+    return f"branch: {count_noun(len(open_.edits), 'edit')}" if open_.side == BRANCH else "original"
+
+
+def _spread_texts(left: Text, right: Text, width: int) -> Text:
+    right.truncate(max(0, width - left.cell_len - 1), overflow="ellipsis")
+    gap = " " * max(1, width - left.cell_len - right.cell_len)
+    return Text.assemble(left, gap, right, no_wrap=True, overflow="ellipsis")
+
+
+def _path_text(words: list[str], room: int) -> Text:
+    """The path in so many cells; its first words are left out first."""
+    text = PATH_SEPARATOR.lstrip() + PATH_SEPARATOR.join(words) if words else "between actions"
+    while cell_len(text) > room and len(words) > 1:
+        words = words[1:]
+        text = "…" + PATH_SEPARATOR + PATH_SEPARATOR.join(words)
+    return Text(text, style="bold", no_wrap=True, overflow="ellipsis")
+
+
+# The line of tabs.
+
+ALL_PANELS: Final = "panels"
+"""The value of the tab that opens the list of all panels."""
+MORE_SIGN: Final = "…"
+FIRST_PER_GROUP: Final = 3
+"""Panels that each group shows before any group shows more."""
+
+
+class PanelTab(NamedTuple):
+    """A panel's key, title, widget id and group."""
+
+    key: str
+    title: str
+    panel: str
+    group: str = ""
+
+    def tab_segments(self, active: str) -> tuple[TabSegment, ...]:
+        """The text of the tab; the active one is in brackets as well as reversed."""
+        if self.panel == active:
+            return (TabSegment(f"[{self.key} {self.title}]", "bold reverse", self.panel),)
+        return TabSegment(f"<{self.key}>", "bold", self.panel), TabSegment(f" {self.title}", "", self.panel)
+
+
+class TabSegment(NamedTuple):
+    """A part of the line, and the panel that a click on it opens."""
+
+    text: str
+    style: str = ""
+    panel: str = ""
+
+
+class Tabs(Widget):
+    """All panels by group, as many as fit; the last tab opens the list of all."""
+
+    DEFAULT_CSS = "Tabs { height: 1; padding: 0 1; color: $text; }"
+
+    active: reactive[str] = reactive("")
+    tabs: reactive[tuple[PanelTab, ...]] = reactive(())
+    all_key: reactive[str] = reactive("P")
+
+    @dataclass(eq=False)
+    class Chosen(Message):
+        """A tab was clicked."""
+
+        panel: str
+
+    def render(self) -> Text:
+        """The line of tabs."""
+        text = Text(no_wrap=True, overflow="ellipsis")
+        for part in self.line_segments(self.size.width):
+            text.append(part.text, part.style)
+        return text
+
+    def line_segments(self, width: int) -> list[TabSegment]:
+        """The parts of the line; the last one opens the list of all."""
+        last = f"<{self.all_key}> {ALL_PANELS}"
+        shown = choose_tabs(self.tabs, self.active, width - len(last) - 2)
+        parts = list(_write_segments(self.tabs, shown, self.active))
+        used = sum(len(part.text) for part in parts)
+        return [*parts, TabSegment(" " * max(1, width - used - len(last))), TabSegment(last, "", ALL_PANELS)]
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        start = 0
+        for part in self.line_segments(self.size.width) if offset is not None else ():
+            end = start + len(part.text)
+            if part.panel and offset is not None and start <= offset.x < end:
+                self.post_message(self.Chosen(part.panel))
+            start = end
+
+
+def choose_tabs(tabs: Sequence[PanelTab], active: str, width: int) -> tuple[PanelTab, ...]:
+    """The panels that fit: the active one first, then its group, the first of each group, the rest."""
+    group = next((tab.group for tab in tabs if tab.panel == active), "")
+    first = [tab for name in _group_names(tabs) for tab in [one for one in tabs if one.group == name][:FIRST_PER_GROUP]]
+    wanted = [tab for tab in tabs if tab.panel == active] + [tab for tab in tabs if tab.group == group] + first
+    shown: list[PanelTab] = []
+    for tab in dict.fromkeys([*wanted, *tabs]):
+        if sum(len(part.text) for part in _write_segments(tabs, [*shown, tab], active)) > width and shown:
+            continue
+        shown.append(tab)
+    return tuple(tab for tab in tabs if tab in shown)
+
+
+def _group_names(tabs: Sequence[PanelTab]) -> list[str]:
+    return list(dict.fromkeys(tab.group for tab in tabs))
+
+
+def _write_segments(tabs: Sequence[PanelTab], shown: Sequence[PanelTab], active: str) -> Iterator[TabSegment]:
+    """The parts of the line; an ellipsis marks a group with hidden panels."""
+    for number, group in enumerate(_group_names(tabs)):
+        inside = [tab for tab in tabs if tab.group == group]
+        yield TabSegment(f"{'   ' if number else ''}{group}:", "italic")
+        for tab in inside:
+            if tab in shown:
+                yield TabSegment(" ")
+                yield from tab.tab_segments(active)
+        if any(tab not in shown for tab in inside):
+            yield TabSegment(f" {MORE_SIGN}", "dim")
+
+
+# The whole recording in one line.
+
+LINE, ACTION, EVICT, COMMIT, DISCARD, BREAK, BOOKMARK, HERE = "━", "┿", "▲", "○", "◆", "◉", "▼", "●"
+LEGEND = f" {HERE} here {COMMIT} commit {DISCARD} discard {EVICT} evict {BREAK} break {BOOKMARK} mark {ACTION} action"
+LEGEND_WIDTH = 100
+_MARK_STYLES = {
+    EVICT: "yellow",
+    COMMIT: "green",
+    DISCARD: "red",
+    BREAK: "bold magenta",
+    BOOKMARK: "bold cyan",
+    HERE: "bold reverse",
+    ACTION: "",
+}
+
+
+class Timeline(Widget):
+    """The recording as a bar with marks; a click goes to the event there."""
+
+    DEFAULT_CSS = "Timeline { height: 1; padding: 0 1; color: $text; }"
+
+    moment: reactive[DebuggerState | None] = reactive(None)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cells: list[str] = []
+        self._drawn_for: tuple[Recording, tuple[BreakpointStatus, ...], tuple[Bookmark, ...], int] | None = None
+
+    @property
+    def bar_width(self) -> int:
+        """Cells of the bar, without the legend."""
+        return self.size.width - (len(LEGEND) + 1 if self.size.width >= LEGEND_WIDTH else 0)
+
+    def cell_of(self, seq: Seq) -> int:
+        """The cell in which an event lies."""
+        total = len(self.moment.recording) if self.moment is not None else 1
+        return min((seq - 1) * self.bar_width // max(total, 1), self.bar_width - 1)
+
+    def render(self) -> Text:
+        """The bar; the mark of the current event covers all others."""
+        width = self.bar_width
+        if self.moment is None or width <= 0:
+            return Text(LINE * max(width, 0))
+        cells = [*self._marked_cells(self.moment, width)]
+        cells[self.cell_of(self.moment.seq)] = HERE
+        text = Text(no_wrap=True)
+        for cell, run in groupby(cells):
+            text.append("".join(run), _MARK_STYLES.get(cell, "dim"))
+        if width < self.size.width:
+            text.append(" " + LEGEND, "dim")
+        return text
+
+    def _marked_cells(self, moment: DebuggerState, width: int) -> list[str]:
+        """The bar without the current position, cached while width and marks are the same."""
+        drawn_for = (moment.recording, moment.breakpoints, moment.bookmarks, width)
+        if drawn_for == self._drawn_for:
+            return self._cells
+        self._cells = [LINE] * width
+        found = timeline_marks(moment.recording)
+        stops = [seq for stand in moment.breakpoints if stand.enabled for seq in stand.hits]
+        layers: list[tuple[str, Iterable[Seq]]] = [
+            (ACTION, found.actions),
+            (EVICT, found.evictions),
+            (COMMIT, found.commits),
+            (DISCARD, found.discards),
+            (BREAK, stops),
+            (BOOKMARK, (mark.seq for mark in moment.bookmarks if mark.seq <= len(moment.recording))),
+        ]
+        for mark, seqs in layers:
+            for seq in seqs:
+                self._cells[self.cell_of(seq)] = mark
+        self._drawn_for = drawn_for
+        return self._cells
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if self.moment is None or offset is None or offset.x >= self.bar_width:
+            return
+        total = len(self.moment.recording)
+        self.post_message(GotoRequested(min(-(-offset.x * total // self.bar_width) + 1, total)))

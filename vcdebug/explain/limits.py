@@ -11,7 +11,7 @@ from vcdebug.explain import amounts
 from vcdebug.explain.answer import Number
 from vcdebug.explain.equation import Equation, Term, TermKind, all_hold, first_failing
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK
-from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import CHARGING_OPS, RELEASING_OPS, HookEvent, Level, OpEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.limits import ELASTIC, MINIMUM, REQUEST, LimitCheck

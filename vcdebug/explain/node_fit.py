@@ -34,8 +34,7 @@ from vcdebug.framework.registry import resolve_reference
 from vcdebug.framework.session import Session
 from vcdebug.model.fit_errors import ERROR, POD_NUMBER_EXCEEDED, FitStatus, blocks_preemption
 from vcdebug.model.names import FloatArray, JobId, NodeName, Seq
-from vcdebug.model.node import NodeInfo
-from vcdebug.model.node_table import NodeAmounts
+from vcdebug.model.node import NodeAmounts, NodeInfo
 from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.change_index import NODE, TASK

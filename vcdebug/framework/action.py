@@ -16,7 +16,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import CandidateFilter
 from vcdebug.framework.hooks import JOB_STARVING, JOB_VALID
 from vcdebug.framework.order import PriorityQueue
-from vcdebug.framework.plugin import PluginError
+from vcdebug.framework.plugin_answers import PluginError
 from vcdebug.framework.session import Session
 from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.job import JobInfo

@@ -9,21 +9,34 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
-from vcdebug.framework.plugin import ABSTAIN, ValidateResult, VictimAnswer
+from vcdebug.framework.plugin_answers import ABSTAIN, ValidateResult, VictimAnswer
 from vcdebug.framework.quirks import INTERSECTION_RESTARTED, TIER_VETO_UNDONE
+from vcdebug.framework.record import Record
+from vcdebug.framework.subject import TracedCall
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.task import TaskInfo
-
-if TYPE_CHECKING:
-    from vcdebug.framework.recorded_calls import RecordedCall
 
 R = TypeVar("R")
 Args = tuple[Any, ...]  # Any: each extension point has its own
 Answer = Any  # Any: each extension point has its own
 Call = Callable[..., Answer]
 """A plugin's method, or a rule."""
+ShowFunction = Callable[[Args, Answer], TracedCall]
+"""(arguments, answer) → (subject, result)."""
+HookFunctions = dict[tuple[str, str], Call]
+"""(hook method, plugin name) → function: a plugin listed twice keeps the later instance's."""
+
+
+class RecordedCall(NamedTuple):
+    """What makes up a plugin's function that leaves an event."""
+
+    function: Call
+    plugin: str
+    point: str
+    show: ShowFunction
+    record: Record
 
 
 class PluginCall(NamedTuple):

@@ -11,8 +11,8 @@ from types import FrameType
 from typing import Final
 
 from vcdebug.errors import ProcessExit, SchedulerPanic
-from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import PanicEvent
+from vcdebug.framework.session import Plugin
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import QueueInfo

@@ -1,11 +1,13 @@
 """One scheduling cycle: open, run the actions in order, close.
 
 Upstream: scheduler.go (runOnce), framework/framework (OpenSession, CloseSession).
+Upstream: api/shared_device_pool (IgnoredDevicesList).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import chain
 from operator import attrgetter
 from typing import ClassVar, Protocol
 
@@ -18,17 +20,18 @@ from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.crash import panic_event
 from vcdebug.framework.forced_answers import ForcedAnswers, with_forced_calls
 from vcdebug.framework.node_verdict_cache import NodeVerdictCache
-from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.quirks import PLUGIN_TWICE, SWITCH_MISSPELT
 from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, Record, StateEvent
 from vcdebug.framework.recorded_calls import build_plugin_calls, register_hooks
 from vcdebug.framework.registry import Registry, resolve_reference
 from vcdebug.framework.replay_options import AskExtender, RecordFullError
-from vcdebug.framework.reuse import past_of
-from vcdebug.framework.session import Session, read_cluster
+from vcdebug.framework.reuse import POD, ActionStep, PreviousCycle, search_inputs
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.framework.session_close import close_after_panic, close_session
 from vcdebug.framework.topology import open_topology
+from vcdebug.model.cluster import ClusterInfo, ReusableCluster
 from vcdebug.model.job import JobInfo
+from vcdebug.model.resource_list import ignored_names
 from vcdebug.releases.change import Change
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -73,6 +76,43 @@ def run_cycle(
     return ssn
 
 
+def read_cluster(
+    snapshot: Snapshot, conf: SchedulerConf, plugins: Registry, beside: Session | None = None
+) -> ClusterInfo:
+    """What the scheduler's cache holds before the cycle; `beside` as for a session."""
+    earlier = (None, None) if beside is None else (beside.cluster, _reusable_cluster(beside, conf))
+    ignored = ignored_resources(snapshot, conf, plugins)
+    return ClusterInfo(snapshot, *earlier, sparing=_evicts_only_copies(conf), ignored=ignored)
+
+
+def _evicts_only_copies(conf: SchedulerConf) -> bool:
+    """Whether no action changes a task that is on a node already: it evicts copies, or nothing."""
+    facts = map(conf.facts_of, conf.actions)
+    return all(action.evicts_copies or not action.evicts for action in facts)
+
+
+def _reusable_cluster(before: Session, conf: SchedulerConf) -> ReusableCluster | None:
+    """None where one of the two cycles may change the tasks that it began with, or the earlier one never opened."""
+    if not (_evicts_only_copies(before.conf) and _evicts_only_copies(conf)):
+        return None
+    opened = next((event for event in before.record.events if isinstance(event, StateEvent)), None)
+    if opened is None:
+        return None
+    return ReusableCluster(before.cluster, dict(zip(before.node_table.names, opened.nodes, strict=True)))
+
+
+def ignored_resources(snapshot: Snapshot, conf: SchedulerConf, plugins: Registry) -> tuple[str, ...]:
+    """Those of the release, and those that configured plugins name."""
+    names = dict.fromkeys(ignored_names(snapshot.release))
+    for tier in conf.tiers:
+        for option in tier:
+            kind: type[Plugin] = resolve_reference(plugins[option.name]) if option.name in plugins else Plugin
+            if kind.ignored_resources is not Plugin.ignored_resources:
+                arguments = release_arguments(snapshot.release, option.arguments, kind.later_arguments)
+                names.update(dict.fromkeys(kind.ignored_resources(arguments, snapshot)))
+    return tuple(names)
+
+
 @np.errstate(all="ignore")  # Go says nothing where a float overflows or is none
 def run_session(
     ssn: Session,
@@ -91,7 +131,7 @@ def run_session(
         try:
             _fail_where_reading_failed(ssn)
             _open_session(ssn, plugins, forced)
-            ssn.past = None if beside is None else past_of(beside, ssn)
+            ssn.previous_cycle = None if beside is None else find_previous_cycle(beside, ssn)
             tick("open")
             acting = True
             for name in ssn.conf.actions:
@@ -111,7 +151,7 @@ def run_session(
             record.append(CutEvent(str(full)))
             return
         finally:
-            ssn.past = None
+            ssn.previous_cycle = None
             record.lines.close_log()
     forced.check_all_given()
 
@@ -138,7 +178,9 @@ def _open_session(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> Non
 
 def _new_verdict_cache(ssn: Session) -> NodeVerdictCache | None:
     judges = [call.plugin for tier in ssn.plugin_calls[hooks.PREDICATE.method] for call in tier]
-    return NodeVerdictCache(ssn.node_table, ssn.reasons, ssn.plugins[judges[0]]) if len(judges) == 1 else None
+    if len(judges) != 1:
+        return None
+    return NodeVerdictCache(ssn.node_table, ssn.reasons, ssn.plugins[judges[0]].standing_codes)
 
 
 def open_plugins(ssn: Session, plugins: Registry) -> None:
@@ -171,6 +213,30 @@ def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, ob
             handlers.append(getattr(plugin, method))
 
 
+_NODE_HOOKS = (hooks.PREDICATE, hooks.NODE_ORDER, hooks.BATCH_NODE_ORDER, hooks.BEST_NODE)
+
+
+def find_previous_cycle(before: Session, now: Session) -> PreviousCycle | None:
+    """The recorded searches of `before`, if the first of them holds for `now` as well, whose plugins must be open."""
+    if before.snapshot.answers or now.persistence.on or not _judges_by_pod(now):
+        return None
+    pods, new_pods = before.snapshot.objects_of(POD), now.snapshot.objects_of(POD)
+    same_pods = pods is new_pods
+    inputs = [
+        search_inputs(ssn.snapshot, ssn.conf, restores=ssn.persistence.on, same_pods=same_pods) for ssn in (before, now)
+    ]
+    if inputs[0] != inputs[1]:
+        return None
+    return PreviousCycle(before.record, now.record, now.conf, None if same_pods else {id(pod): pod for pod in pods})
+
+
+def _judges_by_pod(ssn: Session) -> bool:
+    """Whether every plugin that judges or scores nodes does so by the pod and by what is on the nodes."""
+    tiers = chain.from_iterable(ssn.plugin_calls[hook.method] for hook in _NODE_HOOKS)
+    plugins = (ssn.plugins[call.plugin] for call in chain.from_iterable(tiers))
+    return all(plugin.judges_by_pod and not plugin.remembers_rows for plugin in plugins)
+
+
 def _run_action(ssn: Session, name: str, actions: Registry) -> None:
     kind: type[CycleAction] = resolve_reference(actions[name])
     arguments = ssn.conf.arguments_of(name, ssn.release, kind.later_arguments)
@@ -178,8 +244,8 @@ def _run_action(ssn: Session, name: str, actions: Registry) -> None:
     action = kind(arguments)
     with ssn.open_span(Level.ACTION, name):
         ssn.record.append(ActionEvent("start", name))
-        if ssn.past is not None:
-            ssn.past.repeats("action", name)
+        if ssn.previous_cycle is not None:
+            ssn.previous_cycle.repeat_step(ActionStep(name))
         action.execute(ssn)
         ssn.record.append(ActionEvent("end", name))
     record_state(ssn, f"after {name}")

@@ -1,38 +1,16 @@
 """What the evicting actions share: candidates and their copies, and whether victims make enough room.
 
-Upstream: util (ValidateVictims), api (EvictionContext).
+Upstream: util (ValidateVictims).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import IntEnum
-from typing import NamedTuple
 
 from vcdebug.framework.session import Session
 from vcdebug.framework.subject import CandidateTasks
-from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.task import TaskInfo
-
-
-class EvictionKind(IntEnum):
-    """Who asks UnifiedEvictable."""
-
-    UNKNOWN = 0
-    GANG_PREEMPT = 1
-    GANG_RECLAIM = 2
-    TASK_PREEMPT = 3
-    TASK_RECLAIM = 4
-
-
-class EvictionContext(NamedTuple):
-    """Why victims are asked for, for which job, and in which hypernode."""
-
-    kind: EvictionKind
-    job: JobInfo
-    hyper_node: str
-
 
 CandidateFilter = Callable[[TaskInfo], str]
 """The rule by which an action leaves a task alone; empty for a candidate."""

@@ -15,8 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from vcdebug.model.names import FloatArray, IntArray, NodeName
-from vcdebug.model.node import NodeInfo
-from vcdebug.model.node_table import NodeAmounts
+from vcdebug.model.node import NodeAmounts, NodeInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 

@@ -11,11 +11,11 @@ from typing import Final
 import numpy as np
 
 from vcdebug.framework import trace_form
-from vcdebug.framework.combine import Answer, Args, PluginCall, Tiers
+from vcdebug.framework.combine import Answer, Args, PluginCall, RecordedCall, Tiers
 from vcdebug.framework.hooks import HOOKS, PREDICATE, AnswerForm, AnyHook
-from vcdebug.framework.plugin import ABSTAIN, PERMIT, REJECT, PluginError, ValidateResult, VictimAnswer
+from vcdebug.framework.plugin_answers import ABSTAIN, PERMIT, REJECT, PluginError, ValidateResult, VictimAnswer
 from vcdebug.framework.record import HookEvent, Record
-from vcdebug.framework.recorded_calls import RecordedCall, bind_recorded
+from vcdebug.framework.recorded_calls import bind_recorded
 from vcdebug.model.fit_errors import UNSCHEDULABLE, FitStatus
 from vcdebug.model.names import Codes, Seq
 from vcdebug.model.node_table import NodeRows

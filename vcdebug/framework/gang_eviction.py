@@ -18,13 +18,12 @@ from vcdebug.framework.evictions import (
     NO_JOB,
     NOT_PREEMPTABLE,
     NOT_RUNNING,
-    EvictionContext,
-    EvictionKind,
     candidates_on,
     copy_tasks,
 )
 from vcdebug.framework.gang_plan import EVICT_PURPOSE, GangPlanner, pending_for_eviction
 from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, JOB_PIPELINED, UNIFIED_EVICTABLE
+from vcdebug.framework.plugin_answers import EvictionContext, EvictionKind
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
 from vcdebug.framework.stable_sort import sort_slice_stable

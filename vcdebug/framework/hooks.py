@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar
 
 from vcdebug.framework import combine, trace_form
-from vcdebug.framework.combine import Args, CombiningRule, Tiers
-from vcdebug.framework.plugin import NodeScores, PluginError, ValidateResult
-from vcdebug.framework.trace_form import ShowFunction
+from vcdebug.framework.combine import Args, CombiningRule, ShowFunction, Tiers
+from vcdebug.framework.plugin_answers import NodeScores, PluginError, ValidateResult
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes
 from vcdebug.model.node import NodeInfo
@@ -26,7 +25,7 @@ from vcdebug.releases.scheduling import GANG_EVICTION
 from vcdebug.releases.topology import NTA_NODE_SCORE_ONLY, SUBJOBS_ABSENT
 
 if TYPE_CHECKING:
-    from vcdebug.framework.evictions import EvictionContext
+    from vcdebug.framework.plugin_answers import EvictionContext
     from vcdebug.kube.cycle_state import CycleState
 
 P = ParamSpec("P")

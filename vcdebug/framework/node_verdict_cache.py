@@ -6,11 +6,11 @@ Upstream: none; util/predicate_helper asks at each node that it visits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.framework.plugin import Plugin
 from vcdebug.model.fit_errors import ReasonTable
 from vcdebug.model.names import Codes, IntArray
 from vcdebug.model.node_table import NodeField, NodeTable, RowCache, WantedAmounts
@@ -18,6 +18,10 @@ from vcdebug.model.task import TaskInfo
 
 ALLOCATE, PREEMPT = 0, 1
 """Places in ReasonTable.blocking."""
+
+
+NodeJudge = Callable[[TaskInfo], Codes | None]
+"""The only judging plugin's `standing_codes`."""
 
 
 class NodeQuestion(NamedTuple):
@@ -33,7 +37,7 @@ class NodeVerdictCache:
 
     __slots__ = ("_answers", "_judge", "_kept", "_reasons", "_table")
 
-    def __init__(self, table: NodeTable, reasons: ReasonTable, judge: Plugin) -> None:
+    def __init__(self, table: NodeTable, reasons: ReasonTable, judge: NodeJudge) -> None:
         self._table = table
         self._reasons = reasons
         self._judge = judge
@@ -42,13 +46,13 @@ class NodeVerdictCache:
 
     def plugin_codes(self, task: TaskInfo) -> Codes | None:
         """PredicateFn for every node, where that is known without a look at them; do not write to it."""
-        return self._judge.standing_codes(task)
+        return self._judge(task)
 
     def search_codes(self, task: TaskInfo, question: NodeQuestion) -> Codes | None:
         """What a search finds at every node, 0 where the task may go; None where a look at the nodes is needed. Do
         not write to it.
         """
-        codes = self._judge.standing_codes(task)
+        codes = self._judge(task)
         if codes is None:
             return None
         if codes.flags.writeable:  # of this task alone: nothing is kept

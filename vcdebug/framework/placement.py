@@ -13,7 +13,8 @@ import numpy as np
 from vcdebug.framework.hooks import PREDICATE
 from vcdebug.framework.node_verdict_cache import ALLOCATE, PREEMPT, NodeQuestion
 from vcdebug.framework.quirks import SEARCH_SAMPLED
-from vcdebug.framework.record import HookEvent, PredicateEvent, fast_tuple
+from vcdebug.framework.record import HookEvent, PredicateEvent, SearchHelper, fast_tuple
+from vcdebug.framework.reuse import HelperStep
 from vcdebug.framework.session import Session
 from vcdebug.gomath import int_div
 from vcdebug.model.fit_errors import FitErrors
@@ -136,8 +137,9 @@ class PredicateHelper:
         self._exact = ssn.remembers_rows
         self._cache: dict[str, Codes] = {}
         ssn.log("search.helper", cache_on)
-        if ssn.past is not None:
-            ssn.past.repeats("helper")
+        ssn.record.search_helpers.append(SearchHelper(len(ssn.record.events), cache_on))
+        if ssn.previous_cycle is not None:
+            ssn.previous_cycle.repeat_step(HelperStep(cache_on))
 
     def predicate_nodes(self, task: TaskInfo, nodes: NodeRows, judge: NodeJudge) -> tuple[NodeRows, FitErrors]:
         """(feasible nodes in visiting order, errors of the visited others).
@@ -153,7 +155,7 @@ class PredicateHelper:
         size = len(nodes.rows)
         start = ssn.node_search_start % size  # exact: ints
         ssn.log("search.start", nodes.rows.item(start))
-        event = None if ssn.past is None else ssn.past.search(task, nodes)
+        event = None if ssn.previous_cycle is None else ssn.previous_cycle.find_search(task, nodes)
         if event is None and known is not None:
             event = self._search_as_sampled(task, nodes, known, judge, group)
         if event is None:

@@ -31,7 +31,7 @@ from vcdebug.model.names import (
     SubJobId,
     TaskKey,
 )
-from vcdebug.model.node_table import NodeAmounts as NodeAmounts
+from vcdebug.model.node import NodeAmounts as NodeAmounts
 from vcdebug.model.pod_group import Condition
 from vcdebug.model.task import TaskStatus
 
@@ -317,6 +317,14 @@ class PodGroupEvent(NamedTuple):
     message: str
 
 
+class SearchHelper(NamedTuple):
+    """A search helper was made: the searches from here to the next one share its cache of errors."""
+
+    seq: Seq
+    """The last event before it."""
+    cache_on: bool
+
+
 class Record:
     """The append-only store of one cycle."""
 
@@ -330,6 +338,7 @@ class Record:
         "notes",
         "pod_group_events",
         "reasons",
+        "search_helpers",
         "silent",
         "spans",
     )
@@ -345,6 +354,7 @@ class Record:
         self.pod_group_events: list[PodGroupEvent] = []
         self.node_names: list[NodeName] = []
         self.reasons = ReasonTable()
+        self.search_helpers: list[SearchHelper] = []
         self.silent = 0
         """Above 0 while a recorded call runs: what happens inside it is not recorded one by one."""
 

@@ -7,28 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
 
-from vcdebug.framework.combine import Answer, Call, PluginCall, Tiers
+from vcdebug.framework.combine import Answer, Call, HookFunctions, PluginCall, RecordedCall, ShowFunction, Tiers
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import HOOKS, AnyHook
-from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import HookEvent, Record, fast_tuple
-from vcdebug.framework.trace_form import ShowFunction
+from vcdebug.framework.session import Plugin
 from vcdebug.releases.release import NEWEST, Release
-
-HookFunctions = dict[tuple[str, str], Call]
-"""(hook method, plugin name) → function: a plugin listed twice keeps the later instance's."""
-
-
-class RecordedCall(NamedTuple):
-    """What makes up a plugin's function that leaves an event."""
-
-    function: Call
-    plugin: str
-    point: str
-    show: ShowFunction
-    record: Record
 
 
 def bind_recorded(call: RecordedCall) -> Call:

@@ -13,7 +13,7 @@ import numpy as np
 
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, BEST_NODE, NODE_ORDER
 from vcdebug.framework.placement import shard_groups
-from vcdebug.framework.plugin import NodeScores, ScoreError
+from vcdebug.framework.plugin_answers import NodeScores, ScoreError
 from vcdebug.framework.quirks import SCORES_DROPPED
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.framework.session import Session
@@ -47,7 +47,7 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> ScoredNod
     Upstream: util/scheduler_helper.PrioritizeNodes.
     """
     ssn.seeking = task
-    known = None if ssn.past is None else ssn.past.scores(task, nodes)
+    known = None if ssn.previous_cycle is None else ssn.previous_cycle.find_scores(task, nodes)
     if known is not None:
         ssn.record.append(known)
         return ScoredNodes(nodes, known.total)

@@ -1,26 +1,23 @@
 """Session: one cycle's jobs, nodes, queues and plugins, and how they are asked.
 
-Upstream: framework/session.
+Upstream: framework/session, framework/interface (Plugin), framework/event.
 Upstream: actions/preempt.
-Upstream: api/shared_device_pool (IgnoredDevicesList).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import ClassVar, NamedTuple, ParamSpec, TypeVar
 
 from vcdebug.framework import hooks
-from vcdebug.framework.accounts import OpenAccounts
-from vcdebug.framework.arguments import Arguments, release_arguments
+from vcdebug.framework.accounts import Accounts, OpenAccounts
+from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.chance_draws import KnownSearches, RandomDraws
-from vcdebug.framework.cluster_reuse import is_sparing, opening_of
-from vcdebug.framework.combine import Tiers
+from vcdebug.framework.combine import HookFunctions, Tiers
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import Hook
 from vcdebug.framework.node_verdict_cache import NodeVerdictCache
-from vcdebug.framework.plugin import Event, Plugin
 from vcdebug.framework.record import (
     Books,
     CloseEvent,
@@ -32,8 +29,6 @@ from vcdebug.framework.record import (
     SpanScope,
     fast_tuple,
 )
-from vcdebug.framework.recorded_calls import HookFunctions
-from vcdebug.framework.registry import Registry, resolve_reference
 from vcdebug.framework.replay_options import AskExtender
 from vcdebug.framework.reuse import PreviousCycle
 from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, pod_indexes, tie_key
@@ -43,39 +38,43 @@ from vcdebug.kube.node_view import NodeView
 from vcdebug.model.cluster import ClusterInfo
 from vcdebug.model.hyper_nodes import HyperNodes
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId, NodeName, QueueName, TaskId, TaskKey
+from vcdebug.model.names import Codes, JobId, NodeName, QueueName, TaskId, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows, NodeTable
 from vcdebug.model.pod_group import Condition
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
-from vcdebug.model.resource_list import ignored_names
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.change import Change
 from vcdebug.releases.nodes import IMAGE_STATES
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import STATEMENT_NO_SELF_ROLLBACK
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.manifest import name_of, spec_of
+from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class Event:
+    """What an event handler is told, and may answer with `err`."""
+
+    __slots__ = ("err", "task")
+
+    def __init__(self, task: TaskInfo) -> None:
+        self.task = task
+        self.err: str | None = None
+
+
 EventHandler = Callable[[Event], None]
 
 SESSION_UID = "replay"
 """Of a process's first session; each further one carries its number."""
 _JOB_TIES, _QUEUE_TIES = tie_key(JOB_TIES), tie_key(QUEUE_TIES)
 _TASK_TIES, _SUB_JOB_TIES = tie_key(TASK_TIES), tie_key(SUB_JOB_TIES)
-
-
-def read_cluster(
-    snapshot: Snapshot, conf: SchedulerConf, plugins: Registry, beside: Session | None = None
-) -> ClusterInfo:
-    """What the scheduler's cache holds before the cycle; `beside` as for a session."""
-    earlier = (None, None) if beside is None else (beside.cluster, opening_of(beside, conf))
-    ignored = ignored_resources(snapshot, conf, plugins)
-    return ClusterInfo(snapshot, *earlier, sparing=is_sparing(conf), ignored=ignored)
 
 
 class Session:
@@ -85,8 +84,8 @@ class Session:
 
     standing: NodeVerdictCache | None = None
     """What is known of all nodes, where one plugin alone judges them and nobody puts words in its mouth."""
-    past: PreviousCycle | None = None
-    """What an earlier cycle has found, while this one runs and has done the same so far."""
+    previous_cycle: PreviousCycle | None = None
+    """The searches of an earlier cycle on nearly the same objects, while the actions run."""
     seeking: TaskInfo | None = None
     """The task whose nodes were judged or scored last."""
     simulated: DryRunState | None = None
@@ -105,8 +104,8 @@ class Session:
         snapshot = cluster.snapshot
         self.snapshot: Snapshot = snapshot
         self.flags: SchedulerFlags = snapshot.flags
-        self.sharding = snapshot.flags.effective_sharding_mode
         """The scheduler's command line."""
+        self.sharding = snapshot.flags.effective_sharding_mode
         self.release: Release = snapshot.flags.release
         """What the scheduler is built from."""
         self.process: SchedulerProcess = snapshot.process
@@ -398,16 +397,49 @@ def note_unknown(ssn: Session, code: str, text: str) -> None:
         ssn.note_quirk(code, text)
 
 
-# Resources that a scheduler drops wherever it reads amounts, because plugins take care of them.
+# What plugins are.
 
 
-def ignored_resources(snapshot: Snapshot, conf: SchedulerConf, plugins: Registry) -> tuple[str, ...]:
-    """Those of the release, and those that configured plugins name."""
-    names = dict.fromkeys(ignored_names(snapshot.release))
-    for tier in conf.tiers:
-        for option in tier:
-            kind: type[Plugin] = resolve_reference(plugins[option.name]) if option.name in plugins else Plugin
-            if kind.ignored_resources is not Plugin.ignored_resources:
-                arguments = release_arguments(snapshot.release, option.arguments, kind.later_arguments)
-                names.update(dict.fromkeys(kind.ignored_resources(arguments, snapshot)))
-    return tuple(names)
+class Plugin:
+    """Base of all plugins. Other methods named like a row of framework/hooks.py are hooks.
+
+    `allocate_func(event)` and `deallocate_func(event)`, where defined, are event handlers.
+    """
+
+    name: ClassVar[str]
+    later_methods: ClassVar[Mapping[str, Change]] = {}
+    """Hooks and event handlers that a release does not have while the older form of the change is in force."""
+    later_arguments: ClassVar[Mapping[str, Change]] = {}
+    """Arguments that it does not read then."""
+    remembers_rows = False
+    """Whether `predicate` remembers the rows it was asked about, so that a search must not look ahead."""
+    judges_by_pod: ClassVar[bool] = False
+    """Whether it judges and scores nodes by the pod and by what is on the nodes, and by nothing else that an edit of
+    queues, PodGroups and waiting pods could change: framework/reuse.py takes such answers from an earlier cycle."""
+
+    accounts: ClassVar[tuple[Accounts, ...]] = ()
+    """What the plugin keeps about queues, jobs and itself; the framework reads it, the plugin never writes it down."""
+
+    problems: tuple[Problem, ...] = ()
+    """Inputs that the plugin needs and the snapshot lacks, known once the session is open."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        self.arguments = arguments
+
+    @staticmethod
+    def ignored_resources(_arguments: Arguments, _snapshot: Snapshot, /) -> tuple[str, ...]:
+        """Resources that the scheduler no longer reads, wherever amounts are stated, where the plugin is configured."""
+        return ()
+
+    def on_session_open(self, ssn: Session) -> None:
+        """Build this session's state; `ssn.withdraw_hook` leaves hooks out that upstream registers on a condition."""
+
+    def standing_codes(self, task: TaskInfo) -> Codes | None:
+        """What `predicate` answers about every node of the session, where it is known without looking at the nodes
+        that a search visits: no notes, nothing remembered. None: it has to be asked. Do not write to it; what is read
+        only stays as it is for the session.
+        """
+        return None
+
+    def on_session_close(self, ssn: Session) -> None:
+        """Write what upstream writes when the session closes."""

@@ -5,10 +5,10 @@ Upstream: none; the fields are those of the trace schema.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from vcdebug.framework.combine import Answer, Args
-from vcdebug.framework.plugin import PluginError, ValidateResult
+from vcdebug.framework.combine import Answer, Args, ShowFunction
+from vcdebug.framework.plugin_answers import PluginError, ValidateResult
 from vcdebug.framework.subject import (
     CANDIDATES,
     HYPER_NODE,
@@ -26,10 +26,6 @@ from vcdebug.framework.subject import (
     task_keys,
 )
 from vcdebug.model.fit_errors import FitStatus
-
-ShowFunction = Callable[[Args, Answer], TracedCall]
-"""(arguments, answer) → (subject, result)."""
-
 
 _VOTES = {vote: (VOTE, vote) for vote in (-1, 0, 1)}
 

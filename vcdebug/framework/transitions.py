@@ -10,6 +10,7 @@ from vcdebug.framework.hooks import JOB_READY
 from vcdebug.framework.persistence import bind_conflict
 from vcdebug.framework.quirks import BOUND_BECOMES_RUNNING, VICTIM_LEAVES_TWICE
 from vcdebug.framework.record import ALLOCATE_OP, OpEvent, fast_tuple
+from vcdebug.framework.reuse import OperationStep
 from vcdebug.framework.session import Session
 from vcdebug.model.node import binding_error
 from vcdebug.model.task import TaskInfo, TaskStatus
@@ -38,8 +39,8 @@ def record_op(
     record = ssn.record
     if record.silent:
         return
-    if ssn.past is not None:
-        ssn.past.repeats("op", op, task.key, node)
+    if ssn.previous_cycle is not None:
+        ssn.previous_cycle.repeat_step(OperationStep(op, task.key, node))
     place = record.figures.write_row(task, ssn.nodes.get(node), *ssn.open_accounts.changed_by_operation(task))
     record.add_operation(fast_tuple(OpEvent, (op, task.key, node, record.figures, place, reason, eviction, via)))
 

@@ -6,22 +6,23 @@ Upstream: cache/event_handlers, cache.Snapshot.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
+from typing import Final
 
-from vcdebug.model.cluster_reuse import ReusableCluster
 from vcdebug.model.hyper_nodes import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, TaskId, TaskKey
-from vcdebug.model.node import NodeInfo
+from vcdebug.model.node import NodeAmounts, NodeInfo
 from vcdebug.model.persistence import TaskStatePersistence
 from vcdebug.model.pod_claims import limit_key_function
 from vcdebug.model.pod_group import PodGroup
-from vcdebug.model.pod_reader import PodReader
+from vcdebug.model.pod_reader import CLAIM_KIND, VOLUME_KINDS, EarlierTasks, PodReader, pod_inputs
 from vcdebug.model.pod_resources import RequestSums, StatedAmounts
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ignored_names
-from vcdebug.model.task import TaskInfo, TaskStatus, is_completed_status
+from vcdebug.model.task import TaskInfo, TaskStatus, get_task_status, is_completed_status
 from vcdebug.releases.scheduling import HEADER_NOT_READY
 from vcdebug.releases.topology import SUBJOBS_ABSENT
 from vcdebug.snapshot.cycle_inputs import MapOrder
@@ -131,7 +132,7 @@ class ClusterInfo:
 
     def _read_pods(self, beside: ClusterInfo | None) -> None:
         tasks: dict[str, TaskInfo] = {}
-        reader = PodReader(self.snapshot, beside, self.ignored)
+        reader = PodReader(self.snapshot, self.ignored, None if beside is None else _earlier_tasks(beside))
         for task in reader.read_tasks(self.snapshot.objects_of("Pod")):
             tasks[task.uid or task.key] = task
         self.panic, self.unseen = reader.panic, reader.unseen
@@ -211,3 +212,101 @@ def _csi_limits(snapshot: Snapshot) -> dict[NodeName, dict[str, float]]:
             key = limit_key(driver.get("name", ""))
             limits.setdefault(name, {})[key] = float(2147483647 if count is None else count)
     return limits
+
+
+def _earlier_tasks(cluster: ClusterInfo) -> EarlierTasks:
+    """What the pods say has stayed in its tasks, whatever the cycle has made of these."""
+    placed = (node.tasks.values() for node in cluster.nodes.values())
+    of_jobs = (job.tasks.values() for job in cluster.jobs.values())
+    tasks = chain(chain.from_iterable(placed), chain.from_iterable(of_jobs), cluster.orphans)
+    inputs = pod_inputs(cluster.snapshot, cluster.ignored)
+    return EarlierTasks(cluster.snapshot, inputs, {id(task.pod.manifest): task for task in tasks})
+
+
+# What an earlier cycle on nearly the same objects began with. Amounts and sums are those that were added up then, task
+# by task in the same order; tasks that neither cycle can have changed are shared, every other one is made afresh.
+
+_TASK_KINDS: Final = ("Pod", *VOLUME_KINDS, CLAIM_KIND)
+"""What tasks are made of."""
+_LIMITS_KIND: Final = "CSINode"
+
+
+class ReusableCluster:
+    """The cluster of a cycle that is over, which evicted nothing but copies of tasks."""
+
+    def __init__(self, cluster: ClusterInfo, amounts: Mapping[NodeName, NodeAmounts]) -> None:
+        """`amounts` are those of every node when the session had opened."""
+        self._cluster = cluster
+        self._amounts = amounts
+        tables = [node.table for node in cluster.nodes.values() if node.table is not None][:1]
+        self._changed = dict.fromkeys(tables[0].changes) if tables else {}
+
+    def can_fill(self, now: ClusterInfo) -> bool:
+        """Whether a cluster with its nodes read, but not yet its pods, begins with the same pods on the same nodes."""
+        before = self._cluster
+        if pod_inputs(before.snapshot, before.ignored) != pod_inputs(now.snapshot, now.ignored):
+            return False
+        if before.persistence.on or now.persistence.on or not before.distinct:
+            return False
+        same = all(before.snapshot.shares_list(kind, now.snapshot) for kind in _TASK_KINDS)
+        return same and self._has_same_nodes(now)
+
+    def _has_same_nodes(self, now: ClusterInfo) -> bool:
+        """Whether the nodes are these: what is on another one is not known here."""
+        if not self._cluster.snapshot.shares_list(_LIMITS_KIND, now.snapshot):
+            return False
+        nodes = self._cluster.nodes
+        same = [name in nodes and nodes[name].manifest is node.manifest for name, node in now.nodes.items()]
+        return all(same) and len(same) == len(nodes) == len(self._amounts)
+
+    def fill_cluster(self, now: ClusterInfo) -> None:
+        """Fill nodes and jobs as reading the pods one by one does."""
+        now.unseen = self._cluster.unseen
+        for name, node in now.nodes.items():
+            self._fill_node(node, self._cluster.nodes[name])
+        loose = [*self._cluster.orphans]
+        for uid, job in self._cluster.jobs.items():
+            if uid not in now.jobs:
+                loose += job.tasks.values()
+            elif not _fill_job(now.jobs[uid], job):
+                _add_all(job.tasks.values(), now.jobs[uid].add_task_info)
+        _add_all(loose, now.add_to_job)
+
+    def _fill_node(self, node: NodeInfo, before: NodeInfo) -> None:
+        known = node.last_amounts = self._amounts[node.name]
+        node.idle, node.used = known.idle.clone(), known.used.clone()
+        node.releasing, node.pipelined = known.releasing.clone(), known.pipelined.clone()
+        node.tasks = dict(_initial_tasks(before) if before.row in self._changed else before.tasks)
+
+
+def _initial_tasks(node: NodeInfo) -> Iterator[tuple[TaskKey, TaskInfo]]:
+    """The tasks that a node had before anything was placed or evicted there."""
+    for key in sorted(node.tasks):
+        task = node.tasks[key]
+        if task.pod.stated_node == node.name:
+            yield key, task if _is_as_read(task) else task.clone_initial()
+
+
+def _is_as_read(task: TaskInfo) -> bool:
+    return task.last_transaction is None and task.status is get_task_status(task.pod)
+
+
+def _fill_job(job: JobInfo, before: JobInfo) -> bool:
+    """False where tasks are in groups, or the earlier cycle has changed some of them."""
+    if job.pod_group.sub_group_policies or before.pod_group.sub_group_policies or before.changes != len(before.tasks):
+        return False
+    if not before.tasks:
+        return True
+    tasks = {
+        uid: task.clone_initial() if task.status is TaskStatus.PENDING else task for uid, task in before.tasks.items()
+    }
+    job.total_request, job.allocated = before.total_request.clone(), before.allocated.clone()
+    job.task_to_sub_job = before.task_to_sub_job.copy()
+    job.begin_undivided(tasks).priority = before.sub_jobs[job.uid].priority
+    return True
+
+
+def _add_all(tasks: Iterable[TaskInfo], add: Callable[[TaskInfo], None]) -> None:
+    """Each made afresh, in the order in which pods are read."""
+    for task in sorted(tasks, key=attrgetter("key")):
+        add(task.clone_initial())

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final, NamedTuple
 
 from vcdebug.errors import SchedulerPanic
 from vcdebug.gotime import parse_time
@@ -23,24 +22,47 @@ from vcdebug.releases.queues import DRA_QUOTA
 from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, QUEUE_ALLOCATION_GATE
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.manifest import key_of
-from vcdebug.snapshot.snapshot import Manifest, Snapshot
-
-if TYPE_CHECKING:
-    from vcdebug.model.cluster import ClusterInfo
-
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 VOLUME_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 """What the requests of pods with volumes depend on beside the pod."""
-CLAIM_KINDS: Final = ("ResourceClaim",)
+CLAIM_KIND: Final = "ResourceClaim"
 """What decides beside the pod whether one with resource claims is read."""
+
+
+class PodInputs(NamedTuple):
+    """What decides, beside the pod, its volumes and its claims, as which task a pod is read."""
+
+    flags: SchedulerFlags
+    ignored: tuple[str, ...]
+    """Resources that do not count."""
+    started: datetime | None
+    """Pods without a change since then were read before the first node, and keep what is ignored; None: all were, or
+    nothing is ignored."""
+
+
+def pod_inputs(snapshot: Snapshot, ignored: tuple[str, ...]) -> PodInputs:
+    """The inputs of a cycle."""
+    process = snapshot.process
+    all_at_start = not ignored or process.is_first_cycle(snapshot.now)
+    return PodInputs(snapshot.flags, ignored, None if all_at_start else process.started)
+
+
+class EarlierTasks(NamedTuple):
+    """The tasks that another cycle has read."""
+
+    snapshot: Snapshot
+    inputs: PodInputs
+    by_manifest: Mapping[int, TaskInfo]
+    """By the identity of the pod's manifest."""
 
 
 class PodReader:
     """Makes the tasks that a session begins with."""
 
-    def __init__(self, snapshot: Snapshot, beside: ClusterInfo | None = None, ignored: tuple[str, ...] = ()) -> None:
-        """`beside` has read nearly the same objects: what is the same there is taken from its tasks. `ignored` are
-        resources that do not count, but for pods that were read at the start.
+    def __init__(self, snapshot: Snapshot, ignored: tuple[str, ...] = (), earlier: EarlierTasks | None = None) -> None:
+        """`ignored` are resources that do not count, but for pods that were read at the start; `earlier` are tasks of
+        nearly the same objects, which are copied where they are the same.
         """
         self._flags = snapshot.flags
         self._volumes = CsiVolumes(snapshot)
@@ -52,9 +74,12 @@ class PodReader:
         """By namespace and the identities of annotations and labels, which are kept beside."""
         self._keeps_unread = snapshot.release.has_older_form(ADD_POD_ON_ERROR)
         self._gate_known = not snapshot.release.has_older_form(QUEUE_ALLOCATION_GATE)
-        self._known = {} if beside is None or self._reads_differently(beside) else _tasks_by_manifest(beside)
-        self._same_volumes = beside is not None and _are_same_kinds(VOLUME_KINDS, snapshot, beside.snapshot)
-        self._same_claims = beside is not None and _are_same_kinds(CLAIM_KINDS, snapshot, beside.snapshot)
+        self._known: Mapping[int, TaskInfo] = {}
+        self._same_volumes = self._same_claims = False
+        if earlier is not None and earlier.inputs == pod_inputs(snapshot, ignored):
+            self._known = earlier.by_manifest
+            self._same_volumes = all(snapshot.shares_list(kind, earlier.snapshot) for kind in VOLUME_KINDS)
+            self._same_claims = snapshot.shares_list(CLAIM_KIND, earlier.snapshot)
         self._reads_claims = not snapshot.release.has_older_form(DRA_QUOTA)
         self._claims = DeviceClaims({key_of(one): one for one in snapshot.objects_of("ResourceClaim")}, snapshot.flags)
         self.panic: tuple[str, TaskKey] | None = None
@@ -89,13 +114,6 @@ class PodReader:
         spec = pod.spec
         return None if ("volumes" in spec or "resourceClaims" in spec) and not self._is_kept(task) else task
 
-    def _reads_differently(self, beside: ClusterInfo) -> bool:
-        """Whether a pod on its own may be another task there."""
-        other = beside.snapshot
-        if other.flags != self._flags or beside.ignored != self._ignored:
-            return True
-        return bool(self._ignored and other.process.started != self._process.started)
-
     def _is_kept(self, task: TaskInfo) -> bool:
         """Whether its volumes and claims can be read; a claim that does not exist yet hides nothing."""
         spec = task.pod.spec
@@ -126,18 +144,6 @@ class PodReader:
         if known is None:
             known = self._words[key] = (annotations, labels, PodAttributes.of_pod(pod))
         return known[2]
-
-
-def _are_same_kinds(kinds: Iterable[str], one: Snapshot, other: Snapshot) -> bool:
-    return all(one.objects.get(kind) is other.objects.get(kind) for kind in kinds)
-
-
-def _tasks_by_manifest(cluster: ClusterInfo) -> Mapping[int, TaskInfo]:
-    """Whatever the cycle has made of its tasks meanwhile, what the pods say has stayed."""
-    placed = (node.tasks.values() for node in cluster.nodes.values())
-    of_jobs = (job.tasks.values() for job in cluster.jobs.values())
-    tasks = chain(chain.from_iterable(placed), chain.from_iterable(of_jobs), cluster.orphans)
-    return {id(task.pod.manifest): task for task in tasks}
 
 
 # When the scheduler read a pod: with all others as its process started, before any node, or on its own later.

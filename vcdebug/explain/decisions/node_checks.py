@@ -11,7 +11,6 @@ from vcdebug.explain.equation import LESS_EQUAL, Equation, Term, all_hold, first
 from vcdebug.explain.plugin_explainer import AskedNode, ExplainRefusals, asked_node_at, is_filter, is_simulation
 from vcdebug.explain.plugins import explainer_for
 from vcdebug.explain.plugins.predicates import cached_verdict
-from vcdebug.framework.columns import LogPoint
 from vcdebug.framework.hooks import PREDICATE
 from vcdebug.framework.placement import NOT_IN_SHARD
 from vcdebug.framework.record import Level, PredicateEvent
@@ -19,7 +18,7 @@ from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.plugins import PREDICATES
 from vcdebug.plugins.predicates.static_filters import STATUSES as STABLE_STATUSES
-from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.recording import Recording
 
 SHORTAGE_PREFIX: Final = "Insufficient "
 ROOM_FORMULA = "InitResreq ≤ future idle = idle + releasing − pipelined"
@@ -161,15 +160,9 @@ def cache_key(recording: Recording, event: PredicateEvent) -> str:
 
 def _searches_with_cache(recording: Recording, seq: Seq) -> Iterator[tuple[Seq, PredicateEvent]]:
     """Earlier searches that share their cache with one; none where the cache is off."""
-    helper = next((line for line in reversed(_search_helper_lines(recording)) if line.seq < seq), None)
-    if helper is None or not helper.values[0]:
+    helper = next((one for one in reversed(recording.record.search_helpers) if one.seq < seq), None)
+    if helper is None or not helper.cache_on:
         return
     action = recording.span_tree.span_around(seq, Level.ACTION)
     first = max(helper.seq, action.first if action is not None else 1)
     yield from ((one, event) for one, event in recording.events_of_type(PredicateEvent) if first <= one < seq)
-
-
-@per_recording()
-def _search_helper_lines(recording: Recording) -> tuple[LogPoint, ...]:
-    """The lines that say of each action's searches whether they share a cache."""
-    return tuple(line for line in recording.record.lines if line.key == "search.helper")

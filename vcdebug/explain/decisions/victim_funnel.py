@@ -26,7 +26,7 @@ from vcdebug.framework.hooks import (
     PREEMPTIVE,
     SIMULATE_ALLOCATABLE,
 )
-from vcdebug.framework.plugin import REJECT
+from vcdebug.framework.plugin_answers import REJECT
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, Span
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey

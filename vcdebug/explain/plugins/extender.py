@@ -21,7 +21,7 @@ from vcdebug.framework.hooks import (
     PREEMPTABLE,
     RECLAIMABLE,
 )
-from vcdebug.framework.plugin import ScoreError
+from vcdebug.framework.plugin_answers import ScoreError
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.plugins.extender import Extender

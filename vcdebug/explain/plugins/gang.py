@@ -25,7 +25,7 @@ from vcdebug.framework.hooks import (
     SUB_JOB_READY,
     UNIFIED_EVICTABLE,
 )
-from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq, TaskKey

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from vcdebug.framework.plugin import NodeScores, Plugin, zero_scores
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import NodeScores, zero_scores
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
 from vcdebug.model.names import Codes, NodeName, QueueName
 from vcdebug.model.node_table import NodeRows

@@ -11,8 +11,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import NodeScores, Plugin, ScoreError, zero_scores
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import NodeScores, ScoreError, zero_scores
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.gomath import weighted_rows
 from vcdebug.kube.images import PodImages, image_score, pod_images
 from vcdebug.kube.listers import Listers

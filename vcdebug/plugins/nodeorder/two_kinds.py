@@ -12,8 +12,8 @@ import numpy as np
 from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import PRE_PREDICATE
-from vcdebug.framework.plugin import NodeScores, Plugin, zero_scores
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import NodeScores, zero_scores
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.gomath import weighted_rows
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.model.names import FloatArray, IntArray, KeptScores

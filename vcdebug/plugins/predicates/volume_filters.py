@@ -21,7 +21,7 @@ from vcdebug.kube.volume_zone import ZONE_CONFLICT, VolumeZoneError, rows_outsid
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import IntArray
 from vcdebug.model.pod import Pod
-from vcdebug.plugins.predicates import quirks
+from vcdebug.plugins.predicates import filters
 from vcdebug.plugins.predicates.filters import INDEX_DTYPE, FilterVerdict, PreFilterError, fail_all, fail_where
 
 
@@ -137,7 +137,7 @@ class DynamicResourcesFilter:
             raise PreFilterError(str(error)) from error
         state.data[self.STATE] = claims
         if claims.undecided:
-            quirks.note_undecided_claims(self._ssn, pod, claims.undecided)
+            filters.note_undecided_claims(self._ssn, pod, claims.undecided)
         return bool(claims.claims or claims.undecided or pod.spec.get("resourceClaims"))
 
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
@@ -149,7 +149,7 @@ class DynamicResourcesFilter:
             [self.check.filter(claims, labels.labels[row], labels.names[row]) for row in rows.tolist()]
         )
         if claims.undecided != before:
-            quirks.note_undecided_claims(self._ssn, pod, claims.undecided)
+            filters.note_undecided_claims(self._ssn, pod, claims.undecided)
         return verdict
 
     def score_nodes(self, state: CycleState, names: Sequence[str]) -> IntArray:

@@ -12,8 +12,8 @@ import numpy as np
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import NODE_ORDER
-from vcdebug.framework.plugin import NodeScores, Plugin
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import NodeScores
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
 from vcdebug.model.names import BoolArray, Codes, FloatArray
 from vcdebug.model.node_table import NodeRows

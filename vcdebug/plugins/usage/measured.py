@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import NodeScores, Plugin
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import NodeScores
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.gotime import unix_nanoseconds
 from vcdebug.model.names import BoolArray, Codes
 from vcdebug.model.node_table import NodeRows

@@ -62,7 +62,7 @@ from vcdebug.framework.hooks import (
     UNIFIED_EVICTABLE,
 )
 from vcdebug.framework.persistence import counted_request
-from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limits import LimitCheck

@@ -41,7 +41,7 @@ class SearchInputs(NamedTuple):
     chance: ChanceSettings
     answers: tuple[ForcedAnswer, ...]
     usage: Mapping[str, Any]  # Any: as the snapshot has it
-    extender: Mapping[str, Any]
+    extender: Mapping[str, Any]  # Any: as above
     device_config: str | None
     process: SchedulerProcess
     persistence: PersistenceSetting

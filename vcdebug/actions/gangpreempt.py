@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from vcdebug.framework.action import Action
+from vcdebug.framework.action import NOT_LOWER, NOT_RUNNING, OTHER_QUEUE, SAME_JOB, Action
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import NOT_LOWER, NOT_RUNNING, OTHER_QUEUE, SAME_JOB
 from vcdebug.framework.gang_eviction import GangEviction
 from vcdebug.framework.plugin_answers import EvictionKind
 from vcdebug.framework.session import Session

@@ -12,8 +12,7 @@ from vcdebug.errors import PANICS
 from vcdebug.explain.amounts import Histogram, histogram
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.predicate_reasons import iter_refusals, reasons_text
-from vcdebug.framework.action import Action
-from vcdebug.framework.evictions import (
+from vcdebug.framework.action import (
     ASKS_NOTHING,
     GROUP_NOT_PREEMPTABLE,
     NO_JOB,
@@ -25,6 +24,7 @@ from vcdebug.framework.evictions import (
     OTHER_QUEUE,
     SAME_JOB,
     SAME_QUEUE,
+    Action,
     CandidateFilter,
 )
 from vcdebug.framework.hooks import PRE_PREDICATE

@@ -1,26 +1,28 @@
 """What actions share: their base, the heaps of queues and jobs, and the fit errors that they leave.
 
 Upstream: framework/interface (Action), actions.
+Upstream: util (ValidateVictims).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import CandidateFilter
 from vcdebug.framework.hooks import JOB_STARVING, JOB_VALID
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.plugin_answers import PluginError
 from vcdebug.framework.session import Session
+from vcdebug.framework.subject import CandidateTasks
 from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
+from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
@@ -145,3 +147,37 @@ def pre_predicate_errors(ssn: Session, error: PluginError, nodes: NodeRows) -> F
     code = ssn.reasons.code_of(error.statuses) if error.statuses else ssn.reasons.error_code(error.text)
     errors.set_nodes(nodes.rows, np.full(len(nodes), code, dtype=np.uint16))
     return errors
+
+
+# What the evicting actions share: candidates and their copies, and whether victims make enough room.
+
+CandidateFilter = Callable[[TaskInfo], str]
+"""The rule by which an action leaves a task alone; empty for a candidate."""
+NOT_RUNNING, NOT_PREEMPTABLE, ASKS_NOTHING = "status", "preemptable", "best-effort"
+NO_JOB, SAME_QUEUE, OTHER_QUEUE, SAME_JOB, OTHER_JOB = "no-job", "same-queue", "other-queue", "same-job", "other-job"
+NOT_RECLAIMABLE, GROUP_NOT_PREEMPTABLE, NOT_LOWER = "not-reclaimable", "group-preemptable", "not-lower"
+"""These rules; of a best-effort preemptor that pods which ask for something do not make room for it."""
+
+
+def candidates_on(node: NodeInfo, spares: CandidateFilter) -> CandidateTasks:
+    """The node's tasks that the action's own filter does not leave alone, by `namespace/name`.
+
+    Upstream copies each of them; here only those are copied that somebody is about to evict.
+    """
+    return CandidateTasks([task for task in node.tasks_in_order() if not spares(task)])
+
+
+def copy_tasks(tasks: Sequence[TaskInfo]) -> list[TaskInfo]:
+    """What is evicted in their place: a task that is named twice has one copy."""
+    of = {id(task): task.clone() for task in tasks}
+    return [of[id(task)] for task in tasks]
+
+
+def validate_victims(ssn: Session, task: TaskInfo, node: NodeInfo, victims: Sequence[TaskInfo]) -> bool:
+    """ValidateVictims: whether FutureIdle with the victims gone holds the task.
+    Upstream: util/scheduler_helper.ValidateVictims.
+    """
+    if node.fits_future_idle(task.init_resreq, victims):
+        return True
+    ssn.log("no-victims", node.name, task.init_resreq, [victim.key for victim in victims])
+    return False

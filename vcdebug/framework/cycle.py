@@ -2,26 +2,28 @@
 
 Upstream: scheduler.go (runOnce), framework/framework (OpenSession, CloseSession).
 Upstream: api/shared_device_pool (IgnoredDevicesList).
+Upstream: scheduler.runOnce.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from operator import attrgetter
-from typing import ClassVar, Protocol
+from types import FrameType
+from typing import ClassVar, Final, Protocol
 
 import numpy as np
 
-from vcdebug.errors import PANICS, SchedulerPanic, blame_objects
+from vcdebug.errors import PANICS, ProcessExit, SchedulerPanic, blame_objects
 from vcdebug.framework import hooks
 from vcdebug.framework.arguments import Arguments, release_arguments
 from vcdebug.framework.conf import SchedulerConf
-from vcdebug.framework.crash import panic_event
 from vcdebug.framework.forced_answers import ForcedAnswers, with_forced_calls
 from vcdebug.framework.node_verdict_cache import NodeVerdictCache
 from vcdebug.framework.quirks import PLUGIN_TWICE, SWITCH_MISSPELT
-from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, Record, StateEvent
+from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, PanicEvent, Record, StateEvent
 from vcdebug.framework.recorded_calls import build_plugin_calls, register_hooks
 from vcdebug.framework.registry import Registry, resolve_reference
 from vcdebug.framework.replay_options import AskExtender, RecordFullError
@@ -31,7 +33,10 @@ from vcdebug.framework.session_close import close_after_panic, close_session
 from vcdebug.framework.topology import open_topology
 from vcdebug.model.cluster import ClusterInfo, ReusableCluster
 from vcdebug.model.job import JobInfo
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ignored_names
+from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -273,3 +278,60 @@ def _job_state(ssn: Session, job: JobInfo) -> JobState:
     status = {one.upstream_name: len(index[one]) for one in (sorted(index) if len(index) > 1 else index)}
     state = JobState(job.queue, job.priority, job.min_available, job.pod_group.phase, status)
     return last if last is not None and state == last else state
+
+
+# What ends the scheduler's process, told by the calls that led there and by the objects that they were about.
+
+_UPSTREAM: Final = re.compile(r"Upstream: ([\w/.-]*\w)")
+
+CONSTRUCTOR: Final = "new"
+"""Upstream's name for what makes a plugin, in snake case."""
+
+
+def panic_event(panic: SchedulerPanic | ProcessExit) -> PanicEvent:
+    """The event of a panic that was caught: upstream's functions, innermost first, and the objects to blame.
+
+    Both are read from the traceback: a raise deep in the arithmetic of amounts knows neither the plugin nor the pod.
+    """
+    frames = list(_frames(panic))
+    calls = dict.fromkeys(name for frame in frames for name in _upstream_names(frame))
+    objects: dict[str, str] = {}
+    for frame in frames:
+        for kind, name in _named_objects(frame):
+            objects.setdefault(kind, name)
+    return PanicEvent(panic.message, tuple(calls), panic.objects or tuple(objects.items()), panic.change)
+
+
+def _frames(panic: BaseException) -> Iterator[FrameType]:
+    """The frames that the panic went through, innermost first, those of a panic that it replaces before its own."""
+    if panic.__cause__ is not None:
+        yield from _frames(panic.__cause__)
+    found = []
+    step = panic.__traceback__
+    while step is not None:
+        found.append(step.tb_frame)
+        step = step.tb_next
+    yield from reversed(found)
+
+
+def _upstream_names(frame: FrameType) -> list[str]:
+    """What the docstring says; a plugin's hook, which says nothing, is named by the plugin and the hook."""
+    code, owner = frame.f_code, frame.f_locals.get("self")
+    stated = _UPSTREAM.findall(code.co_consts[0]) if code.co_consts and isinstance(code.co_consts[0], str) else []
+    if stated or not isinstance(owner, Plugin):
+        return stated
+    name = CONSTRUCTOR if code.co_name == "__init__" else code.co_name
+    return [] if name.startswith("_") else [f"plugins/{owner.name}.{name.title().replace('_', '')}"]
+
+
+def _named_objects(frame: FrameType) -> Iterator[tuple[str, str]]:
+    for held in frame.f_locals.values():
+        match held:
+            case TaskInfo():
+                yield "Pod", held.key
+            case JobInfo():
+                yield "PodGroup", held.uid
+            case NodeInfo():
+                yield "Node", held.name
+            case QueueInfo():
+                yield "Queue", held.name

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from vcdebug.framework import trace_form
+from vcdebug.framework import hooks
 from vcdebug.framework.combine import Answer, Args, PluginCall, RecordedCall, Tiers
 from vcdebug.framework.hooks import HOOKS, PREDICATE, AnswerForm, AnyHook
 from vcdebug.framework.plugin_answers import ABSTAIN, PERMIT, REJECT, PluginError, ValidateResult, VictimAnswer
@@ -114,9 +114,7 @@ class ForcedPredicate:
         statuses = forced_value(PREDICATE.gives, forced, (task, nodes))
         reasons = self._record.reasons
         own, code = reasons.statuses_of(int(codes[0])), reasons.code_of(statuses) if statuses else 0
-        self._answers.note_forced(
-            plugin, trace_form.status_documents(own) or None, trace_form.status_documents(statuses) or None
-        )
+        self._answers.note_forced(plugin, hooks.status_documents(own) or None, hooks.status_documents(statuses) or None)
         return np.array([code], dtype=np.uint16)
 
 

@@ -11,22 +11,23 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import ClassVar, Protocol
 
-from vcdebug.framework.action import ERROR_CACHE_KEY, collect_starving
-from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import (
+from vcdebug.framework.action import (
+    ERROR_CACHE_KEY,
     GROUP_NOT_PREEMPTABLE,
     NO_JOB,
     NOT_PREEMPTABLE,
     NOT_RUNNING,
     candidates_on,
+    collect_starving,
     copy_tasks,
 )
+from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.gang_plan import EVICT_PURPOSE, GangPlanner, pending_for_eviction
+from vcdebug.framework.go_sort import sort_slice_stable
 from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, JOB_PIPELINED, UNIFIED_EVICTABLE
 from vcdebug.framework.plugin_answers import EvictionContext, EvictionKind
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
-from vcdebug.framework.stable_sort import sort_slice_stable
 from vcdebug.framework.statement import Statement
 from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo

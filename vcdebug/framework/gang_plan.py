@@ -16,12 +16,12 @@ from vcdebug.framework.hooks import (
     JOB_READY,
     PRE_PREDICATE,
 )
+from vcdebug.framework.order import Worksheet, build_worksheet
 from vcdebug.framework.placement import PredicateHelper, filter_out_unresolvable, gang_judge
 from vcdebug.framework.record import Level
 from vcdebug.framework.scoring import best_node
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
-from vcdebug.framework.worksheet import Worksheet, build_worksheet
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import SubJobId
 from vcdebug.model.node_table import NodeRows

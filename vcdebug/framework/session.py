@@ -16,7 +16,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.chance_draws import KnownSearches, RandomDraws
 from vcdebug.framework.combine import HookFunctions, Tiers
 from vcdebug.framework.conf import SchedulerConf
-from vcdebug.framework.hooks import Hook
+from vcdebug.framework.hooks import Hook, status_documents
 from vcdebug.framework.node_verdict_cache import NodeVerdictCache
 from vcdebug.framework.record import (
     Books,
@@ -32,7 +32,6 @@ from vcdebug.framework.record import (
 from vcdebug.framework.replay_options import AskExtender
 from vcdebug.framework.reuse import PreviousCycle
 from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, pod_indexes, tie_key
-from vcdebug.framework.trace_form import status_documents
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.node_view import NodeView
 from vcdebug.model.cluster import ClusterInfo

@@ -5,8 +5,8 @@ Upstream: framework/session (openSession).
 
 from __future__ import annotations
 
-from vcdebug.framework.process_state import restore_hyper_nodes
 from vcdebug.framework.session import Session
+from vcdebug.framework.session_close import restore_hyper_nodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.pod_group import NetworkTopology
 from vcdebug.model.sub_job import SubJobInfo

@@ -10,6 +10,7 @@ from itertools import islice
 from types import NoneType
 from typing import TextIO
 
+from vcdebug.framework.hooks import status_documents
 from vcdebug.framework.record import (
     ActionEvent,
     BestEvent,
@@ -30,7 +31,6 @@ from vcdebug.framework.record import (
     TaskClose,
 )
 from vcdebug.framework.subject import CallResult
-from vcdebug.framework.trace_form import status_documents
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import CPU, MAX_FLOAT64, MEMORY, Resource
 from vcdebug.plugins import DRF

@@ -20,12 +20,11 @@ from vcdebug.framework.hooks import (
     JOB_READY,
     PRE_PREDICATE,
 )
-from vcdebug.framework.order import PriorityQueue
+from vcdebug.framework.order import PriorityQueue, Worksheet
 from vcdebug.framework.placement import PredicateHelper, allocate_judge
 from vcdebug.framework.record import BestEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
-from vcdebug.framework.worksheet import Worksheet
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, SubJobId
 from vcdebug.model.node import NodeInfo

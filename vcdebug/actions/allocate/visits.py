@@ -11,11 +11,11 @@ from vcdebug.actions import ENQUEUE
 from vcdebug.actions.allocate.domains import DomainSearch
 from vcdebug.framework.action import QueuedJobs
 from vcdebug.framework.hooks import JOB_READY, OVERUSED
+from vcdebug.framework.order import Worksheet
 from vcdebug.framework.quirks import STATEMENT_LEFT_OPEN
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
-from vcdebug.framework.worksheet import Worksheet
 from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.pod_group import INQUEUE

@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
-from vcdebug.framework.action import Action, QueuedJobs, is_invalid
-from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import (
+from vcdebug.framework.action import (
     ASKS_NOTHING,
     NO_JOB,
     NOT_PREEMPTABLE,
@@ -20,11 +18,15 @@ from vcdebug.framework.evictions import (
     OTHER_JOB,
     OTHER_QUEUE,
     SAME_JOB,
+    Action,
     CandidateFilter,
+    QueuedJobs,
     candidates_on,
     copy_tasks,
+    is_invalid,
     validate_victims,
 )
+from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_STARVING, PRE_PREDICATE, PREEMPTABLE
 from vcdebug.framework.order import PriorityQueue, build_victims_queue, task_queue
 from vcdebug.framework.placement import (

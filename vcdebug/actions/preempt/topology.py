@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vcdebug.errors import ProcessExit, SchedulerPanic
+from vcdebug.framework.action import CandidateFilter, candidates_on, copy_tasks, validate_victims
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.chance_draws import put_first
-from vcdebug.framework.evictions import CandidateFilter, candidates_on, copy_tasks, validate_victims
 from vcdebug.framework.hooks import (
     PREEMPTABLE,
     SIMULATE_ADD_TASK,

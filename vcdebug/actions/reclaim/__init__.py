@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from vcdebug.framework.action import Action, collect_starving
-from vcdebug.framework.evictions import (
+from vcdebug.framework.action import (
     NO_JOB,
     NOT_PREEMPTABLE,
     NOT_RECLAIMABLE,
     NOT_RUNNING,
     SAME_QUEUE,
+    Action,
     CandidateFilter,
     candidates_on,
+    collect_starving,
     copy_tasks,
     validate_victims,
 )

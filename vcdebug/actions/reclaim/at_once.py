@@ -9,8 +9,14 @@ from functools import partial
 
 from vcdebug.actions.reclaim import EVICTION_REASON, NEVER_POLICY, pending_tasks, skip_reason
 from vcdebug.framework import transitions
-from vcdebug.framework.action import Action, collect_starving
-from vcdebug.framework.evictions import CandidateFilter, candidates_on, copy_tasks, validate_victims
+from vcdebug.framework.action import (
+    Action,
+    CandidateFilter,
+    candidates_on,
+    collect_starving,
+    copy_tasks,
+    validate_victims,
+)
 from vcdebug.framework.hooks import JOB_STARVING, OVERUSED, PRE_PREDICATE, PREEMPTIVE, RECLAIMABLE
 from vcdebug.framework.node_verdict_cache import PREEMPT
 from vcdebug.framework.order import PriorityQueue, build_victims_queue

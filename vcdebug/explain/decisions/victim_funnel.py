@@ -17,7 +17,7 @@ from vcdebug.explain.decisions.victims import VICTIM_POINTS, VictimDecision, vic
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.node_fit import victim_filter_of
 from vcdebug.framework import hooks
-from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, CandidateFilter
+from vcdebug.framework.action import NOT_PREEMPTABLE, NOT_RUNNING, CandidateFilter
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
     JOB_ENQUEUEABLE,

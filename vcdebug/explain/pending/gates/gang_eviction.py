@@ -22,7 +22,7 @@ from vcdebug.explain.pending.gates.eviction.victim_filter import (
     objection_lines,
     rank_objections,
 )
-from vcdebug.framework.evictions import NOT_RECLAIMABLE
+from vcdebug.framework.action import NOT_RECLAIMABLE
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.model.names import Seq

@@ -19,7 +19,7 @@ from vcdebug.explain.answer import (
 )
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NEVER_CANDIDATE_RULES, NodeFits, SkippedVictim
-from vcdebug.framework.evictions import (
+from vcdebug.framework.action import (
     GROUP_NOT_PREEMPTABLE,
     NO_JOB,
     NOT_PREEMPTABLE,

@@ -127,7 +127,7 @@ def run_session(
     tick: StageCallback = lambda _stage: None,
     beside: Session | None = None,
 ) -> None:
-    """The cycle of a session that nobody has opened yet."""
+    """Run the cycle of a session that is not open yet."""
     record = ssn.record
     record.node_names = ssn.node_table.names
     forced = ForcedAnswers(ssn.snapshot.answers, record)
@@ -149,6 +149,7 @@ def run_session(
         except PANICS as panic:
             record.silent = 0
             record.append(panic_event(panic))
+            # Upstream defers the close only once the session is open.
             if acting and isinstance(panic, SchedulerPanic):
                 close_after_panic(ssn)
         except RecordFullError as full:
@@ -162,7 +163,7 @@ def run_session(
 
 
 def _fail_where_reading_failed(ssn: Session) -> None:
-    """What ends the process while the cache takes pods in comes before any cycle."""
+    """Raise the panic of the cache, which reads pods before any cycle."""
     if ssn.cluster.panic is not None:
         message, pod = ssn.cluster.panic
         raise blame_objects(SchedulerPanic(message), (("Pod", pod),))
@@ -189,7 +190,7 @@ def _new_verdict_cache(ssn: Session) -> NodeVerdictCache | None:
 
 
 def open_plugins(ssn: Session, plugins: Registry) -> None:
-    """Open every configured plugin that exists, tier by tier, and resolve who answers which hook."""
+    """Open every configured plugin that exists, tier by tier, and resolve the plugins of each hook."""
     for problem in ssn.conf.problems:
         if problem.field and not ssn.conf.built_in:
             ssn.note_quirk(SWITCH_MISSPELT, f"{problem.object}: {problem.field}: {problem.what}")
@@ -205,7 +206,7 @@ def open_plugins(ssn: Session, plugins: Registry) -> None:
 
 
 def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, object]) -> None:
-    """What the release does not have yet, arguments, hooks and handlers, is left out."""
+    """Open one instance, without the arguments, hooks and handlers that the release does not have."""
     release = ssn.release
     plugin = kind(release_arguments(release, arguments, kind.later_arguments))
     ssn.plugins[plugin.name] = plugin
@@ -257,12 +258,13 @@ def _run_action(ssn: Session, name: str, actions: Registry) -> None:
 
 
 _JOB_STATE_KEY = attrgetter("changes", "pod_group.phase", "priority", "min_available")
-"""What a job's state depends on that may change in a session."""
+"""The attributes that decide a job's state and may change in a session."""
 
 
 def record_state(ssn: Session, when: str) -> None:
-    """Write the whole state as one event; jobs about which nothing has changed are told of as last time."""
+    """Record the whole state as one event; unchanged jobs share their last state, so that a recording keeps it once."""
     told = dict(zip(ssn.jobs, map(_JOB_STATE_KEY, ssn.jobs.values()), strict=True))
+    # The keys are compared first: most of the time no job has changed, and a job's state counts all its tasks.
     if told != ssn.told_of_jobs:
         ssn.job_states = {
             uid: ssn.job_states[uid] if ssn.told_of_jobs.get(uid) == now else _job_state(ssn, ssn.jobs[uid])
@@ -273,14 +275,14 @@ def record_state(ssn: Session, when: str) -> None:
 
 
 def _job_state(ssn: Session, job: JobInfo) -> JobState:
-    """The job's summary; the last one again where it says the same."""
+    """The job's summary; the last one if it is equal."""
     index, last = job.task_status_index, ssn.job_states.get(job.uid)
     status = {one.upstream_name: len(index[one]) for one in (sorted(index) if len(index) > 1 else index)}
     state = JobState(job.queue, job.priority, job.min_available, job.pod_group.phase, status)
     return last if last is not None and state == last else state
 
 
-# What ends the scheduler's process, told by the calls that led there and by the objects that they were about.
+# Panics: the calls that led to one, and the objects that these were about.
 
 _UPSTREAM: Final = re.compile(r"Upstream: ([\w/.-]*\w)")
 
@@ -316,6 +318,7 @@ def _frames(panic: BaseException) -> Iterator[FrameType]:
 
 def _upstream_names(frame: FrameType) -> list[str]:
     """What the docstring says; a plugin's hook, which says nothing, is named by the plugin and the hook."""
+    # A frame does not know its function: the docstring is the first constant of the code.
     code, owner = frame.f_code, frame.f_locals.get("self")
     stated = _UPSTREAM.findall(code.co_consts[0]) if code.co_consts and isinstance(code.co_consts[0], str) else []
     if stated or not isinstance(owner, Plugin):

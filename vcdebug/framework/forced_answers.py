@@ -50,7 +50,7 @@ class ForcedAnswers:
         )
 
     def check_all_given(self) -> None:
-        """Raises EditError for an answer that nobody was there to give."""
+        """Raises EditError for an answer that did not apply: its event is missing or is another one."""
         events = self._record.events
         for answer in sorted([*self._waiting.values(), *self._given]):
             if answer.seq > len(events):
@@ -67,7 +67,7 @@ class ForcedAnswers:
 
 
 class ForcedCall:
-    """A recorded call that may have to answer something else."""
+    """A recorded call with a forced answer at some events."""
 
     __slots__ = ("_answers", "_call", "_function", "_plugin", "_point", "_record", "_gives", "_show")
 
@@ -95,7 +95,7 @@ class ForcedCall:
 
 
 class ForcedPredicate:
-    """PredicateFn, where a single node is asked about outside a search, which is an event of its own."""
+    """PredicateFn: answers about a single node outside a search, which are events, may be forced."""
 
     __slots__ = ("_answers", "_ballot", "_record")
 
@@ -119,7 +119,7 @@ class ForcedPredicate:
 
 
 def with_forced_calls(plugin_calls: dict[str, Tiers], answers: ForcedAnswers, record: Record) -> dict[str, Tiers]:
-    """The plugin_calls with every recorded call ready to be told what to say."""
+    """The calls, each of which gives its forced answer if there is one."""
     return {hook.method: _forced_tiers(hook, plugin_calls[hook.method], answers, record) for hook in HOOKS}
 
 
@@ -148,14 +148,14 @@ def _answer_text(result: object) -> str:
     return "nothing against it" if result is None else str(result)
 
 
-# Forced answers read: words of a person into what a plugin gives.
+# From the text of a forced answer to the value that a plugin returns.
 
 YES, NO = ("yes", "true", "permit", "pass", "1"), ("no", "false", "reject", "fail", "-1")
 _ABSTAIN_WORDS: Final = ("abstain", "0")
 NOBODY, NONE = "nobody", "none"
 OFFER, ORDER = "offer", "order"
 DEFAULT_REASON: Final = "forced"
-"""What a refusal says where nobody gave a reason."""
+"""The reason of a refusal without one."""
 
 AnswerReader = Callable[[ForcedAnswer, Args], Answer]
 
@@ -215,7 +215,7 @@ def _find_candidate(answer: ForcedAnswer, word: str, candidates: Sequence[TaskIn
     names = [task.key for task in candidates]
     if found:
         raise answer.make_error(f"several candidates are called {word}", f"they are {', '.join(t.key for t in found)}")
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # only a misspelt name needs it
 
     close = get_close_matches(word, [*names, *(task.name for task in candidates)], 1)
     hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names) or 'none'}"
@@ -296,7 +296,7 @@ ANSWER_READERS: Final[Mapping[AnswerForm, AnswerReader]] = {
     "rows": _read_rows,
     "scores": _read_scores,
 }
-"""How the answer to a hook is read, by what it gives; a hook that only tells has no answer."""
+"""Form of a hook's answer → the reader of its text; hooks without an answer have none."""
 
 _REASONED_CHOICE: Final = "yes, or no and a reason"
 CHOICE_TEXTS: Final[Mapping[AnswerForm, str]] = {

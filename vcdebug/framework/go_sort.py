@@ -22,7 +22,7 @@ WORD_MASK = 2**64 - 1
 
 
 class _PivotHint(Enum):
-    """What the search for a pivot saw of the order."""
+    """Whether the sampled elements are in order."""
 
     UNKNOWN = 0
     INCREASING = 1
@@ -36,7 +36,7 @@ def sort_slice(items: Iterable[T], less: Callable[[T, T], bool]) -> list[T]:
     return work.items
 
 
-class _SliceSort(Generic[T]):
+class _SortedRanges(Generic[T]):
     """The list being sorted; ranges are [a, b)."""
 
     __slots__ = ("_less", "items")
@@ -50,6 +50,19 @@ class _SliceSort(Generic[T]):
 
     def _swap_items(self, i: int, j: int) -> None:
         self.items[i], self.items[j] = self.items[j], self.items[i]
+
+    def _insertion_sort(self, a: int, b: int) -> None:
+        for i in range(a + 1, b):
+            j = i
+            while j > a and self._is_less(j, j - 1):
+                self._swap_items(j, j - 1)
+                j -= 1
+
+
+class _SliceSort(_SortedRanges[T]):
+    """Pattern-defeating quicksort."""
+
+    __slots__ = ()
 
     def quick_sort(self, a: int, b: int, limit: int) -> None:
         balanced = partitioned = True
@@ -80,13 +93,6 @@ class _SliceSort(Generic[T]):
                 self.quick_sort(middle + 1, b, limit)
                 b = middle
         self._insertion_sort(a, b)
-
-    def _insertion_sort(self, a: int, b: int) -> None:
-        for i in range(a + 1, b):
-            j = i
-            while j > a and self._is_less(j, j - 1):
-                self._swap_items(j, j - 1)
-                j -= 1
 
     def _heap_sort(self, a: int, b: int) -> None:
         size = b - a
@@ -168,6 +174,7 @@ class _SliceSort(Generic[T]):
         length = b - a
         state, mask = length, (1 << length.bit_length()) - 1
         middle = a + int_div(length, 4) * 2
+        # xorshift: Go's uint has 64 bits, so that a left shift drops what lies above.
         for index in range(middle - 1, middle + 2):
             state ^= state << 13 & WORD_MASK
             state ^= state >> 7
@@ -214,14 +221,10 @@ def sort_slice_stable(items: Iterable[T], less: Callable[[T, T], bool]) -> list[
     return work.items
 
 
-class _StableSort(Generic[T]):
-    """The list being sorted; ranges are [a, b)."""
+class _StableSort(_SortedRanges[T]):
+    """Insertion sort of blocks, merged in place."""
 
-    __slots__ = ("_less", "items")
-
-    def __init__(self, items: list[T], less: Callable[[T, T], bool]) -> None:
-        self.items = items
-        self._less = less
+    __slots__ = ()
 
     def sort_blocks(self) -> None:
         """Blocks by insertion, then pairs of blocks, twice as large each time."""
@@ -234,17 +237,6 @@ class _StableSort(Generic[T]):
                 if middle < size:
                     self._sym_merge(start, middle, end)
             block *= 2
-
-    def _is_less(self, i: int, j: int) -> bool:
-        return self._less(self.items[i], self.items[j])
-
-    def _insertion_sort(self, a: int, b: int) -> None:
-        items = self.items
-        for last in range(a + 1, b):
-            at = last
-            while at > a and self._is_less(at, at - 1):
-                items[at], items[at - 1] = items[at - 1], items[at]
-                at -= 1
 
     def _sym_merge(self, a: int, middle: int, b: int) -> None:
         """Two sorted neighbours become one; a single element is put in its place."""

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from vcdebug.kube.cycle_state import CycleState
 
 
-# How a hook call is shown in the trace: its subject as names, its answer as plain data.
+# The form of a hook call in the trace: its subject as names, its answer as plain data.
 
 _VOTES = {vote: (VOTE, vote) for vote in (-1, 0, 1)}
 
@@ -93,22 +93,23 @@ def show_task(args: Args, answer: Answer) -> TracedCall:
 
 
 def show_victims(args: Args, answer: Answer) -> TracedCall:
-    """Who may go for this task?"""
+    """Which candidates may be evicted for this task?"""
     (asking, candidates), (offered, vote) = args, answer
     field = candidates.trace_field if type(candidates) is CandidateTasks else (CANDIDATES, task_keys(candidates))
     victims = task_keys(offered)
+    # The same tuple where all candidates are allowed, so that a recording keeps it once.
     subject = (asking.pod.subject[0], field, _VOTES.get(vote) or (VOTE, vote))
     return subject, field[1] if victims == field[1] else victims
 
 
 def show_unified_victims(args: Args, answer: Answer) -> TracedCall:
-    """Who may go, asked by a gang action."""
+    """Which candidates may be evicted, asked by a gang action."""
     offered, vote = answer
     return ((CANDIDATES, task_keys(args[1])), (VOTE, vote)), task_keys(offered)
 
 
 def show_victim_tasks(_args: Args, answer: Answer) -> TracedCall:
-    """Who should go anyway?"""
+    """Which tasks should be evicted anyway?"""
     return (), task_keys(answer)
 
 
@@ -141,7 +142,7 @@ def show_gradient_sub_job(args: Args, answer: Answer) -> TracedCall:
 
 
 def without_purpose(show: ShowFunction) -> ShowFunction:
-    """As recorded where nobody says yet what it is asked for."""
+    """The same without the purpose, which older releases do not have."""
 
     def show_without_purpose(args: Args, answer: Answer) -> TracedCall:
         subject, result = show(args, answer)
@@ -209,6 +210,7 @@ class Hook(Generic[P, R]):
     """The rule's function, bound here because every question of a cycle calls it."""
 
     def __post_init__(self) -> None:
+        # A frozen dataclass refuses a plain assignment.
         object.__setattr__(self, "combine", self.rule.combine)
 
     @property

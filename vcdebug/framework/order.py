@@ -23,7 +23,7 @@ LessFunction = Callable[[T, T], bool]
 
 
 class PriorityQueue(Generic[T]):
-    """A binary heap whose comparison is evaluated live; stale order is never repaired, as upstream's is not.
+    """A binary heap that calls `less` at each push and pop; items whose order changes meanwhile stay in their places.
     Upstream: util/priority_queue.NewPriorityQueue.
     """
 
@@ -45,6 +45,8 @@ class PriorityQueue(Generic[T]):
 
     def push(self, item: T) -> None:
         """Append and sift up. Upstream: util/priority_queue.Push."""
+        # heapq would compare other pairs: a `less` that contradicts itself, as several plugins' may, would then order
+        # differently than Go's container/heap.
         items, less = self._items, self._less
         items.append(item)
         child = len(items) - 1
@@ -127,7 +129,7 @@ def task_queue(ssn: Session, less: LessFunction[TaskInfo] | None = None) -> Prio
     return PriorityQueue(less or ssn.task_order_less, "task", lambda task: task.key, ssn.record)
 
 
-# What is left to place of a job: its sub jobs in order, and the tasks of each.
+# Worksheets: what is left to place of a job, as heaps of its sub jobs and of the tasks of each.
 
 
 class Worksheet:
@@ -157,6 +159,7 @@ def build_worksheet(ssn: Session, job: JobInfo, placeable: Callable[[TaskInfo], 
     """Pending tasks that are `placeable`; sub jobs that their policy still requires come first.
     Upstream: actions/allocate.organizeJobWorksheet.
     """
+    # Before the heap is filled: asking about sub jobs while it sifts would record the questions in another order.
     required = _required_sub_jobs(ssn, job)
 
     def sub_job_less(left: SubJobInfo, right: SubJobInfo) -> bool:

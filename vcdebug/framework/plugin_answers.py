@@ -20,7 +20,7 @@ ABSTAIN = 0
 REJECT = -1
 
 VictimAnswer = tuple[list[TaskInfo], int]
-"""A victim hook's answer: who may go, and the vote (0 abstains)."""
+"""A victim hook's answer: the tasks that may be evicted, and the vote (0 abstains)."""
 
 
 class ValidateResult(NamedTuple):
@@ -62,7 +62,7 @@ def zero_scores(size: int) -> NodeScores:
 
 
 class EvictionKind(IntEnum):
-    """Who asks UnifiedEvictable."""
+    """The action that asks UnifiedEvictable."""
 
     UNKNOWN = 0
     GANG_PREEMPT = 1
@@ -72,7 +72,7 @@ class EvictionKind(IntEnum):
 
 
 class EvictionContext(NamedTuple):
-    """Why victims are asked for, for which job, and in which hypernode."""
+    """The action, the job and the hypernode for which victims are searched."""
 
     kind: EvictionKind
     job: JobInfo

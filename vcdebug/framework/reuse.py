@@ -60,6 +60,7 @@ def search_inputs(snapshot: Snapshot, conf: SchedulerConf, *, restores: bool, sa
 
     `restores`: whether the cycle restores task state. `same_pods`: whether the other cycle has the same list of pods.
     """
+    # The list of pods may have 100,000 of them: it is read only where the two cycles have different ones.
     placed = None if same_pods else tuple([id(pod) for pod in snapshot.objects_of(POD) if is_placed(pod)])
     kinds = [kind for kind in sorted(snapshot.objects) if kind != POD and kind not in UNSEEN_KINDS]
     return SearchInputs(
@@ -157,6 +158,7 @@ class PreviousCycle:
             return False
         if self._pods is not None and id(task.pod.manifest) not in self._pods:
             return False
+        # Codes number reasons in the order in which a cycle meets them.
         codes = found.codes
         return not len(codes) or self._now.adopt_codes(self._before, int(np.maximum.reduce(codes)))
 

@@ -1,4 +1,4 @@
-"""Closing a session: plugins' last words, PodGroup phases, queue statuses, and the close event.
+"""Closing a session: plugins' close functions, PodGroup phases, queue statuses, and the state of the process.
 
 Upstream: framework/session (closeSession), framework/job_updater.
 Upstream: cache (updateJobInfo), framework/session (openSession: uuid).
@@ -41,7 +41,7 @@ def close_session(ssn: Session) -> None:
 
 
 def close_after_panic(ssn: Session) -> None:
-    """The close is deferred: an action that panics does not keep it from writing, though the recording ends there.
+    """Close unrecorded after a panic of an action: upstream defers the close, and what it writes is kept.
     Upstream: scheduler.runOnce.
     """
     with ssn.record.silence_recording(), suppress(*PANICS):
@@ -49,13 +49,15 @@ def close_after_panic(ssn: Session) -> None:
 
 
 def _run_close(ssn: Session) -> CloseEvent:
+    # Upstream walks a map of plugins; recordings are made in ascending order of its keys.
     for name in sorted(ssn.plugins):
         ssn.plugins[name].on_session_close(ssn)
     for job in ssn.jobs.values():
         _update_phase(ssn, job)
     placed: dict[tuple[TaskStatus, NodeName], TaskClose] = {}
     jobs = {uid: _job_close(job, placed) for uid, job in ssn.jobs.items()}
-    ssn.close = CloseEvent(jobs, {}, ssn.node_table.node_amounts())  # what is written where the next step panics
+    # Kept before the queues' statuses, which may panic: job statuses have been written by then.
+    ssn.close = CloseEvent(jobs, {}, ssn.node_table.node_amounts())
     return ssn.close._replace(queues=queue_statuses(ssn))
 
 
@@ -169,13 +171,14 @@ def _queue_ancestors(ssn: Session, queue: str) -> list[str]:
 def quantity_texts(resource: Resource) -> dict[str, str]:
     """As Kubernetes writes amounts: memory in binary units, the others in whole or thousandths."""
     texts = {MEMORY: binary_text, PODS: decimal_text}
+    # int() cuts off fractions, as Go's conversion to int64 does.
     return {name: texts.get(name, milli_text)(int(amount)) for name, amount in resource.items()}
 
 
-# What the scheduler process keeps from cycle to cycle: given to a session, and given back by it.
+# The scheduler process: plugins replace their part of `ssn.process`, jobs' hypernodes and the count are added here.
 
 OWN_ENTRY: Final = ""
-"""The job's own entry beside those of its sub jobs."""
+"""The key of the job itself; its sub jobs have their ids."""
 
 
 def process_after(ssn: Session) -> SchedulerProcess:
@@ -201,7 +204,7 @@ def _hyper_nodes(ssn: Session) -> Mapping[str, Mapping[str, str]]:
 
 
 def restore_hyper_nodes(job: JobInfo, process: SchedulerProcess) -> None:
-    """What the cache kept of the job, as the session opens."""
+    """Set the job's hypernodes to those that the cache kept, when a session opens."""
     names = process.hyper_nodes.get(job.uid)
     if not names:
         return

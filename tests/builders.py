@@ -17,11 +17,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from vcdebug.framework.conf import SchedulerConf
-from vcdebug.framework.cycle import open_plugins
+from vcdebug.framework.cycle import open_plugins, read_cluster
 from vcdebug.framework.record import Record
 from vcdebug.framework.registry import registry_for
 from vcdebug.framework.replay_options import AskExtender
-from vcdebug.framework.session import Session, read_cluster
+from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import OTHER_FORMS, PLUGINS

@@ -40,9 +40,8 @@ OTHER_MEANINGS: dict[str, tuple[str, ...]] = {
     ),
     # a field of nodes, volumes and devices
     "capacity": ("kube/", "model/", "snapshot/", "conformance/", "debugger/figures.py", "plugins/rescheduling.py"),
-    # parts of a snapshot, and an option of the command line
-    "usage": ("framework/reuse.py",),
-    "extender": ("cli/", "framework/reuse.py"),
+    # an option of the command line
+    "extender": ("cli/",),
     # a policy of devices
     "binpack": ("model/devices/",),
     # the title of a row

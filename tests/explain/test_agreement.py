@@ -15,7 +15,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.pending.gates.queue_limits import room_limit
 from vcdebug.explain.plugins import explainer_for
-from vcdebug.framework.plugin import REJECT
+from vcdebug.framework.plugin_answers import REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.queue import OPEN

@@ -21,9 +21,8 @@ from vcdebug.explain.orders import (
 )
 from vcdebug.explain.plugins import explainer_for
 from vcdebug.framework import order
-from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import OpEvent, PopEvent
-from vcdebug.framework.session import Session
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.plugins import PLUGINS
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle

@@ -9,7 +9,7 @@ from tests.builders import pod
 from vcdebug.framework import combine
 from vcdebug.framework.combine import CombiningRule, Decider, PluginCall, RecordedAnswer, Tiers
 from vcdebug.framework.hooks import HOOKS, AnyHook
-from vcdebug.framework.plugin import ValidateResult
+from vcdebug.framework.plugin_answers import ValidateResult
 from vcdebug.framework.quirks import INTERSECTION_RESTARTED, TIER_VETO_UNDONE
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo

@@ -6,7 +6,7 @@ from vcdebug.framework.columns import Level, Note, NoteLog, SpanLog
 from vcdebug.framework.figures import LEDGER, RIPPLE, FigureHead, FigureLog
 from vcdebug.framework.record import OpEvent
 from vcdebug.framework.statement import Statement
-from vcdebug.model.node_table import NodeAmounts
+from vcdebug.model.node import NodeAmounts
 from vcdebug.model.resource import MAX_FLOAT64, Resource, deep_equal
 from vcdebug.model.task import TaskStatus
 

@@ -4,8 +4,8 @@ import pytest
 
 from tests.builders import amounts, names, node, pod_group, pods, queue, task, tasks
 from tests.plugins.capacity_cluster import attr, big_node, flat, pending, running, tree
-from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.hooks import PREEMPTIVE, RECLAIMABLE, UNIFIED_EVICTABLE
+from vcdebug.framework.plugin_answers import EvictionContext, EvictionKind
 from vcdebug.framework.session import Session
 from vcdebug.snapshot.snapshot import Manifest
 

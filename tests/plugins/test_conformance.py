@@ -1,8 +1,8 @@
 """Critical pods stay, by class name or namespace."""
 
 from tests.builders import cluster, names, node, open_session, pod, pod_group, task
-from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE
+from vcdebug.framework.plugin_answers import EvictionContext, EvictionKind
 from vcdebug.framework.session import Session
 
 

@@ -19,7 +19,7 @@ from vcdebug.framework.hooks import (
     PREEMPTABLE,
     RECLAIMABLE,
 )
-from vcdebug.framework.plugin import ScoreError
+from vcdebug.framework.plugin_answers import ScoreError
 from vcdebug.framework.quirks import EXTENDER_UNKNOWN
 from vcdebug.framework.replay_options import AskExtender, WebhookResponse
 from vcdebug.framework.session import Session

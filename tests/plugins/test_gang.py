@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, names, node, open_session, pod, pod_group, pods, task, tasks
-from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.hooks import (
     JOB_ORDER,
     JOB_PIPELINED,
@@ -16,7 +15,7 @@ from vcdebug.framework.hooks import (
     RECLAIMABLE,
     UNIFIED_EVICTABLE,
 )
-from vcdebug.framework.plugin import ValidateResult
+from vcdebug.framework.plugin_answers import EvictionContext, EvictionKind, ValidateResult
 from vcdebug.framework.session import Session
 from vcdebug.model.pod_group import Condition
 from vcdebug.model.task import TaskStatus, TransactionContext

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import amounts, cluster, conf_of, node, open_session, pod, pod_group, task
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER
-from vcdebug.framework.plugin import NodeScores, ScoreError
+from vcdebug.framework.plugin_answers import NodeScores, ScoreError
 from vcdebug.framework.session import Session
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest

@@ -6,8 +6,7 @@ import pytest
 
 from tests.builders import cluster, conf_of, metadata, node, open_session, pod, pod_group, task
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, PREDICATE
-from vcdebug.framework.plugin import Event
-from vcdebug.framework.session import Session
+from vcdebug.framework.session import Event, Session
 from vcdebug.model.numa import CpuPlace, CpuTopology, bit_set, format_cpu_list, parse_cpu_list, set_members
 from vcdebug.plugins.numa_aware.assignment import take_by_topology
 from vcdebug.snapshot.cycle_inputs import CpuReservation, SchedulerProcess

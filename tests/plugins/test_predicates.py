@@ -13,7 +13,7 @@ from vcdebug.framework.hooks import (
     SIMULATE_REMOVE_TASK,
 )
 from vcdebug.framework.placement import PredicateHelper, allocate_judge
-from vcdebug.framework.plugin import ScoreError
+from vcdebug.framework.plugin_answers import ScoreError
 from vcdebug.model.fit_errors import FitStatus
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import node, pod, task
 from tests.plugins.filtering import HOSTNAME, ZONE, note_codes, opened, place, prepare, reasons
-from vcdebug.framework.plugin import ScoreError
+from vcdebug.framework.plugin_answers import ScoreError
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.plugins.predicates import Predicates

@@ -1,8 +1,8 @@
 """Higher priority goes first, and may take the room of lower priority."""
 
 from tests.builders import cluster, names, node, open_session, pod, pod_group, pods, priority_class, task, tasks
-from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.hooks import JOB_STARVING, PREEMPTABLE, SUB_JOB_ORDER, TASK_ORDER, UNIFIED_EVICTABLE
+from vcdebug.framework.plugin_answers import EvictionContext, EvictionKind
 from vcdebug.framework.session import Session
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import amounts, cluster, node, open_session, pod_group, pods
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ORDER, JOB_PIPELINED
-from vcdebug.framework.plugin import ABSTAIN, PERMIT
+from vcdebug.framework.plugin_answers import ABSTAIN, PERMIT
 from vcdebug.framework.session import Session
 from vcdebug.plugins.sla import Sla
 from vcdebug.snapshot.snapshot import Manifest

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from vcdebug.framework.action import Action
+from vcdebug.framework.action import NOT_LOWER, NOT_RUNNING, OTHER_QUEUE, SAME_JOB, Action
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import NOT_LOWER, NOT_RUNNING, OTHER_QUEUE, SAME_JOB, EvictionKind
 from vcdebug.framework.gang_eviction import GangEviction
+from vcdebug.framework.plugin_answers import EvictionKind
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.queue import QueueInfo

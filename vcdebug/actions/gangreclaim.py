@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from vcdebug.framework.action import Action
+from vcdebug.framework.action import NOT_RECLAIMABLE, NOT_RUNNING, SAME_QUEUE, Action
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import NOT_RECLAIMABLE, NOT_RUNNING, SAME_QUEUE, EvictionKind
 from vcdebug.framework.gang_eviction import GangEviction
 from vcdebug.framework.hooks import OVERUSED, PREEMPTIVE
+from vcdebug.framework.plugin_answers import EvictionKind
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.queue import QueueInfo

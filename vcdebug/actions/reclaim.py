@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from vcdebug.framework import evictions, placement, transitions
+from vcdebug.framework import action, placement, transitions
 from vcdebug.framework.action import Action, collect_starving
 from vcdebug.framework.hooks import JOB_PIPELINED, JOB_STARVING, OVERUSED, PRE_PREDICATE, PREEMPTIVE, RECLAIMABLE
 from vcdebug.framework.node_verdict_cache import PREEMPT
@@ -41,7 +41,7 @@ class Reclaim(Action):
         _asker: TaskInfo,
         *,
         within: bool = False,  # noqa: ARG004 - reclaim has no second turn
-    ) -> evictions.CandidateFilter:
+    ) -> action.CandidateFilter:
         return partial(skip_reason, ssn.jobs, ssn.queues, job)
 
     def execute(self, ssn: Session) -> None:
@@ -105,17 +105,17 @@ class Reclaim(Action):
         self, ssn: Session, statement: Statement, job: JobInfo, task: TaskInfo, node: NodeInfo
     ) -> bool:
         ssn.log("node", task.key, node.name)
-        reclaimees = evictions.candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
+        reclaimees = action.candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
         if not reclaimees:
             ssn.log("nobody", node.name)
             return False
         victims = ssn.ask_plugins(RECLAIMABLE, task, reclaimees) or []
-        if not evictions.validate_victims(ssn, task, node, victims):
+        if not action.validate_victims(ssn, task, node, victims):
             return False
         trial = statement if self._shares_statement else Statement(ssn)
         # A running sum as upstream keeps it: evictions move the node's own FutureIdle too, and would count twice.
         available = node.future_idle()
-        heap = build_victims_queue(ssn, evictions.copy_tasks(victims), task)
+        heap = build_victims_queue(ssn, action.copy_tasks(victims), task)
         before, freed = len(trial), Resource()
         while heap and ((self._evicts_first and len(trial) == before) or not task.init_resreq.less_equal(available)):
             victim = heap.pop()
@@ -151,15 +151,15 @@ def skip_reason(
 ) -> str:
     """Why a task is no candidate victim; empty for a candidate."""
     if candidate.status is not TaskStatus.RUNNING:
-        return evictions.NOT_RUNNING
+        return action.NOT_RUNNING
     if not candidate.preemptable:
-        return evictions.NOT_PREEMPTABLE
+        return action.NOT_PREEMPTABLE
     owner = jobs.get(candidate.job)
     if owner is None:
-        return evictions.NO_JOB
+        return action.NO_JOB
     if owner.queue == job.queue:
-        return evictions.SAME_QUEUE
-    return "" if queues[owner.queue].reclaimable else evictions.NOT_RECLAIMABLE
+        return action.SAME_QUEUE
+    return "" if queues[owner.queue].reclaimable else action.NOT_RECLAIMABLE
 
 
 def pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
@@ -183,7 +183,7 @@ class ReclaimAtOnce(Action):
         _asker: TaskInfo,
         *,
         within: bool = False,  # noqa: ARG004 - reclaim has no second turn
-    ) -> evictions.CandidateFilter:
+    ) -> action.CandidateFilter:
         return partial(skip_reason, ssn.jobs, ssn.queues, job)
 
     def execute(self, ssn: Session) -> None:
@@ -252,14 +252,14 @@ def _reclaim_for_task(ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
 def _reclaim_on_node(ssn: Session, job: JobInfo, task: TaskInfo, node: NodeInfo) -> bool:
     """Whether the victims of this node alone cover the request; idle room there does not count."""
     ssn.log("node", task.key, node.name)
-    reclaimees = evictions.candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
+    reclaimees = action.candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
     if not reclaimees:
         ssn.log("nobody", node.name)
         return False
     victims = ssn.ask_plugins(RECLAIMABLE, task, reclaimees) or []
-    if not evictions.validate_victims(ssn, task, node, victims):
+    if not action.validate_victims(ssn, task, node, victims):
         return False
-    heap, freed = build_victims_queue(ssn, evictions.copy_tasks(victims), task), Resource()
+    heap, freed = build_victims_queue(ssn, action.copy_tasks(victims), task), Resource()
     while heap:
         victim = heap.pop()
         ssn.log("victim", victim.key, task.key)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from vcdebug.errors import VcdebugError
-from vcdebug.framework.session import read_cluster
+from vcdebug.framework.cycle import read_cluster
 from vcdebug.model import go_fields
 from vcdebug.model.cluster import ClusterInfo
 from vcdebug.model.hyper_nodes import HyperNodes

@@ -14,7 +14,7 @@ from vcdebug.amount_text import decimals_apart, digits_apart, format_number
 from vcdebug.explain import answer as amounts
 from vcdebug.explain.answer import Number
 from vcdebug.framework.hooks import PRE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK
-from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.framework.session import Session
 from vcdebug.model.names import QueueName, Seq, TaskKey

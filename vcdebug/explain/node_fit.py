@@ -12,8 +12,10 @@ from vcdebug.errors import PANICS
 from vcdebug.explain.answer import Histogram, histogram
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.predicate_reasons import iter_refusals, reasons_text
-from vcdebug.framework import evictions
-from vcdebug.framework.action import Action
+from vcdebug.framework import action as action_module
+from vcdebug.framework.action import (
+    Action,
+)
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
@@ -21,8 +23,7 @@ from vcdebug.framework.registry import resolve_reference
 from vcdebug.framework.session import Session
 from vcdebug.model.fit_errors import ERROR, POD_NUMBER_EXCEEDED, FitStatus, blocks_preemption
 from vcdebug.model.names import FloatArray, JobId, NodeName, Seq
-from vcdebug.model.node import NodeInfo
-from vcdebug.model.node_table import NodeAmounts
+from vcdebug.model.node import NodeAmounts, NodeInfo
 from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.event_index import NODE, TASK
@@ -43,7 +44,7 @@ class NodeFits:
         self.state = view.recording.timeline.state_at(seq)
         # The caches below are keyed by the first event with this state, so neighbouring events share their entries.
         self._since = view.recording.timeline.earliest_same_seq(seq)
-        self._filters: dict[str, evictions.CandidateFilter] = {}
+        self._filters: dict[str, action_module.CandidateFilter] = {}
         event = view.recording.event_at(seq)
         self.search = event if isinstance(event, PredicateEvent) and event.task == task.key else None
         """The recorded search at `seq`; None if the event is no search for this task."""
@@ -127,7 +128,7 @@ class NodeFits:
         recording, spares = self.view.recording, self._victim_filter(action)
         return [task for task in self.tasks_on(node) if not skip_rule(recording, spares, task)]
 
-    def _victim_filter(self, action: str) -> evictions.CandidateFilter:
+    def _victim_filter(self, action: str) -> action_module.CandidateFilter:
         if action not in self._filters:
             self._filters[action] = victim_filter_of(self.view.recording, action, self.task)
         return self._filters[action]
@@ -382,7 +383,12 @@ def objections_kind(statuses: tuple[FitStatus, ...]) -> FitKind:
     return "pods" if any(status.reason == POD_NUMBER_EXCEEDED for status in statuses) else "refused"
 
 
-NEVER_CANDIDATE_RULES: Final = (evictions.NO_JOB, evictions.SAME_QUEUE, evictions.OTHER_QUEUE, evictions.SAME_JOB)
+NEVER_CANDIDATE_RULES: Final = (
+    action_module.NO_JOB,
+    action_module.SAME_QUEUE,
+    action_module.OTHER_QUEUE,
+    action_module.SAME_JOB,
+)
 """Rules about pods that were never the action's to take, whatever their flags."""
 
 
@@ -396,46 +402,48 @@ class SkippedVictim(NamedTuple):
 
 def victim_filter_of(
     recording: Recording, action: str, asker: TaskInfo, *, within: bool = False
-) -> evictions.CandidateFilter:
+) -> action_module.CandidateFilter:
     """The filter of an action that evicts pod by pod, between jobs or within the asker's own."""
     session = recording.session
     job = session.jobs.get(asker.job)
     if job is None:
-        return lambda _: evictions.NO_JOB
+        return lambda _: action_module.NO_JOB
     kind: type[Action] = resolve_reference(recording.conf.known[action])
     return kind.victim_filter(session, job, asker, within=within)
 
 
-def gang_victim_filter(recording: Recording, action: str, job: JobId) -> evictions.CandidateFilter:
+def gang_victim_filter(recording: Recording, action: str, job: JobId) -> action_module.CandidateFilter:
     """The filter of gangpreempt or gangreclaim."""
     eviction = resolve_reference(recording.conf.known[action])(recording.conf.arguments_of(action)).eviction
     return partial(eviction.skip_reason, recording.session, recording.session.jobs[job])
 
 
-def skipped_victim(recording: Recording, spares: evictions.CandidateFilter, victim: TaskInfo) -> SkippedVictim | None:
+def skipped_victim(
+    recording: Recording, spares: action_module.CandidateFilter, victim: TaskInfo
+) -> SkippedVictim | None:
     """Why a filter skips a task, which the caller passes in its state at that event; None for a candidate."""
     rule = skip_rule(recording, spares, victim)
     job = recording.session.jobs.get(victim.job)
     return SkippedVictim(rule, _rule_text(rule, victim, job.queue if job is not None else "")) if rule else None
 
 
-def skip_rule(recording: Recording, spares: evictions.CandidateFilter, victim: TaskInfo) -> str:
+def skip_rule(recording: Recording, spares: action_module.CandidateFilter, victim: TaskInfo) -> str:
     """The rule by which a filter skips a task; empty for a candidate."""
     # The filter itself expects a victim whose job is in the session.
-    return spares(victim) if victim.job in recording.session.jobs else evictions.NO_JOB
+    return spares(victim) if victim.job in recording.session.jobs else action.NO_JOB
 
 
 def _rule_text(rule: str, victim: TaskInfo, queue: str) -> str:
     return {
-        evictions.NO_JOB: "outside Volcano",
-        evictions.NOT_RUNNING: f"{victim.status.upstream_name}, not Running",
-        evictions.NOT_PREEMPTABLE: "with volcano.sh/preemptable false",
-        evictions.ASKS_NOTHING: "that request resources, as the preemptor does not",
-        evictions.OTHER_QUEUE: f"in queue {queue}",
-        evictions.SAME_QUEUE: "in the same queue",
-        evictions.SAME_JOB: "of the same job",
-        evictions.OTHER_JOB: "of other jobs",
-        evictions.NOT_RECLAIMABLE: f"in queue {queue}, which is not reclaimable",
-        evictions.GROUP_NOT_PREEMPTABLE: "of a PodGroup with volcano.sh/preemptable false",
-        evictions.NOT_LOWER: "of jobs whose priority is not lower",
+        action.NO_JOB: "outside Volcano",
+        action.NOT_RUNNING: f"{victim.status.upstream_name}, not Running",
+        action.NOT_PREEMPTABLE: "with volcano.sh/preemptable false",
+        action.ASKS_NOTHING: "that request resources, as the preemptor does not",
+        action.OTHER_QUEUE: f"in queue {queue}",
+        action.SAME_QUEUE: "in the same queue",
+        action.SAME_JOB: "of the same job",
+        action.OTHER_JOB: "of other jobs",
+        action.NOT_RECLAIMABLE: f"in queue {queue}, which is not reclaimable",
+        action.GROUP_NOT_PREEMPTABLE: "of a PodGroup with volcano.sh/preemptable false",
+        action.NOT_LOWER: "of jobs whose priority is not lower",
     }[rule]

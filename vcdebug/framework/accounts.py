@@ -1,6 +1,6 @@
 """What plugins keep about queues, jobs and themselves: declared once, looked up and recorded by the framework.
 
-Upstream: none; plugins there keep the same sums without telling anybody.
+Upstream: none; its plugins keep the same sums privately.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def account_figures(*names: str, **elsewhere: str) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """One kind of account of a plugin: whose it is, where the plugin keeps it, and how its figures read."""
+    """One kind of account of a plugin: its owner, the attribute that holds it, and its figures."""
 
     owner: Owner
     kept_in: str
@@ -68,18 +68,18 @@ class AccountLedger:
         self._above = attrgetter(accounts.above) if accounts.above else None
         self._owner_is_job = accounts.owner == JOB
         self._last: Figures = {}
-        """What a job's figures were when all of them were read last: jobs are many, and few of them change."""
+        """Each job's figures as read last: of many jobs few change."""
         self.stale: dict[str, None] = {}
-        """Jobs whose figures may differ by now."""
+        """Jobs whose figures may have changed since."""
 
     def changed_by_operation(self, job: JobId, queue: QueueName) -> tuple[Value, ...]:
-        """The account of a task's job or queue, whose it is first; nothing where the plugin keeps none."""
+        """The owner and the figures of the account of a task's job or queue; empty where the plugin keeps none."""
         name = job if self._owner_is_job else queue
         account = self._all.get(name)
         return () if account is None else (name, *self._operation(account))
 
     def changed_above(self, job: JobId, queue: QueueName) -> Iterator[tuple[Value, ...]]:
-        """The accounts in which the task's own counts too, whose each is first."""
+        """The owner and the figures of each account above the task's own."""
         account = self._all.get(job if self._owner_is_job else queue)
         if account is not None and self._above is not None:
             for other in self._above(account):
@@ -127,7 +127,7 @@ class OpenAccounts:
         """Where an operation counts in other accounts too."""
 
     def mark_stale(self, task: TaskInfo) -> None:
-        """The plugins are told of an operation on the task."""
+        """Handlers are about to change the accounts of the task's job."""
         for stale in self._stale_jobs:
             stale[task.job] = None
 
@@ -148,7 +148,7 @@ class OpenAccounts:
         return (*heads,), values
 
     def _queue_of(self, task: TaskInfo) -> QueueName:
-        """Empty, as no queue is called, for a task without a job."""
+        """The task's queue; empty for a task without a job."""
         job = self._jobs.get(task.job)
         return "" if job is None else job.queue
 
@@ -189,5 +189,5 @@ def _figure_reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[obje
 
 
 def _copy_figures(values: dict[str, Value]) -> Figures:
-    """What stays the same when the plugin goes on."""
+    """Figures that later changes of the plugin do not reach."""
     return {name: value.clone() if isinstance(value, Resource) else value for name, value in values.items()}

@@ -1,26 +1,28 @@
-"""What actions share: their base, the heaps of queues and jobs, and the fit errors that they leave.
+"""What actions share: their base class, heaps of queues and jobs, fit errors, and candidate victims.
 
 Upstream: framework/interface (Action), actions.
+Upstream: util (ValidateVictims).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import CandidateFilter
 from vcdebug.framework.hooks import JOB_STARVING, JOB_VALID
 from vcdebug.framework.order import PriorityQueue
-from vcdebug.framework.plugin import PluginError
+from vcdebug.framework.plugin_answers import PluginError
 from vcdebug.framework.session import Session
+from vcdebug.framework.subject import CandidateTasks
 from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
+from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
@@ -54,8 +56,8 @@ class Action(ABC):
 
     @staticmethod
     def victim_filter(_ssn: Session, _job: JobInfo, _asker: TaskInfo, *, within: bool = False) -> CandidateFilter:  # noqa: ARG004
-        """For an action that evicts pod by pod: the rule by which it leaves a task alone for the task `_asker` of a
-        job (empty for a candidate); `within` where it looks inside that job.
+        """For an action that evicts pod by pod: the function that names the rule which excludes a task as victim of
+        `_asker` (empty for a candidate); `within`: while it looks inside the asker's own job.
         """
         return lambda _: ""
 
@@ -93,20 +95,20 @@ class QueuedJobs:
         self.jobs: dict[QueueName, PriorityQueue[JobInfo]] = {}
 
     def add_queue(self, queue: QueueInfo, job: JobInfo) -> None:
-        """Enter the queue the first time one of its jobs is named."""
+        """Add the queue, unless it has been added for another job."""
         if queue.name not in self.jobs:
             self._ssn.log("queue", queue.name, job.uid)
             self.jobs[queue.name] = job_heap(self._ssn)
             self.queues.push(queue)
 
     def add_job(self, queue: QueueInfo, job: JobInfo) -> None:
-        """Enter the job, and its queue the first time."""
+        """Add the job, and its queue the first time."""
         self.add_queue(queue, job)
         self._ssn.log("job", job.uid, queue.name)
         self.jobs[queue.name].push(job)
 
     def add_job_only(self, job: JobInfo) -> None:
-        """Enter the job, and its queue not yet."""
+        """Add the job, but not its queue."""
         self.job_heap_of(job.queue).push(job)
 
     def job_heap_of(self, queue: QueueName) -> PriorityQueue[JobInfo]:
@@ -126,7 +128,7 @@ def is_invalid(ssn: Session, job: JobInfo) -> bool:
 
 
 def collect_starving(ssn: Session, found: Callable[[JobInfo], None]) -> QueuedJobs:
-    """Queues of all admitted valid jobs with the starving ones in heaps; `found` is told of each of these."""
+    """Queues of all admitted valid jobs with the starving jobs in heaps; `found` is called with each of these."""
     queued = QueuedJobs(ssn)
     for job in ssn.jobs.values():
         if job.is_pending() or is_invalid(ssn, job):
@@ -145,3 +147,35 @@ def pre_predicate_errors(ssn: Session, error: PluginError, nodes: NodeRows) -> F
     code = ssn.reasons.code_of(error.statuses) if error.statuses else ssn.reasons.error_code(error.text)
     errors.set_nodes(nodes.rows, np.full(len(nodes), code, dtype=np.uint16))
     return errors
+
+
+# Victims of the evicting actions: candidates and their copies, and whether they make enough room.
+
+CandidateFilter = Callable[[TaskInfo], str]
+"""Task → the rule that excludes it as victim; empty for a candidate."""
+NOT_RUNNING, NOT_PREEMPTABLE, ASKS_NOTHING = "status", "preemptable", "best-effort"
+NO_JOB, SAME_QUEUE, OTHER_QUEUE, SAME_JOB, OTHER_JOB = "no-job", "same-queue", "other-queue", "same-job", "other-job"
+NOT_RECLAIMABLE, GROUP_NOT_PREEMPTABLE, NOT_LOWER = "not-reclaimable", "group-preemptable", "not-lower"
+"""The rules; ASKS_NOTHING: for a best-effort preemptor, pods with requests are no candidates."""
+
+
+def candidates_on(node: NodeInfo, spares: CandidateFilter) -> CandidateTasks:
+    """The node's tasks that the action's own filter does not exclude, by `namespace/name`."""
+    # Upstream copies each candidate; here only victims are copied, when they are about to be evicted.
+    return CandidateTasks([task for task in node.tasks_in_order() if not spares(task)])
+
+
+def copy_tasks(tasks: Sequence[TaskInfo]) -> list[TaskInfo]:
+    """Copies to evict in place of the tasks; a task that is listed twice has one copy."""
+    of = {id(task): task.clone() for task in tasks}
+    return [of[id(task)] for task in tasks]
+
+
+def validate_victims(ssn: Session, task: TaskInfo, node: NodeInfo, victims: Sequence[TaskInfo]) -> bool:
+    """Whether FutureIdle without the victims holds the task.
+    Upstream: util/scheduler_helper.ValidateVictims.
+    """
+    if node.fits_future_idle(task.init_resreq, victims):
+        return True
+    ssn.log("no-victims", node.name, task.init_resreq, [victim.key for victim in victims])
+    return False

@@ -14,7 +14,7 @@ from vcdebug.releases.scheduling import GETBOOL_STRINGS
 
 
 class TrackedMapping(Mapping[object, object]):
-    """A map that knows which of its keys were looked at."""
+    """A map that remembers which of its keys were read."""
 
     __slots__ = ("_asked", "_values")
 
@@ -39,7 +39,7 @@ class TrackedMapping(Mapping[object, object]):
 
     @property
     def unread_keys(self) -> list[object]:
-        """Keys that nobody looked at."""
+        """Keys that were never read."""
         return [key for key in self._values if key not in self._asked]
 
 
@@ -74,6 +74,7 @@ class Arguments:
         if not self._is_stated(key, default):
             return default
         value = self.raw.get(key)
+        # Python's bool is an int; Go's is not.
         if isinstance(value, int) and not isinstance(value, bool):
             return value
         self._warn_refused(key, "int")
@@ -116,7 +117,7 @@ class Arguments:
 def release_arguments(
     release: Release, raw: Mapping[object, object] | None, later: Mapping[str, Change] | None = None
 ) -> Arguments:
-    """Arguments as a release reads them: without those that came later."""
+    """Arguments as a release reads them: without the keys of `later` that it does not know."""
     absent = [key for key, change in (later or {}).items() if release.has_older_form(change)]
     known = {key: value for key, value in (raw or {}).items() if key not in absent} if absent else raw
     return Arguments(known, quoted=not release.has_older_form(GETBOOL_STRINGS))

@@ -18,7 +18,7 @@ from vcdebug.snapshot.cycle_inputs import ChanceSettings, mix_bits
 
 
 class DomainRows:
-    """Names that upstream goes through in any order, row by row: in the order that is known."""
+    """Rows of names that upstream goes through in random order: in the order that the settings state."""
 
     __slots__ = ("_begun", "_known")
 
@@ -27,7 +27,7 @@ class DomainRows:
         self._begun: dict[str, int] = {}
 
     def next_row(self, one: str, row: list[str]) -> list[str]:
-        """The next row of somebody; as it is where others are known to have come next."""
+        """The next row of a job or sub job, in the stated order if that has exactly these names."""
         begin = self._begun.get(one, 0)
         found = self._known.get(one, [])[begin : begin + len(row)]
         if sorted(found) != sorted(row):
@@ -72,7 +72,7 @@ class RandomDraws:
         return int_mod(mix_bits(self._seed + self._count) >> 1, bound)
 
     def known_choice(self, task: TaskKey) -> NodeName:
-        """The node that is known to have been drawn for a task's next place; empty where none is."""
+        """The node that the settings state for a task's next placement; empty without one."""
         known = self._choices.get(task, "")
         if ";" not in known:
             return known
@@ -85,13 +85,14 @@ class RandomDraws:
             self._placements[task] = self._placements.get(task, 0) + 1
 
     def draw_node(self, nodes: Sequence[NodeName], task: TaskKey) -> int:
-        """Which of equally good nodes is drawn for a task, by its place."""
+        """The index of the node that is drawn for a task among equally good ones."""
+        # Drawn even where the node is known, so that later draws stay the same.
         place = self.draw_below(len(nodes))
         known = self.known_choice(task)
         return nodes.index(known) if known in nodes else place
 
     def known_winner(self, task: TaskKey) -> NodeName:
-        """The node that is known to have won the task's next dry run; empty where none is."""
+        """The node that the settings state as winner of the task's next dry run; empty without one."""
         if task not in self._dry_runs:
             return self.known_choice(task)
         names, place = self._dry_runs[task].split(";"), self._won.get(task, 0)
@@ -102,11 +103,11 @@ class RandomDraws:
         self._won[task] = self._won.get(task, 0) + 1
 
     def chosen_first(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
-        """Nodes that upstream finds in any order: the one that is known to have been found first leads."""
+        """Nodes that upstream finds in random order: the stated one first."""
         return put_first(nodes, self.known_choice(task))
 
     def in_known_order(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
-        """Nodes on which reclaim looks for victims until one does: in the order that is known, the others behind."""
+        """Nodes on which reclaim looks for victims: in the stated order, then the others."""
         if task not in self._reclaims:
             return self.chosen_first(nodes, task)
         places = turns_by_name(self._reclaims[task])
@@ -121,7 +122,7 @@ class RandomDraws:
         return [places.get(node.name, len(places)) for node in nodes] if known else None
 
     def draw_domain(self, domains: Sequence[Sequence[NodeName]], tasks: Iterable[TaskKey]) -> int:
-        """Which of equally good groups of nodes is drawn for tasks that go there together, by its place."""
+        """The index of the group that is drawn for several tasks among equally good groups of nodes."""
         place = self.draw_below(len(domains))
         known = [node for task in tasks if (node := self.known_choice(task))]
         holding = [index for index, nodes in enumerate(domains) if known and all(node in nodes for node in known)]
@@ -138,11 +139,11 @@ def put_first(nodes: list[NodeInfo], known: NodeName) -> list[NodeInfo]:
     return sorted(nodes, key=lambda node: node.name != known) if known else nodes
 
 
-# At which nodes a real scheduler is known to have looked, where its searches end after a part of them.
+# The nodes that a real scheduler visited, for searches that end after some of the nodes.
 
 
 class KnownSearches:
-    """The searches of every task, one after the other."""
+    """The stated searches of every task, in order."""
 
     __slots__ = ("_made", "_known")
 
@@ -151,7 +152,7 @@ class KnownSearches:
         self._made: dict[TaskKey, int] = {}
 
     def next_search_rows(self, task: TaskKey, nodes: NodeRows) -> IntArray | None:
-        """The rows that the next search for a task visits, in order; None where it is not known, or not a sample."""
+        """The rows that the next search for a task visits, in order; None if none are stated or all nodes are."""
         text = self._known.get(task)
         if text is None:
             return None

@@ -1,4 +1,4 @@
-"""Spans, notes and changes of a cycle, kept in columns: a record has many of them, and each is made when it is read.
+"""Spans, notes, changes and log lines of a cycle as columns: an object of each is made when it is read.
 
 Upstream: none.
 """
@@ -72,7 +72,7 @@ class Note(NamedTuple):
 
 
 class ColumnSequence(Sequence[T], Generic[T]):
-    """What is kept in columns, read as a list; a subclass makes one element."""
+    """A list whose elements a subclass makes from its columns."""
 
     __slots__ = ()
 
@@ -153,7 +153,7 @@ class NoteLog(ColumnSequence[Note]):
 
 
 class LogPoint(NamedTuple):
-    """A place that the cycle passed without leaving an event, where upstream prints a line."""
+    """A place without an event where upstream prints a line."""
 
     seq: Seq
     """The last event before it."""
@@ -162,18 +162,19 @@ class LogPoint(NamedTuple):
 
 
 class LineLog(ColumnSequence[LogPoint]):
-    """Lines in order; written as plain tuples, since a cycle has several for each task."""
+    """Lines in order."""
 
     __slots__ = ("append", "extend", "rows")
 
     def __init__(self) -> None:
         self.rows: list[tuple[Seq, str, tuple[object, ...]]] = []
+        # The list's own methods on plain tuples: a cycle has several lines for each task.
         self.append = self.rows.append
         """Takes (the last event before it, key, values)."""
         self.extend = self.rows.extend
 
     def close_log(self) -> None:
-        """The cycle is over: what is asked again later prints nothing."""
+        """Ignore further lines: explanations ask plugins again after the cycle."""
         self.append = self.extend = _discard_line
 
     def __len__(self) -> int:
@@ -184,7 +185,7 @@ class LineLog(ColumnSequence[LogPoint]):
 
 
 def _discard_line(_row: object) -> None:
-    """Nobody listens any more."""
+    """Ignore a line."""
 
 
 class SpanLog(ColumnSequence[Span]):

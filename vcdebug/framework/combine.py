@@ -9,21 +9,34 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
-from vcdebug.framework.plugin import ABSTAIN, ValidateResult, VictimAnswer
+from vcdebug.framework.plugin_answers import ABSTAIN, ValidateResult, VictimAnswer
 from vcdebug.framework.quirks import INTERSECTION_RESTARTED, TIER_VETO_UNDONE
+from vcdebug.framework.record import Record
+from vcdebug.framework.subject import TracedCall
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.task import TaskInfo
-
-if TYPE_CHECKING:
-    from vcdebug.framework.recorded_calls import RecordedCall
 
 R = TypeVar("R")
 Args = tuple[Any, ...]  # Any: each extension point has its own
 Answer = Any  # Any: each extension point has its own
 Call = Callable[..., Answer]
 """A plugin's method, or a rule."""
+ShowFunction = Callable[[Args, Answer], TracedCall]
+"""(arguments, answer) → (subject, result)."""
+HookFunctions = dict[tuple[str, str], Call]
+"""(hook method, plugin name) → function: a plugin listed twice keeps the later instance's."""
+
+
+class RecordedCall(NamedTuple):
+    """What makes up a plugin's function that leaves an event."""
+
+    function: Call
+    plugin: str
+    point: str
+    show: ShowFunction
+    record: Record
 
 
 class PluginCall(NamedTuple):
@@ -40,8 +53,8 @@ NoteHere = Callable[..., None]
 
 
 class Tiers(list[list[PluginCall]]):
-    """Who takes part in a hook, tier by tier, the same for the whole session; `note` names a quirk at the answer that
-    was just given, `calls` are everyone's functions in order, for rules that know no tiers.
+    """The plugins of a hook, tier by tier, for a whole session. `note` adds a quirk to the last answer; `calls` are all
+    functions in order, for rules without tiers.
     """
 
     __slots__ = ("calls", "note")
@@ -80,7 +93,7 @@ def last_answer(answers: Answers, tier: int) -> RecordedAnswer | None:
 
 
 class CombiningRule(ABC, Generic[R]):
-    """How the answers of several plugins become one, and what can be said of that afterwards."""
+    """How the answers of several plugins become one, and how that is explained from a recording."""
 
     words: str = ""
     """The rule in words."""
@@ -245,7 +258,7 @@ class _Vote(CombiningRule[bool]):
 
 
 class _CallAll(CombiningRule[None]):
-    """Each plugin is told; none answers."""
+    """Each plugin is called; none answers."""
 
     words = "everyone is told"
     silence = None
@@ -272,7 +285,7 @@ class _FirstAnswer(CombiningRule[Answer]):
 
 
 class _FirstNotNone(CombiningRule[Answer]):
-    """The first answer that is one: an error or an objection ends it, a node is taken."""
+    """The first answer that is not None: an error, an objection or a node."""
 
     silence = None
 
@@ -324,9 +337,12 @@ class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
                 candidates, code = answer
                 if code == 0:
                     continue
+                # Upstream sets its victims to nil here and breaks, so that the next tier begins anew.
                 if not candidates:
                     victims, vetoed = None, vetoed or plugin_call.plugin
                     break
+                # nil also means that no plugin of the tier has answered: after a disjoint answer upstream takes all
+                # candidates of the next plugin.
                 if disjoint and victims is None:
                     tiers.note(
                         INTERSECTION_RESTARTED, "the tier had nobody left, and {} starts over", plugin_call.plugin
@@ -355,6 +371,7 @@ def _intersection(victims: list[TaskInfo], candidates: list[TaskInfo]) -> list[T
     matches: dict[str, int] = {}
     for task in candidates:
         matches[task.uid] = matches.get(task.uid, 0) + 1
+    # Each pair of equal UIDs counts, as in upstream's two nested loops.
     kept = [victim for victim in victims for _ in range(matches.get(victim.uid, 0))]
     return kept or None
 

@@ -68,7 +68,7 @@ class SchedulerConf:
     metrics: Mapping[str, str] = field(default_factory=dict)
     """The section `metrics`: where nodes' usage comes from, and how often."""
     known: Registry = field(default_factory=dict, compare=False, repr=False)
-    """The actions that may be named."""
+    """The actions of the release."""
 
     def facts_of(self, action: str) -> ActionFacts:
         """What an action does, in the form that the release has."""
@@ -140,7 +140,7 @@ def _parse_conf(text: str, known: Registry, *, skips: bool = False) -> Scheduler
 
 
 def _parse_actions(raw: object, known: Registry, skipped: list[Problem] | None) -> tuple[str, ...]:
-    """Those that are named; `skipped` takes down the others, without it they are refused."""
+    """The named actions; unknown ones become problems in `skipped`, or raise ConfigError without it."""
     if isinstance(raw, (list, dict)):
         raise ConfigError("actions must be one string", where="actions")
     names = tuple(name.strip() for name in str(raw if raw is not None else "").split(","))
@@ -246,6 +246,7 @@ def _construct_int(loader: YamlV2Loader, node: yaml.ScalarNode) -> int | float:
     sign = -1 if text.startswith("-") else 1
     digits = text.lstrip("+-")
     number = sign * _parse_magnitude(digits)
+    # yaml.v2 reads an integer beyond 64 bits as a float.
     return number if -(2**63) <= number <= _LARGEST_UINT else float(text)
 
 
@@ -254,6 +255,7 @@ def _parse_magnitude(digits: str) -> int:
     for prefix, base in (("0b", 2), ("0x", 16), ("0o", 8)):
         if lowered.startswith(prefix):
             return int(lowered[2:] or "0", base)
+    # YAML 1.1, which yaml.v2 follows: a leading 0 makes a number octal.
     if len(digits) > 1 and digits.startswith("0"):
         return int(digits, 8)
     return int(digits)

@@ -1,34 +1,42 @@
 """One scheduling cycle: open, run the actions in order, close.
 
 Upstream: scheduler.go (runOnce), framework/framework (OpenSession, CloseSession).
+Upstream: api/shared_device_pool (IgnoredDevicesList).
+Upstream: scheduler.runOnce.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from operator import attrgetter
-from typing import ClassVar, Protocol
+from types import FrameType
+from typing import ClassVar, Final, Protocol
 
 import numpy as np
 
-from vcdebug.errors import PANICS, SchedulerPanic, blame_objects
+from vcdebug.errors import PANICS, ProcessExit, SchedulerPanic, blame_objects
 from vcdebug.framework import hooks
 from vcdebug.framework.arguments import Arguments, release_arguments
 from vcdebug.framework.conf import SchedulerConf
-from vcdebug.framework.crash import panic_event
 from vcdebug.framework.forced_answers import ForcedAnswers, with_forced_calls
 from vcdebug.framework.node_verdict_cache import NodeVerdictCache
-from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.quirks import PLUGIN_TWICE, SWITCH_MISSPELT
-from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, Record, StateEvent
+from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, PanicEvent, Record, StateEvent
 from vcdebug.framework.recorded_calls import build_plugin_calls, register_hooks
 from vcdebug.framework.registry import Registry, resolve_reference
 from vcdebug.framework.replay_options import AskExtender, RecordFullError
-from vcdebug.framework.reuse import past_of
-from vcdebug.framework.session import Session, read_cluster
+from vcdebug.framework.reuse import POD, ActionStep, PreviousCycle, search_inputs
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.framework.session_close import close_after_panic, close_session
 from vcdebug.framework.topology import open_topology
+from vcdebug.model.cluster import ClusterInfo, ReusableCluster
 from vcdebug.model.job import JobInfo
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource_list import ignored_names
+from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -73,6 +81,43 @@ def run_cycle(
     return ssn
 
 
+def read_cluster(
+    snapshot: Snapshot, conf: SchedulerConf, plugins: Registry, beside: Session | None = None
+) -> ClusterInfo:
+    """What the scheduler's cache holds before the cycle; `beside` as for a session."""
+    earlier = (None, None) if beside is None else (beside.cluster, _reusable_cluster(beside, conf))
+    ignored = ignored_resources(snapshot, conf, plugins)
+    return ClusterInfo(snapshot, *earlier, sparing=_evicts_only_copies(conf), ignored=ignored)
+
+
+def _evicts_only_copies(conf: SchedulerConf) -> bool:
+    """Whether no action changes a task that is on a node already: it evicts copies, or nothing."""
+    facts = map(conf.facts_of, conf.actions)
+    return all(action.evicts_copies or not action.evicts for action in facts)
+
+
+def _reusable_cluster(before: Session, conf: SchedulerConf) -> ReusableCluster | None:
+    """None where one of the two cycles may change the tasks that it began with, or the earlier one never opened."""
+    if not (_evicts_only_copies(before.conf) and _evicts_only_copies(conf)):
+        return None
+    opened = next((event for event in before.record.events if isinstance(event, StateEvent)), None)
+    if opened is None:
+        return None
+    return ReusableCluster(before.cluster, dict(zip(before.node_table.names, opened.nodes, strict=True)))
+
+
+def ignored_resources(snapshot: Snapshot, conf: SchedulerConf, plugins: Registry) -> tuple[str, ...]:
+    """Those of the release, and those that configured plugins name."""
+    names = dict.fromkeys(ignored_names(snapshot.release))
+    for tier in conf.tiers:
+        for option in tier:
+            kind: type[Plugin] = resolve_reference(plugins[option.name]) if option.name in plugins else Plugin
+            if kind.ignored_resources is not Plugin.ignored_resources:
+                arguments = release_arguments(snapshot.release, option.arguments, kind.later_arguments)
+                names.update(dict.fromkeys(kind.ignored_resources(arguments, snapshot)))
+    return tuple(names)
+
+
 @np.errstate(all="ignore")  # Go says nothing where a float overflows or is none
 def run_session(
     ssn: Session,
@@ -82,7 +127,7 @@ def run_session(
     tick: StageCallback = lambda _stage: None,
     beside: Session | None = None,
 ) -> None:
-    """The cycle of a session that nobody has opened yet."""
+    """Run the cycle of a session that is not open yet."""
     record = ssn.record
     record.node_names = ssn.node_table.names
     forced = ForcedAnswers(ssn.snapshot.answers, record)
@@ -91,7 +136,7 @@ def run_session(
         try:
             _fail_where_reading_failed(ssn)
             _open_session(ssn, plugins, forced)
-            ssn.past = None if beside is None else past_of(beside, ssn)
+            ssn.previous_cycle = None if beside is None else find_previous_cycle(beside, ssn)
             tick("open")
             acting = True
             for name in ssn.conf.actions:
@@ -104,6 +149,7 @@ def run_session(
         except PANICS as panic:
             record.silent = 0
             record.append(panic_event(panic))
+            # Upstream defers the close only once the session is open.
             if acting and isinstance(panic, SchedulerPanic):
                 close_after_panic(ssn)
         except RecordFullError as full:
@@ -111,13 +157,13 @@ def run_session(
             record.append(CutEvent(str(full)))
             return
         finally:
-            ssn.past = None
+            ssn.previous_cycle = None
             record.lines.close_log()
     forced.check_all_given()
 
 
 def _fail_where_reading_failed(ssn: Session) -> None:
-    """What ends the process while the cache takes pods in comes before any cycle."""
+    """Raise the panic of the cache, which reads pods before any cycle."""
     if ssn.cluster.panic is not None:
         message, pod = ssn.cluster.panic
         raise blame_objects(SchedulerPanic(message), (("Pod", pod),))
@@ -138,11 +184,13 @@ def _open_session(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> Non
 
 def _new_verdict_cache(ssn: Session) -> NodeVerdictCache | None:
     judges = [call.plugin for tier in ssn.plugin_calls[hooks.PREDICATE.method] for call in tier]
-    return NodeVerdictCache(ssn.node_table, ssn.reasons, ssn.plugins[judges[0]]) if len(judges) == 1 else None
+    if len(judges) != 1:
+        return None
+    return NodeVerdictCache(ssn.node_table, ssn.reasons, ssn.plugins[judges[0]].standing_codes)
 
 
 def open_plugins(ssn: Session, plugins: Registry) -> None:
-    """Open every configured plugin that exists, tier by tier, and resolve who answers which hook."""
+    """Open every configured plugin that exists, tier by tier, and resolve the plugins of each hook."""
     for problem in ssn.conf.problems:
         if problem.field and not ssn.conf.built_in:
             ssn.note_quirk(SWITCH_MISSPELT, f"{problem.object}: {problem.field}: {problem.what}")
@@ -158,7 +206,7 @@ def open_plugins(ssn: Session, plugins: Registry) -> None:
 
 
 def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, object]) -> None:
-    """What the release does not have yet, arguments, hooks and handlers, is left out."""
+    """Open one instance, without the arguments, hooks and handlers that the release does not have."""
     release = ssn.release
     plugin = kind(release_arguments(release, arguments, kind.later_arguments))
     ssn.plugins[plugin.name] = plugin
@@ -171,6 +219,30 @@ def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, ob
             handlers.append(getattr(plugin, method))
 
 
+_NODE_HOOKS = (hooks.PREDICATE, hooks.NODE_ORDER, hooks.BATCH_NODE_ORDER, hooks.BEST_NODE)
+
+
+def find_previous_cycle(before: Session, now: Session) -> PreviousCycle | None:
+    """The recorded searches of `before`, if the first of them holds for `now` as well, whose plugins must be open."""
+    if before.snapshot.answers or now.persistence.on or not _judges_by_pod(now):
+        return None
+    pods, new_pods = before.snapshot.objects_of(POD), now.snapshot.objects_of(POD)
+    same_pods = pods is new_pods
+    inputs = [
+        search_inputs(ssn.snapshot, ssn.conf, restores=ssn.persistence.on, same_pods=same_pods) for ssn in (before, now)
+    ]
+    if inputs[0] != inputs[1]:
+        return None
+    return PreviousCycle(before.record, now.record, now.conf, None if same_pods else {id(pod): pod for pod in pods})
+
+
+def _judges_by_pod(ssn: Session) -> bool:
+    """Whether every plugin that judges or scores nodes does so by the pod and by what is on the nodes."""
+    tiers = chain.from_iterable(ssn.plugin_calls[hook.method] for hook in _NODE_HOOKS)
+    plugins = (ssn.plugins[call.plugin] for call in chain.from_iterable(tiers))
+    return all(plugin.judges_by_pod and not plugin.remembers_rows for plugin in plugins)
+
+
 def _run_action(ssn: Session, name: str, actions: Registry) -> None:
     kind: type[CycleAction] = resolve_reference(actions[name])
     arguments = ssn.conf.arguments_of(name, ssn.release, kind.later_arguments)
@@ -178,20 +250,21 @@ def _run_action(ssn: Session, name: str, actions: Registry) -> None:
     action = kind(arguments)
     with ssn.open_span(Level.ACTION, name):
         ssn.record.append(ActionEvent("start", name))
-        if ssn.past is not None:
-            ssn.past.repeats("action", name)
+        if ssn.previous_cycle is not None:
+            ssn.previous_cycle.repeat_step(ActionStep(name))
         action.execute(ssn)
         ssn.record.append(ActionEvent("end", name))
     record_state(ssn, f"after {name}")
 
 
 _JOB_STATE_KEY = attrgetter("changes", "pod_group.phase", "priority", "min_available")
-"""What a job's state depends on that may change in a session."""
+"""The attributes that decide a job's state and may change in a session."""
 
 
 def record_state(ssn: Session, when: str) -> None:
-    """Write the whole state as one event; jobs about which nothing has changed are told of as last time."""
+    """Record the whole state as one event; unchanged jobs share their last state, so that a recording keeps it once."""
     told = dict(zip(ssn.jobs, map(_JOB_STATE_KEY, ssn.jobs.values()), strict=True))
+    # The keys are compared first: most of the time no job has changed, and a job's state counts all its tasks.
     if told != ssn.told_of_jobs:
         ssn.job_states = {
             uid: ssn.job_states[uid] if ssn.told_of_jobs.get(uid) == now else _job_state(ssn, ssn.jobs[uid])
@@ -202,8 +275,66 @@ def record_state(ssn: Session, when: str) -> None:
 
 
 def _job_state(ssn: Session, job: JobInfo) -> JobState:
-    """The job's summary; the last one again where it says the same."""
+    """The job's summary; the last one if it is equal."""
     index, last = job.task_status_index, ssn.job_states.get(job.uid)
     status = {one.upstream_name: len(index[one]) for one in (sorted(index) if len(index) > 1 else index)}
     state = JobState(job.queue, job.priority, job.min_available, job.pod_group.phase, status)
     return last if last is not None and state == last else state
+
+
+# Panics: the calls that led to one, and the objects that these were about.
+
+_UPSTREAM: Final = re.compile(r"Upstream: ([\w/.-]*\w)")
+
+CONSTRUCTOR: Final = "new"
+"""Upstream's name for what makes a plugin, in snake case."""
+
+
+def panic_event(panic: SchedulerPanic | ProcessExit) -> PanicEvent:
+    """The event of a panic that was caught: upstream's functions, innermost first, and the objects to blame.
+
+    Both are read from the traceback: a raise deep in the arithmetic of amounts knows neither the plugin nor the pod.
+    """
+    frames = list(_frames(panic))
+    calls = dict.fromkeys(name for frame in frames for name in _upstream_names(frame))
+    objects: dict[str, str] = {}
+    for frame in frames:
+        for kind, name in _named_objects(frame):
+            objects.setdefault(kind, name)
+    return PanicEvent(panic.message, tuple(calls), panic.objects or tuple(objects.items()), panic.change)
+
+
+def _frames(panic: BaseException) -> Iterator[FrameType]:
+    """The frames that the panic went through, innermost first, those of a panic that it replaces before its own."""
+    if panic.__cause__ is not None:
+        yield from _frames(panic.__cause__)
+    found = []
+    step = panic.__traceback__
+    while step is not None:
+        found.append(step.tb_frame)
+        step = step.tb_next
+    yield from reversed(found)
+
+
+def _upstream_names(frame: FrameType) -> list[str]:
+    """What the docstring says; a plugin's hook, which says nothing, is named by the plugin and the hook."""
+    # A frame does not know its function: the docstring is the first constant of the code.
+    code, owner = frame.f_code, frame.f_locals.get("self")
+    stated = _UPSTREAM.findall(code.co_consts[0]) if code.co_consts and isinstance(code.co_consts[0], str) else []
+    if stated or not isinstance(owner, Plugin):
+        return stated
+    name = CONSTRUCTOR if code.co_name == "__init__" else code.co_name
+    return [] if name.startswith("_") else [f"plugins/{owner.name}.{name.title().replace('_', '')}"]
+
+
+def _named_objects(frame: FrameType) -> Iterator[tuple[str, str]]:
+    for held in frame.f_locals.values():
+        match held:
+            case TaskInfo():
+                yield "Pod", held.key
+            case JobInfo():
+                yield "PodGroup", held.uid
+            case NodeInfo():
+                yield "Node", held.name
+            case QueueInfo():
+                yield "Queue", held.name

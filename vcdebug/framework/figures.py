@@ -1,6 +1,6 @@
-"""What operations left behind, as numbers in one array: figures take their shape when somebody looks.
+"""The figures that operations change, as numbers in one array; objects are made of them when they are read.
 
-Upstream: none; a recording has as many of these figures as a cycle has operations, and hardly any is ever looked at.
+Upstream: none; a cycle has a row for each operation, of which few are ever read.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from vcdebug.model.names import FloatArray, IntArray, NodeName
-from vcdebug.model.node import NodeInfo
-from vcdebug.model.node_table import NodeAmounts
+from vcdebug.model.node import NodeAmounts, NodeInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 
@@ -27,7 +26,7 @@ Figures = Mapping[str, Value]
 Books = tuple[tuple[str, Figures], ...]
 """(plugin, its figures) in plugin name order."""
 Ripples = Sequence[tuple[str, str, Figures]]
-"""(plugin, job or queue, its figures): what changed beside the ledgers."""
+"""(plugin, job or queue, its figures): accounts that changed with another one."""
 RowPlace = int
 """Where a row begins."""
 ResourceShape = tuple[int, tuple[str, ...] | None]
@@ -39,11 +38,11 @@ NODE_CELL: Final = 3
 """Cells of a row: the number of its layout, the task's status and node, the node's amounts, then every figure."""
 LEDGER, RIPPLE = False, True
 OWNER_FIGURES: Final = ("job", "queue")
-"""Figures that say whom a ledger is about."""
+"""Figures that name the owner of a ledger."""
 
 
 class FigureHead(NamedTuple):
-    """Whose figures follow, and their names; a ripple's first is whom it is about, under the empty name."""
+    """The plugin whose figures follow, and their names; a ripple's first figure, without a name, is its owner."""
 
     plugin: str
     ripple: bool
@@ -58,7 +57,7 @@ class FigureCell(NamedTuple):
 
 
 class FigureEntry(NamedTuple):
-    """A plugin's figures in a row; a ripple also names whom it is about, under the empty name."""
+    """A plugin's figures in a row; a ripple names its owner under the empty name."""
 
     plugin: str
     ripple: bool
@@ -67,7 +66,7 @@ class FigureEntry(NamedTuple):
     """Its figures."""
 
     def owner_cells(self) -> list[FigureCell]:
-        """Where it says whom it is about: the first of them that says something."""
+        """The cells that may name the owner: the first that is not empty does."""
         names = ("",) if self.ripple else OWNER_FIGURES
         return [self.cells[name] for name in names if name in self.cells]
 
@@ -103,6 +102,7 @@ class FigureLog:
         if node is not None:
             values = (node.idle, node.used, node.releasing, node.pipelined, *values)
         for value in values:
+            # type() instead of isinstance: a row is written for every operation.
             kind = type(value)
             if kind is Resource:
                 scalars = value.scalars
@@ -111,6 +111,7 @@ class FigureLog:
                     shape += (value.max_task_num, *scalars)
                 else:
                     cells += (value.milli_cpu, value.memory)
+                    # A nil map and an empty one differ in Go, and must come back as they were.
                     shape += (value.max_task_num, None) if scalars is None else (value.max_task_num,)
             elif kind is float:
                 cells.append(value)
@@ -171,7 +172,7 @@ class FigureLog:
                 yield entry.plugin, owner, name
 
     def rows_by_entry(self, places: IntArray) -> Iterator[tuple[FigureEntry, IntArray, Sequence[str]]]:
-        """What the rows at these places hold: an entry, which of the places have it, and whom it is about at each."""
+        """Each entry of the rows at these places: the entry, the indexes of the places that have it, and its owners."""
         if not len(places):
             return
         numbers = np.frombuffer(self._numbers, dtype=np.float64)

@@ -10,12 +10,12 @@ from typing import Final
 
 import numpy as np
 
-from vcdebug.framework import trace_form
-from vcdebug.framework.combine import Answer, Args, PluginCall, Tiers
+from vcdebug.framework import hooks
+from vcdebug.framework.combine import Answer, Args, PluginCall, RecordedCall, Tiers
 from vcdebug.framework.hooks import HOOKS, PREDICATE, AnswerForm, AnyHook
-from vcdebug.framework.plugin import ABSTAIN, PERMIT, REJECT, PluginError, ValidateResult, VictimAnswer
+from vcdebug.framework.plugin_answers import ABSTAIN, PERMIT, REJECT, PluginError, ValidateResult, VictimAnswer
 from vcdebug.framework.record import HookEvent, Record
-from vcdebug.framework.recorded_calls import RecordedCall, bind_recorded
+from vcdebug.framework.recorded_calls import bind_recorded
 from vcdebug.model.fit_errors import UNSCHEDULABLE, FitStatus
 from vcdebug.model.names import Codes, Seq
 from vcdebug.model.node_table import NodeRows
@@ -50,7 +50,7 @@ class ForcedAnswers:
         )
 
     def check_all_given(self) -> None:
-        """Raises EditError for an answer that nobody was there to give."""
+        """Raises EditError for an answer that did not apply: its event is missing or is another one."""
         events = self._record.events
         for answer in sorted([*self._waiting.values(), *self._given]):
             if answer.seq > len(events):
@@ -67,7 +67,7 @@ class ForcedAnswers:
 
 
 class ForcedCall:
-    """A recorded call that may have to answer something else."""
+    """A recorded call with a forced answer at some events."""
 
     __slots__ = ("_answers", "_call", "_function", "_plugin", "_point", "_record", "_gives", "_show")
 
@@ -95,7 +95,7 @@ class ForcedCall:
 
 
 class ForcedPredicate:
-    """PredicateFn, where a single node is asked about outside a search, which is an event of its own."""
+    """PredicateFn: answers about a single node outside a search, which are events, may be forced."""
 
     __slots__ = ("_answers", "_ballot", "_record")
 
@@ -114,14 +114,12 @@ class ForcedPredicate:
         statuses = forced_value(PREDICATE.gives, forced, (task, nodes))
         reasons = self._record.reasons
         own, code = reasons.statuses_of(int(codes[0])), reasons.code_of(statuses) if statuses else 0
-        self._answers.note_forced(
-            plugin, trace_form.status_documents(own) or None, trace_form.status_documents(statuses) or None
-        )
+        self._answers.note_forced(plugin, hooks.status_documents(own) or None, hooks.status_documents(statuses) or None)
         return np.array([code], dtype=np.uint16)
 
 
 def with_forced_calls(plugin_calls: dict[str, Tiers], answers: ForcedAnswers, record: Record) -> dict[str, Tiers]:
-    """The plugin_calls with every recorded call ready to be told what to say."""
+    """The calls, each of which gives its forced answer if there is one."""
     return {hook.method: _forced_tiers(hook, plugin_calls[hook.method], answers, record) for hook in HOOKS}
 
 
@@ -150,14 +148,14 @@ def _answer_text(result: object) -> str:
     return "nothing against it" if result is None else str(result)
 
 
-# Forced answers read: words of a person into what a plugin gives.
+# From the text of a forced answer to the value that a plugin returns.
 
 YES, NO = ("yes", "true", "permit", "pass", "1"), ("no", "false", "reject", "fail", "-1")
 _ABSTAIN_WORDS: Final = ("abstain", "0")
 NOBODY, NONE = "nobody", "none"
 OFFER, ORDER = "offer", "order"
 DEFAULT_REASON: Final = "forced"
-"""What a refusal says where nobody gave a reason."""
+"""The reason of a refusal without one."""
 
 AnswerReader = Callable[[ForcedAnswer, Args], Answer]
 
@@ -217,7 +215,7 @@ def _find_candidate(answer: ForcedAnswer, word: str, candidates: Sequence[TaskIn
     names = [task.key for task in candidates]
     if found:
         raise answer.make_error(f"several candidates are called {word}", f"they are {', '.join(t.key for t in found)}")
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # only a misspelt name needs it
 
     close = get_close_matches(word, [*names, *(task.name for task in candidates)], 1)
     hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names) or 'none'}"
@@ -298,7 +296,7 @@ ANSWER_READERS: Final[Mapping[AnswerForm, AnswerReader]] = {
     "rows": _read_rows,
     "scores": _read_scores,
 }
-"""How the answer to a hook is read, by what it gives; a hook that only tells has no answer."""
+"""Form of a hook's answer → the reader of its text; hooks without an answer have none."""
 
 _REASONED_CHOICE: Final = "yes, or no and a reason"
 CHOICE_TEXTS: Final[Mapping[AnswerForm, str]] = {

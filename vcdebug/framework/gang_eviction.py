@@ -11,23 +11,14 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import ClassVar, Protocol
 
-from vcdebug.framework.action import ERROR_CACHE_KEY, collect_starving
+from vcdebug.framework import action
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import (
-    GROUP_NOT_PREEMPTABLE,
-    NO_JOB,
-    NOT_PREEMPTABLE,
-    NOT_RUNNING,
-    EvictionContext,
-    EvictionKind,
-    candidates_on,
-    copy_tasks,
-)
 from vcdebug.framework.gang_plan import EVICT_PURPOSE, GangPlanner, pending_for_eviction
+from vcdebug.framework.go_sort import sort_slice_stable
 from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, JOB_PIPELINED, UNIFIED_EVICTABLE
+from vcdebug.framework.plugin_answers import EvictionContext, EvictionKind
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
-from vcdebug.framework.stable_sort import sort_slice_stable
 from vcdebug.framework.statement import Statement
 from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
@@ -42,13 +33,13 @@ ALLOCATE_ACTION = "allocate"
 
 
 class GangRules(Protocol):
-    """In what the gang actions differ."""
+    """The differences between gangpreempt and gangreclaim."""
 
     name: ClassVar[str]
     kind: ClassVar[EvictionKind]
 
     def skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
-        """The action's own rule by which it leaves a task of a job in the session alone; empty for a candidate."""
+        """The action's own rule that excludes a task of a job in the session; empty for a candidate."""
         ...
 
     def owner_less(self, ssn: Session, job: JobInfo, left: JobInfo, right: JobInfo) -> bool:
@@ -56,11 +47,11 @@ class GangRules(Protocol):
         ...
 
     def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
-        """Whether the queue may ask for room at all."""
+        """Whether the queue may evict for these pods."""
         ...
 
     def passes_over(self, ssn: Session, queue: QueueInfo) -> bool:
-        """Whether the queue is dropped without a look at its jobs."""
+        """Whether the queue is skipped with all its jobs."""
         ...
 
 
@@ -77,8 +68,9 @@ class GangEviction:
 
     def execute(self, ssn: Session) -> None:
         """Drain every queue once; queues are not pushed back."""
-        self.error_cache = ssn.conf.arguments_of(ALLOCATE_ACTION).get_bool(ERROR_CACHE_KEY, default=True)
-        starving = collect_starving(ssn, lambda _: None)
+        # Upstream reads this setting from the arguments of allocate.
+        self.error_cache = ssn.conf.arguments_of(ALLOCATE_ACTION).get_bool(action.ERROR_CACHE_KEY, default=True)
+        starving = action.collect_starving(ssn, lambda _: None)
         while starving.queues:
             queue = starving.queues.pop()
             with ssn.open_span(Level.QUEUE, queue.name):
@@ -115,7 +107,7 @@ class GangEviction:
         return {}
 
     def get_candidate_domains(self, ssn: Session, job: JobInfo) -> list[str]:
-        """Where room is sought, one after the other. Upstream: actions/utils/util.GetCandidateDomains."""
+        """The hypernodes to try, in order. Upstream: actions/utils/util.GetCandidateDomains."""
         rows = ssn.ask_plugins(HYPER_NODE_GRADIENT_FOR_JOB, job, TOP_HYPER_NODE, EVICT_PURPOSE)
         if rows is None:
             rows = [[TOP_HYPER_NODE]]
@@ -127,7 +119,7 @@ class GangEviction:
     def _search_domain(
         self, ssn: Session, statement: Statement, planner: GangPlanner, job: JobInfo, need: Resource, domain: str
     ) -> dict[SubJobId, str] | None:
-        """Add bundle after bundle; no plan is tried without at least one."""
+        """Add bundle after bundle until a plan succeeds; without a bundle no plan is tried."""
         free = idle_and_releasing(ssn, domain)
         victims: list[TaskInfo] = []
         for bundle in self._select_domain_bundles(ssn, job, need, domain):
@@ -149,7 +141,7 @@ class GangEviction:
         return self.filter_bundles(ssn, job, need, bundles, dict.fromkeys(task.uid for task in allowed))
 
     def list_bundles(self, ssn: Session, job: JobInfo, need: Resource, domain: str) -> list[Bundle]:
-        """Every bundle of the domain in order, before the plugins are asked."""
+        """Every bundle of the domain in order, before plugins filter them."""
         by_job = self._candidates_by_job(ssn, job, domain)
         bundles = [b for uid in sorted(by_job) for b in create_job_bundles(ssn.jobs[uid], by_job[uid])]
         return sort_bundles(bundles, need, self._owner_less(ssn, job))
@@ -157,7 +149,7 @@ class GangEviction:
     def filter_bundles(
         self, ssn: Session, job: JobInfo, need: Resource, bundles: list[Bundle], allowed: Mapping[TaskId, None]
     ) -> list[Bundle]:
-        """What the plugins leave of the bundles, in order."""
+        """The bundles of allowed tasks, in order."""
         ordered = sort_bundles(apply_allowed_tasks(bundles, allowed), need, self._owner_less(ssn, job))
         return [b for b in ordered if b.type is BundleType.SAFE or self.allow_whole_bundle]
 
@@ -168,23 +160,23 @@ class GangEviction:
         by_job: dict[JobId, list[TaskInfo]] = {}
         rows = ssn.hyper_node_rows(domain)
         for node in rows.node_infos if rows is not None else ():
-            for task in copy_tasks(candidates_on(node, lambda t: self.skip_reason(ssn, job, t))):
+            for task in action.copy_tasks(action.candidates_on(node, lambda t: self.skip_reason(ssn, job, t))):
                 by_job.setdefault(task.job, []).append(task)
         return by_job
 
     def skip_reason(self, ssn: Session, job: JobInfo, task: TaskInfo) -> str:
-        """The rule by which a task is left alone; empty for a candidate."""
+        """The rule that excludes a task; empty for a candidate."""
         owner = ssn.jobs.get(task.job)
         if owner is None:
-            return NO_JOB
+            return action.NO_JOB
         rule = self.rules.skip_reason(ssn, job, owner, task)
-        if rule != NOT_RUNNING and not task.preemptable:
-            return NOT_PREEMPTABLE
-        return rule if rule or _preemptable_by_gangs(owner) else GROUP_NOT_PREEMPTABLE
+        if rule != action.NOT_RUNNING and not task.preemptable:
+            return action.NOT_PREEMPTABLE
+        return rule if rule or _preemptable_by_gangs(owner) else action.GROUP_NOT_PREEMPTABLE
 
 
 def _preemptable_by_gangs(job: JobInfo) -> bool:
-    """A PodGroup that says nothing may be evicted. Upstream: actions/utils/util.IsJobPreemptableForGangEviction."""
+    """A PodGroup without the key may be evicted. Upstream: actions/utils/util.IsJobPreemptableForGangEviction."""
     group = job.pod_group
     stated = PREEMPTABLE_KEY in group.annotations or PREEMPTABLE_KEY in group.labels
     return job.preemptable if stated else True
@@ -209,7 +201,7 @@ def idle_and_releasing(ssn: Session, domain: str) -> Resource:
     return total
 
 
-# Bundles: a victim job's tasks that may go without breaking its gang, and those that may only go as a whole.
+# Bundles: a victim job's tasks that can be evicted without breaking its gang, and those only evicted together.
 
 JobLess = Callable[[JobInfo, JobInfo], bool]
 """Whether the first of two different owners' bundles comes first; only a strict answer counts."""
@@ -257,7 +249,7 @@ class _GangSurplus:
 
     @property
     def is_broken(self) -> bool:
-        """The gang is not ready as it is."""
+        """Whether the gang is not ready even without an eviction."""
         return self._tasks < 0
 
     def _count_sub_jobs(self) -> None:
@@ -270,8 +262,9 @@ class _GangSurplus:
             self._groups[gid] = self._groups.get(gid, 0) - least
 
     def remove_if_spare(self, task: TaskInfo) -> bool:
-        """Give the task up if no condition breaks by it."""
+        """Remove the task if no condition of its gang breaks; whether it was removed."""
         job = self._job
+        # A role without a minimum cannot break: 1 stands for it.
         if self._tasks <= 0 or self._roles.get(task.task_role, 1) <= 0:
             return False
         uid = job.task_to_sub_job.get(task.uid, "") if job.min_sub_jobs else ""
@@ -301,7 +294,7 @@ def _role_surplus(job: JobInfo) -> dict[str, int]:
 
 
 def create_job_bundles(job: JobInfo, tasks: list[TaskInfo]) -> list[Bundle]:
-    """A safe bundle of whoever the gang can spare, lowest priority first, and a whole one of the rest.
+    """A safe bundle of the tasks that the gang does not need, lowest priority first, and a whole one of the rest.
     Upstream: actions/utils/bundle.CreateJobBundles.
     """
     ordered = sorted(tasks, key=lambda task: (task.priority, task.uid))
@@ -350,6 +343,7 @@ def sort_bundles(bundles: Iterable[Bundle], need: Resource, owner_less: JobLess)
 def _compare_bundles(left: Bundle, right: Bundle, need: Resource, owner_less: JobLess) -> int:
     if left.type != right.type:
         return left.type - right.type
+    # Only a strict answer counts: a `less` that is true both ways orders nothing.
     forth, back = owner_less(left.job, right.job), owner_less(right.job, left.job)
     if forth != back:
         return -1 if forth else 1

@@ -9,19 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.framework.hooks import (
-    ALLOCATABLE,
-    HYPER_NODE_GRADIENT_FOR_SUB_JOB,
-    JOB_PIPELINED,
-    JOB_READY,
-    PRE_PREDICATE,
-)
+from vcdebug.framework import hooks
+from vcdebug.framework.order import Worksheet, build_worksheet
 from vcdebug.framework.placement import PredicateHelper, filter_out_unresolvable, gang_judge
 from vcdebug.framework.record import Level
 from vcdebug.framework.scoring import best_node
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
-from vcdebug.framework.worksheet import Worksheet, build_worksheet
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import SubJobId
 from vcdebug.model.node_table import NodeRows
@@ -40,7 +34,7 @@ class GangPlan(NamedTuple):
 
 
 def eviction_worksheet(ssn: Session, job: JobInfo) -> Worksheet:
-    """What is left to place, without gated and best-effort tasks.
+    """The tasks left to place, except gated and best-effort ones.
     Upstream: actions/utils/simulate.organizeEvictionWorksheet.
     """
     return build_worksheet(ssn, job, lambda task: not task.sch_gated and not task.resreq.is_empty())
@@ -50,7 +44,7 @@ def pending_for_eviction(ssn: Session, job: JobInfo) -> list[TaskInfo]:
     """A ready job asks for its first sub job's tasks only, any other job for all.
     Upstream: actions/utils/simulate.CollectPendingTasksForGangEviction.
     """
-    ready = ssn.ask_plugins(JOB_READY, job)
+    ready = ssn.ask_plugins(hooks.JOB_READY, job)
     worksheet = eviction_worksheet(ssn, job)
     pending: list[TaskInfo] = []
     while not worksheet.empty:
@@ -80,7 +74,7 @@ class GangPlanner:
         worksheet = eviction_worksheet(ssn, self._job)
         if worksheet.empty:
             return None
-        was_ready = ssn.ask_plugins(JOB_READY, self._job)
+        was_ready = ssn.ask_plugins(hooks.JOB_READY, self._job)
         chain: list[Statement] = []
         if victims:
             chain.append(Statement(ssn))
@@ -106,7 +100,7 @@ class GangPlanner:
                 return None
             trial, hyper_nodes[sub_job.uid] = found
             chain.append(trial)
-            pipelined = self._ssn.ask_plugins(JOB_PIPELINED, self._job)
+            pipelined = self._ssn.ask_plugins(hooks.JOB_PIPELINED, self._job)
             if was_ready or pipelined:
                 break
         return hyper_nodes if pipelined else None
@@ -116,7 +110,7 @@ class GangPlanner:
     ) -> tuple[Statement, str] | None:
         rows: list[list[str]] = [[domain]]
         if self._job.contains_hard_topology():
-            gradients = self._ssn.ask_plugins(HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, domain, EVICT_PURPOSE)
+            gradients = self._ssn.ask_plugins(hooks.HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, domain, EVICT_PURPOSE)
             rows = rows if gradients is None else gradients
         for row in rows:
             for hyper_node in row:
@@ -158,11 +152,11 @@ class GangPlanner:
         self, trial: Statement, helper: PredicateHelper, task: TaskInfo, candidates: NodeRows, *, evicting: bool
     ) -> bool:
         ssn = self._ssn
-        if not ssn.ask_plugins(ALLOCATABLE, self._queue, task):
+        if not ssn.ask_plugins(hooks.ALLOCATABLE, self._queue, task):
             return False
         schedulable = filter_out_unresolvable(ssn, task)
         nodes = candidates.select_where(np.isin(candidates.rows, schedulable.rows)) if len(schedulable) else candidates
-        if not len(nodes) or ssn.ask_plugins(PRE_PREDICATE, task) is not None:
+        if not len(nodes) or ssn.ask_plugins(hooks.PRE_PREDICATE, task) is not None:
             return False
         feasible, _ = helper.predicate_nodes(task, nodes, gang_judge)
         node = best_node(ssn, task, feasible)

@@ -1,6 +1,7 @@
-"""Go's sort.Slice: which of the many orders an inconsistent `less` leads to depends on the algorithm's every step.
+"""Go's sort.Slice and sort.SliceStable, comparison by comparison: plugins' `less` functions may contradict themselves,
+and then the order depends on every step of the algorithm.
 
-Upstream: Go's package sort (pattern-defeating quicksort).
+Upstream: Go's package sort (pattern-defeating quicksort, insertion sort of blocks).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ WORD_MASK = 2**64 - 1
 
 
 class _PivotHint(Enum):
-    """What the search for a pivot saw of the order."""
+    """Whether the sampled elements are in order."""
 
     UNKNOWN = 0
     INCREASING = 1
@@ -35,7 +36,7 @@ def sort_slice(items: Iterable[T], less: Callable[[T, T], bool]) -> list[T]:
     return work.items
 
 
-class _SliceSort(Generic[T]):
+class _SortedRanges(Generic[T]):
     """The list being sorted; ranges are [a, b)."""
 
     __slots__ = ("_less", "items")
@@ -49,6 +50,19 @@ class _SliceSort(Generic[T]):
 
     def _swap_items(self, i: int, j: int) -> None:
         self.items[i], self.items[j] = self.items[j], self.items[i]
+
+    def _insertion_sort(self, a: int, b: int) -> None:
+        for i in range(a + 1, b):
+            j = i
+            while j > a and self._is_less(j, j - 1):
+                self._swap_items(j, j - 1)
+                j -= 1
+
+
+class _SliceSort(_SortedRanges[T]):
+    """Pattern-defeating quicksort."""
+
+    __slots__ = ()
 
     def quick_sort(self, a: int, b: int, limit: int) -> None:
         balanced = partitioned = True
@@ -79,13 +93,6 @@ class _SliceSort(Generic[T]):
                 self.quick_sort(middle + 1, b, limit)
                 b = middle
         self._insertion_sort(a, b)
-
-    def _insertion_sort(self, a: int, b: int) -> None:
-        for i in range(a + 1, b):
-            j = i
-            while j > a and self._is_less(j, j - 1):
-                self._swap_items(j, j - 1)
-                j -= 1
 
     def _heap_sort(self, a: int, b: int) -> None:
         size = b - a
@@ -167,6 +174,7 @@ class _SliceSort(Generic[T]):
         length = b - a
         state, mask = length, (1 << length.bit_length()) - 1
         middle = a + int_div(length, 4) * 2
+        # xorshift: Go's uint has 64 bits, so that a left shift drops what lies above.
         for index in range(middle - 1, middle + 2):
             state ^= state << 13 & WORD_MASK
             state ^= state >> 7
@@ -199,3 +207,71 @@ class _SliceSort(Generic[T]):
         if self._is_less(b, a):
             a, b, swaps = b, a, swaps + 1
         return b, swaps
+
+
+# sort.SliceStable: blocks are sorted by insertion and merged in place, with Go's comparisons in Go's order.
+
+BLOCK_SIZE = 20
+
+
+def sort_slice_stable(items: Iterable[T], less: Callable[[T, T], bool]) -> list[T]:
+    """The items in the order that sort.SliceStable leaves them in."""
+    work = _StableSort(list(items), less)
+    work.sort_blocks()
+    return work.items
+
+
+class _StableSort(_SortedRanges[T]):
+    """Insertion sort of blocks, merged in place."""
+
+    __slots__ = ()
+
+    def sort_blocks(self) -> None:
+        """Blocks by insertion, then pairs of blocks, twice as large each time."""
+        size, block = len(self.items), BLOCK_SIZE
+        for start in range(0, size, block):
+            self._insertion_sort(start, min(start + block, size))
+        while block < size:
+            for start in range(0, size, 2 * block):
+                middle, end = start + block, min(start + 2 * block, size)
+                if middle < size:
+                    self._sym_merge(start, middle, end)
+            block *= 2
+
+    def _sym_merge(self, a: int, middle: int, b: int) -> None:
+        """Two sorted neighbours become one; a single element is put in its place."""
+        items = self.items
+        if middle - a == 1:
+            place = self._binary_search(middle, b, lambda at: self._is_less(at, a))
+            items[a:place] = [*items[a + 1 : place], items[a]]
+            return
+        if b - middle == 1:
+            place = self._binary_search(a, middle, lambda at: not self._is_less(middle, at))
+            items[place:b] = [items[middle], *items[place:middle]]
+            return
+        self._merge_halves(a, middle, b)
+
+    def _merge_halves(self, a: int, middle: int, b: int) -> None:
+        """The parts that stand on the wrong side of the middle change places; both halves are merged then."""
+        half = (a + b) >> 1
+        both = half + middle
+        first, end = (both - b, half) if middle > half else (a, middle)
+        start = self._binary_search(first, end, lambda at: not self._is_less(both - 1 - at, at))
+        end = both - start
+        if start < middle < end:
+            self.items[start:end] = [*self.items[middle:end], *self.items[start:middle]]
+        if a < start < half:
+            self._sym_merge(a, start, half)
+        if half < end < b:
+            self._sym_merge(half, end, b)
+
+    @staticmethod
+    def _binary_search(first: int, end: int, before: Callable[[int], bool]) -> int:
+        """The first place of which `before` does not hold, by halves."""
+        while first < end:
+            at = (first + end) >> 1
+            if before(at):
+                first = at + 1
+            else:
+                end = at
+        return first

@@ -5,14 +5,30 @@ Upstream: framework/session_plugins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar
 
-from vcdebug.framework import combine, trace_form
-from vcdebug.framework.combine import Args, CombiningRule, Tiers
-from vcdebug.framework.plugin import NodeScores, PluginError, ValidateResult
-from vcdebug.framework.trace_form import ShowFunction
+from vcdebug.framework import combine
+from vcdebug.framework.combine import Answer, Args, CombiningRule, ShowFunction, Tiers
+from vcdebug.framework.plugin_answers import NodeScores, PluginError, ValidateResult
+from vcdebug.framework.subject import (
+    CANDIDATES,
+    HYPER_NODE,
+    JOB,
+    NODE,
+    OTHER,
+    PURPOSE,
+    QUEUE,
+    SUB_JOB,
+    TASK,
+    VOTE,
+    CallResult,
+    CandidateTasks,
+    TracedCall,
+    task_keys,
+)
+from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes
 from vcdebug.model.node import NodeInfo
@@ -26,8 +42,128 @@ from vcdebug.releases.scheduling import GANG_EVICTION
 from vcdebug.releases.topology import NTA_NODE_SCORE_ONLY, SUBJOBS_ABSENT
 
 if TYPE_CHECKING:
-    from vcdebug.framework.evictions import EvictionContext
+    from vcdebug.framework.plugin_answers import EvictionContext
     from vcdebug.kube.node_view import CycleState
+
+
+# The form of a hook call in the trace: its subject as names, its answer as plain data.
+
+_VOTES = {vote: (VOTE, vote) for vote in (-1, 0, 1)}
+
+
+def show_job(args: Args, answer: Answer) -> TracedCall:
+    """A question about a job."""
+    return args[0].subject, answer
+
+
+def show_job_valid(args: Args, answer: ValidateResult | None) -> TracedCall:
+    """JobValid: null, or the failed check."""
+    result = answer and {"pass": answer.passed, "reason": answer.reason, "message": answer.message}
+    return args[0].subject, result
+
+
+def show_sub_job(args: Args, answer: Answer) -> TracedCall:
+    """A question about a sub job."""
+    return ((SUB_JOB, args[1].uid),), answer
+
+
+def show_queue(args: Args, answer: Answer) -> TracedCall:
+    """A question about a queue."""
+    return args[0].subject, answer
+
+
+def show_queue_task(args: Args, answer: Answer) -> TracedCall:
+    """May the queue take the task?"""
+    return args[0].subject + args[1].pod.subject, answer
+
+
+def show_state_queue_task(args: Args, answer: Answer) -> TracedCall:
+    """As queue_task, on a simulated state."""
+    return ((QUEUE, args[1].name), (TASK, args[2].key)), answer
+
+
+def show_queue_candidates(args: Args, answer: Answer) -> TracedCall:
+    """May the queue reclaim for these tasks?"""
+    return ((QUEUE, args[0].name), (CANDIDATES, task_keys(args[1]))), answer
+
+
+def show_task(args: Args, answer: Answer) -> TracedCall:
+    """A question about a task."""
+    return args[0].pod.subject, getattr(answer, "name", answer)
+
+
+def show_victims(args: Args, answer: Answer) -> TracedCall:
+    """Which candidates may be evicted for this task?"""
+    (asking, candidates), (offered, vote) = args, answer
+    field = candidates.trace_field if type(candidates) is CandidateTasks else (CANDIDATES, task_keys(candidates))
+    victims = task_keys(offered)
+    # The same tuple where all candidates are allowed, so that a recording keeps it once.
+    subject = (asking.pod.subject[0], field, _VOTES.get(vote) or (VOTE, vote))
+    return subject, field[1] if victims == field[1] else victims
+
+
+def show_unified_victims(args: Args, answer: Answer) -> TracedCall:
+    """Which candidates may be evicted, asked by a gang action."""
+    offered, vote = answer
+    return ((CANDIDATES, task_keys(args[1])), (VOTE, vote)), task_keys(offered)
+
+
+def show_victim_tasks(_args: Args, answer: Answer) -> TracedCall:
+    """Which tasks should be evicted anyway?"""
+    return (), task_keys(answer)
+
+
+def status_documents(values: Sequence[FitStatus]) -> list[dict[str, object]]:
+    """Statuses as the trace writes them."""
+    return [{"code": s.code, "reason": s.reason, "plugin": s.plugin} for s in values]
+
+
+def show_pre_predicate(args: Args, answer: PluginError | None) -> TracedCall:
+    """PrePredicate: null, statuses or an error text."""
+    result: CallResult = None
+    if answer is not None:
+        result = status_documents(answer.statuses) if answer.statuses else {"error": answer.text}
+    return args[0].pod.subject, result
+
+
+def show_hyper_node_order(args: Args, answer: Answer) -> TracedCall:
+    """Scores of hypernodes for a sub job."""
+    return ((SUB_JOB, args[0].uid),), answer
+
+
+def show_gradient_job(args: Args, answer: Answer) -> TracedCall:
+    """Where to try a job: rows of hypernodes, best row first."""
+    return ((JOB, args[0].uid), (HYPER_NODE, args[1]), (PURPOSE, str(args[2]))), answer
+
+
+def show_gradient_sub_job(args: Args, answer: Answer) -> TracedCall:
+    """Where to try a sub job: rows of hypernodes, best row first."""
+    return ((SUB_JOB, args[0].uid), (HYPER_NODE, args[1]), (PURPOSE, str(args[2]))), answer
+
+
+def without_purpose(show: ShowFunction) -> ShowFunction:
+    """The same without the purpose, which older releases do not have."""
+
+    def show_without_purpose(args: Args, answer: Answer) -> TracedCall:
+        subject, result = show(args, answer)
+        return tuple(part for part in subject if part[0] != PURPOSE), result
+
+    return show_without_purpose
+
+
+def show_state_task_node(args: Args, answer: Answer) -> TracedCall:
+    """Would the task pass on the simulated node?"""
+    return ((TASK, args[1].key), (NODE, args[2].name)), _error_document(answer)
+
+
+def show_state_other_task(args: Args, answer: Answer) -> TracedCall:
+    """Another task enters or leaves the simulated node."""
+    return ((TASK, args[1].key), (OTHER, args[2].key), (NODE, args[3].name)), _error_document(answer)
+
+
+def _error_document(text: str | None) -> dict[str, str] | None:
+    return None if text is None else {"error": text}
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -74,6 +210,7 @@ class Hook(Generic[P, R]):
     """The rule's function, bound here because every question of a cycle calls it."""
 
     def __post_init__(self) -> None:
+        # A frozen dataclass refuses a plain assignment.
         object.__setattr__(self, "combine", self.rule.combine)
 
     @property
@@ -114,10 +251,10 @@ CLUSTER_ORDER: Hook[[str, str], int] = Hook(
     "cluster_order", "ClusterOrder", ("enabledClusterOrder",), combine.FIRST_DIFFERENCE, "comparison"
 )
 JOB_VALID: Hook[[JobInfo], ValidateResult | None] = Hook(
-    "job_valid", "JobValid", (), combine.FIRST_FAILURE, "validity", trace_form.show_job_valid
+    "job_valid", "JobValid", (), combine.FIRST_FAILURE, "validity", show_job_valid
 )
 JOB_READY: Hook[[JobInfo], bool] = Hook(
-    "job_ready", "JobReady", ("enableJobReady",), combine.ALL_TRUE, "truth", trace_form.show_job
+    "job_ready", "JobReady", ("enableJobReady",), combine.ALL_TRUE, "truth", show_job
 )
 SUB_JOB_READY: Hook[[JobInfo, SubJobInfo], bool] = Hook(
     "sub_job_ready",
@@ -125,11 +262,11 @@ SUB_JOB_READY: Hook[[JobInfo, SubJobInfo], bool] = Hook(
     ("enabledSubJobReady",),
     combine.ALL_TRUE,
     "truth",
-    trace_form.show_sub_job,
+    show_sub_job,
     SUBJOBS_ABSENT,
 )
 JOB_PIPELINED: Hook[[JobInfo], bool] = Hook(
-    "job_pipelined", "JobPipelined", ("enableJobPipelined",), combine.VOTE, "vote", trace_form.show_job
+    "job_pipelined", "JobPipelined", ("enableJobPipelined",), combine.VOTE, "vote", show_job
 )
 SUB_JOB_PIPELINED: Hook[[JobInfo, SubJobInfo], bool] = Hook(
     "sub_job_pipelined",
@@ -137,32 +274,32 @@ SUB_JOB_PIPELINED: Hook[[JobInfo, SubJobInfo], bool] = Hook(
     ("enabledSubJobPipelined",),
     combine.VOTE,
     "vote",
-    trace_form.show_sub_job,
+    show_sub_job,
     SUBJOBS_ABSENT,
 )
 JOB_ENQUEUEABLE: Hook[[JobInfo], bool] = Hook(
-    "job_enqueueable", "JobEnqueueable", ("enableJobEnqueued",), combine.VOTE, "vote", trace_form.show_job
+    "job_enqueueable", "JobEnqueueable", ("enableJobEnqueued",), combine.VOTE, "vote", show_job
 )
 JOB_ENQUEUED: Hook[[JobInfo], None] = Hook(
-    "job_enqueued", "JobEnqueued", ("enableJobEnqueued",), combine.CALL_ALL, "nothing", trace_form.show_job
+    "job_enqueued", "JobEnqueued", ("enableJobEnqueued",), combine.CALL_ALL, "nothing", show_job
 )
 JOB_STARVING: Hook[[JobInfo], bool] = Hook(
-    "job_starving", "JobStarving", ("enableJobStarving",), combine.FIRST_TIER_ALL, "truth", trace_form.show_job
+    "job_starving", "JobStarving", ("enableJobStarving",), combine.FIRST_TIER_ALL, "truth", show_job
 )
 OVERUSED: Hook[[QueueInfo], bool] = Hook(
-    "overused", "Overused", ("enabledOverused",), combine.ANY_TRUE, "truth", trace_form.show_queue
+    "overused", "Overused", ("enabledOverused",), combine.ANY_TRUE, "truth", show_queue
 )
 PREEMPTIVE: Hook[[QueueInfo, list[TaskInfo]], bool] = Hook(
-    "preemptive", "Preemptive", ("enablePreemptive",), combine.ALL_TRUE, "truth", trace_form.show_queue_candidates
+    "preemptive", "Preemptive", ("enablePreemptive",), combine.ALL_TRUE, "truth", show_queue_candidates
 )
 ALLOCATABLE: Hook[[QueueInfo, TaskInfo], bool] = Hook(
-    "allocatable", "Allocatable", ("enabledAllocatable",), combine.ALL_TRUE, "truth", trace_form.show_queue_task
+    "allocatable", "Allocatable", ("enabledAllocatable",), combine.ALL_TRUE, "truth", show_queue_task
 )
 PREEMPTABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "preemptable", "Preemptable", ("enablePreemptable",), combine.TIER_INTERSECTION, "victims", trace_form.show_victims
+    "preemptable", "Preemptable", ("enablePreemptable",), combine.TIER_INTERSECTION, "victims", show_victims
 )
 RECLAIMABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "reclaimable", "Reclaimable", ("enableReclaimable",), combine.TIER_INTERSECTION, "victims", trace_form.show_victims
+    "reclaimable", "Reclaimable", ("enableReclaimable",), combine.TIER_INTERSECTION, "victims", show_victims
 )
 UNIFIED_EVICTABLE: Hook[[EvictionContext, list[TaskInfo]], list[TaskInfo] | None] = Hook(
     "unified_evictable",
@@ -170,14 +307,14 @@ UNIFIED_EVICTABLE: Hook[[EvictionContext, list[TaskInfo]], list[TaskInfo] | None
     (),
     combine.TIER_INTERSECTION,
     "victims",
-    trace_form.show_unified_victims,
+    show_unified_victims,
     GANG_EVICTION,
 )
 VICTIM_TASKS: Hook[[list[TaskInfo]], list[TaskInfo]] = Hook(
-    "victim_tasks", "VictimTasks", ("enabledVictim",), combine.FIRST_UNION, "tasks", trace_form.show_victim_tasks
+    "victim_tasks", "VictimTasks", ("enabledVictim",), combine.FIRST_UNION, "tasks", show_victim_tasks
 )
 PRE_PREDICATE: Hook[[TaskInfo], PluginError | None] = Hook(
-    "pre_predicate", "PrePredicate", ("enablePredicate",), combine.FIRST_ERROR, "error", trace_form.show_pre_predicate
+    "pre_predicate", "PrePredicate", ("enablePredicate",), combine.FIRST_ERROR, "error", show_pre_predicate
 )
 PREDICATE: Hook[[TaskInfo, NodeRows], dict[str, Codes]] = Hook(
     "predicate", "Predicate", ("enablePredicate",), combine.EACH_ANSWER, "verdict", rule_of_node=combine.FIRST_OBJECTION
@@ -190,7 +327,7 @@ BATCH_NODE_ORDER: Hook[[TaskInfo, NodeRows], dict[str, NodeScores | None]] = Hoo
     "batch_node_order", "BatchNodeOrder", ("enableNodeOrder",), combine.EACH_ANSWER, "scores"
 )
 BEST_NODE: Hook[[TaskInfo, NodeRows], NodeInfo | None] = Hook(
-    "best_node", "BestNode", ("enableBestNode",), combine.FIRST_NODE, "node", trace_form.show_task
+    "best_node", "BestNode", ("enableBestNode",), combine.FIRST_NODE, "node", show_task
 )
 HYPER_NODE_ORDER: Hook[[SubJobInfo, dict[str, list[str]]], dict[str, dict[str, float]]] = Hook(
     "hyper_node_order",
@@ -198,7 +335,7 @@ HYPER_NODE_ORDER: Hook[[SubJobInfo, dict[str, list[str]]], dict[str, dict[str, f
     ("enabledHyperNodeOrder",),
     combine.EACH_ANSWER,
     "scores",
-    trace_form.show_hyper_node_order,
+    show_hyper_node_order,
 )
 HYPER_NODE_GRADIENT_FOR_JOB: Hook[[JobInfo, str, int], HyperNodeRows | None] = Hook(
     "hyper_node_gradient_for_job",
@@ -206,9 +343,9 @@ HYPER_NODE_GRADIENT_FOR_JOB: Hook[[JobInfo, str, int], HyperNodeRows | None] = H
     ("enabledHyperNodeGradient",),
     combine.FIRST_ANSWER,
     "rows",
-    trace_form.show_gradient_job,
+    show_gradient_job,
     NTA_NODE_SCORE_ONLY,
-    earlier=(GANG_EVICTION, trace_form.without_purpose(trace_form.show_gradient_job)),
+    earlier=(GANG_EVICTION, without_purpose(show_gradient_job)),
 )
 HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], HyperNodeRows | None] = Hook(
     "hyper_node_gradient_for_sub_job",
@@ -216,9 +353,9 @@ HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], HyperNodeRows | No
     ("enabledHyperNodeGradient",),
     combine.FIRST_ANSWER,
     "rows",
-    trace_form.show_gradient_sub_job,
+    show_gradient_sub_job,
     NTA_NODE_SCORE_ONLY,
-    earlier=(GANG_EVICTION, trace_form.without_purpose(trace_form.show_gradient_sub_job)),
+    earlier=(GANG_EVICTION, without_purpose(show_gradient_sub_job)),
 )
 TARGET_JOB: Hook[[list[JobInfo]], JobInfo | None] = Hook(
     "target_job", "TargetJob", ("enableTargetJob",), combine.FIRST_ANSWER, "job"
@@ -232,7 +369,7 @@ SIMULATE_ALLOCATABLE: Hook[[CycleState, QueueInfo, TaskInfo], bool] = Hook(
     ("enabledAllocatable",),
     combine.ALL_TRUE,
     "truth",
-    trace_form.show_state_queue_task,
+    show_state_queue_task,
 )
 SIMULATE_PREDICATE: Hook[[CycleState, TaskInfo, NodeInfo], str | None] = Hook(
     "simulate_predicate",
@@ -240,7 +377,7 @@ SIMULATE_PREDICATE: Hook[[CycleState, TaskInfo, NodeInfo], str | None] = Hook(
     ("enablePredicate",),
     combine.FIRST_OBJECTION,
     "objection",
-    trace_form.show_state_task_node,
+    show_state_task_node,
 )
 SIMULATE_ADD_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] = Hook(
     "simulate_add_task",
@@ -248,7 +385,7 @@ SIMULATE_ADD_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] 
     ("enablePreemptable", "enabledAllocatable"),
     combine.FIRST_OBJECTION,
     "objection",
-    trace_form.show_state_other_task,
+    show_state_other_task,
 )
 SIMULATE_REMOVE_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] = Hook(
     "simulate_remove_task",
@@ -256,7 +393,7 @@ SIMULATE_REMOVE_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | Non
     ("enablePreemptable", "enabledAllocatable"),
     combine.FIRST_OBJECTION,
     "objection",
-    trace_form.show_state_other_task,
+    show_state_other_task,
 )
 
 HOOKS: tuple[AnyHook, ...] = tuple(value for value in globals().values() if isinstance(value, Hook))

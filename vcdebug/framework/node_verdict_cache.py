@@ -1,16 +1,16 @@
-"""What a search finds at each node where one plugin judges them all and no node has to be looked at: kept, and redone
-for the nodes whose amounts changed.
+"""Search results of every node, for sessions in which a single plugin judges nodes and knows its answers beforehand:
+computed once, and again for the nodes whose amounts changed.
 
 Upstream: none; util/predicate_helper asks at each node that it visits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.framework.plugin import Plugin
 from vcdebug.model.fit_errors import ReasonTable
 from vcdebug.model.names import Codes, IntArray
 from vcdebug.model.node_table import NodeField, NodeTable, RowCache, WantedAmounts
@@ -18,6 +18,10 @@ from vcdebug.model.task import TaskInfo
 
 ALLOCATE, PREEMPT = 0, 1
 """Places in ReasonTable.blocking."""
+
+
+NodeJudge = Callable[[TaskInfo], Codes | None]
+"""The only judging plugin's `standing_codes`."""
 
 
 class NodeQuestion(NamedTuple):
@@ -33,7 +37,7 @@ class NodeVerdictCache:
 
     __slots__ = ("_answers", "_judge", "_kept", "_reasons", "_table")
 
-    def __init__(self, table: NodeTable, reasons: ReasonTable, judge: Plugin) -> None:
+    def __init__(self, table: NodeTable, reasons: ReasonTable, judge: NodeJudge) -> None:
         self._table = table
         self._reasons = reasons
         self._judge = judge
@@ -41,17 +45,16 @@ class NodeVerdictCache:
         self._answers: RowCache[np.uint16] = RowCache(len(table), table.changes)
 
     def plugin_codes(self, task: TaskInfo) -> Codes | None:
-        """PredicateFn for every node, where that is known without a look at them; do not write to it."""
-        return self._judge.standing_codes(task)
+        """PredicateFn for every node; None where the plugin has to be asked. Read only."""
+        return self._judge(task)
 
     def search_codes(self, task: TaskInfo, question: NodeQuestion) -> Codes | None:
-        """What a search finds at every node, 0 where the task may go; None where a look at the nodes is needed. Do
-        not write to it.
-        """
-        codes = self._judge.standing_codes(task)
+        """The code of every node, 0 where the task may go; None where the plugin has to be asked. Read only."""
+        codes = self._judge(task)
         if codes is None:
             return None
-        if codes.flags.writeable:  # of this task alone: nothing is kept
+        # A writable array belongs to this task alone, so that nothing of it is worth keeping.
+        if codes.flags.writeable:
             passing = self._mask_passing(codes, question.action)
             return self._with_room_uncached(task, passing) if question.room else passing
         passing = self._cached_passing(codes, question.action)
@@ -65,6 +68,7 @@ class NodeVerdictCache:
 
     def _cached_passing(self, codes: Codes, action: int) -> Codes:
         """Without the codes that the action lets pass."""
+        # The array is kept with the answer: its id would otherwise be given to another array.
         known = self._kept.get((id(codes), action))
         if known is None:
             known = self._kept[id(codes), action] = (codes, self._mask_passing(codes, action))

@@ -1,26 +1,29 @@
 """Priority queues exactly as Go's heap keeps them, and the order of victims.
 
 Upstream: util/priority_queue, framework/session (BuildVictimsPriorityQueue).
+Upstream: actions/allocate (organizeJobWorksheet), actions/utils (organizeEvictionWorksheet).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Generic, TypeVar
+from functools import cmp_to_key
+from typing import Generic, TypeVar
 
 from vcdebug.framework.record import PopEvent, Record, fast_tuple
-from vcdebug.model.task import TaskInfo
+from vcdebug.framework.session import Session
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import SubJobId
+from vcdebug.model.sub_job import SubJobInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.scheduling import VICTIM_TIE_BY_JOB_AGE
-
-if TYPE_CHECKING:
-    from vcdebug.framework.session import Session
 
 T = TypeVar("T")
 LessFunction = Callable[[T, T], bool]
 
 
 class PriorityQueue(Generic[T]):
-    """A binary heap whose comparison is evaluated live; stale order is never repaired, as upstream's is not.
+    """A binary heap that calls `less` at each push and pop; items whose order changes meanwhile stay in their places.
     Upstream: util/priority_queue.NewPriorityQueue.
     """
 
@@ -42,6 +45,8 @@ class PriorityQueue(Generic[T]):
 
     def push(self, item: T) -> None:
         """Append and sift up. Upstream: util/priority_queue.Push."""
+        # heapq would compare other pairs: a `less` that contradicts itself, as several plugins' may, would then order
+        # differently than Go's container/heap.
         items, less = self._items, self._less
         items.append(item)
         child = len(items) - 1
@@ -122,3 +127,79 @@ def evict_before(ssn: Session, left: TaskInfo, right: TaskInfo, preemptor: TaskI
 def task_queue(ssn: Session, less: LessFunction[TaskInfo] | None = None) -> PriorityQueue[TaskInfo]:
     """A heap of tasks in task order, or by another comparison."""
     return PriorityQueue(less or ssn.task_order_less, "task", lambda task: task.key, ssn.record)
+
+
+# Worksheets: what is left to place of a job, as heaps of its sub jobs and of the tasks of each.
+
+
+class Worksheet:
+    """Sub jobs in a heap; a heap of tasks for each."""
+
+    __slots__ = ("sub_jobs", "tasks")
+
+    def __init__(self, sub_jobs: PriorityQueue[SubJobInfo], tasks: dict[SubJobId, PriorityQueue[TaskInfo]]) -> None:
+        self.sub_jobs = sub_jobs
+        self.tasks = tasks
+
+    @property
+    def empty(self) -> bool:
+        """No sub job with tasks is left. Upstream: actions/allocate.Empty."""
+        return not self.sub_jobs
+
+    def clone(self) -> Worksheet:
+        """Independent heaps over the same objects. Upstream: actions/allocate.Clone."""
+        return Worksheet(self.sub_jobs.clone(), {uid: heap.clone() for uid, heap in self.tasks.items()})
+
+    def shallow_copy_from(self, other: Worksheet) -> None:
+        """Take over what another worksheet has left. Upstream: actions/allocate.ShallowCopyFrom."""
+        self.sub_jobs, self.tasks = other.sub_jobs, other.tasks
+
+
+def build_worksheet(ssn: Session, job: JobInfo, placeable: Callable[[TaskInfo], bool]) -> Worksheet:
+    """Pending tasks that are `placeable`; sub jobs that their policy still requires come first.
+    Upstream: actions/allocate.organizeJobWorksheet.
+    """
+    # Before the heap is filled: asking about sub jobs while it sifts would record the questions in another order.
+    required = _required_sub_jobs(ssn, job)
+
+    def sub_job_less(left: SubJobInfo, right: SubJobInfo) -> bool:
+        if (left.uid in required) != (right.uid in required):
+            return left.uid in required
+        return ssn.sub_job_order_less(left, right)
+
+    sub_jobs: PriorityQueue[SubJobInfo] = PriorityQueue(sub_job_less, "subjob", lambda sj: sj.uid, ssn.record)
+    tasks: dict[SubJobId, PriorityQueue[TaskInfo]] = {}
+    for sub_job in job.sub_jobs_in_order():
+        waiting = [*sub_job.tasks_with_status(TaskStatus.PENDING), *_restored_tasks(ssn, sub_job)]
+        heap = task_queue(ssn).extend(task for task in waiting if placeable(task))
+        if heap:
+            tasks[sub_job.uid] = heap
+            sub_jobs.push(sub_job)
+    return Worksheet(sub_jobs, tasks)
+
+
+def _restored_tasks(ssn: Session, sub_job: SubJobInfo) -> list[TaskInfo]:
+    """Tasks that still wait where an earlier cycle pipelined them."""
+    if not ssn.restored:
+        return []
+    return [task for task in sub_job.tasks_with_status(TaskStatus.PIPELINED) if task.uid in ssn.restored]
+
+
+def _required_sub_jobs(ssn: Session, job: JobInfo) -> dict[SubJobId, None]:
+    ready_count: dict[str, int] = {}
+    unready: list[SubJobInfo] = []
+    for sub_job in job.sub_jobs_in_order():
+        if ssn.sub_job_ready(job, sub_job):
+            ready_count[sub_job.gid] = ready_count.get(sub_job.gid, 0) + 1
+        else:
+            unready.append(sub_job)
+    required: dict[SubJobId, None] = {}
+
+    def compare_sub_jobs(left: SubJobInfo, right: SubJobInfo) -> int:
+        return -1 if ssn.sub_job_order_less(left, right) else 1
+
+    for sub_job in sorted(unready, key=cmp_to_key(compare_sub_jobs)):
+        if ready_count.get(sub_job.gid, 0) < job.min_sub_jobs.get(sub_job.gid, 0):
+            required[sub_job.uid] = None
+            ready_count[sub_job.gid] = ready_count.get(sub_job.gid, 0) + 1
+    return required

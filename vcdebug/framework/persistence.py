@@ -26,7 +26,7 @@ class AnnotationPatch(NamedTuple):
 
 
 def clamp_request(ssn: Session, plugin: str, holder: str, held: Resource, request: Resource) -> Resource:
-    """The request, cut where the holder has less than that; without persistence the request as it is."""
+    """The request, with amounts cut to what the holder has; unchanged without persistence."""
     if not ssn.persistence.on:
         return request
     short = [name for name, amount in request.items() if held.get(name) < amount]
@@ -40,7 +40,7 @@ def clamp_request(ssn: Session, plugin: str, holder: str, held: Resource, reques
 
 
 def counted_request(ssn: Session, queue: QueueName, request: Resource) -> Resource:
-    """What of a request is held against a queue's limits: with persistence, no scalar that it configures nowhere."""
+    """The part of a request that counts for a queue's limits: with persistence only scalars that it configures."""
     info = ssn.queues.get(queue)
     if not ssn.persistence.on or info is None:
         return request
@@ -68,7 +68,7 @@ def _set_amount(resource: Resource, name: str, amount: float) -> None:
 
 
 def bind_conflict(ssn: Session, task: TaskInfo, host: str) -> str | None:
-    """A pod that somebody else has bound meanwhile may only be bound where it is, which then is a success."""
+    """The error of a bind if the pod has been bound to another node meanwhile; to the same one the bind succeeds."""
     bound = ssn.snapshot.bound.get(task.key, "") if ssn.persistence.on else ""
     if not bound:
         return None
@@ -95,9 +95,9 @@ def _iter_tasks(ssn: Session) -> Iterator[TaskInfo]:
 
 
 def _task_patch(ssn: Session, task: TaskInfo) -> AnnotationPatch | None:
-    """Pipelined tasks are written down; bound ones and those that lost their place are struck out.
+    """Pipelined tasks get annotations; bound ones and those that lost their place lose them.
 
-    A restored task that was allocated and never committed keeps what brought it back.
+    A restored task that was allocated and never committed keeps its annotations.
     """
     present = task.pod.annotations
     wanted: dict[str, str] = {}

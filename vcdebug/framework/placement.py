@@ -13,7 +13,8 @@ import numpy as np
 from vcdebug.framework.hooks import PREDICATE
 from vcdebug.framework.node_verdict_cache import ALLOCATE, PREEMPT, NodeQuestion
 from vcdebug.framework.quirks import SEARCH_SAMPLED
-from vcdebug.framework.record import HookEvent, PredicateEvent, fast_tuple
+from vcdebug.framework.record import HookEvent, PredicateEvent, SearchHelper, fast_tuple
+from vcdebug.framework.reuse import HelperStep
 from vcdebug.framework.session import Session
 from vcdebug.gomath import int_div
 from vcdebug.model.fit_errors import FitErrors
@@ -29,9 +30,9 @@ NodeJudge = Callable[[Session, TaskInfo, NodeRows], Codes]
 
 NOT_IN_SHARD = "node isn't in scheduler node shard"
 PARALLEL_WORKERS = 16
-"""So many look at nodes at a time. Upstream: util/predicate_helper.PredicateNodes."""
+"""Workers that check nodes at the same time. Upstream: util/predicate_helper.PredicateNodes."""
 MIN_CHUNK_ROWS = 1024
-"""So many rows cost little more than one: what a check costs is first the number of array operations."""
+"""Up to this size the cost of a check is the number of array operations, not the number of rows."""
 _count_codes = np.count_nonzero
 
 
@@ -64,6 +65,7 @@ def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
             alive = np.flatnonzero(codes == 0)
             if not len(alive):
                 return codes
+            # A plugin may return an array that it keeps for other tasks; such an array is read-only.
             if not codes.flags.writeable:
                 codes = codes.copy()
             codes[alive] = plugin_call.call(task, NodeRows(nodes.table, nodes.rows[alive]))
@@ -118,7 +120,7 @@ QUESTION_OF_JUDGE: dict[NodeJudge, NodeQuestion] = {
     allocate_judge: NodeQuestion(ALLOCATE, room=True),
     gang_judge: NodeQuestion(PREEMPT, room=True),
 }
-"""What each asks of a node."""
+"""The question that each judge answers, in terms of NodeVerdictCache."""
 
 
 class PredicateHelper:
@@ -136,8 +138,9 @@ class PredicateHelper:
         self._exact = ssn.remembers_rows
         self._cache: dict[str, Codes] = {}
         ssn.log("search.helper", cache_on)
-        if ssn.past is not None:
-            ssn.past.repeats("helper")
+        ssn.record.search_helpers.append(SearchHelper(len(ssn.record.events), cache_on))
+        if ssn.previous_cycle is not None:
+            ssn.previous_cycle.repeat_step(HelperStep(cache_on))
 
     def predicate_nodes(self, task: TaskInfo, nodes: NodeRows, judge: NodeJudge) -> tuple[NodeRows, FitErrors]:
         """(feasible nodes in visiting order, errors of the visited others).
@@ -153,7 +156,7 @@ class PredicateHelper:
         size = len(nodes.rows)
         start = ssn.node_search_start % size  # exact: ints
         ssn.log("search.start", nodes.rows.item(start))
-        event = None if ssn.past is None else ssn.past.search(task, nodes)
+        event = None if ssn.previous_cycle is None else ssn.previous_cycle.find_search(task, nodes)
         if event is None and known is not None:
             event = self._search_as_sampled(task, nodes, known, judge, group)
         if event is None:
@@ -171,7 +174,7 @@ class PredicateHelper:
         return NodeRows(nodes.table, event.feasible), errors
 
     def _search_from(self, task: TaskInfo, nodes: NodeRows, start: int, judge: NodeJudge, group: str) -> PredicateEvent:
-        """Search from a node on, and what came of it."""
+        """A search that begins at the row `start` of the nodes."""
         codes = self._known_codes(task, nodes, judge, group)
         if codes is not None:
             return self._search_known(task, nodes, start, codes)
@@ -179,11 +182,12 @@ class PredicateHelper:
         feasible, codes = self._search_nodes(task, order, self._nodes_to_find(len(order)), judge, group)
         failing, size = codes.nonzero()[0], len(codes)
         if not len(failing) and start + len(feasible) <= len(order):
-            feasible = nodes.rows[start : start + len(feasible)]  # a part of what is there: nothing of its own is kept
+            # A view of the rows: a recording then keeps no copy per search.
+            feasible = nodes.rows[start : start + len(feasible)]
         return fast_tuple(PredicateEvent, (task.key, len(order), size, feasible, order[failing], codes[failing]))
 
     def _known_codes(self, task: TaskInfo, nodes: NodeRows, judge: NodeJudge, group: str) -> Codes | None:
-        """What the search would find at each of these nodes, where that is known."""
+        """The code of each of these nodes if NodeVerdictCache has them; None where the plugins have to be asked."""
         standing, question = self._ssn.standing, QUESTION_OF_JUDGE.get(judge)
         if standing is None or question is None or self._ssn.sharding == "hard":
             return None
@@ -196,7 +200,7 @@ class PredicateHelper:
         return codes if nodes.rows is nodes.table.every else codes[nodes.rows]
 
     def _search_known(self, task: TaskInfo, nodes: NodeRows, start: int, codes: Codes) -> PredicateEvent:
-        """As a search over nodes of which all is known."""
+        """As _search_from, where the code of every node is known."""
         size, want = len(codes), self._nodes_to_find(len(codes))
         around = np.concatenate((codes[start:], codes[:start])) if start else codes
         passed = (around == 0).nonzero()[0]
@@ -204,7 +208,8 @@ class PredicateHelper:
             around, passed = around[: passed.item(want) + 1], passed[:want]
         failing = around.nonzero()[0]
         if not len(failing) and start + len(passed) <= size:
-            feasible = nodes.rows[start : start + len(passed)]  # a part of what is there: nothing of its own is kept
+            # A view of the rows, as in _search_from.
+            feasible = nodes.rows[start : start + len(passed)]
         else:
             feasible = nodes.rows.take(passed + start, mode="wrap")
         failed = nodes.rows.take(failing + start, mode="wrap")
@@ -254,7 +259,7 @@ class PredicateHelper:
         return self._ssn.node_table.row_of.get(self._ssn.draws.known_choice(task.key), -1)
 
     def _note_sample(self, visited: int, nodes: int, start: int) -> None:
-        """Once per helper: from then on nearly every search is a sample."""
+        """Note the first sampled search of the helper only: most later ones are samples too."""
         if not self._sampled:
             self._sampled = True
             text = "the search ended after {} of {} nodes, beginning at node {}"
@@ -268,6 +273,7 @@ class PredicateHelper:
         parts: list[Codes] = []
         found = begin = 0
         while begin < len(order):
+            # A plugin that remembers rows must not be asked about nodes that upstream never visits.
             chunk = want - found + 1 if self._exact else max(MIN_CHUNK_ROWS, 2 * want)
             codes = self._check_nodes(task, order[begin : begin + chunk], judge, known)
             begin += chunk
@@ -285,6 +291,7 @@ class PredicateHelper:
     def _check_nodes(self, task: TaskInfo, rows: IntArray, judge: NodeJudge, known: Codes | None) -> Codes:
         """Upstream: util/predicate_helper.checkNode."""
         ssn = self._ssn
+        # No try/finally around `silent`: run_session resets it after a panic, and this runs for every search.
         if known is None and self._ssn.sharding != "hard":
             ssn.record.silent += 1
             answer = judge(ssn, task, NodeRows(ssn.node_table, rows))

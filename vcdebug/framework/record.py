@@ -1,4 +1,4 @@
-"""What a cycle leaves behind: events as spec'd for the trace, spans for movement, changes for time travel.
+"""The record of a cycle: events as the trace has them, spans for movement, changes for the state at any event.
 
 Upstream: none; the recorder wraps every call that the framework makes.
 """
@@ -31,7 +31,7 @@ from vcdebug.model.names import (
     SubJobId,
     TaskKey,
 )
-from vcdebug.model.node_table import NodeAmounts as NodeAmounts
+from vcdebug.model.node import NodeAmounts as NodeAmounts
 from vcdebug.model.pod_group import Condition
 from vcdebug.model.task import TaskStatus
 
@@ -47,15 +47,15 @@ PLACING_OPS: Final = (ALLOCATE_OP, PIPELINE_OP)
 CHARGING_OPS: Final = (*PLACING_OPS, UNEVICT_OP)
 """Operations after which plugins count the task for its queue and node; event handlers call them allocations."""
 RELEASING_OPS: Final = (EVICT_OP, UNPIPELINE_OP, UNALLOCATE_OP)
-"""Operations after which plugins count it no longer."""
+"""Operations after which plugins no longer count the task."""
 PLANNED_OPS: Final = (EVICT_OP, PIPELINE_OP, ALLOCATE_OP)
 """Operations that a statement holds until it is committed or discarded."""
 fast_tuple = tuple.__new__
-"""`made(HookEvent, (...))`: an event from its fields in order, in a third of the time of calling its class."""
+"""`fast_tuple(HookEvent, (...))`: a named tuple from its fields, in a third of the time of calling its class."""
 
 
 class RecordBound(Protocol):
-    """How much a record may hold."""
+    """The size at which a record is cut off."""
 
     next_look: int
 
@@ -105,27 +105,27 @@ class HookEvent(NamedTuple):
 
     @property
     def hyper_node(self) -> str:
-        """The hypernode below which a place is sought."""
+        """The hypernode in which a place is searched."""
         return name_in(self.subject, subject.HYPER_NODE)
 
     @property
     def candidates(self) -> tuple[TaskKey, ...]:
-        """The tasks that the plugin was offered, to choose victims from or to reclaim for."""
+        """The tasks to choose victims from, or to reclaim for."""
         return candidates_in(self.subject)
 
     @property
     def offers(self) -> bool:
-        """Whether the plugin was offered candidates, be it none."""
+        """Whether the call has candidates, even an empty list of them."""
         return any(field == subject.CANDIDATES for field, _ in self.subject)
 
     @property
     def vote(self) -> int | None:
-        """The plugin's vote beside its victims, 0 to abstain; None for calls without one."""
+        """The vote that came with the victims, 0 to abstain; None for calls without one."""
         return vote_in(self.subject)
 
     @property
     def victims(self) -> tuple[TaskKey, ...]:
-        """The tasks that the plugin would let go; empty for calls about something else."""
+        """The tasks that the plugin allows to be evicted; empty for calls about something else."""
         return self.result if isinstance(self.result, tuple) else ()
 
 
@@ -317,6 +317,14 @@ class PodGroupEvent(NamedTuple):
     message: str
 
 
+class SearchHelper(NamedTuple):
+    """A search helper was made: the searches from here to the next one share its cache of errors."""
+
+    seq: Seq
+    """The last event before it."""
+    cache_on: bool
+
+
 class Record:
     """The append-only store of one cycle."""
 
@@ -330,6 +338,7 @@ class Record:
         "notes",
         "pod_group_events",
         "reasons",
+        "search_helpers",
         "silent",
         "spans",
     )
@@ -345,6 +354,7 @@ class Record:
         self.pod_group_events: list[PodGroupEvent] = []
         self.node_names: list[NodeName] = []
         self.reasons = ReasonTable()
+        self.search_helpers: list[SearchHelper] = []
         self.silent = 0
         """Above 0 while a recorded call runs: what happens inside it is not recorded one by one."""
 
@@ -386,7 +396,7 @@ class Record:
             self.notes.append(len(self.events), code, text, about)
 
     def log_line(self, key: str, *values: object) -> None:
-        """Upstream prints a line here that no event stands for; `values` fill its blanks, and must not change."""
+        """Add a line that upstream prints here and no event shows; `values` fill its blanks and must not change."""
         self.lines.append((len(self.events), key, values))
 
     def open_span(self, level: Level, name: str) -> SpanScope:

@@ -1,4 +1,4 @@
-"""Who answers which hook: resolved once per session, every listed call wrapped so that it is recorded.
+"""The plugins of each hook, resolved once per session; calls that a trace lists are wrapped to be recorded.
 
 Upstream: framework/session_plugins (registration).
 """
@@ -7,32 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
 
-from vcdebug.framework.combine import Answer, Call, PluginCall, Tiers
+from vcdebug.framework.combine import Answer, Call, HookFunctions, PluginCall, RecordedCall, ShowFunction, Tiers
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import HOOKS, AnyHook
-from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import HookEvent, Record, fast_tuple
-from vcdebug.framework.trace_form import ShowFunction
+from vcdebug.framework.session import Plugin
 from vcdebug.releases.release import NEWEST, Release
-
-HookFunctions = dict[tuple[str, str], Call]
-"""(hook method, plugin name) → function: a plugin listed twice keeps the later instance's."""
-
-
-class RecordedCall(NamedTuple):
-    """What makes up a plugin's function that leaves an event."""
-
-    function: Call
-    plugin: str
-    point: str
-    show: ShowFunction
-    record: Record
 
 
 def bind_recorded(call: RecordedCall) -> Call:
-    """The function that leaves an event; its parts are bound, which costs less at each call than an object's."""
+    """The function that leaves an event."""
+    # Bound arguments cost less at each call than the attributes of an object.
     return partial(_call_and_record, *call)
 
 
@@ -42,6 +28,7 @@ def _call_and_record(
     """Call and record, unless it happens inside another recorded call."""
     if record.silent:
         return function(*args)
+    # 1 instead of += 1: calls inside others have returned above.
     record.silent = 1
     try:
         answer = function(*args)
@@ -62,7 +49,7 @@ def register_hooks(functions: HookFunctions, plugin: Plugin, withdrawn: Mapping[
 def build_plugin_calls(
     conf: SchedulerConf, functions: HookFunctions, record: Record, release: Release = NEWEST
 ) -> dict[str, Tiers]:
-    """hook method → tiers of those who take part."""
+    """Hook method → tiers of the plugins that take part."""
     return {hook.method: _hook_tiers(hook, conf, functions, record, release) for hook in HOOKS}
 
 

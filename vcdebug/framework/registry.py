@@ -1,5 +1,4 @@
-"""Names in a configuration → classes, imported on first use, and what actions say of themselves; a release may have
-another class under a name.
+"""The classes behind the names in a configuration, imported on first use, and the facts that action classes declare.
 
 Upstream: framework/plugins (plugin builders), actions/factory.
 """
@@ -16,10 +15,10 @@ from vcdebug.releases.release import Release
 Registry = Mapping[str, str]
 """Name in a configuration → `module:Class`."""
 OtherForms = Mapping[str, tuple[tuple[Change, str], ...]]
-"""Name → what stands behind it while the older form of a change is in force; the first one in force decides."""
+"""Name → its `module:Class` while the older form of a change is in force; the first change in force decides."""
 
 
-def resolve_reference(reference: str) -> Any:  # Any: who asks knows what stands there
+def resolve_reference(reference: str) -> Any:  # Any: the caller knows the class
     """The object behind `module:Name`."""
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
@@ -48,7 +47,7 @@ class ActionFacts(NamedTuple):
 
 
 def facts_of(actions: Registry, name: str) -> ActionFacts:
-    """What an action does; nothing where the registry does not have it. Its module is imported."""
+    """What an action does; no fact for an unknown name. Imports its module."""
     if name not in actions:
         return ActionFacts()
     kind = resolve_reference(actions[name])
@@ -66,7 +65,7 @@ def facts_of(actions: Registry, name: str) -> ActionFacts:
 def registry_for(
     release: Release, newest: Registry, others: OtherForms, later: Mapping[str, Change] | None = None
 ) -> Registry:
-    """What a release has under each name; `later` names what came with a change."""
+    """The classes of a release; `later` are names that it does not have before a change."""
     chosen = {
         name: next((form for change, form in forms if release.has_older_form(change)), newest[name])
         for name, forms in others.items()

@@ -1,4 +1,4 @@
-"""How much a record may hold: a cycle without an end in sight stops with a word, and not for want of memory.
+"""Options of a replay: the size at which its record is cut off, and the webhook that it may call.
 
 Upstream: plugins/extender (send).
 """
@@ -14,16 +14,16 @@ from vcdebug.model.names import Codes, IntArray, KeptScores
 MAX_EVENTS = 5_000_000
 MAX_MEGABYTES = 8_000
 EVENTS_PER_CHECK = 10_000
-"""Events between two looks at the size."""
+"""Events between two checks of the size."""
 BYTES_PER_EVENT = 300
-"""An event beside its arrays of one number per node."""
+"""Estimate for an event without its arrays."""
 
 
 EVENTS_WITH_ARRAYS = (PredicateEvent, ScoreEvent)
 
 
 class RecordFullError(Exception):
-    """The record has reached its bound; the text names it."""
+    """The record has reached its bound, which the text names."""
 
 
 class SizeBound:
@@ -36,13 +36,14 @@ class SizeBound:
         self._megabytes = megabytes
         self._weighed = 0
         self.array_bytes = 0
-        """What was weighed so far; arrays that neighbouring events share count once."""
+        """Bytes of the arrays checked so far."""
         self.next_look = min(events, EVENTS_PER_CHECK)
-        """The number of events at which to look again."""
+        """The number of events of the next check."""
 
     def check_size(self, events: Sequence[object]) -> None:
-        """Weigh what was recorded since the last look; raises RecordFullError beyond the bound."""
+        """Add up what was recorded since the last check; raises RecordFullError beyond the bound."""
         count = len(events)
+        # Neighbouring events may share arrays, which then count once.
         arrays = [_event_arrays(event) for event in events[self._weighed :] if event.__class__ in EVENTS_WITH_ARRAYS]
         sizes = {id(array): array.nbytes for some in arrays for array in some}
         self.array_bytes += sum(sizes.values())  # exact: ints
@@ -62,7 +63,7 @@ def _event_arrays(event: object) -> tuple[IntArray | KeptScores | Codes, ...]:
     return event.rows, event.total, *[scores for _, scores in event.parts]
 
 
-# The port through which a plugin may ask a service outside, where whoever starts the replay provides one.
+# The service outside that a plugin may call, if the caller of the replay provides it.
 
 
 class WebhookResponse(NamedTuple):

@@ -1,8 +1,8 @@
-"""What an earlier cycle on nearly the same objects has found: it holds for as long as both have done the same.
+"""Searches over nodes that an earlier cycle has recorded, for a cycle on nearly the same objects.
 
-Which nodes may take a task, and their scores, depend on the pod, on the nodes with their pods, and on everything that
-was placed before. While the objects behind these are the same and every step since the beginning was the same, the
-answer is the one that was recorded. Everything else is asked anew: orders, quotas, gangs, and what an operation does.
+Which nodes may take a pod, and how they are scored, depends on `SearchInputs`, on the pod, and on every step since the
+cycle began. While all three are those of the earlier cycle, its recorded search is the result of this one. Orders,
+quotas, gangs and the effects of operations are always computed.
 
 Upstream: none.
 """
@@ -10,158 +10,191 @@ Upstream: none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from datetime import datetime
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from vcdebug.framework.conf import SchedulerConf
-from vcdebug.framework.hooks import BATCH_NODE_ORDER, BEST_NODE, NODE_ORDER, PREDICATE
+from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.framework.record import ActionEvent, OpEvent, PredicateEvent, Record, ScoreEvent
-from vcdebug.model.names import Codes
+from vcdebug.model.names import NodeName, TaskKey
+from vcdebug.model.node_table import NodeRows
+from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.cycle_inputs import ChanceSettings, ForcedAnswer, PersistenceSetting, SchedulerProcess
 from vcdebug.snapshot.manifest import spec_of
-from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
-if TYPE_CHECKING:
-    from vcdebug.framework.session import Session
-    from vcdebug.model.node_table import NodeRows
-    from vcdebug.model.task import TaskInfo
-
-FREE: Final = ("Queue", "PodGroup", "PriorityClass")
-"""Kinds of which no node and no score knows."""
 POD: Final = "Pod"
-HELPER: Final = "search.helper"
-_NODE_HOOKS: Final = (PREDICATE, NODE_ORDER, BATCH_NODE_ORDER, BEST_NODE)
-_SETTINGS: Final = ("flags", "chance", "now", "usage", "extender", "process", "persistence", "bound", "answers")
-
-Step = tuple[str, ...]
+UNSEEN_KINDS: Final = ("Queue", "PodGroup", "PriorityClass")
+"""Kinds that no plugin reads where it judges or scores nodes by the pod (`Plugin.judges_by_pod`)."""
 
 
-class PreviousSearch(NamedTuple):
-    """What was found for a task."""
+class SearchInputs(NamedTuple):
+    """Everything that a search over nodes reads, except the pod: equal for two cycles whose first searches for one pod
+    have the same result. Of `Snapshot`, only what describes it is missing.
+    """
 
-    step: Step
+    tiers: tuple[tuple[PluginOption, ...], ...]
+    action_arguments: Mapping[str, Mapping[object, object]]
+    now: datetime
+    flags: SchedulerFlags
+    chance: ChanceSettings
+    answers: tuple[ForcedAnswer, ...]
+    usage: Mapping[str, Any]  # Any: as the snapshot has it
+    extender: Mapping[str, Any]  # Any: as above
+    device_config: str | None
+    process: SchedulerProcess
+    persistence: PersistenceSetting
+    restores: bool
+    """Whether task state is restored: under the setting `auto` pods without a node decide that."""
+    bound: Mapping[str, str]
+    lists: tuple[tuple[str, int], ...]
+    """Each other kind that has objects, and the identity of its list: an edit makes a new list. Comparing the objects
+    themselves would take longer than the searches of a small cycle."""
+    placed: tuple[int, ...] | None
+    """The identities of the pods with a node; None stands for those of the other cycle, whose list of pods it is."""
+
+
+def search_inputs(snapshot: Snapshot, conf: SchedulerConf, *, restores: bool, same_pods: bool) -> SearchInputs:
+    """The inputs of a cycle. The snapshot must live as long as what is returned, since that holds identities.
+
+    `restores`: whether the cycle restores task state. `same_pods`: whether the other cycle has the same list of pods.
+    """
+    # The list of pods may have 100,000 of them: it is read only where the two cycles have different ones.
+    placed = None if same_pods else tuple([id(pod) for pod in snapshot.objects_of(POD) if is_placed(pod)])
+    kinds = [kind for kind in sorted(snapshot.objects) if kind != POD and kind not in UNSEEN_KINDS]
+    return SearchInputs(
+        conf.tiers,
+        conf.action_arguments,
+        snapshot.now,
+        snapshot.flags,
+        snapshot.chance,
+        snapshot.answers,
+        snapshot.usage,
+        snapshot.extender,
+        snapshot.device_config,
+        snapshot.process,
+        snapshot.persistence,
+        restores,
+        snapshot.bound,
+        tuple([(kind, id(snapshot.objects[kind])) for kind in kinds if snapshot.objects[kind]]),
+        placed,
+    )
+
+
+def is_placed(pod: Manifest) -> bool:
+    """Whether the manifest says on which node the pod is."""
+    return bool(spec_of(pod).get("nodeName"))
+
+
+# The steps of a cycle: an earlier search holds only while both cycles have taken the same ones.
+
+
+class ActionStep(NamedTuple):
+    """An action starts."""
+
+    action: str
+
+
+class HelperStep(NamedTuple):
+    """A search helper is made: its cache of errors is empty."""
+
+    cache_on: bool
+
+
+class OperationStep(NamedTuple):
+    """A task is placed, moved or evicted."""
+
+    op: str
+    task: TaskKey
+    node: NodeName
+
+
+class SearchStep(NamedTuple):
+    """Nodes are searched for a task."""
+
     found: PredicateEvent
     scores: ScoreEvent | None
     """Of the first group of nodes that were compared, if any were."""
 
 
-class PreviousCycle:
-    """The steps of the earlier cycle, and how many of them this one has repeated."""
+PlainStep = ActionStep | HelperStep | OperationStep
 
-    def __init__(self, before: Session, now: Session, changed: Mapping[int, Manifest]) -> None:
-        self._steps = _steps(before.record, before.conf)
-        self._nodes = len(now.node_table)
-        self._changed = changed
+
+class PreviousCycle:
+    """The steps of an earlier cycle with equal inputs, and how many of them this one has repeated."""
+
+    def __init__(self, before: Record, now: Record, conf: SchedulerConf, pods: Mapping[int, Manifest] | None) -> None:
+        """`conf` is that of both cycles. `pods` are the earlier cycle's by identity; None: both have the same ones."""
+        self._steps = _iter_steps(before, conf)
+        self._node_count = len(now.node_names)
+        self._pods = pods
         self._before = before.reasons
         self._now = now.reasons
-        self._last: PreviousSearch | None = None
+        self._last: SearchStep | None = None
 
-    def repeats(self, *step: str) -> None:
-        """This cycle takes a step that is no search; once it is another one, nothing holds any more."""
+    def repeat_step(self, step: PlainStep) -> None:
+        """This cycle takes a step that is no search; from the first one that differs on, every search is made."""
         self._last = None
         if next(self._steps, None) != step:
             self._steps = iter(())
 
-    def search(self, task: TaskInfo, nodes: NodeRows) -> PredicateEvent | None:
-        """What a search over these nodes comes to; None where it has to be made."""
-        known = next(self._steps, None)
+    def find_search(self, task: TaskInfo, nodes: NodeRows) -> PredicateEvent | None:
+        """The result of a search over these nodes; None where it has to be made."""
+        step = next(self._steps, None)
         self._last = None
-        if not isinstance(known, PreviousSearch) or not self._is_about(known, task, nodes):
+        if not isinstance(step, SearchStep) or not self._is_same_search(step.found, task, nodes):
             self._steps = iter(())
             return None
-        if not _leaves_nothing(task):
+        # A search for a pod with claims decides on volumes and devices, which placing the pod reads later.
+        if _has_claims(task):
             return None
-        self._last = known
-        return known.found
+        self._last = step
+        return step.found
 
-    def _is_about(self, known: PreviousSearch, task: TaskInfo, nodes: NodeRows) -> bool:
-        """Whether it is the same pod, all nodes, and reasons that both sessions can number alike."""
-        if known.step != _search_step(task.key, len(nodes)) or len(nodes) != self._nodes:
+    def _is_same_search(self, found: PredicateEvent, task: TaskInfo, nodes: NodeRows) -> bool:
+        """Whether both search all nodes for the same pod, and number its reasons alike."""
+        if found.task != task.key or not found.considered == len(nodes) == self._node_count:
             return False
-        return id(task.pod.manifest) not in self._changed and self._numbered_alike(known.found.codes)
-
-    def _numbered_alike(self, codes: Codes) -> bool:
-        """Whether both sessions call these reasons the same, if need be from now on."""
+        if self._pods is not None and id(task.pod.manifest) not in self._pods:
+            return False
+        # Codes number reasons in the order in which a cycle meets them.
+        codes = found.codes
         return not len(codes) or self._now.adopt_codes(self._before, int(np.maximum.reduce(codes)))
 
-    def scores(self, task: TaskInfo, nodes: NodeRows) -> ScoreEvent | None:
-        """The scores of these nodes, which the last search has found; None where they have to be asked for."""
-        known = None if self._last is None else self._last.scores
-        if known is None or known.task != task.key:
+    def find_scores(self, task: TaskInfo, nodes: NodeRows) -> ScoreEvent | None:
+        """The scores of these nodes, if the last search was reused; None where plugins have to be asked."""
+        scores = None if self._last is None else self._last.scores
+        if scores is None or scores.task != task.key:
             return None
-        return known if known.rows is nodes.rows or np.array_equal(known.rows, nodes.rows) else None
+        return scores if scores.rows is nodes.rows or np.array_equal(scores.rows, nodes.rows) else None
 
 
-def past_of(before: Session, now: Session) -> PreviousCycle | None:
-    """None where not even the first search would have to find the same; to be asked once the plugins are open."""
-    old, new = before.snapshot, now.snapshot
-    same = all(getattr(old, name) == getattr(new, name) for name in _SETTINGS) and not new.answers
-    confs = before.conf.tiers == now.conf.tiers and before.conf.action_arguments == now.conf.action_arguments
-    if not same or not confs or now.persistence.on or not _asks_of_nodes_alone(now):
-        return None
-    kinds = dict.fromkeys(chain(old.objects, new.objects))
-    if any(old.objects_of(kind) != [] or new.objects_of(kind) != [] for kind in kinds if not _same(kind, old, new)):
-        return None
-    changed = dict(_changed_pods(old, new))
-    if any(spec_of(pod).get("nodeName") for pod in changed.values()):
-        return None
-    return PreviousCycle(before, now, changed)
-
-
-def _same(kind: str, old: Snapshot, new: Snapshot) -> bool:
-    return kind in FREE or kind == POD or old.objects.get(kind) is new.objects.get(kind)
-
-
-def _changed_pods(old: Snapshot, new: Snapshot) -> Iterator[tuple[int, Manifest]]:
-    """Pods that only one of the two has."""
-    if old.objects_of(POD) is new.objects_of(POD):
-        return
-    before, after = ({id(pod): pod for pod in one.objects_of(POD)} for one in (old, new))
-    for ours, others in ((before, after), (after, before)):
-        yield from ((number, pod) for number, pod in ours.items() if number not in others)
-
-
-def _asks_of_nodes_alone(ssn: Session) -> bool:
-    """Whether all that nodes are judged by depends on what is on them, and on the pod."""
-    tiers = chain.from_iterable(ssn.plugin_calls[hook.method] for hook in _NODE_HOOKS)
-    plugins = (ssn.plugins[call.plugin] for call in chain.from_iterable(tiers))
-    return all(plugin.judges_by_pod and not plugin.remembers_rows for plugin in plugins)
-
-
-def _leaves_nothing(task: TaskInfo) -> bool:
-    """Looking for nodes for pods with claims decides on volumes, which placing them needs."""
+def _has_claims(task: TaskInfo) -> bool:
+    """Whether the pod asks for volumes or devices that a search may choose."""
     spec = task.pod.spec
     volumes = spec.get("volumes") or ()
-    claims = [
-        one for one in volumes if one.get("persistentVolumeClaim") is not None or one.get("ephemeral") is not None
-    ]
-    return not claims and not spec.get("resourceClaims")
+    return bool(spec.get("resourceClaims")) or any(
+        volume.get("persistentVolumeClaim") is not None or volume.get("ephemeral") is not None for volume in volumes
+    )
 
 
-def _search_step(task: str, nodes: int) -> Step:
-    return ("search", task, str(nodes))
-
-
-def _steps(record: Record, conf: SchedulerConf) -> Iterator[Step | PreviousSearch]:
-    """Everything that what is found later may depend on, up to the first action that evicts: it tries things out
-    without recording them.
-    """
-    helpers = iter([seq for seq, key, _ in record.lines.rows if key == HELPER])
+def _iter_steps(record: Record, conf: SchedulerConf) -> Iterator[PlainStep | SearchStep]:
+    """The steps up to the first action that evicts: its dry runs change what searches find and leave no event."""
+    helpers = iter(record.search_helpers)
     helper = next(helpers, None)
     events = record.events
     for index, event in enumerate(events):
-        while helper is not None and helper <= index:
-            yield ("helper",)
+        while helper is not None and helper.seq <= index:
+            yield HelperStep(helper.cache_on)
             helper = next(helpers, None)
         match event:
             case OpEvent():
-                yield ("op", event.op, event.task, event.node)
+                yield OperationStep(event.op, event.task, event.node)
             case PredicateEvent():
                 following = events[index + 1] if index + 1 < len(events) else None
-                scores = following if isinstance(following, ScoreEvent) else None
-                yield PreviousSearch(_search_step(event.task, event.considered), event, scores)
+                yield SearchStep(event, following if isinstance(following, ScoreEvent) else None)
             case ActionEvent("start", action):
                 if conf.facts_of(action).evicts:
                     return
-                yield ("action", action)
+                yield ActionStep(action)

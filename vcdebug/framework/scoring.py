@@ -13,7 +13,7 @@ import numpy as np
 
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, BEST_NODE, NODE_ORDER
 from vcdebug.framework.placement import shard_groups
-from vcdebug.framework.plugin import NodeScores, ScoreError
+from vcdebug.framework.plugin_answers import NodeScores, ScoreError
 from vcdebug.framework.quirks import SCORES_DROPPED
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.framework.session import Session
@@ -47,7 +47,7 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> ScoredNod
     Upstream: util/scheduler_helper.PrioritizeNodes.
     """
     ssn.seeking = task
-    known = None if ssn.past is None else ssn.past.scores(task, nodes)
+    known = None if ssn.previous_cycle is None else ssn.previous_cycle.find_scores(task, nodes)
     if known is not None:
         ssn.record.append(known)
         return ScoredNodes(nodes, known.total)
@@ -81,7 +81,8 @@ def shrink_scores(scores: KeptScores) -> KeptScores:
         return _constant_scores(ZERO_DIGITS, len(scores))
     if scores.strides == CONSTANT_STRIDES:
         return scores
-    raw, width = scores.tobytes(), scores.itemsize  # compared in a fifth of the time that comparing numbers takes
+    # Bytes are compared in a fifth of the time that comparing numbers takes, and tell -0.0 from 0.0.
+    raw, width = scores.tobytes(), scores.itemsize
     if raw.endswith(raw[:width]) and raw[width:] == raw[:-width]:
         return _constant_scores(float.hex(scores.item(0)), len(scores))
     if scores.dtype == HALF_DTYPE or len(scores) < MIN_SHRINK_SIZE:
@@ -106,6 +107,7 @@ def _node_order_scores(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Sco
         for plugin_call in tier:
             scores: NodeScores = plugin_call.call(task, nodes)
             own = scores.total if lost is None else np.where(lost, np.nan, scores.total)
+            # The total leaves a failed node out at the end; the parts show what each plugin said before the failure.
             if scores.failed is not None:
                 before = np.zeros(len(nodes), dtype=np.bool_) if lost is None else lost
                 own = np.where(scores.failed & ~before, 0.0, own)
@@ -159,7 +161,8 @@ def _highest_total(ssn: Session, task: TaskInfo, scored: ScoredNodes) -> NodeAnd
     total = scored.total
     worst = -1.0 if ssn.release.has_older_form(BEST_ABOVE_MINUS_ONE) else -np.inf
     best = float(np.maximum.reduce(total, initial=-np.inf))
-    if not best > worst:  # NaN, which hides the others
+    # Go's > is false for NaN, so that NaN never wins; numpy's maximum is NaN where any number is.
+    if not best > worst:
         best = float(total[total > worst].max(initial=worst))
         if best == worst:
             return NO_NODE
@@ -180,6 +183,7 @@ def sort_nodes(ssn: Session, task: TaskInfo, scored: ScoredNodes | None) -> list
         return []
     nodes, kept = scored.nodes.node_infos, ~np.isnan(scored.total)
     places = ssn.draws.known_turns(nodes, task.key)
+    # Stable: upstream collects equal nodes in a list per score and appends these lists.
     ranked = (
         np.argsort(-scored.total, kind="stable") if places is None else np.lexsort((np.array(places), -scored.total))
     )
@@ -207,7 +211,8 @@ def best_with_score(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeAnd
 
 
 def _room_groups(ssn: Session, task: TaskInfo, feasible: NodeRows) -> Iterator[NodeRows]:
-    if not feasible.table.coming_and_going:  # what fits once pods have gone fits now
+    # Where no pod is leaving or awaited, what fits once pods have gone fits now.
+    if not feasible.table.coming_and_going:
         yield from shard_groups(ssn, feasible)
         return
     idle = feasible.fits_request(task.init_resreq, "idle")

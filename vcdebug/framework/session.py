@@ -1,65 +1,63 @@
 """Session: one cycle's jobs, nodes, queues and plugins, and how they are asked.
 
-Upstream: framework/session.
+Upstream: framework/session, framework/interface (Plugin), framework/event.
 Upstream: actions/preempt.
-Upstream: api/shared_device_pool (IgnoredDevicesList).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import ClassVar, NamedTuple, ParamSpec, TypeVar
 
 from vcdebug.framework import hooks
-from vcdebug.framework.accounts import OpenAccounts
-from vcdebug.framework.arguments import Arguments, release_arguments
+from vcdebug.framework.accounts import Accounts, OpenAccounts
+from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.chance_draws import KnownSearches, RandomDraws
-from vcdebug.framework.cluster_reuse import is_sparing, opening_of
-from vcdebug.framework.combine import Tiers
+from vcdebug.framework.columns import Level, Note
+from vcdebug.framework.combine import HookFunctions, Tiers
 from vcdebug.framework.conf import SchedulerConf
-from vcdebug.framework.hooks import Hook
+from vcdebug.framework.hooks import Hook, status_documents
 from vcdebug.framework.node_verdict_cache import NodeVerdictCache
-from vcdebug.framework.plugin import Event, Plugin
-from vcdebug.framework.record import (
-    Books,
-    CloseEvent,
-    JobState,
-    Level,
-    Note,
-    PodGroupEvent,
-    Record,
-    SpanScope,
-    fast_tuple,
-)
-from vcdebug.framework.recorded_calls import HookFunctions
-from vcdebug.framework.registry import Registry, resolve_reference
+from vcdebug.framework.record import Books, CloseEvent, JobState, PodGroupEvent, Record, SpanScope, fast_tuple
 from vcdebug.framework.replay_options import AskExtender
 from vcdebug.framework.reuse import PreviousCycle
 from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, pod_indexes, tie_key
-from vcdebug.framework.trace_form import status_documents
 from vcdebug.kube.node_view import CycleState, NodeView
 from vcdebug.model.cluster import ClusterInfo
 from vcdebug.model.hyper_nodes import HyperNodes
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId, NodeName, QueueName, TaskId, TaskKey
+from vcdebug.model.names import Codes, JobId, NodeName, QueueName, TaskId, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows, NodeTable
 from vcdebug.model.pod_group import Condition
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
-from vcdebug.model.resource_list import ignored_names
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.change import Change
 from vcdebug.releases.nodes import IMAGE_STATES
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import STATEMENT_NO_SELF_ROLLBACK
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.manifest import name_of, spec_of
+from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class Event:
+    """The argument of an event handler, which may set `err`."""
+
+    __slots__ = ("err", "task")
+
+    def __init__(self, task: TaskInfo) -> None:
+        self.task = task
+        self.err: str | None = None
+
+
 EventHandler = Callable[[Event], None]
 
 SESSION_UID = "replay"
@@ -68,55 +66,44 @@ _JOB_TIES, _QUEUE_TIES = tie_key(JOB_TIES), tie_key(QUEUE_TIES)
 _TASK_TIES, _SUB_JOB_TIES = tie_key(TASK_TIES), tie_key(SUB_JOB_TIES)
 
 
-def read_cluster(
-    snapshot: Snapshot, conf: SchedulerConf, plugins: Registry, beside: Session | None = None
-) -> ClusterInfo:
-    """What the scheduler's cache holds before the cycle; `beside` as for a session."""
-    earlier = (None, None) if beside is None else (beside.cluster, opening_of(beside, conf))
-    ignored = ignored_resources(snapshot, conf, plugins)
-    return ClusterInfo(snapshot, *earlier, sparing=is_sparing(conf), ignored=ignored)
-
-
 class Session:
     """Everything that actions and plugins share during a cycle; dictionaries are in ascending key order.
     Upstream: framework/session.openSession.
     """
 
     standing: NodeVerdictCache | None = None
-    """What is known of all nodes, where one plugin alone judges them and nobody puts words in its mouth."""
-    past: PreviousCycle | None = None
-    """What an earlier cycle has found, while this one runs and has done the same so far."""
+    """Answers about all nodes; None where several plugins judge nodes, or answers are forced."""
+    previous_cycle: PreviousCycle | None = None
+    """The searches of an earlier cycle on nearly the same objects, while the actions run."""
     seeking: TaskInfo | None = None
-    """The task whose nodes were judged or scored last."""
+    """The task whose nodes were searched or scored last."""
     simulated: DryRunState | None = None
-    """The dry run that was begun last."""
+    """The dry run that started last."""
     close: CloseEvent | None = None
-    """What the close has written; None where it has not run."""
+    """What closing the session wrote; None before."""
     evicting: tuple[TaskKey, NodeName, str] | None = None
-    """Whom the cache has been told to evict, from where and why, while the session has not done its part."""
+    """The task, node and reason of an eviction that the cache has been given, until the session has applied it."""
     given_to_cache: dict[TaskKey, NodeName]
-    """The tasks that the cache was given to bind in this cycle, and where; its own copies are on these nodes."""
+    """Task → node of the binds that the cache was given in this cycle."""
 
     def __init__(
         self, cluster: ClusterInfo, conf: SchedulerConf, record: Record, *, beside: Session | None = None
     ) -> None:
-        """`beside` is the session of a cycle on nearly the same objects: what is the same is read there."""
+        """`beside` is the session of a cycle on nearly the same objects, from which equal parts are reused."""
         snapshot = cluster.snapshot
         self.snapshot: Snapshot = snapshot
         self.flags: SchedulerFlags = snapshot.flags
-        self.sharding = snapshot.flags.effective_sharding_mode
         """The scheduler's command line."""
+        self.sharding = snapshot.flags.effective_sharding_mode
         self.release: Release = snapshot.flags.release
-        """What the scheduler is built from."""
         self.process: SchedulerProcess = snapshot.process
-        """What the process remembers; plugins replace what is theirs."""
+        """What the scheduler process keeps from cycle to cycle; plugins replace their part."""
         self.uid = f"{SESSION_UID}-{self.process.sessions + 1}" if self.process.sessions else SESSION_UID
         self.conf = conf
         self.record = record
         self.log = record.log_line
-        """Called where upstream prints a line that leaves no event: a key of logs/messages.py, and its blanks.
-
-        A key without a dot belongs to the action that runs; an action without such a row prints nothing.
+        """Called where upstream prints a line that leaves no event: a key of logs/messages.py and its values.
+        A key without a dot belongs to the running action; an action without such a row prints nothing.
         """
         self.reasons = record.reasons
         self.cluster: ClusterInfo = cluster
@@ -127,35 +114,35 @@ class Session:
         self.node_table = NodeTable(list(self.nodes.values()))
         self.total_resource = Resource().add_all(node.allocatable for node in self.nodes.values())
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
-        """What the cache's copy of each node has left: the snapshot's Idle less what was bound in this cycle."""
+        """Idle of the cache's copy of each node: the snapshot's, less the binds of this cycle."""
         self.given_to_cache = {}
         self.leaves_refused = snapshot.release.has_older_form(STATEMENT_NO_SELF_ROLLBACK)
-        """Whether statements leave a pipeline that a handler refused as it is."""
+        """Whether a statement keeps a pipeline that a handler refused."""
         self.view: NodeView = self._new_view(beside)
         self.draws = RandomDraws(snapshot.chance)
         self.samples = KnownSearches(snapshot.chance)
         self.plugins: dict[str, Plugin] = {}
         self.ask_extender: AskExtender | None = None
-        """The webhook of the plugin extender, where it may be called."""
+        """Calls the webhook of the plugin extender; None where it must not be called."""
         self.allocate_handlers: list[EventHandler] = []
         self.deallocate_handlers: list[EventHandler] = []
         self.functions: HookFunctions = {}
         self.plugin_calls: dict[str, Tiers] = {}
         self.withdrawn: dict[str, None] = {}
         self.action_arguments: dict[str, Arguments] = {}
-        """What each action that ran was given."""
+        """The arguments of each action that ran."""
         self.persistence = cluster.persistence
         self.restored = dict(cluster.restored)
-        """Tasks that an earlier cycle pipelined and that this one has neither bound nor released, and where."""
+        """Task → node where an earlier cycle pipelined it, until this one binds or releases it."""
         self.dirty_jobs: dict[JobId, None] = {}
         self.node_search_start = snapshot.chance.search_start
-        """Where the next search over nodes begins; shared by all actions of the process."""
+        """The place at which the next search over nodes begins; shared by all actions."""
         self.cycle_states: dict[TaskId, CycleState] = {}
         self._accounts: OpenAccounts | None = None
         self._shown_codes: dict[int, list[dict[str, object]]] = {}
         self.told_of_jobs: Mapping[JobId, tuple[object, ...]] = {}
         self.job_states: dict[JobId, JobState] = {}
-        """What was last recorded of each job's state, and what that was read from; events hold these very states."""
+        """Each job's state as recorded last: equal states of later events are the same object."""
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
 
     def _new_view(self, beside: Session | None) -> NodeView:
@@ -171,7 +158,7 @@ class Session:
 
     @cached_property
     def remembers_rows(self) -> bool:
-        """Whether some plugin's answers about nodes depend on which it was asked about before."""
+        """Whether some plugin's answers depend on the nodes that it was asked about before."""
         return any(plugin.remembers_rows for plugin in self.plugins.values())
 
     # Asking
@@ -268,6 +255,8 @@ class Session:
         self._notify_handlers(task, self.deallocate_handlers)
 
     def _notify_handlers(self, task: TaskInfo, handlers: list[EventHandler]) -> list[str]:
+        # What handlers ask is part of the operation: a trace lists no calls inside it. A handler that fails does not
+        # keep the next ones from running.
         errors: list[str] = []
         if self._accounts is not None:
             self._accounts.mark_stale(task)
@@ -285,7 +274,7 @@ class Session:
 
     @property
     def open_accounts(self) -> OpenAccounts:
-        """What the plugins keep; they have to be open."""
+        """The accounts of the plugins, which have to be open."""
         if self._accounts is None:
             self._accounts = OpenAccounts(self.plugins, self.jobs)
         return self._accounts
@@ -295,7 +284,7 @@ class Session:
         return self.open_accounts.plugin_books()
 
     def record_reserved_at_vote(self, voter: Plugin, job: JobInfo) -> None:
-        """A plugin has reserved with its own vote, which holds from the vote on, whatever becomes of the job."""
+        """Record what a plugin reserved for the job while it voted: it holds even if the job is not admitted."""
         for plugin, key, figures in self.open_accounts.changed_by_admission(job):
             if plugin == voter.name:
                 self.record.add_change("book", (plugin, key), figures)
@@ -342,7 +331,7 @@ class Session:
     def note_quirk(self, code: str, text: str, *about: object, at_last: bool = False) -> None:
         """A quirk of upstream (framework/quirks.py) acts at the next event, or acted at the last one.
 
-        `about` fills the blanks of the text when somebody reads it.
+        `about` fills the blanks of the text when the note is read.
         """
         self.record.add_note(code, text, *about, at_last=at_last)
 
@@ -369,44 +358,76 @@ class Session:
         return self._hyper_node_rows[name]
 
     def break_cycles(self) -> None:
-        """Nobody looks at it any more: what speaks of each other here is parted, so that it goes without a search."""
+        """Drop all references, so that the memory is free at once; the session is unusable afterwards."""
         self.node_table.break_cycles()
         vars(self).clear()
 
 
-# What a dry run changes freely, for whoever looks at it while it goes on.
+# The state of a dry run, for explanations that stop the replay inside one.
 
 
 class DryRunState(NamedTuple):
-    """Copies of one node and of what PreFilter found for the task that wants it."""
+    """Copies of a node and of the PreFilter state of the task that is tried there."""
 
     state: CycleState
     task: TaskInfo
     node: NodeInfo
 
 
-# Marks where the replay lacks an answer that the real scheduler had.
+# Notes where the replay lacks an answer that the real scheduler had.
 
 NOTES_LOOKED_BACK = 8
-"""How many of the last notes may already say the same."""
+"""Last notes that are compared with a new one."""
 
 
 def note_unknown(ssn: Session, code: str, text: str) -> None:
-    """A note at the next event, said once there however often its search asks."""
+    """Add a note at the next event, once even if the search asks again."""
     if Note(ssn.record.next_seq, code, text) not in ssn.record.notes[-NOTES_LOOKED_BACK:]:
         ssn.note_quirk(code, text)
 
 
-# Resources that a scheduler drops wherever it reads amounts, because plugins take care of them.
+# Plugins: here because sessions and plugins know each other.
 
 
-def ignored_resources(snapshot: Snapshot, conf: SchedulerConf, plugins: Registry) -> tuple[str, ...]:
-    """Those of the release, and those that configured plugins name."""
-    names = dict.fromkeys(ignored_names(snapshot.release))
-    for tier in conf.tiers:
-        for option in tier:
-            kind: type[Plugin] = resolve_reference(plugins[option.name]) if option.name in plugins else Plugin
-            if kind.ignored_resources is not Plugin.ignored_resources:
-                arguments = release_arguments(snapshot.release, option.arguments, kind.later_arguments)
-                names.update(dict.fromkeys(kind.ignored_resources(arguments, snapshot)))
-    return tuple(names)
+class Plugin:
+    """Base of all plugins. Other methods named like a row of framework/hooks.py are hooks.
+
+    `allocate_func(event)` and `deallocate_func(event)`, where defined, are event handlers.
+    """
+
+    name: ClassVar[str]
+    later_methods: ClassVar[Mapping[str, Change]] = {}
+    """Hooks and event handlers that a release does not have while the older form of the change is in force."""
+    later_arguments: ClassVar[Mapping[str, Change]] = {}
+    """Arguments that it does not read then."""
+    remembers_rows = False
+    """Whether `predicate` remembers the rows it was asked about, so that a search must ask about no other."""
+    judges_by_pod: ClassVar[bool] = False
+    """Whether its answers about a node depend on the pod and on what is on the nodes, but on no queue, PodGroup,
+    PriorityClass or other waiting pod: framework/reuse.py takes such answers from an earlier cycle."""
+
+    accounts: ClassVar[tuple[Accounts, ...]] = ()
+    """What the plugin keeps about queues, jobs and itself: the framework records it after each change."""
+
+    problems: tuple[Problem, ...] = ()
+    """Inputs that the plugin needs and the snapshot lacks, known once the session is open."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        self.arguments = arguments
+
+    @staticmethod
+    def ignored_resources(_arguments: Arguments, _snapshot: Snapshot, /) -> tuple[str, ...]:
+        """Resources that the scheduler no longer reads, wherever amounts are stated, where the plugin is configured."""
+        return ()
+
+    def on_session_open(self, ssn: Session) -> None:
+        """Build this session's state; `ssn.withdraw_hook` leaves hooks out that upstream registers on a condition."""
+
+    def standing_codes(self, task: TaskInfo) -> Codes | None:
+        """The codes of `predicate` for every node, if it knows them beforehand and takes no notes; None: `predicate`
+        has to be asked. A read-only array holds for the whole session.
+        """
+        return None
+
+    def on_session_close(self, ssn: Session) -> None:
+        """Write what upstream writes when the session closes."""

@@ -1,11 +1,15 @@
-"""Closing a session: plugins' last words, PodGroup phases, queue statuses, and the close event.
+"""Closing a session: plugins' close functions, PodGroup phases, queue statuses, and the state of the process.
 
 Upstream: framework/session (closeSession), framework/job_updater.
+Upstream: cache (updateJobInfo), framework/session (openSession: uuid).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
+from typing import Final
 
 from vcdebug.errors import NIL_POINTER_TEXT, PANICS, SchedulerPanic, blame_objects
 from vcdebug.framework.record import CloseEvent, JobClose, TaskClose, fast_tuple
@@ -20,6 +24,7 @@ from vcdebug.model.task import ALLOCATED_CLASS, ALLOCATED_MASK, TaskInfo, TaskSt
 from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING, PODGROUP_RUNNING_AT_ALLOCATION
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.quantity import binary_text, decimal_text, milli_text
 
 UNSCHEDULABLE_CONDITION = "Unschedulable"
@@ -36,7 +41,7 @@ def close_session(ssn: Session) -> None:
 
 
 def close_after_panic(ssn: Session) -> None:
-    """The close is deferred: an action that panics does not keep it from writing, though the recording ends there.
+    """Close unrecorded after a panic of an action: upstream defers the close, and what it writes is kept.
     Upstream: scheduler.runOnce.
     """
     with ssn.record.silence_recording(), suppress(*PANICS):
@@ -44,13 +49,15 @@ def close_after_panic(ssn: Session) -> None:
 
 
 def _run_close(ssn: Session) -> CloseEvent:
+    # Upstream walks a map of plugins; recordings are made in ascending order of its keys.
     for name in sorted(ssn.plugins):
         ssn.plugins[name].on_session_close(ssn)
     for job in ssn.jobs.values():
         _update_phase(ssn, job)
     placed: dict[tuple[TaskStatus, NodeName], TaskClose] = {}
     jobs = {uid: _job_close(job, placed) for uid, job in ssn.jobs.items()}
-    ssn.close = CloseEvent(jobs, {}, ssn.node_table.node_amounts())  # what is written where the next step panics
+    # Kept before the queues' statuses, which may panic: job statuses have been written by then.
+    ssn.close = CloseEvent(jobs, {}, ssn.node_table.node_amounts())
     return ssn.close._replace(queues=queue_statuses(ssn))
 
 
@@ -164,4 +171,43 @@ def _queue_ancestors(ssn: Session, queue: str) -> list[str]:
 def quantity_texts(resource: Resource) -> dict[str, str]:
     """As Kubernetes writes amounts: memory in binary units, the others in whole or thousandths."""
     texts = {MEMORY: binary_text, PODS: decimal_text}
+    # int() cuts off fractions, as Go's conversion to int64 does.
     return {name: texts.get(name, milli_text)(int(amount)) for name, amount in resource.items()}
+
+
+# The scheduler process: plugins replace their part of `ssn.process`, jobs' hypernodes and the count are added here.
+
+OWN_ENTRY: Final = ""
+"""The key of the job itself; its sub jobs have their ids."""
+
+
+def process_after(ssn: Session) -> SchedulerProcess:
+    """The process after the session was closed."""
+    process = ssn.process
+    return replace(
+        process,
+        started=process.started or ssn.snapshot.now,
+        sessions=process.sessions + 1,
+        hyper_nodes=_hyper_nodes(ssn),
+    )
+
+
+def _hyper_nodes(ssn: Session) -> Mapping[str, Mapping[str, str]]:
+    """The cache takes over what a session says of its dirty jobs; sub jobs without tasks keep theirs."""
+    kept = {job: dict(names) for job, names in ssn.process.hyper_nodes.items()}
+    for uid in ssn.dirty_jobs:
+        job = ssn.jobs[uid]
+        names = {OWN_ENTRY: job.allocated_hyper_node}
+        names |= {sub_job: job.sub_jobs[sub_job].allocated_hyper_node for sub_job in sorted(job.sub_jobs)}
+        kept[uid] = {name: hyper_node for name, hyper_node in {**kept.get(uid, {}), **names}.items() if hyper_node}
+    return {uid: kept[uid] for uid in sorted(kept) if kept[uid]}
+
+
+def restore_hyper_nodes(job: JobInfo, process: SchedulerProcess) -> None:
+    """Set the job's hypernodes to those that the cache kept, when a session opens."""
+    names = process.hyper_nodes.get(job.uid)
+    if not names:
+        return
+    job.allocated_hyper_node = names.get(OWN_ENTRY, "")
+    for uid, sub_job in job.sub_jobs.items():
+        sub_job.allocated_hyper_node = names.get(uid, "")

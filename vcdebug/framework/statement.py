@@ -34,11 +34,6 @@ class Statement:
         self._ssn = ssn
         self.operations: list[Operation] = []
 
-    @property
-    def leaves_refused(self) -> bool:
-        """Whether allocate leaves a refused pipeline as it is, in the session and outside the statement."""
-        return self._ssn.leaves_refused
-
     def __len__(self) -> int:
         return len(self.operations)
 
@@ -55,7 +50,7 @@ class Statement:
         self.operations.append(fast_tuple(Operation, ("evict", task, reason)))
 
     def pipeline(self, task: TaskInfo, host: NodeName, *, eviction: bool, undone: bool = True) -> str | None:
-        """Promise a node whose room is still being released; an error means that it was rolled back, if ever it is.
+        """Reserve room that is still being released; the error of a handler, after a rollback unless not `undone`.
         Upstream: framework/statement.Pipeline.
         """
         task.eviction_occurred = eviction
@@ -72,11 +67,11 @@ class Statement:
         return None
 
     def unpipeline(self, task: TaskInfo) -> None:
-        """Take a promise back outside the list of operations. Upstream: framework/statement.UnPipeline."""
+        """Undo a pipeline that is not in the list of operations. Upstream: framework/statement.UnPipeline."""
         transitions.unplace_task(self._ssn, task, "unpipeline")
 
     def allocate(self, task: TaskInfo, host: NodeName) -> str | None:
-        """Place a task on idle room; an error means that it was rolled back. Upstream: framework/statement.Allocate."""
+        """Place a task on idle room; after an error it is rolled back. Upstream: framework/statement.Allocate."""
         task.pod.node_name = host
         errors = transitions.place_task(self._ssn, task, host, TaskStatus.ALLOCATED)
         if errors:
@@ -100,6 +95,7 @@ class Statement:
         self._record_statement("commit", self.operations)
         for operation in self.operations:
             operation.task.last_transaction = None
+            # Evictions and pipelines have changed the session already; only a bind can still fail.
             if operation.kind == ALLOCATE_OP:
                 self._bind_task(operation.task)
         self.operations = []
@@ -116,6 +112,7 @@ class Statement:
         Upstream: framework/statement.Discard.
         """
         self._record_statement("discard", self.operations)
+        # Newest first: a later operation may use the room that an earlier one made.
         for operation in reversed(self.operations):
             task = operation.task
             task.last_transaction = task.transaction_context()
@@ -134,7 +131,9 @@ class Statement:
 
     @staticmethod
     def save_operations(ssn: Session, *statements: Statement) -> Statement:
-        """A detached copy with clones of the tasks as they stand now. Upstream: framework/statement.SaveOperations."""
+        """A detached copy with clones of the tasks.
+        Upstream: framework/statement.SaveOperations.
+        """
         saved = Statement(ssn)
         for statement in statements:
             statement._record_statement("save", statement.operations)
@@ -161,5 +160,7 @@ class Statement:
             self.evict(task, operation.reason)
             return None
         if operation.kind == "pipeline":
-            return self.pipeline(task, task.node_name, eviction=task.eviction_occurred, undone=not self.leaves_refused)
+            return self.pipeline(
+                task, task.node_name, eviction=task.eviction_occurred, undone=not self._ssn.leaves_refused
+            )
         return self.allocate(task, task.node_name)

@@ -69,7 +69,7 @@ def candidates_in(subject: CallSubject) -> tuple[TaskKey, ...]:
 
 
 def vote_in(subject: CallSubject) -> int | None:
-    """What the plugin voted beside its victims, 0 to abstain; None for other calls."""
+    """The vote that came with the victims, 0 to abstain; None for other calls."""
     for known, value in subject:
         if known == VOTE and isinstance(value, int):
             return value

@@ -1,4 +1,4 @@
-"""What decides an order where no plugin does.
+"""The order of elements that no plugin tells apart.
 
 Upstream: framework/session_plugins (JobOrderFn, QueueOrderFn, TaskOrderFn, SubJobOrderFn).
 """
@@ -28,7 +28,7 @@ QUEUE_TIES: Final = (OLDER_FIRST, TieField("name", "uid"))
 JOB_TIES: Final = (OLDER_FIRST, TieField("uid", "uid"))
 SUB_JOB_TIES: Final = (TieField("match index", "match_index"), TieField("uid", "uid"))
 TASK_TIES: Final = (TieField("created", "pod.creation_timestamp"), TieField("uid", "uid"))
-"""Asked where the indexes of the pods do not decide."""
+"""These decide where the indexes in the pods' names do not."""
 
 
 def tie_key(ties: tuple[TieField, ...]) -> Callable[[Any], tuple[str | int, ...]]:  # Any: what the ties are of
@@ -45,6 +45,7 @@ def pod_indexes(left: TaskInfo, right: TaskInfo) -> tuple[int, int] | None:
 @lru_cache(maxsize=4096)
 def pod_index(name: str) -> int | None:
     """The integer after the last `-` of a pod name of at least three parts."""
+    # int() alone would also take spaces, underscores and digits of other scripts, which Go's Atoi refuses.
     parts = name.split("-")
     if len(parts) < 3 or not _ATOI.fullmatch(parts[-1]):
         return None

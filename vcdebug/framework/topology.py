@@ -1,12 +1,12 @@
-"""Network topology at session open: the virtual root, soft turned into hard, and allocated hypernodes recovered.
+"""Network topology when a session opens: the virtual root, soft topologies made hard, allocated hypernodes recovered.
 
 Upstream: framework/session (openSession).
 """
 
 from __future__ import annotations
 
-from vcdebug.framework.process_state import restore_hyper_nodes
 from vcdebug.framework.session import Session
+from vcdebug.framework.session_close import restore_hyper_nodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.pod_group import NetworkTopology
 from vcdebug.model.sub_job import SubJobInfo
@@ -70,7 +70,7 @@ def _soft_to_hard(job: JobInfo, root_tier: int) -> None:
 
 
 def _remove_invalid(ssn: Session, job: JobInfo) -> None:
-    """Hypernodes that are gone, or that nothing of the job or sub job stands on any more.
+    """Drop allocated hypernodes that do not exist any more, or that no task of the job or sub job uses.
     Upstream: framework/session.removeInvalidAllocatedHyperNode.
     """
     holders: list[JobInfo | SubJobInfo] = [job, *job.sub_jobs.values()]
@@ -103,6 +103,7 @@ def _lowest_tier_hyper_node(ssn: Session, sub_job: SubJobInfo) -> str:
     nodes = [t.node_name for t in sub_job.tasks.values() if is_allocated_status(t.status) and t.node_name]
     if not nodes or any(node not in ssn.nodes for node in nodes):
         return ""
+    # Ascending, so that min() takes the first by name of equal tiers.
     common = [name for name in sorted(tree.by_name) if all(node in tree.real_nodes.get(name, {}) for node in nodes)]
     if ssn.release.has_older_form(SUBJOB_RECOVERY_TIER):
         return min(common, key=lambda name: len(tree.real_nodes[name]), default="")

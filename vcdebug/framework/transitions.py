@@ -10,13 +10,14 @@ from vcdebug.framework.hooks import JOB_READY
 from vcdebug.framework.persistence import bind_conflict
 from vcdebug.framework.quirks import BOUND_BECOMES_RUNNING, VICTIM_LEAVES_TWICE
 from vcdebug.framework.record import ALLOCATE_OP, OpEvent, fast_tuple
+from vcdebug.framework.reuse import OperationStep
 from vcdebug.framework.session import Session
 from vcdebug.model.node import binding_error
 from vcdebug.model.task import TaskInfo, TaskStatus
 
 
 def update_status(ssn: Session, task: TaskInfo, status: TaskStatus) -> str | None:
-    """Move the task in its job; an orphan keeps its status and gives an error."""
+    """Change the task's status in its job; the error for a task without a job, which keeps its status."""
     job = ssn.jobs.get(task.job)
     if job is None:
         return f"failed to find job {task.job}"
@@ -34,12 +35,12 @@ def record_op(
     eviction: bool | None = None,
     via: str | None = None,
 ) -> None:
-    """Write the operation after it happened, and the figures that it changed."""
+    """Record an operation that has happened, with the figures that it changed."""
     record = ssn.record
     if record.silent:
         return
-    if ssn.past is not None:
-        ssn.past.repeats("op", op, task.key, node)
+    if ssn.previous_cycle is not None:
+        ssn.previous_cycle.repeat_step(OperationStep(op, task.key, node))
     place = record.figures.write_row(task, ssn.nodes.get(node), *ssn.open_accounts.changed_by_operation(task))
     record.add_operation(fast_tuple(OpEvent, (op, task.key, node, record.figures, place, reason, eviction, via)))
 
@@ -54,7 +55,8 @@ def _update_node(ssn: Session, task: TaskInfo) -> None:
 
 
 def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> None:
-    """Running or Bound becomes Releasing; outside a statement the cache is told first, also where the session panics.
+    """Running or Bound becomes Releasing; outside a statement (`via`) the cache evicts first, even if the session then
+    panics.
     Upstream: framework/statement.Evict, framework/session.Evict.
     """
     ssn.evicting = (task.key, task.node_name, reason) if via is not None else None
@@ -84,7 +86,7 @@ def unevict(ssn: Session, task: TaskInfo) -> None:
 
 
 def place_task(ssn: Session, task: TaskInfo, host: str, status: TaskStatus) -> list[str]:
-    """Put the task on a node as Allocated or Pipelined and tell the handlers; every error on the way.
+    """Put the task on a node as Allocated or Pipelined and call the handlers; every error, none of which stops it.
     Upstream: framework/statement.Allocate, framework/statement.Pipeline.
     """
     ssn.draws.count_placement(task.key)
@@ -92,16 +94,17 @@ def place_task(ssn: Session, task: TaskInfo, host: str, status: TaskStatus) -> l
     task.node_name = host
     node = ssn.nodes.get(host)
     if node is not None and ssn.restored.get(task.uid) == host:
+        # The place was restored: the node holds the task as Pipelined already.
         node.remove_task(task)
     errors.append(f"failed to find node {host}" if node is None else node.add_task(task))
     return [error for error in errors if error is not None] + ssn.notify_allocated(task)
 
 
 def unplace_task(ssn: Session, task: TaskInfo, op: str) -> None:
-    """Back to Pending: unpipeline and unallocate are the same steps.
+    """Back to Pending; unpipeline and unallocate are the same steps.
 
-    Where an earlier cycle pipelined the task: an allocation goes back to that state, and leaving it tells no handler,
-    as none was told of it.
+    A task that an earlier cycle pipelined goes back to that place from an allocation. Leaving that place calls no
+    handler, since taking it called none.
     Upstream: framework/statement.unPipeline, framework/statement.unallocate.
     """
     if task.uid in ssn.restored:
@@ -122,7 +125,7 @@ def unplace_task(ssn: Session, task: TaskInfo, op: str) -> None:
 
 
 def _restore_pipelined(ssn: Session, task: TaskInfo) -> None:
-    """From an allocation back to the place that was restored."""
+    """Turn an allocation into the pipelined place of the earlier cycle."""
     update_status(ssn, task, TaskStatus.PIPELINED)
     host = task.node_name
     node = ssn.nodes[host]
@@ -134,7 +137,7 @@ def _restore_pipelined(ssn: Session, task: TaskInfo) -> None:
 
 
 def _release_restored(ssn: Session, task: TaskInfo) -> None:
-    """The restored place is given up."""
+    """Take the task off the node where an earlier cycle pipelined it."""
     host = ssn.restored.pop(task.uid)
     update_status(ssn, task, TaskStatus.PENDING)
     ssn.nodes[host].remove_task(task)
@@ -143,8 +146,7 @@ def _release_restored(ssn: Session, task: TaskInfo) -> None:
 
 
 def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
-    """Hand the task to the cache, which refuses one that it has been given already, or when its own copy of the node
-    lacks room.
+    """Hand the task to the cache; its error for a task that it has already or that its copy of the node cannot hold.
     Upstream: cache.AddBindTask.
     """
     idle = ssn.cached_idle.get(task.node_name)
@@ -171,13 +173,13 @@ def dispatch(ssn: Session, task: TaskInfo) -> None:
 
 
 def pipeline(ssn: Session, task: TaskInfo, host: str) -> None:
-    """Session.Pipeline: no statement, and a handler's refusal is not heard. Upstream: framework/session.Pipeline."""
+    """Pipeline without a statement: errors of handlers are ignored. Upstream: framework/session.Pipeline."""
     place_task(ssn, task, host, TaskStatus.PIPELINED)
     record_op(ssn, "pipeline", task, node=host, eviction=False, via="session")
 
 
 def allocate(ssn: Session, task: TaskInfo, host: str) -> str | None:
-    """Session.Allocate: no statement, no rollback; a ready job's Allocated tasks are bound at once.
+    """Allocate without a statement or rollback; if the job is ready, its Allocated tasks are bound at once.
     Upstream: framework/session.Allocate.
     """
     job = ssn.jobs.get(task.job)

@@ -6,10 +6,10 @@ Upstream: api/node_info.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.names import Row, TaskKey
-from vcdebug.model.node_table import NodeAmounts, NodeTable
 from vcdebug.model.pod import parse_bool
 from vcdebug.model.pod_resources import StatedAmounts
 from vcdebug.model.resource import MIN_RESOURCE, Resource
@@ -26,6 +26,15 @@ _NO_SCALARS: Mapping[str, float] = {}
 STATUSES_WITHOUT_DEVICES = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
 """Statuses of tasks that hold no cards."""
 _USED_STATUSES = (TaskStatus.RUNNING, TaskStatus.RELEASING)
+
+
+class AmountsTable(Protocol):
+    """Columns of all nodes' amounts, as far as a node knows them: model/node_table.NodeTable."""
+
+    changes: list[Row]
+
+    def mark_changed(self, row: Row) -> None:
+        """A node's amounts changed."""
 
 
 class NodeInfo:
@@ -94,7 +103,7 @@ class NodeInfo:
         self._in_order: list[TaskInfo] | None = None
         """The tasks in that order; None after any change."""
         self.row: Row = -1
-        self.table: NodeTable | None = None
+        self.table: AmountsTable | None = None
 
     @property
     def is_unschedulable(self) -> bool:
@@ -327,3 +336,47 @@ def _parse_float(text: str | None) -> float:
         return float(text) if text else 0.0
     except ValueError:
         return 0.0
+
+
+# Amounts that did not change since the last look are shared, not copied.
+
+_NO_RESOURCE = Resource()
+
+
+class NodeAmounts(NamedTuple):
+    """A node's changing amounts at one moment; never changed."""
+
+    idle: Resource
+    used: Resource
+    releasing: Resource
+    pipelined: Resource
+
+    @classmethod
+    def of_node(cls, node: NodeInfo) -> NodeAmounts:
+        """The node's amounts now."""
+        last = node.last_amounts
+        if last is None:
+            leaving, awaited = node.releasing.copy_unless(_NO_RESOURCE), node.pipelined.copy_unless(_NO_RESOURCE)
+            now = cls(node.idle.clone(), node.used.clone(), leaving, awaited)
+        else:
+            now = cls(
+                node.idle.copy_unless(last.idle),
+                node.used.copy_unless(last.used),
+                node.releasing.copy_unless(last.releasing),
+                node.pipelined.copy_unless(last.pipelined),
+            )
+            if now[0] is last[0] and now[1] is last[1] and now[2] is last[2] and now[3] is last[3]:
+                return last
+        node.last_amounts = now
+        return now
+
+    def future_idle(self) -> Resource:
+        """Idle + Releasing - Pipelined."""
+        return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)
+
+    def future_without(self, gone: Iterable[TaskInfo]) -> Resource:
+        """The same once these tasks are gone."""
+        future = self.future_idle()
+        for task in gone:
+            future.add(task.resreq)
+        return future

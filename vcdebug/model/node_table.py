@@ -5,20 +5,16 @@ A NodeInfo's Resources are the truth. A changed node's row is copied into the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
 from vcdebug.model.names import BoolArray, Codes, FloatArray, IntArray, NodeName, Row
+from vcdebug.model.node import NodeAmounts, NodeInfo
 from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, Resource
-
-if TYPE_CHECKING:
-    from vcdebug.model.node import NodeInfo
-    from vcdebug.model.task import TaskInfo
-
 
 NodeField = Literal["idle", "used", "releasing", "pipelined", "future", "allocatable", "capability"]
 LIVE_FIELDS: tuple[NodeField, ...] = ("idle", "used", "releasing", "pipelined", "future")
@@ -325,47 +321,7 @@ def fits_amount(amount: float | FloatArray, available: FloatArray) -> BoolArray:
     return result
 
 
-_NO_RESOURCE = Resource()
-
-
-class NodeAmounts(NamedTuple):
-    """An immutable copy of a node's changing amounts; equal amounts are shared with the copy before it."""
-
-    idle: Resource
-    used: Resource
-    releasing: Resource
-    pipelined: Resource
-
-    @classmethod
-    def of_node(cls, node: NodeInfo) -> NodeAmounts:
-        """The node's amounts now."""
-        last = node.last_amounts
-        if last is None:
-            leaving, awaited = node.releasing.copy_unless(_NO_RESOURCE), node.pipelined.copy_unless(_NO_RESOURCE)
-            now = cls(node.idle.clone(), node.used.clone(), leaving, awaited)
-        else:
-            now = cls(
-                node.idle.copy_unless(last.idle),
-                node.used.copy_unless(last.used),
-                node.releasing.copy_unless(last.releasing),
-                node.pipelined.copy_unless(last.pipelined),
-            )
-            if now[0] is last[0] and now[1] is last[1] and now[2] is last[2] and now[3] is last[3]:
-                return last
-        node.last_amounts = now
-        return now
-
-    def future_idle(self) -> Resource:
-        """Idle + Releasing - Pipelined."""
-        return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)
-
-    def future_without(self, gone: Iterable[TaskInfo]) -> Resource:
-        """future_idle plus the requests of these tasks."""
-        future = self.future_idle()
-        for task in gone:
-            future.add(task.resreq)
-        return future
-
+# Answers per node that only the node's own amounts decide: kept for all rows, redone for the rows that changed.
 
 T = TypeVar("T", bound=np.generic)
 ComputeRows = Callable[[IntArray], "np.ndarray[tuple[int, ...], np.dtype[T]]"]

@@ -9,8 +9,8 @@ import numpy as np
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import NODE_ORDER
-from vcdebug.framework.plugin import NodeScores, Plugin
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import NodeScores
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.model.names import BoolArray, FloatArray, IntArray
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows, NodeTable, RowCache, WantedAmounts, zero_array

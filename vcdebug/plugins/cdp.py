@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vcdebug.framework.plugin import PERMIT, Plugin, VictimAnswer
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import PERMIT, VictimAnswer
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.gotime import parse_duration, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vcdebug.framework.evictions import EvictionContext
-from vcdebug.framework.plugin import PERMIT, Plugin, VictimAnswer
+from vcdebug.framework.plugin_answers import PERMIT, EvictionContext, VictimAnswer
+from vcdebug.framework.session import Plugin
 from vcdebug.model.task import TaskInfo
 
 CRITICAL_CLASSES = ("system-cluster-critical", "system-node-critical")

@@ -16,9 +16,9 @@ from vcdebug.framework.accounts import JOB, WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import QUEUE_ORDER
 from vcdebug.framework.persistence import clamp_request
-from vcdebug.framework.plugin import PERMIT, Event, Plugin, VictimAnswer
+from vcdebug.framework.plugin_answers import PERMIT, VictimAnswer
 from vcdebug.framework.record import fast_tuple
-from vcdebug.framework.session import Session
+from vcdebug.framework.session import Event, Plugin, Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import get_allocated_resource
 from vcdebug.model.names import JobId, QueueName

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import EvictionContext
-from vcdebug.framework.plugin import PERMIT, REJECT, Plugin, ValidateResult, VictimAnswer
+from vcdebug.framework.plugin_answers import PERMIT, REJECT, EvictionContext, ValidateResult, VictimAnswer
 from vcdebug.framework.record import fast_tuple
-from vcdebug.framework.session import Session
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.pod_group import Condition

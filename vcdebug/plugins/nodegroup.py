@@ -12,8 +12,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import Event, NodeScores, Plugin, zero_scores
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import NodeScores, zero_scores
+from vcdebug.framework.session import Event, Plugin, Session
 from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes, JobId, NodeName, QueueName

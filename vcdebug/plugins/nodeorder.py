@@ -10,8 +10,8 @@ import numpy as np
 from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import PRE_PREDICATE
-from vcdebug.framework.plugin import NodeScores, Plugin, ScoreError, zero_scores
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import NodeScores, ScoreError, zero_scores
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.gomath import weighted_rows
 from vcdebug.kube.images import PodImages, image_score, pod_images
 from vcdebug.kube.listers import Listers

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from vcdebug.framework.accounts import WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import PERMIT, REJECT
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.model import job_amounts
 from vcdebug.model.job import JobInfo
 from vcdebug.model.queue import INQUEUE, MINIMUM, LimitCheck

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from vcdebug.framework.plugin import PERMIT, Plugin, VictimAnswer
+from vcdebug.framework.plugin_answers import PERMIT, VictimAnswer
 from vcdebug.framework.quirks import UNLABELLED_SPARED
-from vcdebug.framework.session import Session
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.kube.listers import Manifest
 from vcdebug.kube.selector import Selector, SelectorError, label_selector
 from vcdebug.model.pod import Pod

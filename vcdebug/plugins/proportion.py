@@ -11,9 +11,9 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.figures import Figures
 from vcdebug.framework.hooks import JOB_ENQUEUED, PRE_PREDICATE
 from vcdebug.framework.persistence import clamp_request, counted_request
-from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, VictimAnswer
+from vcdebug.framework.plugin_answers import PERMIT, REJECT, PluginError, VictimAnswer
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
-from vcdebug.framework.session import Session
+from vcdebug.framework.session import Event, Plugin, Session
 from vcdebug.kube.node_view import CycleState
 from vcdebug.model import job_amounts
 from vcdebug.model import queue as queue_limits

@@ -14,8 +14,7 @@ from typing import ClassVar, NamedTuple
 from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.go_sort import sort_slice
 from vcdebug.framework.hooks import VICTIM_TASKS
-from vcdebug.framework.plugin import Plugin
-from vcdebug.framework.session import Session
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.gomath import trunc_int64
 from vcdebug.gotime import MINUTE, parse_duration, unix_nanoseconds
 from vcdebug.kube.pod_requests import BEST_EFFORT, BURSTABLE, GUARANTEED, pod_qos

@@ -16,8 +16,8 @@ import numpy as np
 from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import NODE_ORDER
-from vcdebug.framework.plugin import NodeScores, Plugin
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import NodeScores
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.gomath import MAX_INT64, MIN_INT64, trunc_int64
 from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
 from vcdebug.model.names import BoolArray, Codes, FloatArray

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from vcdebug.framework.hooks import JOB_ENQUEUED
-from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import PERMIT, REJECT
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.kube.listers import Manifest
 from vcdebug.model.job import JobInfo
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import ABSTAIN, PERMIT, Plugin
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import ABSTAIN, PERMIT
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.gotime import go_duration_text, parse_duration, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.job import JobInfo
 

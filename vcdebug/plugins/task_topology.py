@@ -12,8 +12,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import Event, NodeScores, Plugin
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import NodeScores
+from vcdebug.framework.session import Event, Plugin, Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import BoolArray, FloatArray, IntArray, JobId, NodeName, TaskId
 from vcdebug.model.node import NodeInfo

@@ -14,8 +14,8 @@ import numpy as np
 
 from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import PERMIT, REJECT, NodeScores, Plugin, VictimAnswer
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import PERMIT, REJECT, NodeScores, VictimAnswer
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.gotime import MINUTE, ClockError, clock_minutes, clock_time, parse_duration, unix_nanoseconds, unix_seconds
 from vcdebug.kube.selector import parse_int64
 from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus

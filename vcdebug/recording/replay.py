@@ -13,11 +13,11 @@ from vcdebug.actions import ACTIONS, LATER_ACTIONS, OTHER_FORMS
 from vcdebug.amount_text import count_noun
 from vcdebug.errors import PANICS, VcdebugError
 from vcdebug.framework.conf import SchedulerConf, read_conf
-from vcdebug.framework.cycle import open_plugins, run_cycle, run_session
+from vcdebug.framework.cycle import open_plugins, read_cluster, run_cycle, run_session
 from vcdebug.framework.record import ActionEvent, Event, PopEvent, Record
 from vcdebug.framework.registry import Registry, registry_for
 from vcdebug.framework.replay_options import AskExtender, RecordFullError, SizeBound
-from vcdebug.framework.session import Session, read_cluster
+from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
 from vcdebug.garbage_collection import collector_paused
 from vcdebug.model.names import Seq

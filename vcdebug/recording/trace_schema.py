@@ -11,8 +11,8 @@ from types import NoneType
 from typing import TextIO
 
 from vcdebug.framework import record
+from vcdebug.framework.hooks import status_documents
 from vcdebug.framework.subject import CallResult
-from vcdebug.framework.trace_form import status_documents
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import CPU, MAX_FLOAT64, MEMORY, Resource
 from vcdebug.plugins import DRF

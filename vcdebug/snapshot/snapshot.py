@@ -168,6 +168,10 @@ class Snapshot:
         """The release that is replayed."""
         return self.flags.release
 
+    def shares_list(self, kind: str, other: Snapshot) -> bool:
+        """Whether both hold the very same list of a kind: an edit of a kind makes a new list."""
+        return self.objects.get(kind) is other.objects.get(kind)
+
     def objects_of(self, kind: str) -> list[Manifest]:
         """The manifests of one kind, in input order."""
         return self.objects.get(kind, [])

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from vcdebug.framework.persistence import AnnotationPatch, annotation_patches
-from vcdebug.framework.process_state import process_after
 from vcdebug.framework.record import CloseEvent
 from vcdebug.framework.session import Session
+from vcdebug.framework.session_close import process_after
 from vcdebug.gotime import MICROSECOND, api_time_text, parse_duration, parse_time
 from vcdebug.kube.dynamic_resources import ReservedClaim, users_of
 from vcdebug.model.go_fields import condition_fields

@@ -18,11 +18,10 @@ from vcdebug.actions.allocate.tasks import (
     take_turns,
 )
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
-from vcdebug.framework.order import PriorityQueue
+from vcdebug.framework.order import PriorityQueue, Worksheet, build_worksheet
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
-from vcdebug.framework.worksheet import Worksheet, build_worksheet
 from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId

@@ -11,12 +11,11 @@ import numpy as np
 
 from vcdebug.actions.allocate.tasks import TaskPlacement, is_ready, place_task
 from vcdebug.framework import hooks
-from vcdebug.framework.order import PriorityQueue
+from vcdebug.framework.order import PriorityQueue, Worksheet
 from vcdebug.framework.placement import PredicateHelper, allocate_judge
 from vcdebug.framework.record import BestEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
-from vcdebug.framework.worksheet import Worksheet
 from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, SubJobId

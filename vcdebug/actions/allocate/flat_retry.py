@@ -21,13 +21,12 @@ from vcdebug.actions.allocate.tasks import (
 )
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.hooks import HYPER_NODE_ORDER, JOB_PIPELINED, JOB_READY
-from vcdebug.framework.order import PriorityQueue, task_queue
+from vcdebug.framework.order import PriorityQueue, Worksheet, build_worksheet, task_queue
 from vcdebug.framework.placement import PredicateHelper
 from vcdebug.framework.record import BestEvent, Level
 from vcdebug.framework.scoring import best_with_score
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
-from vcdebug.framework.worksheet import Worksheet, build_worksheet
 from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId

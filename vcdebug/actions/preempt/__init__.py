@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
-from vcdebug.framework import evictions, placement
+from vcdebug.framework import action, placement
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_STARVING, PRE_PREDICATE, PREEMPTABLE
@@ -48,9 +48,7 @@ class Preempt(Action):
             self.topology_aware = TopologyAwarePreemption(arguments)
 
     @staticmethod
-    def victim_filter(
-        ssn: Session, job: JobInfo, asker: TaskInfo, *, within: bool = False
-    ) -> evictions.CandidateFilter:
+    def victim_filter(ssn: Session, job: JobInfo, asker: TaskInfo, *, within: bool = False) -> action.CandidateFilter:
         return partial(skip_reason_within_job if within else skip_reason_between_jobs, ssn.jobs, job, asker)
 
     def execute(self, ssn: Session) -> None:
@@ -167,7 +165,7 @@ class Preempt(Action):
         helper: placement.PredicateHelper,
         statement: Statement,
         task: TaskInfo,
-        skip_rule: evictions.CandidateFilter,
+        skip_rule: action.CandidateFilter,
     ) -> bool:
         """Find victims; a second shard group's result replaces the first's. Upstream: actions/preempt.preempt."""
         if task.pod.preemption_policy == NEVER_POLICY or (self._heeds_nomination and _is_about_to_fit(ssn, task)):
@@ -192,7 +190,7 @@ class Preempt(Action):
         return False
 
     def _preempt_normal(
-        self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, skip_rule: evictions.CandidateFilter
+        self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, skip_rule: action.CandidateFilter
     ) -> bool:
         """Upstream: actions/preempt.normalPreempt."""
         for node in sort_nodes(ssn, task, prioritize_nodes(ssn, task, nodes)):
@@ -202,13 +200,13 @@ class Preempt(Action):
         return False
 
     def _preempt_on_node(
-        self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, skip_rule: evictions.CandidateFilter
+        self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, skip_rule: action.CandidateFilter
     ) -> bool:
         ssn.log("node", task.key, node.name)
-        victims = ssn.ask_plugins(PREEMPTABLE, task, evictions.candidates_on(node, skip_rule)) or []
-        if not evictions.validate_victims(ssn, task, node, victims):
+        victims = ssn.ask_plugins(PREEMPTABLE, task, action.candidates_on(node, skip_rule)) or []
+        if not action.validate_victims(ssn, task, node, victims):
             return False
-        return self._make_room(ssn, statement, task, node, evictions.copy_tasks(victims))
+        return self._make_room(ssn, statement, task, node, action.copy_tasks(victims))
 
 
 def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
@@ -217,10 +215,10 @@ def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
 
 def _basic_skip_reason(preemptor: TaskInfo, victim: TaskInfo) -> str:
     if not is_preemptable_status(victim.status):
-        return evictions.NOT_RUNNING
+        return action.NOT_RUNNING
     if not victim.preemptable:
-        return evictions.NOT_PREEMPTABLE
-    return evictions.ASKS_NOTHING if preemptor.best_effort and not victim.best_effort else ""
+        return action.NOT_PREEMPTABLE
+    return action.ASKS_NOTHING if preemptor.best_effort and not victim.best_effort else ""
 
 
 def skip_reason_between_jobs(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
@@ -230,10 +228,10 @@ def skip_reason_between_jobs(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemp
         return rule
     owner = jobs.get(victim.job)
     if owner is None:
-        return evictions.NO_JOB
+        return action.NO_JOB
     if owner.queue != job.queue:
-        return evictions.OTHER_QUEUE
-    return evictions.SAME_JOB if victim.job == preemptor.job else ""
+        return action.OTHER_QUEUE
+    return action.SAME_JOB if victim.job == preemptor.job else ""
 
 
 def skip_reason_within_job(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
@@ -242,8 +240,8 @@ def skip_reason_within_job(jobs: Mapping[JobId, JobInfo], job: JobInfo, preempto
     if rule:
         return rule
     if victim.job not in jobs:
-        return evictions.NO_JOB
-    return "" if victim.job == preemptor.job else evictions.OTHER_JOB
+        return action.NO_JOB
+    return "" if victim.job == preemptor.job else action.OTHER_JOB
 
 
 def _is_about_to_fit(ssn: Session, task: TaskInfo) -> bool:

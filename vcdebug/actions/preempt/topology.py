@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from vcdebug.errors import ProcessExit, SchedulerPanic
 from vcdebug.framework import hooks
+from vcdebug.framework.action import CandidateFilter, candidates_on, copy_tasks, validate_victims
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.chance_draws import put_first
-from vcdebug.framework.evictions import CandidateFilter, candidates_on, copy_tasks, validate_victims
 from vcdebug.framework.order import build_victims_queue
 from vcdebug.framework.quirks import PREEMPTION_IGNORES_QUEUE
 from vcdebug.framework.record import Level, RandomEvent

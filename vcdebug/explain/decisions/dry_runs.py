@@ -441,15 +441,9 @@ def cache_key(recording: Recording, event: record.PredicateEvent) -> str:
 
 def _searches_with_cache(recording: Recording, seq: Seq) -> Iterator[tuple[Seq, record.PredicateEvent]]:
     """Earlier searches that share their cache with one; none where the cache is off."""
-    helper = next((line for line in reversed(_search_helper_lines(recording)) if line.seq < seq), None)
-    if helper is None or not helper.values[0]:
+    helper = next((one for one in reversed(recording.record.search_helpers) if one.seq < seq), None)
+    if helper is None or not helper.cache_on:
         return
     action = recording.span_tree.span_around(seq, record.Level.ACTION)
     first = max(helper.seq, action.first if action is not None else 1)
     yield from ((one, event) for one, event in recording.events_of_type(record.PredicateEvent) if first <= one < seq)
-
-
-@per_recording()
-def _search_helper_lines(recording: Recording) -> tuple[record.LogPoint, ...]:
-    """The lines that say of each action's searches whether they share a cache."""
-    return tuple(line for line in recording.record.lines if line.key == "search.helper")

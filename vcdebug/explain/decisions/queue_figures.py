@@ -13,7 +13,7 @@ from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import MINIMUM_INFINITY, Equation, Ratio, Term
 from vcdebug.explain.plugins import explainer_for
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
-from vcdebug.framework.plugin import PERMIT
+from vcdebug.framework.plugin_answers import PERMIT
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm, minimum_without_gated, reserved_resource
 from vcdebug.model.names import JobId, QueueName, Seq

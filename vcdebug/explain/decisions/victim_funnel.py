@@ -16,8 +16,8 @@ from vcdebug.explain.decisions.evictions import fate_of
 from vcdebug.explain.decisions.votes import VICTIM_POINTS, VictimDecision, victim_choice
 from vcdebug.explain.node_fit import victim_filter_of
 from vcdebug.framework import hooks
-from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, CandidateFilter
-from vcdebug.framework.plugin import REJECT
+from vcdebug.framework.action import NOT_PREEMPTABLE, NOT_RUNNING, CandidateFilter
+from vcdebug.framework.plugin_answers import REJECT
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, Span
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey

@@ -11,10 +11,9 @@ from vcdebug.explain.equation import Equation, QueueCheck
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.hooks import PREDICATE, SIMULATE_ADD_TASK, SIMULATE_PREDICATE, SIMULATE_REMOVE_TASK
-from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import Event, HookEvent, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.framework.session import DryRunState, Session
+from vcdebug.framework.session import DryRunState, Plugin, Session
 from vcdebug.kube.node_view import CycleState
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, QueueName, Row, Seq, TaskKey

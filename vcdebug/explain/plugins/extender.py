@@ -12,7 +12,7 @@ from typing import Final
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.framework import hooks
-from vcdebug.framework.plugin import ScoreError
+from vcdebug.framework.plugin_answers import ScoreError
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.plugins.extender import Extender

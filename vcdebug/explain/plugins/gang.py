@@ -19,7 +19,7 @@ from vcdebug.explain.plugins import NodeAnswers, OrderDifference, OrderMoment, P
 from vcdebug.explain.predicate_reasons import refusal_histogram
 from vcdebug.explain.queue_findings import gang_request_words, guarantee_words
 from vcdebug.framework import hooks
-from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level, StatementEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey

@@ -11,7 +11,7 @@ from vcdebug.amount_text import format_duration, format_durations_apart
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugins import OrderDifference, OrderMoment, PluginExplainer
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ORDER, JOB_PIPELINED
-from vcdebug.framework.plugin import ABSTAIN
+from vcdebug.framework.plugin_answers import ABSTAIN
 from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import SECOND, parse_nanoseconds
 from vcdebug.model.job import JobInfo

@@ -13,7 +13,7 @@ from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hol
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, OrderDifference, OrderMoment, PluginExplainer, iter_differences
 from vcdebug.framework.hooks import JOB_ORDER, JOB_PIPELINED, JOB_STARVING, PREEMPTABLE, VICTIM_TASKS
-from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import SECOND
 from vcdebug.model.job import JobInfo

@@ -298,7 +298,8 @@ class VgpuLedger:
             if error is not None or missing > 0:
                 for card, memory, core in () if keeps_charges else charged:
                     card.undo_charge(memory, core)
-                return VgpuChoice([], 0.0, error or wanted.uuid_mismatch_error(cards, self.node) or NOTHING_FITS)
+                mismatch = wanted.uuid_mismatch_error((card.uuid for card in cards.values()), self.node)
+                return VgpuChoice([], 0.0, error or mismatch or NOTHING_FITS)
         return VgpuChoice(held, score, None)
 
 

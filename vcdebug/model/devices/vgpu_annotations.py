@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.errors import SchedulerPanic
 from vcdebug.model.devices import container_limit, exact_integer
@@ -18,10 +18,6 @@ from vcdebug.releases import devices as changes
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.device_config import BUILT_IN_MIG, BUILT_IN_NAMES, FIXED_NAMES, MigSettings, VgpuNames
 from vcdebug.snapshot.manifest import JsonObject
-
-if TYPE_CHECKING:
-    from vcdebug.model.devices.cards import Card
-
 
 WHOLE_CARD = 100
 NO_PERCENTAGE = 101
@@ -195,9 +191,9 @@ class CardFilter(NamedTuple):
             return False
         return (not self.allowed or uuid in self.allowed) and uuid not in self.denied
 
-    def uuid_mismatch_error(self, cards: Mapping[int, Card], node: str) -> str | None:
+    def uuid_mismatch_error(self, uuids: Iterable[str], node: str) -> str | None:
         """Upstream's error when no card of the node has an accepted UUID."""
-        if not (self.allowed or self.denied) or any(self.accepts_uuid(card.uuid) for card in cards.values()):
+        if not (self.allowed or self.denied) or any(map(self.accepts_uuid, uuids)):
             return None
         use, avoid = self.annotations.get(USE_UUID, ""), self.annotations.get(NO_USE_UUID, "")
         return NO_UUID_MATCHES.format(USE_UUID, use, NO_USE_UUID, avoid, node)

@@ -10,12 +10,18 @@ from collections.abc import Iterator
 from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic, blame_objects
 from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.hooks import JOB_ENQUEUED, PRE_PREDICATE, QUEUE_ORDER, VICTIM_QUEUE_ORDER
 from vcdebug.framework.order import build_victims_queue
 from vcdebug.framework.persistence import clamp_request, counted_request, limiting_queues
-from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, VictimAnswer
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import (
+    PERMIT,
+    REJECT,
+    EvictionContext,
+    EvictionKind,
+    PluginError,
+    VictimAnswer,
+)
+from vcdebug.framework.session import Event, Plugin, Session
 from vcdebug.kube.node_view import CycleState
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import format_resource_names

@@ -16,9 +16,9 @@ from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE
 from vcdebug.framework.hooks import BATCH_NODE_ORDER
-from vcdebug.framework.plugin import NodeScores, Plugin, zero_scores
+from vcdebug.framework.plugin_answers import NodeScores, zero_scores
 from vcdebug.framework.quirks import DEVICE_NOT_REPLAYED
-from vcdebug.framework.session import Session, note_unknown
+from vcdebug.framework.session import Plugin, Session, note_unknown
 from vcdebug.gomath import trunc_int64
 from vcdebug.model.devices import DeviceLedger, gpushare, vgpu
 from vcdebug.model.devices.gpu_exclusive import ExclusiveLedger, ExclusiveRule, parse_exclusive_rules

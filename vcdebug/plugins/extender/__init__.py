@@ -17,8 +17,8 @@ from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, JOB_ENQUEUEABLE, JOB_ENQUEUED, JOB_READY
-from vcdebug.framework.plugin import ABSTAIN, PERMIT, REJECT, Event, NodeScores, Plugin, ScoreError, VictimAnswer
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import ABSTAIN, PERMIT, REJECT, NodeScores, ScoreError, VictimAnswer
+from vcdebug.framework.session import Event, Plugin, Session
 from vcdebug.gotime import SECOND, parse_duration
 from vcdebug.model.fit_errors import ERROR, SUCCESS, FitStatus
 from vcdebug.model.job import JobInfo

@@ -14,8 +14,8 @@ import numpy as np
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.gang_plan import EVICT_PURPOSE
-from vcdebug.framework.plugin import Event, NodeScores, Plugin
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import NodeScores
+from vcdebug.framework.session import Event, Plugin, Session
 from vcdebug.gomath import int_power
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import FloatArray, JobId

@@ -12,8 +12,8 @@ import numpy as np
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import HYPER_NODE_ORDER
-from vcdebug.framework.plugin import NodeScores, Plugin
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import NodeScores
+from vcdebug.framework.session import Plugin, Session
 from vcdebug.model.hyper_nodes import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import BoolArray, FloatArray, JobId, NodeName

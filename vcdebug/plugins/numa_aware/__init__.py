@@ -13,8 +13,8 @@ import numpy as np
 
 from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import Event, NodeScores, Plugin
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import NodeScores
+from vcdebug.framework.session import Event, Plugin, Session
 from vcdebug.kube.pod_requests import GUARANTEED, pod_qos
 from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import Codes, NodeName, TaskId, TaskKey

@@ -12,8 +12,8 @@ from typing import ClassVar, Protocol, TypeVar
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import Event, NodeScores, Plugin, PluginError, ScoreError
-from vcdebug.framework.session import Session
+from vcdebug.framework.plugin_answers import NodeScores, PluginError, ScoreError
+from vcdebug.framework.session import Event, Plugin, Session
 from vcdebug.kube.dynamic_resources import DynamicResources, DynamicResourcesError
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_affinity import TERMS_CONFLICT

@@ -13,7 +13,7 @@ from vcdebug.explain.node_fit import NodeFits, SkippedVictim, gang_victim_filter
 from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance, entitlement, veto
 from vcdebug.explain.plugins import gang
-from vcdebug.framework.evictions import NOT_RECLAIMABLE
+from vcdebug.framework.action import NOT_RECLAIMABLE
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.model.names import Seq

@@ -18,7 +18,7 @@ from vcdebug.explain.plugins.capacity import victims
 from vcdebug.explain.queue_findings import explain_queue_rejection
 from vcdebug.framework import hooks
 from vcdebug.framework.persistence import counted_request
-from vcdebug.framework.plugin import PERMIT, REJECT
+from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import CHARGING_OPS, RELEASING_OPS, HookEvent, OpEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName, Seq

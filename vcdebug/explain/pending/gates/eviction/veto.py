@@ -12,7 +12,7 @@ from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, hook_ca
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NEVER_CANDIDATE_RULES, NodeFits, SkippedVictim
 from vcdebug.explain.plugins import VetoReason, explainer_for
-from vcdebug.framework import evictions
+from vcdebug.framework import action
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskInfo
@@ -200,12 +200,9 @@ def rank_objections(spared: Iterable[tuple[TaskInfo, SkippedVictim]]) -> list[Fi
 
 def _filter_cause(order: RankedObjections) -> str:
     """The queue's reclaimable flag, unless another rule skips more pods of other queues."""
-    flagged = [pod for why, pods in order if why.rule == evictions.NOT_RECLAIMABLE for pod in pods]
+    flagged = [pod for why, pods in order if why.rule == action.NOT_RECLAIMABLE for pod in pods]
     other = [
-        pod
-        for why, pods in order
-        if why.rule not in (*NEVER_CANDIDATE_RULES, evictions.NOT_RECLAIMABLE)
-        for pod in pods
+        pod for why, pods in order if why.rule not in (*NEVER_CANDIDATE_RULES, action.NOT_RECLAIMABLE) for pod in pods
     ]
     return UNRECLAIMABLE if flagged and len(other) <= len(flagged) else KEPT
 
@@ -252,27 +249,23 @@ def _build_finding(
 def filter_advice(view: JobView, cause: str, order: RankedObjections) -> tuple[answer.Advice, ...]:
     """What would make candidates of some of them."""
     if cause == UNRECLAIMABLE:
-        queue = next(
-            view.session.jobs[pods[0].job].queue for why, pods in order if why.rule == evictions.NOT_RECLAIMABLE
-        )
+        queue = next(view.session.jobs[pods[0].job].queue for why, pods in order if why.rule == action.NOT_RECLAIMABLE)
         edit = f"Queue/{queue}:spec.reclaimable=true"
         return (answer.queue_admin_advice(f"set spec.reclaimable of queue {queue} to true", edit),)
     rules = [why.rule for why, _ in order]
     advice: dict[str, answer.Advice] = {
-        evictions.NOT_PREEMPTABLE: FLAG_ADVICE,
-        evictions.GROUP_NOT_PREEMPTABLE: FLAG_ADVICE,
+        action.NOT_PREEMPTABLE: FLAG_ADVICE,
+        action.GROUP_NOT_PREEMPTABLE: FLAG_ADVICE,
         **_missing_action_advice(
-            view, evictions.OTHER_QUEUE, RECLAIM, "it takes from other queues, preempt only from the same"
+            view, action.OTHER_QUEUE, RECLAIM, "it takes from other queues, preempt only from the same"
         ),
         **_missing_action_advice(
-            view, evictions.SAME_QUEUE, PREEMPT, "it takes from the same queue, reclaim only from others"
+            view, action.SAME_QUEUE, PREEMPT, "it takes from the same queue, reclaim only from others"
         ),
-        evictions.NO_JOB: answer.cluster_admin_advice(
-            "keep pods outside Volcano off these nodes: they are never evicted"
-        ),
+        action.NO_JOB: answer.cluster_admin_advice("keep pods outside Volcano off these nodes: they are never evicted"),
     }
     found = list(dict.fromkeys(text for rule, text in advice.items() if rule in rules))
-    if any(why.rule == evictions.NOT_RUNNING and not why.text.startswith(RELEASING_PREFIX) for why, _ in order):
+    if any(why.rule == action.NOT_RUNNING and not why.text.startswith(RELEASING_PREFIX) for why, _ in order):
         found.append(
             answer.owner_advice("look at the next cycle: pods that were placed in this one can be evicted only then")
         )

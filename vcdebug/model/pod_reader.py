@@ -1,0 +1,168 @@
+"""Tasks of pods: what a pod says is read once, by the first of several cycles on nearly the same objects.
+
+Each scheduler process reads its pods once, too.
+
+Upstream: cache (WaitForCacheSync before the workers that read nodes), api/shared_device_pool (IgnoredDevicesList).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from vcdebug.errors import SchedulerPanic
+from vcdebug.gotime import parse_time
+from vcdebug.model.names import TaskKey
+from vcdebug.model.pod import Pod, PodAttributes
+from vcdebug.model.pod_claims import ClaimMissingError, ClaimPendingError, CsiVolumes, DeviceClaims, VolumeLookupError
+from vcdebug.model.pod_resources import PodRequestCache
+from vcdebug.model.task import TaskInfo
+from vcdebug.releases.queues import DRA_QUOTA
+from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, QUEUE_ALLOCATION_GATE
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
+from vcdebug.snapshot.manifest import key_of
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
+
+VOLUME_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
+"""What the requests of pods with volumes depend on beside the pod."""
+CLAIM_KIND: Final = "ResourceClaim"
+"""What decides beside the pod whether one with resource claims is read."""
+
+
+class PodInputs(NamedTuple):
+    """What decides, beside the pod, its volumes and its claims, as which task a pod is read."""
+
+    flags: SchedulerFlags
+    ignored: tuple[str, ...]
+    """Resources that do not count."""
+    started: datetime | None
+    """Pods without a change since then were read before the first node, and keep what is ignored; None: all were, or
+    nothing is ignored."""
+
+
+def pod_inputs(snapshot: Snapshot, ignored: tuple[str, ...]) -> PodInputs:
+    """The inputs of a cycle."""
+    process = snapshot.process
+    all_at_start = not ignored or process.is_first_cycle(snapshot.now)
+    return PodInputs(snapshot.flags, ignored, None if all_at_start else process.started)
+
+
+class EarlierTasks(NamedTuple):
+    """The tasks that another cycle has read."""
+
+    snapshot: Snapshot
+    inputs: PodInputs
+    by_manifest: Mapping[int, TaskInfo]
+    """By the identity of the pod's manifest."""
+
+
+class PodReader:
+    """Makes the tasks that a session begins with."""
+
+    def __init__(self, snapshot: Snapshot, ignored: tuple[str, ...] = (), earlier: EarlierTasks | None = None) -> None:
+        """`ignored` are resources that do not count, but for pods that were read at the start; `earlier` are tasks of
+        nearly the same objects, which are copied where they are the same.
+        """
+        self._flags = snapshot.flags
+        self._volumes = CsiVolumes(snapshot)
+        self._ignored = ignored
+        self._requests = PodRequestCache(snapshot.flags, self._ignored)
+        self._requests_at_start = PodRequestCache(snapshot.flags)
+        self._process, self._now = snapshot.process, snapshot.now
+        self._words: dict[tuple[str, int, int], tuple[object, object, PodAttributes]] = {}
+        """By namespace and the identities of annotations and labels, which are kept beside."""
+        self._keeps_unread = snapshot.release.has_older_form(ADD_POD_ON_ERROR)
+        self._gate_known = not snapshot.release.has_older_form(QUEUE_ALLOCATION_GATE)
+        self._known: Mapping[int, TaskInfo] = {}
+        self._same_volumes = self._same_claims = False
+        if earlier is not None and earlier.inputs == pod_inputs(snapshot, ignored):
+            self._known = earlier.by_manifest
+            self._same_volumes = all(snapshot.shares_list(kind, earlier.snapshot) for kind in VOLUME_KINDS)
+            self._same_claims = snapshot.shares_list(CLAIM_KIND, earlier.snapshot)
+        self._reads_claims = not snapshot.release.has_older_form(DRA_QUOTA)
+        self._claims = DeviceClaims({key_of(one): one for one in snapshot.objects_of("ResourceClaim")}, snapshot.flags)
+        self.panic: tuple[str, TaskKey] | None = None
+        """What ends the process while it reads the pods, and at which pod."""
+        self.unseen: dict[TaskKey, str] = {}
+        """Pods that the cache does not hold although it should, and why."""
+
+    def read_tasks(self, manifests: Iterable[Manifest]) -> Iterator[TaskInfo]:
+        """Of every pod that the cache holds, in the order of the manifests."""
+        for manifest in manifests:
+            task = (self._copy_known_task(manifest) if self._known else None) or self._read_task(manifest)
+            if task is not None:
+                yield task
+
+    def _copy_known_task(self, manifest: Manifest) -> TaskInfo | None:
+        known = self._known.get(id(manifest))
+        if known is None or known.pod.manifest is not manifest:
+            return None
+        if not self._same_volumes and known.pod.spec.get("volumes"):
+            return None
+        if not self._same_claims and known.pod.spec.get("resourceClaims"):
+            return None
+        return known.clone_initial()
+
+    def _read_task(self, manifest: Manifest) -> TaskInfo | None:
+        pod = Pod(manifest, volcano_gate_known=self._gate_known)
+        if not pod.node_name and pod.scheduler_name not in self._flags.scheduler_names:
+            return None
+        early = self._ignored and was_read_at_start(pod, self._process, self._now)
+        requests = self._requests_at_start if early else self._requests
+        task = TaskInfo(pod, requests.find_request(pod), self._attributes_of(pod))
+        spec = pod.spec
+        return None if ("volumes" in spec or "resourceClaims" in spec) and not self._is_kept(task) else task
+
+    def _is_kept(self, task: TaskInfo) -> bool:
+        """Whether its volumes and claims can be read; a claim that does not exist yet hides nothing."""
+        spec = task.pod.spec
+        try:
+            complete = not spec.get("volumes") or self._volumes.add_volume_counts(task)
+        except VolumeLookupError as error:
+            if not self._keeps_unread:
+                self.unseen[task.key] = str(error)
+            return self._keeps_unread
+        return not (complete and spec.get("resourceClaims") and self._reads_claims) or self._claims_exist(task.pod)
+
+    def _claims_exist(self, pod: Pod) -> bool:
+        try:
+            self._claims.build_task_dra_info(pod)
+        except ClaimMissingError as error:
+            self.unseen[pod.key] = str(error)
+            return False
+        except ClaimPendingError:
+            return True
+        except SchedulerPanic as panic:
+            self.panic = self.panic or (panic.message, pod.key)
+        return True
+
+    def _attributes_of(self, pod: Pod) -> PodAttributes:
+        annotations, labels = pod.annotations, pod.labels
+        key = (pod.namespace, id(annotations), id(labels))
+        known = self._words.get(key)
+        if known is None:
+            known = self._words[key] = (annotations, labels, PodAttributes.of_pod(pod))
+        return known[2]
+
+
+# When the scheduler read a pod: with all others as its process started, before any node, or on its own later.
+
+
+def was_read_at_start(pod: Pod, process: SchedulerProcess, now: datetime) -> bool:
+    """Whether nothing shows that the pod came or changed since; in a first cycle nothing has.
+
+    The names of resources that are to be ignored come with the first node, so that pods of the start keep them.
+    """
+    if process.started is None or process.is_first_cycle(now):
+        return True
+    return all(time < process.started for time in _change_times(pod))
+
+
+def _change_times(pod: Pod) -> Iterator[datetime]:
+    stated = [pod.creation_timestamp, pod.status.get("startTime")]
+    stated += [condition.get("lastTransitionTime") for condition in pod.status.get("conditions") or ()]
+    for text in stated:
+        moment = parse_time(text)
+        if moment is not None:
+            yield moment

@@ -17,12 +17,12 @@ from vcdebug.tui.widgets.prompt import Prompt
 
 MAIN, TABLE = "main screen", "any table"
 OVERLAY_SCREENS: Final = (
-    ("a page", "detail:DetailScreen"),
-    ("breakpoint dialog", "breakpoint:BreakpointScreen"),
-    ("copy menu", "copy:CopyScreen"),
+    ("a page", "pages:DetailScreen"),
+    ("breakpoint dialog", "dialogs:BreakpointScreen"),
+    ("copy menu", "dialogs:CopyScreen"),
     ("chooser", "chooser:ChooserScreen"),
-    ("a page that leads on", "page:PageScreen"),
-    ("leaving with edits", "confirm_leave:ConfirmLeaveScreen"),
+    ("a page that leads on", "pages:PageScreen"),
+    ("leaving with edits", "dialogs:ConfirmLeaveScreen"),
 )
 """Screens that lie over the main one, or come before it: in `tui/screens`, imported when somebody opens them."""
 

@@ -20,6 +20,7 @@ SCOPE = (
     "vcdebug/tui/keymap.py",
     "vcdebug/tui/key_names.py",
     "vcdebug/tui/main/keys.py",
+    "vcdebug/tui/main/command_line.py",
     "vcdebug/tui/main/cursor_commands.py",
     "vcdebug/debugger/cursor.py",
     "vcdebug/debugger/debugger.py",
@@ -199,7 +200,8 @@ def swapped_arguments(node: ast.Call, file: SourceText) -> Iterator[Edit]:
 def removed_statements(node: ast.stmt) -> Iterator[Edit]:
     """A statement that does nothing instead, or returns nothing."""
     if isinstance(node, ast.Return):
-        if node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None):
+        # Where nothing, False or 0 comes back, None mostly means the same; constants have an edit of their own.
+        if node.value is not None and not (isinstance(node.value, ast.Constant) and not node.value.value):
             yield node, "removed return value", "return None"
     elif isinstance(node, ast.Expr):
         if isinstance(node.value, ast.Call):

@@ -304,3 +304,13 @@ def test_tier_numbers_may_be_as_large_as_they_can_be() -> None:
         found = scores(opened(*objects, pod_group("j"), pods("j", 1)))
     assert found is not None
     assert found[0] < found[1]
+
+
+def test_a_pod_that_no_sub_job_knows_is_scored_as_an_ordinary_one_but_from_0_to_1() -> None:
+    objects = (TWO_LEAVES, pod_group("r", phase="Running"), pods("r", 1, cpu="2", on="a1"))
+    ordinary = scores(opened(*objects, pod_group("j"), pods("j", 1)))
+    assert ordinary is not None
+    ssn = opened(*objects, pod_group("j", **topology()), pods("j", 1))
+    assert ordinary != scores(ssn)
+    ssn.jobs["default/j"].task_to_sub_job.clear()
+    assert ordinary == [100 * score for score in scores(ssn) or ()]

@@ -114,7 +114,9 @@ def test_a_prepredicate_error_is_the_reason_of_every_node() -> None:
 @pytest.mark.parametrize("actions", ["allocate", "preempt", "reclaim", "backfill", "gangpreempt", "gangreclaim"])
 @pytest.mark.parametrize("requests", [{"cpu": "1"}, {}], ids=["asks", "asks-nothing"])
 @pytest.mark.parametrize("gate", [VOLCANO_GATE, "example.com/wait"])
-def test_a_pod_behind_a_scheduling_gate_is_placed_by_no_action(gate: str, requests: dict[str, str], actions: str) -> None:
+def test_a_pod_behind_a_scheduling_gate_is_placed_by_no_action(
+    gate: str, requests: dict[str, str], actions: str
+) -> None:
     gated = pod("j-0", "j", requests=requests, schedulingGates=[{"name": gate}])
     objects = (node("n1"), queue("default", deserved={"cpu": "10"}), pod_group("j"), gated)
     recording = allocate(*objects, actions=actions)

@@ -40,7 +40,9 @@ def placed(nodes: Mapping[str, str], *, nominated: str = "a", cpu: str = "8", li
         task(ssn, name).pod.nominated_node_name = node
         tasks.push(task(ssn, name))
     statement = allocate_from_nomination(ssn, TaskPlacement(ssn, error_cache=True), job, sub_job, tasks)
-    ops = None if statement is None else [(op.kind, op.task.name, op.task.node_name) for op in statement.operations]
+    ops = (
+        None if statement is None else [(str(op.kind), op.task.name, op.task.node_name) for op in statement.operations]
+    )
     return Outcome(ops, len(tasks), sub_job.allocated_hyper_node, sub_job.nominated_hyper_node)
 
 

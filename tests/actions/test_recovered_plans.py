@@ -10,7 +10,6 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
 
-
 RECOVER = Statement.recover_operations
 
 

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,10 @@ def copy_tree(tree: Path) -> None:
     """A copy of all that git knows or would add, with the environment as a link."""
     shutil.rmtree(tree, ignore_errors=True)
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
     )
     for name in listed.stdout.decode().split("\0"):
         if name and (ROOT / name).is_file():
@@ -92,7 +96,7 @@ def batches_of(chosen: list[Chosen], budget: float) -> Iterator[list[Chosen]]:
 def judge_mutant(tree: Path, mutant: Mutant, chosen: list[Chosen], budget: float) -> dict[str, object]:
     """The row of results for one mutant, which stands in the copy only meanwhile."""
     file, note = tree / mutant.path, tree.parent / f"{tree.name}.failure"
-    original, times = file.read_bytes(), os.stat(file)
+    original, times = file.read_bytes(), file.stat()
     start = time.monotonic()
     outcome, by, ran = SURVIVED, "", 0.0
     try:
@@ -100,9 +104,7 @@ def judge_mutant(tree: Path, mutant: Mutant, chosen: list[Chosen], budget: float
         for batch in batches_of(chosen, budget):
             note.unlink(missing_ok=True)
             seconds = sum(each.seconds for each in batch)
-            status = run_forked(
-                tree, lambda batch=batch: _run_batch(batch, note), cpu=30 + 6 * seconds, wall=180 + 60 * seconds
-            )
+            status = run_forked(tree, partial(_run_batch, batch, note), cpu=30 + 6 * seconds, wall=180 + 60 * seconds)
             if status not in (0, 5):
                 outcome, by = CAUGHT, note.read_text() if note.is_file() else f"ended with status {status}"
                 break
@@ -113,7 +115,14 @@ def judge_mutant(tree: Path, mutant: Mutant, chosen: list[Chosen], budget: float
         os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
     left = sum(each.seconds for each in chosen) - ran if outcome == SURVIVED else 0.0
     took = round(time.monotonic() - start, 1)
-    return {"key": mutant.key, "outcome": outcome, "by": by, "left": round(left, 1), "took": took, "shown": mutant.shown}
+    return {
+        "key": mutant.key,
+        "outcome": outcome,
+        "by": by,
+        "left": round(left, 1),
+        "took": took,
+        "shown": mutant.shown,
+    }
 
 
 def _run_batch(batch: list[Chosen], note: Path) -> int:
@@ -136,8 +145,8 @@ def read_results() -> dict[str, dict[str, object]]:
 
 def read_equivalent() -> dict[str, str]:
     """Why mutants change nothing, by what they show."""
-    rows = [line.split("\t") for line in EQUIVALENT.read_text().splitlines() if line and not line.startswith("#")]
-    return {shown: reason for shown, reason in rows}
+    lines = [line for line in EQUIVALENT.read_text().splitlines() if line and not line.startswith("#")]
+    return dict(line.partition("\t")[::2] for line in lines)
 
 
 def run_mutants(mutants: list[Mutant], reach: Reach, tree: Path, *, budget: float, again: bool) -> None:
@@ -156,18 +165,21 @@ def run_mutants(mutants: list[Mutant], reach: Reach, tree: Path, *, budget: floa
 def print_report(mutants: list[Mutant]) -> None:
     """The figures of the sample, and each survivor."""
     results, equivalent = read_results(), read_equivalent()
-    same = [mutant for mutant in mutants if mutant.shown in equivalent]
+    same = len([mutant for mutant in mutants if mutant.shown in equivalent])
     rows = [results[mutant.key] for mutant in mutants if mutant.key in results and mutant.shown not in equivalent]
     survivors = [row for row in rows if row["outcome"] == SURVIVED]
     print(f"{len(mutants)} drawn: {count_by_kind(mutants)}")
-    print(f"{len(rows) + len(same)} judged: {len(rows) - len(survivors)} caught, {len(same)} equivalent, {len(survivors)} survived")
+    judged, caught = len(rows) + same, len(rows) - len(survivors)
+    print(f"{judged} judged: {caught} caught, {same} equivalent, {len(survivors)} survived")
     for row in survivors:
         print(f"survived ({row['left']} s of covering tests beyond the budget): {row['shown']}  {row['key']}")
 
 
 def main() -> None:
     """Read the arguments, run, report."""
-    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__.split("\n")[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.mutants", description=__doc__.split("\n")[0] if __doc__ else None
+    )
     parser.add_argument("--size", type=int, default=500, help="mutants in the sample")
     parser.add_argument("--seed", type=int, default=SEED, help="of the sample")
     parser.add_argument("--budget", type=float, default=60, help="seconds of covering tests for one mutant")

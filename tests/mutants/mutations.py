@@ -79,7 +79,8 @@ class SourceText:
 
     def bounds_of(self, node: ast.stmt | ast.expr) -> tuple[int, int]:
         """Where a node begins and ends, in bytes."""
-        assert node.end_lineno is not None and node.end_col_offset is not None
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
         return self._starts[node.lineno - 1] + node.col_offset, self._starts[node.end_lineno - 1] + node.end_col_offset
 
     def text_of(self, node: ast.expr) -> str:

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,7 +56,9 @@ class LineWatch:
         # Only here: a run of mutants does without.
         import coverage
 
-        self._coverage = coverage.Coverage(data_file=None, config_file=False, include=[str(tree / path) for path in scope])
+        self._coverage = coverage.Coverage(
+            data_file=None, config_file=False, include=[str(tree / path) for path in scope]
+        )
         self._tree = tree
         self._seconds: dict[str, float] = {}
         self.failed: list[str] = []
@@ -112,7 +115,7 @@ def read_reach(tree: Path, scope: list[str], folders: list[str]) -> Reach:
         path = kept / f"{file.replace('/', '.')}.{digest_of(tree / file)}.json"
         if not is_current(path, digests):
             print("watching", file, flush=True)
-            run_forked(tree, lambda file=file, path=path: _watch_file(tree, digests, file, path), cpu=900, wall=1800)
+            run_forked(tree, partial(_watch_file, tree, digests, file, path), cpu=900, wall=1800)
         if path.is_file():
             tests = json.loads(path.read_text())["tests"]
             found[file] = {name: Reached(*each) for name, each in tests.items()}
@@ -121,7 +124,9 @@ def read_reach(tree: Path, scope: list[str], folders: list[str]) -> Reach:
 
 def is_current(path: Path, digests: dict[str, str]) -> bool:
     """Whether a map was made of the sources that it names as they are."""
-    return path.is_file() and all(digests.get(name) == each for name, each in json.loads(path.read_text())["sources"].items())
+    return path.is_file() and all(
+        digests.get(name) == each for name, each in json.loads(path.read_text())["sources"].items()
+    )
 
 
 def digest_of(path: Path) -> str:

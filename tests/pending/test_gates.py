@@ -14,6 +14,7 @@ from vcdebug.snapshot.snapshot import Manifest
 GANG_PREEMPT = "enqueue, allocate, gangpreempt"
 GANG_RECLAIM = "enqueue, allocate, gangreclaim"
 TOPOLOGY = "gang network-topology-aware"
+NOT_VALID = "default/wanted is not valid:"
 
 
 def asked(objects: Sequence[Manifest], actions: str, **more: Any) -> Explanation:
@@ -123,12 +124,12 @@ def test_a_missing_role_is_named_where_the_pods_are_enough() -> None:
 
 def test_missing_pods_are_counted_and_the_minimum_may_be_lowered_to_those_that_there_are() -> None:
     assert (
-        "default/wanted is not valid: it has 1 usable pod of the 2 that minMember asks for, so no action considers it.",
+        f"{NOT_VALID} it has 1 usable pod of the 2 that minMember asks for, so no action considers it.",
         ("create 1 more pod (look at the Volcano Job, its controller and quotas)", "lower minMember to 1"),
         ["gang: Not enough valid tasks for gang-scheduling, valid: 1, min: 2"],
     ) == told(asked([*nodes("n1"), *wanted(1, min_member=2)], PLAIN))
     assert (
-        "default/wanted is not valid: it has 0 usable pods of the 1 that minMember asks for, so no action considers it.",
+        f"{NOT_VALID} it has 0 usable pods of the 1 that minMember asks for, so no action considers it.",
         ("create 1 more pod (look at the Volcano Job, its controller and quotas)",),
         ["gang: Not enough valid tasks for gang-scheduling, valid: 0, min: 1"],
     ) == told(asked([*nodes("n1"), pod_group("wanted")], PLAIN))
@@ -139,8 +140,10 @@ def test_a_job_that_no_action_admits_is_told_which_actions_there_are() -> None:
     found = asked([*nodes("n1"), *waiting], "preempt, backfill")
     assert "action-not-configured" == found.cause_code
     assert (
-        "default/wanted stays Pending: neither enqueue nor allocate is among the actions (preempt, backfill), so "
-        "nothing admits its PodGroup.",
+        (
+            "default/wanted stays Pending: neither enqueue nor allocate is among the actions (preempt, backfill), so "
+            "nothing admits its PodGroup."
+        ),
         ('put "enqueue, allocate" into actions',),
         ["the session opens with the PodGroup Pending"],
     ) == told(found)

@@ -316,7 +316,9 @@ def test_a_pod_that_no_sub_job_knows_is_scored_as_an_ordinary_one_but_from_0_to_
     assert ordinary == [100 * score for score in scores(ssn) or ()]
 
 
-@pytest.mark.parametrize(("offered", "tied"), [(("a1", "a2", "b1"), [True, True, False]), (("a1", "b1"), [False, False])])
+@pytest.mark.parametrize(
+    ("offered", "tied"), [(("a1", "a2", "b1"), [True, True, False]), (("a1", "b1"), [False, False])]
+)
 def test_the_part_of_the_tasks_counts_only_where_several_nodes_are_nearest(
     offered: tuple[str, ...], tied: list[bool]
 ) -> None:

@@ -147,3 +147,9 @@ def test_a_job_that_no_action_admits_is_told_which_actions_there_are() -> None:
         ('put "enqueue, allocate" into actions',),
         ["the session opens with the PodGroup Pending"],
     ) == told(found)
+
+
+def test_where_pods_and_a_role_are_missing_more_pods_are_asked_for() -> None:
+    few = wanted(1, cpu="1", min_member=3, min_task_member={"ps": 1}, role="worker")
+    found = asked([*nodes("n1"), *few], PLAIN)
+    assert "create 2 more pods (look at the Volcano Job, its controller and quotas)" == found.advice_texts[0]

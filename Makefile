@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check coverage format bench cold-start screenshots story docs release-notes clean
+.PHONY: help demo test quick check coverage mutants format bench cold-start screenshots story docs release-notes clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -38,6 +38,9 @@ coverage: .venv/dev.stamp  ## run every test and report the branch coverage of v
 	$(BIN)/coverage run -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --sort=cover
+
+mutants: .venv/dev.stamp  ## put small faults into a copy of the source, and list those that no test notices; goes on where it stopped
+	$(BIN)/python -m tests.mutants --size 500
 
 format: .venv/dev.stamp  ## rewrite the sources in the house format
 	$(BIN)/ruff format .
@@ -71,7 +74,7 @@ release-notes:  ## print the notes of one release from CHANGELOG.md: make releas
 	@$(PYTHON) deploy/release_notes.py $(VERSION)
 
 clean:  ## remove the private environment and every cache
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage .coverage.* htmlcov build dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage .coverage.* htmlcov .mutants build dist
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "vcdebug needs Python 3.11 or newer with venv (Debian has it in python3-venv); name one with: make PYTHON=/path/to/python3" >&2; exit 1; }

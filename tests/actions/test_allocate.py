@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from tests.actions.outcome import asked, messages, ops, pops, ran, statements, tasks
 from tests.builders import node, pod, pod_group, pods, queue
 from vcdebug.framework.record import BestEvent, ScoreEvent
+from vcdebug.model.pod import VOLCANO_GATE
 
 GANG = ("priority gang", "predicates nodeorder")
 
@@ -106,3 +109,21 @@ def test_a_prepredicate_error_is_the_reason_of_every_node() -> None:
         "0/2 nodes are unavailable: 2 plugin VolumeZone pre-predicates failed "
         'persistentvolumeclaim "missing" not found.'
     ) == messages(recording)["j-0"]
+
+
+@pytest.mark.parametrize("actions", ["allocate", "preempt", "reclaim", "backfill", "gangpreempt", "gangreclaim"])
+@pytest.mark.parametrize("requests", [{"cpu": "1"}, {}], ids=["asks", "asks-nothing"])
+@pytest.mark.parametrize("gate", [VOLCANO_GATE, "example.com/wait"])
+def test_a_pod_behind_a_scheduling_gate_is_placed_by_no_action(
+    gate: str, requests: dict[str, str], actions: str
+) -> None:
+    gated = pod("j-0", "j", requests=requests, schedulingGates=[{"name": gate}])
+    objects = (node("n1"), queue("default", deserved={"cpu": "10"}), pod_group("j"), gated)
+    recording = allocate(*objects, actions=actions)
+    assert ([], {"j-0": "Pending@"}) == (ops(recording), tasks(recording))
+
+
+def test_a_pod_behind_volcanos_gate_waits_while_others_of_its_job_are_placed() -> None:
+    gated = pod("j-0", "j", requests={"cpu": "1"}, schedulingGates=[{"name": VOLCANO_GATE}])
+    recording = allocate(node("n1"), pod_group("j"), gated, pods("j", 1, prefix="open"))
+    assert {"j-0": "Pending@", "open-0": "Binding@n1"} == tasks(recording)

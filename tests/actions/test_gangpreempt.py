@@ -7,6 +7,7 @@ import pytest
 from tests.actions.outcome import ops, ran, statements
 from tests.builders import cluster, node, open_session, pod_group, pods, priority_class, tasks
 from vcdebug.framework.gang_eviction import Bundle, BundleType, create_job_bundles
+from vcdebug.model.pod import VOLCANO_GATE
 
 TIERS = ("priority gang", "predicates nodeorder")
 CLASSES = (priority_class("high", 100), priority_class("low", 1))
@@ -68,3 +69,8 @@ def test_whole_bundles_can_be_forbidden(allowed: str, evictions: int) -> None:
     recording = gangpreempt(node("n1", cpu="2"), low(2, min_member=2), high(2), extra=extra)
     last = [op for op in ops(recording) if op.startswith("evict")][-2:]
     assert evictions == len(last)
+
+
+def test_nothing_is_evicted_for_a_pod_behind_a_scheduling_gate() -> None:
+    gated = [pod_group("h", priority_class="high"), *pods("h", 1, schedulingGates=[{"name": VOLCANO_GATE}])]
+    assert [] == ops(gangpreempt(node("n1", cpu="2"), low(2), gated))

@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from tests.actions.outcome import asked, ops, pops, ran, statements, tasks
 from tests.builders import node, pod_group, pods, queue
+from vcdebug.model.pod import VOLCANO_GATE
 
 TIERS = ("gang", "predicates proportion nodeorder")
 
@@ -62,3 +65,9 @@ def test_a_half_served_gang_is_discarded() -> None:
 def test_bound_tasks_are_no_reclaimees() -> None:
     rich = [queue("rich"), pod_group("r", queue="rich", min_member=0), *pods("r", 2, on="n1", phase="Pending")]
     assert [] == ops(reclaim(node("n1", cpu="2"), queue("poor"), rich, poor(1)))
+
+
+@pytest.mark.parametrize("gate", [VOLCANO_GATE, "example.com/wait"])
+def test_nothing_is_taken_back_for_a_pod_behind_a_scheduling_gate(gate: str) -> None:
+    gated = [pod_group("p", queue="poor"), *pods("p", 1, schedulingGates=[{"name": gate}])]
+    assert [] == ops(reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), gated))

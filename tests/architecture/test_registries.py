@@ -1,11 +1,15 @@
 """One list per kind of thing, one line per item, and nothing in the folder that is not in the list."""
 
+import ast
+import contextlib
 import importlib
+import re
 from collections.abc import Iterable, Mapping
 
 import pytest
 
-from tests.architecture.source_tree import PACKAGE
+from tests.architecture.source_tree import PACKAGE, sources
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.releases import devices, nodes, queues, scheduling
 from vcdebug.releases.change import Change
 
@@ -72,3 +76,28 @@ def test_each_change_that_is_replayed_is_asked_about_somewhere() -> None:
     assert [] == [
         name for name, change in rows if change.replayed and name not in text and f"@{change.id} " not in text
     ]
+
+
+REFERENCE = re.compile(r"[a-z_]+(\.[a-z_0-9]+)*:[A-Za-z_]\w*")
+"""`module:name`, which is imported only when it is needed."""
+BEFORE_REFERENCES = ("", "vcdebug.views.", "vcdebug.tui.screens.")
+"""What tables of references leave out."""
+
+
+def leads_somewhere(reference: str) -> bool:
+    for before in BEFORE_REFERENCES:
+        with contextlib.suppress(ImportError, AttributeError):
+            resolve_reference(before + reference)
+            return True
+    return False
+
+
+def test_each_reference_as_text_leads_to_something() -> None:
+    texts = [
+        (source.path.name, node.value)
+        for source in sources()
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and REFERENCE.fullmatch(node.value)
+    ]
+    assert len(texts) > 100
+    assert [] == [(name, text) for name, text in texts if not leads_somewhere(text)]

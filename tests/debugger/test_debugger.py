@@ -248,3 +248,20 @@ def test_a_moment_names_what_is_around_an_event() -> None:
     around = ["preempt", "research", "research/llm-finetune", "research/llm-finetune-worker-0", "gpu-a100-01"]
     assert around == [result.enclosing_name(field) for field in ("action", "queue", "job", "task", "node")]
     assert around == names(result)
+
+
+def test_only_a_step_out_backward_that_has_just_been_made_went_up() -> None:
+    result = debugger(recording=golden("preempt-0009"))
+    result.goto_event(result.last_seq // 2)
+    said = [result.went_up]
+    moves: list[tuple[Move, bool]] = [
+        (result.step_out, True),
+        (result.step_into, True),
+        (result.step_into, False),
+        (result.step_out, False),
+        (result.step_over, True),
+    ]
+    for move, back in moves:
+        move(back=back)
+        said.append(result.went_up)
+    assert [False, True, False, True, False, False] == said

@@ -38,7 +38,7 @@ def fingerprint(result: Debugger) -> tuple[int, str]:
 
 
 def go(result: Debugger, verb: str, *, back: bool) -> MoveResult:
-    move: Callable[..., MoveResult] = getattr(result, verb)
+    move: Callable[..., MoveResult] = getattr(result, f"step_{verb}")
     return move(back=back)
 
 

@@ -140,3 +140,44 @@ def test_the_cache_refuses_a_task_that_it_was_given_before() -> None:
     assert TaskStatus.PENDING is again.status
     assert idle.equal(ssn.cached_idle["n1"])
     assert {"default/j-0": "n2"} == ssn.given_to_cache
+
+
+def saved_plan(ssn: Session, *names: str) -> Statement:
+    """Allocations on n2, saved and taken back."""
+    trial = Statement(ssn)
+    for name in names:
+        assert trial.allocate(task(ssn, name), "n2") is None
+    saved = Statement.save_operations(ssn, trial)
+    trial.discard()
+    return saved
+
+
+def test_recovery_stops_at_the_first_error_and_says_it() -> None:
+    ssn = session("gang")
+    saved = saved_plan(ssn, "j-0", "j-1")
+    assert Statement(ssn).allocate(saved.operations[0].task, "n2") is None
+    recovered = Statement(ssn)
+    error = recovered.recover_operations(saved)
+    assert error is not None
+    assert error.startswith("Task default/j-0 allocate to node n2 error")
+    assert ([], "Pending") == (recovered.operations, task(ssn, "j-1").status.upstream_name)
+
+
+def test_an_error_in_the_middle_of_a_recovery_leaves_what_came_before() -> None:
+    ssn = session("gang")
+    saved = saved_plan(ssn, "j-0", "j-1")
+    assert Statement(ssn).allocate(saved.operations[1].task, "n2") is None
+    recovered = Statement(ssn)
+    assert recovered.recover_operations(saved) is not None
+    assert ["j-0"] == [operation.task.name for operation in recovered.operations]
+
+
+def test_a_discard_takes_the_newest_operation_back_first() -> None:
+    ssn = session("gang")
+    statement = Statement(ssn)
+    statement.evict(task(ssn, "r-0").clone(), "preempt")
+    statement.allocate(task(ssn, "j-0"), "n2")
+    statement.pipeline(task(ssn, "j-1"), "n1", eviction=True)
+    statement.discard()
+    ops = [(event.op, event.task) for event in ssn.record.events if isinstance(event, OpEvent)]
+    assert [("unpipeline", "default/j-1"), ("unallocate", "default/j-0"), ("unevict", "default/r-0")] == ops[3:]

@@ -139,3 +139,30 @@ def test_a_taint_that_drives_running_pods_away_is_not_tolerated() -> None:
     advice = asked([*nodes("n1", taints=taint), *wanted()]).advice_texts
     assert [] == [line for line in advice if "toleration" in line]
     assert "remove taint drain=now:NoExecute, once what it was set for is over" == advice[-1]
+
+
+LINE = "default/{}: {} ready, minMember {}, {} to spare"
+
+
+@pytest.mark.parametrize(
+    ("minimums", "sentence"),
+    [
+        ({"a": 2}, "default/a has 2 ready of minMember 2, one less would break the gang."),
+        ({"a": 1}, "default/a has 2 ready of minMember 1, only 1 may go."),
+        ({"a": 1, "b": 2}, "default/b has 2 ready of minMember 2, one less would break the gang."),
+        ({"a": 2, "b": 2}, "default/a has 2 ready of minMember 2, one less would break the gang (likewise default/b)."),
+        ({"a": 1, "b": 1}, "default/a has 2 ready of minMember 1, only 1 may go (likewise default/b)."),
+        (
+            {"a": 2, "b": 1, "c": 2, "d": 2},
+            "default/a has 2 ready of minMember 2, one less would break the gang (likewise default/c, default/d).",
+        ),
+    ],
+)
+def test_gang_says_of_the_tightest_job_what_may_go_and_which_are_alike(minimums: dict[str, int], sentence: str) -> None:
+    taken = [each for name in minimums for each in running(name, "n1", 2, min_member=minimums[name], cpu="4")]
+    size = str(8 * len(minimums))
+    found = asked([node("n1", cpu=size), *taken, *wanted(cpu=size)], PREEMPT)
+    assert "gang" == found.cause_code
+    assert sentence == found.sentence.partition("; ")[2]
+    lines = [LINE.format(name, 2, least, 2 - least) for name, least in minimums.items()]
+    assert lines == [line for line in found.dominant.lines if "to spare" in line]

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tests.builders import cluster, queue
-from tests.pending.situations import CLASSES, FULL, PREEMPT, WANTED, conf, nodes, running, wanted
+from tests.builders import cluster, pod_group, queue
+from tests.pending.situations import CLASSES, FULL, PLAIN, PREEMPT, WANTED, conf, nodes, running, wanted
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
@@ -14,6 +14,7 @@ from vcdebug.snapshot.snapshot import Manifest
 GANG_PREEMPT = "enqueue, allocate, gangpreempt"
 GANG_RECLAIM = "enqueue, allocate, gangreclaim"
 TOPOLOGY = "gang network-topology-aware"
+NOT_VALID = "default/wanted is not valid:"
 
 
 def asked(objects: Sequence[Manifest], actions: str, **more: Any) -> Explanation:
@@ -100,3 +101,55 @@ def test_the_way_through_the_cycle_includes_the_gang_actions() -> None:
     steps = {step.name: (step.state, step.text) for step in asked([*FULL, *wanted(5)], GANG_PREEMPT).steps}
     assert "passed" == steps["starving (gangpreempt)"][0]
     assert ("failed", "0 pods had a place; statement discarded") == steps["statement of gangpreempt"]
+
+
+def told(found: Explanation) -> tuple[str, tuple[str, ...], list[str]]:
+    """What an answer says, advises and shows as proof."""
+    return found.sentence, found.advice_texts, [one.text for one in found.dominant_evidence]
+
+
+def test_a_missing_role_is_named_where_the_pods_are_enough() -> None:
+    roles = wanted(2, cpu="1", min_task_member={"ps": 1, "worker": 1}, role="worker")
+    found = asked([*nodes("n1"), *roles], PLAIN)
+    assert (
+        "default/wanted is not valid: role ps has 0 of 1 pod that minTaskMember asks for, so no action considers it.",
+        ("create the missing pods of each role", "take the role out of minTaskMember, or lower its minimum"),
+        ["gang: Not enough valid pods of each task for gang-scheduling"],
+    ) == told(found)
+    assert ("role ps has 0 of 1 pod",) == found.dominant.lines
+    assert {"pods.valid": 2, "job.minAvailable": 2, "pods.missing": 0} == {
+        name: number.value for name, number in found.dominant.numbers.items()
+    }
+
+
+def test_missing_pods_are_counted_and_the_minimum_may_be_lowered_to_those_that_there_are() -> None:
+    assert (
+        f"{NOT_VALID} it has 1 usable pod of the 2 that minMember asks for, so no action considers it.",
+        ("create 1 more pod (look at the Volcano Job, its controller and quotas)", "lower minMember to 1"),
+        ["gang: Not enough valid tasks for gang-scheduling, valid: 1, min: 2"],
+    ) == told(asked([*nodes("n1"), *wanted(1, min_member=2)], PLAIN))
+    assert (
+        f"{NOT_VALID} it has 0 usable pods of the 1 that minMember asks for, so no action considers it.",
+        ("create 1 more pod (look at the Volcano Job, its controller and quotas)",),
+        ["gang: Not enough valid tasks for gang-scheduling, valid: 0, min: 1"],
+    ) == told(asked([*nodes("n1"), pod_group("wanted")], PLAIN))
+
+
+def test_a_job_that_no_action_admits_is_told_which_actions_there_are() -> None:
+    waiting = wanted(phase="Pending", min_resources={"cpu": "1"})
+    found = asked([*nodes("n1"), *waiting], "preempt, backfill")
+    assert "action-not-configured" == found.cause_code
+    assert (
+        (
+            "default/wanted stays Pending: neither enqueue nor allocate is among the actions (preempt, backfill), so "
+            "nothing admits its PodGroup."
+        ),
+        ('put "enqueue, allocate" into actions',),
+        ["the session opens with the PodGroup Pending"],
+    ) == told(found)
+
+
+def test_where_pods_and_a_role_are_missing_more_pods_are_asked_for() -> None:
+    few = wanted(1, cpu="1", min_member=3, min_task_member={"ps": 1}, role="worker")
+    found = asked([*nodes("n1"), *few], PLAIN)
+    assert "create 2 more pods (look at the Volcano Job, its controller and quotas)" == found.advice_texts[0]

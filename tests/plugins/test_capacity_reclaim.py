@@ -193,3 +193,38 @@ def test_the_reclaimers_own_branch_gives_first() -> None:
         running("b1", 1),
     )
     assert ["a2-0", "b1-0"] == reclaimed(ssn, "a1-0", "b1-0", "a2-0")
+
+
+UNUSED = queue("z", deserved=amounts("8", "80G"))
+"""What it deserves, the root deserves, and nothing below uses it."""
+
+
+@pytest.mark.parametrize("level", [1, 2, 3, 9])
+def test_no_level_lets_a_queue_claim_what_the_root_deserves(level: int) -> None:
+    ssn = tree(node("n1"), UNUSED, queue("a"), queue("a1", parent="a"), pending("a1", 1), level=level)
+    assert not ssn.ask_plugins(PREEMPTIVE, ssn.queues["a1"], tasks(ssn, "a1-0"))
+
+
+@pytest.mark.parametrize(("level", "claims"), [(1, False), (2, True), (3, True)])
+def test_a_queue_claims_what_an_ancestor_deserves_that_is_near_enough(level: int, claims: bool) -> None:
+    far = (queue("a", deserved=amounts("4")), queue("b", parent="a"), queue("c", parent="b"))
+    ssn = tree(node("n1"), *far, pending("c", 1), level=level)
+    assert claims == ssn.ask_plugins(PREEMPTIVE, ssn.queues["c"], tasks(ssn, "c-0"))
+
+
+@pytest.mark.parametrize("level", [1, 2, 3, 9])
+@pytest.mark.parametrize("branch", ["b", "b1"])
+def test_the_root_neither_protects_nor_makes_relatives(branch: str, level: int) -> None:
+    """The victim is at another depth than the reclaimer, or at the same."""
+    ssn = tree(
+        node("n1"),
+        UNUSED,
+        queue("a"),
+        queue("a1", parent="a"),
+        queue("b"),
+        queue("b1", parent="b") if branch == "b1" else [],
+        pending("a1", 1),
+        running(branch, 1),
+        level=level,
+    )
+    assert [f"{branch}-0"] == reclaimed(ssn, "a1-0", f"{branch}-0")

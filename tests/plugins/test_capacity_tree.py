@@ -299,3 +299,12 @@ def test_a_chain_of_queues_may_be_longer_than_any_stack() -> None:
     conf = 'actions: "allocate"\ntiers:\n- plugins:\n  - name: capacity\n    enableHierarchy: true\n'
     snapshot = cluster(node("n1"), queue("root"), *chain, pod_group("j", queue="q1499"), pods("j", 1), conf=conf)
     assert isinstance(replay_cycle(snapshot).events[-1], CloseEvent)
+
+
+@pytest.mark.parametrize("case", ["a job in a queue with children", "a job in the root", "a missing parent", "no root"])
+def test_a_broken_tree_puts_no_queue_before_another_as_a_victim(case: str) -> None:
+    ssn = broken(case)
+    asked = [
+        (ssn.queues[left], ssn.queues[right]) for left in ("a1", "a2", "default") for right in ("a1", "a2", "default")
+    ]
+    assert [0] * 9 == [ssn.ask_plugins(VICTIM_QUEUE_ORDER, left, right, ssn.queues["a1"]) for left, right in asked]

@@ -263,3 +263,10 @@ def test_hierarchy_beside_proportion_needs_another_tier() -> None:
     assert 0 == ssn.ask_plugins(QUEUE_ORDER, ssn.queues["a"], ssn.queues["a"])
     with pytest.raises(AssertionError, match="conflicts"):
         open_session(cluster(objects, conf=conf_of("drf proportion", arguments=HIERARCHY)))
+
+
+def test_a_candidate_without_a_job_is_no_victim_and_hides_no_other() -> None:
+    ssn = flat(node("n1"), pod_group("a"), pods("a", 3, on="n1"), pod_group("want"), pods("want", 1))
+    stray, *others = tasks(ssn, "a-0", "a-1", "a-2")
+    stray.job = "default/gone"
+    assert ["a-1", "a-2"] == names(ssn.ask_plugins(PREEMPTABLE, task(ssn, "want-0"), [stray, *others]))

@@ -25,6 +25,7 @@ from vcdebug.framework.replay_options import AskExtender, WebhookResponse
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.fit_errors import FitStatus
+from vcdebug.model.pod_group import Condition
 from vcdebug.plugins.extender import Extender, answers, http_timeout
 from vcdebug.snapshot.loader import load_snapshot
 
@@ -303,3 +304,19 @@ def test_nodes_and_jobs_are_sent_as_the_real_scheduler_writes_them() -> None:
     sent = json.loads(json.dumps(answers.opening_body(ssn)))
     assert without_kubernetes(documents[0]) == without_kubernetes(sent["Nodes"])
     assert without_kubernetes(documents[5]) == without_kubernetes(sent["Jobs"])
+
+
+def test_the_conditions_of_a_pod_group_are_sent_as_the_session_has_them() -> None:
+    ssn = opened({}, "enqueueable")
+    group = ssn.jobs["default/j"].pod_group
+    assert "conditions" not in sent_status(ssn)
+    group.conditions.append(Condition("Unschedulable", "True", "NotEnoughResources", "3 of 4", "id-1"))
+    expected = {"type": "Unschedulable", "status": "True", "reason": "NotEnoughResources", "message": "3 of 4"}
+    assert [{**expected, "transitionID": "id-1"}] == sent_status(ssn)["conditions"]
+
+
+def sent_status(ssn: Session) -> dict[str, Any]:
+    """The status of job j's PodGroup in the body that opens a session."""
+    body = json.loads(json.dumps(answers.opening_body(ssn)))
+    status: dict[str, Any] = body["Jobs"]["default/j"]["PodGroup"]["status"]
+    return status

@@ -304,3 +304,29 @@ def test_tier_numbers_may_be_as_large_as_they_can_be() -> None:
         found = scores(opened(*objects, pod_group("j"), pods("j", 1)))
     assert found is not None
     assert found[0] < found[1]
+
+
+def test_a_pod_that_no_sub_job_knows_is_scored_as_an_ordinary_one_but_from_0_to_1() -> None:
+    objects = (TWO_LEAVES, pod_group("r", phase="Running"), pods("r", 1, cpu="2", on="a1"))
+    ordinary = scores(opened(*objects, pod_group("j"), pods("j", 1)))
+    assert ordinary is not None
+    ssn = opened(*objects, pod_group("j", **topology()), pods("j", 1))
+    assert ordinary != scores(ssn)
+    ssn.jobs["default/j"].task_to_sub_job.clear()
+    assert ordinary == [100 * score for score in scores(ssn) or ()]
+
+
+@pytest.mark.parametrize(
+    ("offered", "tied"), [(("a1", "a2", "b1"), [True, True, False]), (("a1", "b1"), [False, False])]
+)
+def test_the_part_of_the_tasks_counts_only_where_several_nodes_are_nearest(
+    offered: tuple[str, ...], tied: list[bool]
+) -> None:
+    ssn = opened(TWO_LEAVES, pod_group("j", **topology(2)), pods("j", 1), pod("j-9", "j", on="a1"))
+    plugin, wanted, everything = ssn.plugins[NAME], task(ssn, "j-0"), ssn.all_rows()
+    assert isinstance(plugin, NetworkTopologyAware)
+    wanted.job_allocated_hyper_node = "a"
+    chosen = [ssn.node_table.row_of[name] for name in offered]
+    nodes = everything.select_where(np.isin(everything.rows, chosen))
+    found = [plugin.node_nearness(wanted, nodes, row) for row in chosen]
+    assert tied == [each.near.tied for each in found if each is not None and each.near is not None]

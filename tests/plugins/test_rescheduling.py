@@ -9,7 +9,9 @@ from tests.builders import cluster, node, open_session, pod, pod_group
 from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.session import Session
+from vcdebug.gotime import MINUTE, SECOND
 from vcdebug.model.task import TaskStatus
+from vcdebug.plugins.rescheduling import ReschedulingSettings
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -140,3 +142,19 @@ def test_a_threshold_that_is_no_whole_number_panics_when_asked() -> None:
     with pytest.raises(SchedulerPanic) as panic:
         victims(ssn)
     assert "interface conversion: interface {} is float64, not int" == panic.value.message
+
+
+@pytest.mark.parametrize(
+    ("raw", "interval", "period"),
+    [
+        ({}, 5 * MINUTE, "5m"),
+        ({"interval": "90s", "metricsPeriod": "10m"}, 90 * SECOND, "10m"),
+        ({"interval": "0s", "metricsPeriod": ""}, 0, "5m"),
+        ({"interval": "soon"}, 5 * MINUTE, "5m"),
+    ],
+)
+def test_interval_and_period_are_read_and_are_five_minutes_where_nothing_is_said(
+    raw: dict[object, object], interval: int, period: str
+) -> None:
+    settings = ReschedulingSettings.read_arguments(raw)
+    assert (interval, period) == (settings.interval, settings.period)

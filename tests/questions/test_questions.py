@@ -242,3 +242,29 @@ def test_why_a_node_is_best_is_told_part_by_part() -> None:
     inside = parts["nodeorder/batch/NodeAffinity"]["inside"]
     assert (200.0, 200.0) == (parts["nodeorder/batch/NodeAffinity"]["score"], inside["verdict"])
     assert ["disk=ssd", "topology.kubernetes.io/zone=eu-west-1b"] == [term["name"] for term in inside["terms"]]
+
+
+def test_holders_are_listed_by_queue_then_by_priority_from_above_then_by_name() -> None:
+    snapshot = cluster(
+        node("n1", cpu="10"),
+        queue("a"),
+        queue("b"),
+        priority_class("high", 10),
+        pod_group("b1", queue="b", phase="Running"),
+        pod("b1-0", "b1", on="n1", requests={"cpu": "1"}),
+        pod_group("low", queue="a", phase="Running"),
+        [pod(f"low-{i}", "low", on="n1", requests={"cpu": "1"}) for i in (1, 0)],
+        pod_group("z", queue="a", phase="Running", priority_class="high"),
+        pod("z-0", "z", on="n1", requests={"cpu": "1"}, priority=10, priorityClassName="high"),
+        pod_group("early", queue="a", phase="Running"),
+        pod("y-0", "early", on="n1", requests={"cpu": "1"}),
+        pod_group("waits", queue="a"),
+        pod("waits-0", "waits", requests={"cpu": "9"}),
+        conf=PREEMPT,
+    )
+    reply = who_holds(replay_cycle(snapshot), "waits")
+    expected = ["default/z-0", "default/low-0", "default/low-1", "default/y-0", "default/b1-0"]
+    assert expected == [row[0] for row in reply.sheets[0].rows]
+    assert isinstance(holders := reply.data["holders"], list)
+    assert expected == [one["pod"] for one in holders]
+    assert reply.sentence.startswith("5 pods of 4 jobs in 2 queues hold what waits-0 needs")

@@ -430,20 +430,20 @@ def skipped_victim(
 def skip_rule(recording: Recording, spares: action_module.CandidateFilter, victim: TaskInfo) -> str:
     """The rule by which a filter skips a task; empty for a candidate."""
     # The filter itself expects a victim whose job is in the session.
-    return spares(victim) if victim.job in recording.session.jobs else action.NO_JOB
+    return spares(victim) if victim.job in recording.session.jobs else action_module.NO_JOB
 
 
 def _rule_text(rule: str, victim: TaskInfo, queue: str) -> str:
     return {
-        action.NO_JOB: "outside Volcano",
-        action.NOT_RUNNING: f"{victim.status.upstream_name}, not Running",
-        action.NOT_PREEMPTABLE: "with volcano.sh/preemptable false",
-        action.ASKS_NOTHING: "that request resources, as the preemptor does not",
-        action.OTHER_QUEUE: f"in queue {queue}",
-        action.SAME_QUEUE: "in the same queue",
-        action.SAME_JOB: "of the same job",
-        action.OTHER_JOB: "of other jobs",
-        action.NOT_RECLAIMABLE: f"in queue {queue}, which is not reclaimable",
-        action.GROUP_NOT_PREEMPTABLE: "of a PodGroup with volcano.sh/preemptable false",
-        action.NOT_LOWER: "of jobs whose priority is not lower",
+        action_module.NO_JOB: "outside Volcano",
+        action_module.NOT_RUNNING: f"{victim.status.upstream_name}, not Running",
+        action_module.NOT_PREEMPTABLE: "with volcano.sh/preemptable false",
+        action_module.ASKS_NOTHING: "that request resources, as the preemptor does not",
+        action_module.OTHER_QUEUE: f"in queue {queue}",
+        action_module.SAME_QUEUE: "in the same queue",
+        action_module.SAME_JOB: "of the same job",
+        action_module.OTHER_JOB: "of other jobs",
+        action_module.NOT_RECLAIMABLE: f"in queue {queue}, which is not reclaimable",
+        action_module.GROUP_NOT_PREEMPTABLE: "of a PodGroup with volcano.sh/preemptable false",
+        action_module.NOT_LOWER: "of jobs whose priority is not lower",
     }[rule]

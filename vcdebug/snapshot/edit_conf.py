@@ -11,6 +11,7 @@ import yaml
 from vcdebug.amount_text import count_noun
 from vcdebug.snapshot.edit import Edit
 from vcdebug.snapshot.edit_path import APPEND_SIGN, EditError, PathStep
+from vcdebug.snapshot.go_yaml import edited_document
 from vcdebug.snapshot.yaml_documents import SAFE_DUMPER, SAFE_LOADER, refuse_deep
 
 PLUGINS_KEY: Final = "plugins"
@@ -22,8 +23,7 @@ _MAP, _SEQ, _NULL = "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq", "tag:yaml.
 def edit_conf_text(text: str, edit: Edit) -> str:
     """The configuration with one change."""
     try:
-        refuse_deep(text)
-        root = yaml.compose(text, Loader=SAFE_LOADER)
+        root = edited_document(text)
     except (yaml.YAMLError, ValueError) as error:
         raise edit.make_error("the configuration is not YAML") from error
     root = yaml.MappingNode(_MAP, []) if root is None else root

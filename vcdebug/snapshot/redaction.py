@@ -26,6 +26,7 @@ from vcdebug.snapshot.device_config import (
     read_mig_settings,
     read_vgpu_names,
 )
+from vcdebug.snapshot.go_yaml import edited_document
 from vcdebug.snapshot.manifest import metadata_of, name_of
 from vcdebug.snapshot.object_checks import GROUP_ANNOTATION
 from vcdebug.snapshot.problems import Problem
@@ -35,7 +36,7 @@ from vcdebug.snapshot.redact_words import ANNOTATIONS, NPU_ANNOTATION
 from vcdebug.snapshot.schema import SHAPES
 from vcdebug.snapshot.shapes import Shape
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
-from vcdebug.snapshot.yaml_documents import SAFE_DUMPER, SAFE_LOADER, refuse_deep
+from vcdebug.snapshot.yaml_documents import SAFE_DUMPER
 
 REDACTED_NAME = "redacted"
 VERSION = re.compile(r"v?\d{1,4}\.\d{1,4}(\.\d{1,4})?", re.ASCII)
@@ -263,8 +264,7 @@ RewriteScalar = Callable[[str], str]
 def redact_conf(text: str, rewrite: RewriteScalar) -> str:
     """The configuration with only what decides; scalars keep their types, since the scheduler minds them."""
     try:
-        refuse_deep(text)
-        root = yaml.compose(text, Loader=SAFE_LOADER)
+        root = edited_document(text)
     except (yaml.YAMLError, ValueError):
         return NOT_YAML
     if root is None:

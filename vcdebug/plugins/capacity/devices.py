@@ -24,6 +24,7 @@ from vcdebug.model.resource_list import ResourceList
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.quantity import nano_value, whole_value
 
+
 def clone_demand(demand: DeviceDemand) -> DeviceDemand:
     """A deep copy. Upstream: plugins/capacity.cloneDRAResourceMap."""
     return {name: DeviceAmount(amount.count, amount.capacity, wraps=amount.wraps) for name, amount in demand.items()}

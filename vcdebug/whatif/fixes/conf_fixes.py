@@ -9,8 +9,8 @@ from typing import Final
 from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
 from vcdebug.amount_text import format_number
 from vcdebug.explain.answer import AdviceHarm
-from vcdebug.framework.conf import load_yaml
 from vcdebug.plugins import CONFORMANCE, NODEGROUP, OVERCOMMIT, PDB, SLA
+from vcdebug.snapshot.go_yaml import load_yaml
 from vcdebug.snapshot.manifest import labels_of
 from vcdebug.whatif.fixes.fix import AMOUNT_BLANK, AmountRange, Fix, FixSituation
 

@@ -19,12 +19,12 @@ from vcdebug.explain.pending.gates.gang import DISCARD_CAUSE
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
 from vcdebug.explain.pending.no_node import histogram_lines, search_evidence
 from vcdebug.explain.pending.room_takers import room_takers
-from vcdebug.framework.conf import load_yaml
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording, disposing, per_recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit_path import EditError
+from vcdebug.snapshot.go_yaml import load_yaml
 
 if TYPE_CHECKING:
     from vcdebug.recording.effects import Effects

@@ -8,9 +8,22 @@ import yaml
 from tests.builders import cluster, node, pod, pod_group
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.recording.replay import parse_conf, replay_cycle
+from vcdebug.snapshot.device_config import BUILT_IN_NAMES, is_readable, read_mig_settings, read_vgpu_names
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edited_snapshot import apply_edits
-from vcdebug.snapshot.go_yaml import ANY, FLAG, TEXT, GoMap, GoStruct, GoYamlError, load_yaml
+from vcdebug.snapshot.go_yaml import (
+    ANY,
+    COUNT,
+    FLAG,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    GoList,
+    GoMap,
+    GoStruct,
+    GoYamlError,
+    load_yaml,
+)
 from vcdebug.snapshot.manifest import Json
 from vcdebug.snapshot.redaction import redact_conf
 
@@ -186,3 +199,51 @@ def test_aliases_that_blow_up_are_refused() -> None:
 def test_an_alias_reads_as_what_it_names() -> None:
     read: Json = load_yaml("a: &x {b: 1}\nc: *x\nd: {<<: *x, e: 2}\n")
     assert {"a": {"b": 1}, "c": {"b": 1}, "d": {"b": 1, "e": 2}} == read
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("1.5", COUNT, 1),
+        ("-0.5", COUNT, 0),
+        ("-1", COUNT, None),
+        ("18446744073709551615", COUNT, 2**64 - 1),
+        ("18446744073709551615", WHOLE, None),
+        ("-1.5", WHOLE, -1),
+        ("1e3", WHOLE, 1000),
+        (".inf", COUNT, None),
+        (".inf", NUMBER, math.inf),
+        ("1", NUMBER, 1.0),
+        ("'1'", NUMBER, None),
+        ("y", WHOLE, None),
+        ("1", FLAG, None),
+    ],
+)
+def test_a_number_is_cut_to_its_field_or_refused(text: str, kind: str, expected: float | None) -> None:
+    if expected is None:
+        with pytest.raises(GoYamlError, match=f"into {kind}"):
+            load_yaml(f"x: {text}", GoMap(kind))
+    else:
+        read = load_yaml(f"x: {text}", GoMap(kind))["x"]
+        assert (type(expected), expected) == (type(read), read)
+
+
+def test_a_null_in_a_list_of_texts_is_empty() -> None:
+    assert ["", "5", "on"] == load_yaml("[~, 5, on]", GoList(TEXT))
+
+
+def test_a_device_configuration_is_its_first_document_and_its_names_are_as_written() -> None:
+    text = "nvidia:\n  resourceCountName: 010\n  resourceMemoryName: on\n  gpuMemoryFactor: 1.5\n---\nnvidia: {}\n"
+    names = read_vgpu_names(text)
+    assert ("010", "on", 1) == (names.number, names.memory, read_mig_settings(text).factor)
+    twice = read_vgpu_names("nvidia: {resourceCountName: a, resourceMemoryName: b}\nnvidia: {resourceCountName: c}\n")
+    assert ("c", "b") == (twice.number, twice.memory)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["resourceCountName: [a]", "gpuMemoryFactor: -1", "overwriteEnv: 1", "knownMigGeometries: {}", "defaultCores: x"],
+)
+def test_a_device_configuration_with_a_value_of_another_type_is_none(line: str) -> None:
+    text = f"nvidia:\n  resourceMemoryName: m\n  {line}\n"
+    assert (False, BUILT_IN_NAMES) == (is_readable(text), read_vgpu_names(text))

@@ -126,7 +126,7 @@ def claim_names(pod: Pod) -> Iterator[ClaimName]:
 
 def read_device_demand(pod: Pod, claims: DeviceClaims, volume_claims: Container[str]) -> TaskDemand | None:
     """What the pod's task asks for through resource claims; None where that is nothing, or where one of its claims, of
-    volumes (by `namespace/name`) or of devices, does not exist. Upstream: cache.NewTaskInfo.
+    volumes (by `namespace/name`) or of devices, does not exist. Upstream: cache/event_handlers.NewTaskInfo.
     """
     if any(f"{pod.namespace}/{claim.name}" not in volume_claims for claim in claim_names(pod)):
         return None

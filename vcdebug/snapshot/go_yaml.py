@@ -71,6 +71,11 @@ ANY: Final = "any"
 TEXT: Final = "string"
 """Any scalar, as it is written."""
 FLAG: Final = "bool"
+WHOLE: Final = "int"
+"""A whole number; a fraction is cut off."""
+COUNT: Final = "uint"
+"""As WHOLE, not below 0."""
+NUMBER: Final = "float64"
 
 GoType = GoStruct | GoList | GoMap | str
 
@@ -169,8 +174,8 @@ class _Decoder:
             if not isinstance(kind, GoList) and kind != ANY:
                 raise GoYamlError(_mismatch_text(kind, "a list"), where)
             item = kind.item if isinstance(kind, GoList) else ANY
-            return [self.decode_node(one, item, f"{where}[{place}]") for place, one in enumerate(node.value)]
-        if isinstance(kind, GoList) or kind in (TEXT, FLAG):
+            return [self._decode_part(one, item, f"{where}[{place}]") for place, one in enumerate(node.value)]
+        if isinstance(kind, GoList) or (isinstance(kind, str) and kind != ANY):
             raise GoYamlError(_mismatch_text(kind, "a map"), where)
         result: dict[Any, Any] = {}
         self._fill_mapping(node, kind, where, result)
@@ -189,7 +194,12 @@ class _Decoder:
                 raise GoYamlError("invalid map key", where)
             inner = self._decode_entry(key, value, kind, f"{where}.{key}" if where else str(key))
             known = result.get(key)
-            if isinstance(kind, GoStruct) and isinstance(kind.fields.get(key), GoMap) and known and inner is not None:
+            if (
+                isinstance(kind, GoStruct)
+                and isinstance(kind.fields.get(key), GoMap | GoStruct)
+                and known
+                and inner is not None
+            ):
                 known.update(inner)
             else:
                 result[key] = inner
@@ -197,9 +207,12 @@ class _Decoder:
     def _decode_entry(self, key: Any, value: yaml.Node, kind: GoType, where: str) -> Json:
         if isinstance(kind, GoStruct):
             return self.decode_node(value, kind.fields[key], where) if key in kind.fields else None
-        inner = kind.value if isinstance(kind, GoMap) else ANY
-        found = self.decode_node(value, inner, where)
-        return "" if found is None and inner == TEXT else found
+        return self._decode_part(value, kind.value if isinstance(kind, GoMap) else ANY, where)
+
+    def _decode_part(self, node: yaml.Node, kind: GoType, where: str) -> Json:
+        """A part of a list or a map, where a text cannot be absent."""
+        found = self.decode_node(node, kind, where)
+        return "" if found is None and kind == TEXT else found
 
 
 def _is_merge(name: yaml.Node) -> bool:
@@ -226,9 +239,21 @@ def _decode_scalar(node: yaml.ScalarNode, kind: GoType, where: str) -> Json:
         return value
     if kind == TEXT:
         return value if node.tag == _BINARY else node.value
-    if kind == FLAG and isinstance(value, bool):
-        return value
+    if isinstance(value, bool) == (kind == FLAG) and not isinstance(value, str):
+        number = _fit_number(value, kind)
+        if number is not None:
+            return number
     raise GoYamlError(_mismatch_text(kind, repr(value)), where)
+
+
+def _fit_number(value: bool | float, kind: GoType) -> bool | float | None:
+    """The value as a field of that type holds it; None where it holds no such value."""
+    if kind in (FLAG, NUMBER):
+        return value if kind == FLAG else float(value)
+    if kind not in (WHOLE, COUNT) or not math.isfinite(value):
+        return None
+    least, most = (0, 2**64) if kind == COUNT else (-(2**63), 2**63)
+    return int(value) if least <= int(value) < most else None
 
 
 def _resolve_scalar(tag: str, text: str, where: str) -> Json:

@@ -139,7 +139,7 @@ def _device_config_type() -> GoType:
     geometry = GoStruct({"group": TEXT, INSTANCES_FIELD: GoList(template)})
     known = GoStruct({"models": GoList(TEXT), ALLOWED_FIELD: GoList(geometry)})
     counts = ("defaultMemory", "defaultCores", "defaultGPUNum", "deviceSplitCount", FACTOR_FIELD)
-    fields = {
+    fields: dict[str, GoType] = {
         **dict.fromkeys((*NAME_FIELDS, "resourcePriorityName"), TEXT),
         **dict.fromkeys(("overwriteEnv", "disableCoreLimit"), FLAG),
         **dict.fromkeys(("deviceMemoryScaling", "deviceCoreScaling"), NUMBER),

@@ -1,5 +1,7 @@
 """YAML as the scheduler's Go library reads it: the first document of a text, each value by the type of its field.
 
+Where Go's scanner and libyaml's differ, libyaml's decides: `{a:}`, a byte order mark within the text, an escaped `/`.
+
 Upstream: gopkg.in/yaml.v2 (Unmarshal, resolve).
 """
 
@@ -194,12 +196,8 @@ class _Decoder:
                 raise GoYamlError("invalid map key", where)
             inner = self._decode_entry(key, value, kind, f"{where}.{key}" if where else str(key))
             known = result.get(key)
-            if (
-                isinstance(kind, GoStruct)
-                and isinstance(kind.fields.get(key), GoMap | GoStruct)
-                and known
-                and inner is not None
-            ):
+            field = kind.fields.get(key) if isinstance(kind, GoStruct) else None
+            if isinstance(field, GoMap | GoStruct) and isinstance(known, dict) and isinstance(inner, dict):
                 known.update(inner)
             else:
                 result[key] = inner

@@ -132,7 +132,7 @@ class UnreadableError(ValueError):
 
 
 def _device_config_type() -> GoType:
-    """What the sections hold; NPUs are checked where they are read. Upstream: api/devices/config.Config."""
+    """What the sections hold; NPUs are checked where they are read. Upstream: api/devices/config (Config)."""
     from vcdebug.snapshot.go_yaml import ANY, COUNT, FLAG, NUMBER, TEXT, WHOLE, GoList, GoStruct
 
     template = GoStruct({"name": TEXT, "memory": COUNT, "count": WHOLE})

@@ -12,6 +12,7 @@ import yaml
 
 from vcdebug.conformance.api_requests import ApiReply
 from vcdebug.recording.replay import parse_conf
+from vcdebug.snapshot.go_yaml import edited_document
 from vcdebug.snapshot.manifest import JsonDict, name_of
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -98,8 +99,8 @@ def with_metrics(snapshot: Snapshot, metrics: NodeMetrics | None, now: datetime)
 def conf_with_metrics(conf: str, address: str) -> str:
     """The configuration with its source of measurements at an address, or without any; all else stays as it is."""
     try:
-        root = yaml.compose(conf, Loader=yaml.SafeLoader)
-    except yaml.YAMLError:
+        root = edited_document(conf)
+    except (yaml.YAMLError, ValueError):
         return conf
     if not isinstance(root, yaml.MappingNode):
         return conf

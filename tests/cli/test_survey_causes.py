@@ -1,9 +1,8 @@
 """In which order causes and reasons are listed."""
 
-from vcdebug.explain.amounts import histogram, pod_lines
-
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from vcdebug.cli.reports.surveys import Surveys
+from vcdebug.explain.answer import histogram, pod_lines
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Snapshot

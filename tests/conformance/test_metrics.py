@@ -87,3 +87,8 @@ def test_a_scheduler_that_refuses_its_configuration_asks_for_no_measurements() -
     snapshot = busy()
     snapshot.scheduler_conf = "actions: [allocate\n"
     assert metrics_of(snapshot) is None
+
+
+def test_of_a_configuration_with_several_documents_the_first_is_served() -> None:
+    text = "actions: allocate\nmetrics: {type: prometheus, address: prod}\n---\nactions: enqueue\n"
+    assert "actions: allocate\n" == conf_with_metrics(text, "")

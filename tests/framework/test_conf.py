@@ -4,11 +4,12 @@ import pytest
 
 from vcdebug.actions import ACTIONS, LATER_ACTIONS
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.conf import SchedulerConf, load_yaml, read_conf
+from vcdebug.framework.conf import SchedulerConf, read_conf
 from vcdebug.framework.hooks import HOOKS, JOB_ORDER
 from vcdebug.recording.replay import actions_of_release, parse_conf
 from vcdebug.releases.release import NEWEST
 from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.go_yaml import load_yaml
 
 
 def one_plugin(*lines: str, name: str = "gang") -> SchedulerConf:

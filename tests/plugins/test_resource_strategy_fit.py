@@ -107,7 +107,8 @@ def test_a_pod_may_state_its_own_strategy() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[1]", '{"cpu": "1"}', '{"cpu": 1.5}', '{"cpu": true}', '{"cpu": 99999999999999999999}']
+    "text",
+    ["", "{", "[1]", '{"cpu": "1"}', '{"cpu": 1.5}', '{"cpu": true}', '{"cpu": 99999999999999999999}', "[" * 100_000],
 )
 def test_a_pod_strategy_without_readable_weights_scores_nothing(text: str) -> None:
     assert 0.0 == fit(HALF, {TYPE: MOST, WEIGHT: text})

@@ -14,6 +14,7 @@ import yaml
 from vcdebug.conformance.api_objects import ApiAddress, ApiReply, Body
 from vcdebug.recording.replay import parse_conf
 from vcdebug.snapshot import manifest
+from vcdebug.snapshot.go_yaml import edited_document
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import JsonDict, annotations_of, name_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Snapshot
@@ -248,8 +249,8 @@ def with_metrics(snapshot: Snapshot, metrics: NodeMetrics | None, now: datetime)
 def conf_with_metrics(conf: str, address: str) -> str:
     """The configuration with Prometheus at `address` as its metrics source, or without one if empty."""
     try:
-        root = yaml.compose(conf, Loader=yaml.SafeLoader)
-    except yaml.YAMLError:
+        root = edited_document(conf)
+    except (yaml.YAMLError, ValueError):
         return conf
     if not isinstance(root, yaml.MappingNode):
         return conf

@@ -1,12 +1,10 @@
 """volcano-scheduler.conf: actions, tiers of plugins with their switches, and actions' arguments.
 
 Upstream: conf, scheduler.go (unmarshalSchedulerConf), plugins/defaults.
-Upstream: gopkg.in/yaml.v2 (resolve).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -18,9 +16,19 @@ from vcdebug.framework.hooks import HIERARCHY_SWITCH, OFF_BY_DEFAULT, all_switch
 from vcdebug.framework.registry import ActionFacts, Registry, facts_of
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.manifest import Json
+from vcdebug.snapshot.go_yaml import (
+    ANY,
+    FLAG,
+    TEXT,
+    GoList,
+    GoMap,
+    GoStruct,
+    GoYamlError,
+    has_more_documents,
+    load_yaml,
+)
+from vcdebug.snapshot.manifest import Json, JsonObject
 from vcdebug.snapshot.problems import Problem
-from vcdebug.snapshot.yaml_documents import BOOLEANS, MERGE, NULLS, SAFE_LOADER, WordSet, refuse_deep
 
 CONF_FILE = "volcano-scheduler.conf"
 DEFAULT_CONF = """
@@ -37,6 +45,18 @@ tiers:
   - name: proportion
   - name: nodeorder
 """
+_SWITCHES = dict.fromkeys(all_switches(), FLAG)
+_OPTION = GoStruct({"name": TEXT, "arguments": GoMap(ANY), **_SWITCHES})
+_CONFIGURATION = GoStruct({"name": TEXT, "arguments": GoMap(ANY)})
+_CONF = GoStruct(
+    {
+        "actions": TEXT,
+        "tiers": GoList(GoStruct({"plugins": GoList(_OPTION)})),
+        "configurations": GoList(_CONFIGURATION),
+        "metrics": GoMap(TEXT),
+    }
+)
+"""Upstream: conf.SchedulerConfiguration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,27 +143,31 @@ def _built_in_conf(problems: tuple[Problem, ...], known: Registry) -> SchedulerC
 
 def _parse_conf(text: str, known: Registry, *, skips: bool = False) -> SchedulerConf:
     try:
-        raw = load_yaml(text)
+        document = _entries_of(load_yaml(text, _CONF))
+    except GoYamlError as error:
+        raise ConfigError(str(error), where=error.where) from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ConfigError(f"not YAML: {str(error).splitlines()[0]}") from error
-    document = _require_mapping(raw if raw is not None else {}, "the file")
     problems: list[Problem] = []
-    tiers = tuple(
-        _parse_tier(tier, f"tiers[{i}]", problems)
-        for i, tier in enumerate(_require_list(document.get("tiers"), "tiers"))
+    if has_more_documents(text):
+        what = "has more than one YAML document"
+        problems.append(Problem(CONF_FILE, "", "", what, "the scheduler reads the first one alone"))
+    tiers = tuple(_parse_tier(tier, f"tiers[{i}]", problems) for i, tier in enumerate(document.get("tiers") or ()))
+    actions = _parse_actions(document.get("actions") or "", known, problems if skips else None)
+    arguments = _action_arguments(document.get("configurations") or ())
+    return SchedulerConf(
+        actions, tiers, arguments, text, tuple(problems), metrics=document.get("metrics") or {}, known=known
     )
-    actions = _parse_actions(document.get("actions"), known, problems if skips else None)
-    arguments = _action_arguments(document.get("configurations"))
-    metrics = _require_mapping(document.get("metrics") or {}, "metrics")
-    settings = {str(key): str(value) for key, value in metrics.items()}
-    return SchedulerConf(actions, tiers, arguments, text, tuple(problems), metrics=settings, known=known)
 
 
-def _parse_actions(raw: object, known: Registry, skipped: list[Problem] | None) -> tuple[str, ...]:
-    """The named actions; unknown ones become problems in `skipped`, or raise ConfigError without it."""
-    if isinstance(raw, (list, dict)):
-        raise ConfigError("actions must be one string", where="actions")
-    names = tuple(name.strip() for name in str(raw if raw is not None else "").split(","))
+def _entries_of(value: Json) -> JsonObject:
+    """The entries of a mapping of the file; none where it is null, or not there."""
+    return value if isinstance(value, dict) else {}
+
+
+def _parse_actions(stated: str, known: Registry, skipped: list[Problem] | None) -> tuple[str, ...]:
+    """Those that are named; `skipped` takes down the others, without it they are refused."""
+    names = tuple(name.strip() for name in stated.split(","))
     for name in names:
         if name in known:
             continue
@@ -153,8 +177,8 @@ def _parse_actions(raw: object, known: Registry, skipped: list[Problem] | None) 
     return tuple(name for name in names if name in known)
 
 
-def _parse_tier(raw: object, where: str, problems: list[Problem]) -> tuple[PluginOption, ...]:
-    plugins = _require_list(_require_mapping(raw if raw is not None else {}, where).get("plugins"), f"{where}.plugins")
+def _parse_tier(raw: Json, where: str, problems: list[Problem]) -> tuple[PluginOption, ...]:
+    plugins = _entries_of(raw).get("plugins") or ()
     options = tuple(_parse_option(plugin, f"{where}.plugins[{i}]", problems) for i, plugin in enumerate(plugins))
     names = [option.name for option in options]
     if "proportion" in names and any(o.name == "drf" and o.switches.get(HIERARCHY_SWITCH) for o in options):
@@ -162,21 +186,11 @@ def _parse_tier(raw: object, where: str, problems: list[Problem]) -> tuple[Plugi
     return options
 
 
-def _parse_option(raw: object, where: str, problems: list[Problem]) -> PluginOption:
-    entry = _require_mapping(raw if raw is not None else {}, where)
-    known = dict.fromkeys(all_switches())
-    stated: dict[str, bool] = {}
-    for key, value in entry.items():
-        if key in ("name", "arguments"):
-            continue
-        if key not in known:
-            problems.append(_unknown_key(str(key), where))
-        elif value is not None:
-            if not isinstance(value, bool):
-                raise ConfigError(f"cannot unmarshal {value!r} into bool", where=f"{where}.{key}")
-            stated[str(key)] = value
-    arguments = _require_mapping(entry.get("arguments") or {}, f"{where}.arguments")
-    return PluginOption(str(entry.get("name") or ""), arguments, stated)
+def _parse_option(raw: Json, where: str, problems: list[Problem]) -> PluginOption:
+    entry = _entries_of(raw)
+    stated = {key: value for key, value in entry.items() if key in _SWITCHES and value is not None}
+    problems += [_unknown_key(key, where) for key in entry if key not in _OPTION.fields]
+    return PluginOption(entry.get("name") or "", entry.get("arguments") or {}, stated)
 
 
 def _unknown_key(key: str, where: str) -> Problem:
@@ -189,89 +203,8 @@ def _bare_switch(name: str) -> str:
     return name.removeprefix("enabled").removeprefix("enable").lower()
 
 
-def _action_arguments(raw: object) -> dict[str, Mapping[object, object]]:
+def _action_arguments(raw: Iterable[Json]) -> dict[str, Mapping[object, object]]:
     result: dict[str, Mapping[object, object]] = {}
-    for i, item in enumerate(_require_list(raw, "configurations")):
-        entry = _require_mapping(item if item is not None else {}, f"configurations[{i}]")
-        result.setdefault(str(entry.get("name") or ""), _require_mapping(entry.get("arguments") or {}, "arguments"))
+    for entry in map(_entries_of, raw):
+        result.setdefault(entry.get("name") or "", entry.get("arguments") or {})
     return result
-
-
-def _require_mapping(raw: object, where: str) -> dict[Json, Json]:
-    if not isinstance(raw, dict):
-        raise ConfigError("must be a map", where=where)
-    return raw
-
-
-def _require_list(raw: object, where: str) -> list[object]:
-    if raw is None:
-        return []
-    if not isinstance(raw, list):
-        raise ConfigError("must be a list", where=where)
-    return raw
-
-
-# YAML as Go's yaml.v2 resolves it: other booleans, octals and floats than PyYAML's, and no timestamps.
-
-_BOOL_PATTERN = WordSet(*BOOLEANS, "y", "Y", "n", "N")
-_INT_PATTERN = re.compile(r"^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|(?:0|[1-9][0-9_]*))$")
-_FLOAT_PATTERN = re.compile(
-    r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
-)
-_TRUE_WORDS = ("y", "yes", "on", "true")
-_LARGEST_UINT = 2**64 - 1
-
-
-class YamlV2Loader(SAFE_LOADER):  # type: ignore[misc]
-    """A safe loader with yaml.v2's implicit types."""
-
-
-YamlV2Loader.yaml_implicit_resolvers = {}
-for _tag, _pattern, _first in (
-    ("tag:yaml.org,2002:bool", _BOOL_PATTERN, list("yYnNtTfFoO")),
-    ("tag:yaml.org,2002:int", _INT_PATTERN, list("-+0123456789")),
-    ("tag:yaml.org,2002:float", _FLOAT_PATTERN, list("-+0123456789.")),
-    ("tag:yaml.org,2002:null", NULLS, ["~", "n", "N", ""]),
-    ("tag:yaml.org,2002:merge", MERGE, ["<"]),
-):
-    YamlV2Loader.add_implicit_resolver(_tag, _pattern, _first)
-
-
-def _construct_bool(loader: YamlV2Loader, node: yaml.ScalarNode) -> bool:
-    return str(loader.construct_scalar(node)).lower() in _TRUE_WORDS
-
-
-def _construct_int(loader: YamlV2Loader, node: yaml.ScalarNode) -> int | float:
-    text = str(loader.construct_scalar(node)).replace("_", "")
-    sign = -1 if text.startswith("-") else 1
-    digits = text.lstrip("+-")
-    number = sign * _parse_magnitude(digits)
-    # yaml.v2 reads an integer beyond 64 bits as a float.
-    return number if -(2**63) <= number <= _LARGEST_UINT else float(text)
-
-
-def _parse_magnitude(digits: str) -> int:
-    lowered = digits.lower()
-    for prefix, base in (("0b", 2), ("0x", 16), ("0o", 8)):
-        if lowered.startswith(prefix):
-            return int(lowered[2:] or "0", base)
-    # YAML 1.1, which yaml.v2 follows: a leading 0 makes a number octal.
-    if len(digits) > 1 and digits.startswith("0"):
-        return int(digits, 8)
-    return int(digits)
-
-
-def _construct_float(loader: YamlV2Loader, node: yaml.ScalarNode) -> float:
-    text = str(loader.construct_scalar(node)).lower()
-    return float(text.replace(".inf", "inf").replace(".nan", "nan"))
-
-
-YamlV2Loader.add_constructor("tag:yaml.org,2002:bool", _construct_bool)
-YamlV2Loader.add_constructor("tag:yaml.org,2002:int", _construct_int)
-YamlV2Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
-
-
-def load_yaml(text: str) -> Json:
-    """The document as plain data; raises yaml.YAMLError, or ValueError for one that is nested too deep."""
-    refuse_deep(text)
-    return yaml.load(text, Loader=YamlV2Loader)  # a SafeLoader

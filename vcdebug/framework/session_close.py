@@ -14,18 +14,29 @@ from typing import Final
 from vcdebug.errors import NIL_POINTER_TEXT, PANICS, SchedulerPanic, blame_objects
 from vcdebug.framework.record import CloseEvent, JobClose, TaskClose, fast_tuple
 from vcdebug.framework.session import Session
+from vcdebug.kube.listers import read_device_demand
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import add_jobs
 from vcdebug.model.names import NodeName, QueueName
+from vcdebug.model.pod_claims import (
+    CLASS_CAPACITY_SEPARATOR,
+    CLASS_COUNT_PREFIX,
+    ClaimKey,
+    DeviceClaims,
+    DeviceDemand,
+    merge_task_dra,
+)
 from vcdebug.model.pod_group import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import MEMORY, PODS, Resource
 from vcdebug.model.task import ALLOCATED_CLASS, ALLOCATED_MASK, TaskInfo, TaskStatus
 from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
+from vcdebug.releases.queues import DRA_QUOTA
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING, PODGROUP_RUNNING_AT_ALLOCATION
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
-from vcdebug.snapshot.quantity import binary_text, decimal_text, milli_text
+from vcdebug.snapshot.manifest import key_of
+from vcdebug.snapshot.quantity import binary_text, decimal_text, milli_text, text_like
 
 UNSCHEDULABLE_CONDITION = "Unschedulable"
 _EXPLAINED_STATUSES = (TaskStatus.PENDING, TaskStatus.PIPELINED)
@@ -134,10 +145,47 @@ def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
     def known_allocated(job: JobInfo) -> Resource | None:
         return None if devices else job.allocated
 
+    claimed = _claimed_devices(ssn, charged)
     return {
-        name: quantity_texts(add_jobs(Resource(), jobs, known_allocated, list_requests))
+        name: quantity_texts(add_jobs(Resource(), jobs, known_allocated, list_requests)) | claimed.get(name, {})
         for name, jobs in charged.items()
     }
+
+
+def _claimed_devices(ssn: Session, charged: Mapping[QueueName, list[JobInfo]]) -> dict[QueueName, dict[str, str]]:
+    """The devices of resource claims that each queue's tasks hold, a claim once per queue.
+    Upstream: framework/session_dra_queue_status (addTaskDRAAllocatedByQueue, mergeDRAAllocatedIntoResourceList).
+    """
+    found = ssn.snapshot.objects_of("ResourceClaim")
+    if not found or ssn.release.has_older_form(DRA_QUOTA):
+        return {}
+    claims = DeviceClaims({key_of(manifest): manifest for manifest in found}, ssn.snapshot.flags)
+    volume_claims = {key_of(manifest): manifest for manifest in ssn.snapshot.objects_of("PersistentVolumeClaim")}
+    result: dict[QueueName, dict[str, str]] = {}
+    for name, jobs in charged.items():
+        by_claim: dict[ClaimKey, DeviceDemand] = {}
+        for task in (job.tasks[uid] for job in jobs for uid in sorted(job.tasks)):
+            if task.status & ALLOCATED_MASK and task.pod.spec.get("resourceClaims"):
+                demand = read_device_demand(task.pod, claims, volume_claims)
+                by_claim |= demand.by_claim if demand is not None else {}
+        total: DeviceDemand = {}
+        for wanted in by_claim.values():
+            merge_task_dra(total, wanted)
+        result[name] = _device_texts(total)
+    return result
+
+
+def _device_texts(total: DeviceDemand) -> dict[str, str]:
+    """Counts and capacities above 0, under the names that queues' lists have for them."""
+    texts: dict[str, str] = {}
+    for name, amount in total.items():
+        if amount.count > 0:
+            texts[f"{CLASS_COUNT_PREFIX}{name}"] = decimal_text(amount.count)
+        for dimension, nano in amount.capacity.items():
+            if nano:
+                text = text_like(nano, amount.first_texts[dimension])
+                texts[f"{dimension}{CLASS_CAPACITY_SEPARATOR}{name}"] = text
+    return dict(sorted(texts.items()))
 
 
 def _charged_request(ssn: Session, task: TaskInfo) -> Resource:

@@ -5,10 +5,11 @@ Upstream: the informer listers that predicates and nodeorder use; component-help
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.kube.selector import Labels, Selector, SelectorError, equality_selector, label_selector
+from vcdebug.model.pod_claims import ClaimMissingError, ClaimPendingError
 from vcdebug.releases.nodes import VOLUME_ATTACHMENTS_UNREAD
 from vcdebug.snapshot.manifest import (
     Json,
@@ -26,6 +27,7 @@ from vcdebug.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
+    from vcdebug.model.pod_claims import DeviceClaims, TaskDemand
 
 
 Manifest = JsonObject
@@ -118,6 +120,18 @@ def claim_names(pod: Pod) -> Iterator[ClaimName]:
             yield ClaimName(source.get("claimName") or "", ephemeral=False)
         elif volume.get("ephemeral") is not None:
             yield ClaimName(f"{pod.name}-{volume.get('name') or ''}", ephemeral=True)
+
+
+def read_device_demand(pod: Pod, claims: DeviceClaims, volume_claims: Container[str]) -> TaskDemand | None:
+    """What the pod's task asks for through resource claims; None where that is nothing, or where one of its claims, of
+    volumes (by `namespace/name`) or of devices, does not exist. Upstream: cache/event_handlers.NewTaskInfo.
+    """
+    if any(f"{pod.namespace}/{claim.name}" not in volume_claims for claim in claim_names(pod)):
+        return None
+    try:
+        return claims.build_task_dra_info(pod)
+    except (ClaimPendingError, ClaimMissingError):
+        return None
 
 
 def storage_class_name(claim_or_volume: Manifest) -> str:

@@ -21,6 +21,10 @@ from vcdebug.snapshot.quantity import nano_value
 from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 
 ALL_DEVICES = "All"
+CLASS_COUNT_PREFIX = "deviceclass/"
+"""Before a class, in a queue's lists: how many devices of it."""
+CLASS_CAPACITY_SEPARATOR = ".deviceclass/"
+"""Between a dimension and a class: how much of what its devices share out."""
 NIL_MAP_PANIC = "assignment to entry in nil map"
 
 DeviceClass = str
@@ -30,19 +34,23 @@ ClaimKey = str
 class DeviceAmount:
     """A number of devices, and amounts of their shared capacity in 10^-9 units."""
 
-    __slots__ = ("capacity", "count", "wraps")
+    __slots__ = ("capacity", "count", "first_texts", "wraps")
 
     def __init__(self, count: int = 0, capacity: Mapping[str, int] | None = None, *, wraps: bool = False) -> None:
         self.count = count
         self.wraps = wraps
         """Whether sums wrap around at the ends of int64 (old releases) or saturate there."""
         self.capacity: dict[str, int] = dict(capacity or {})
+        self.first_texts: dict[str, str] = {}
+        """By dimension, the first quantity of a sum as a claim writes it: the sum is written in its units."""
 
     def add(self, other: DeviceAmount) -> None:
         """Add, within int64."""
         self.wraps = self.wraps or other.wraps
         self.count = self._limit_count(self.count + other.count)
         for name, amount in other.capacity.items():
+            if not self.capacity.get(name) and name in other.first_texts:
+                self.first_texts[name] = other.first_texts[name]
             self.capacity[name] = self.capacity.get(name, 0) + amount
 
     def sub(self, other: DeviceAmount) -> None:
@@ -146,6 +154,7 @@ class DeviceClaims:
             times = max(count, 1) if self._holds_at_least_one else count
             held = {dim: nano_value(text) * times for dim, text in wanted.items()}
             amount = DeviceAmount(count, held, wraps=self._wraps)
+            amount.first_texts = {dim: str(text) for dim, text in wanted.items()}
             result.setdefault(name, DeviceAmount()).add(amount)
         return result
 

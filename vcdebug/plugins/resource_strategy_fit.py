@@ -250,7 +250,10 @@ def pod_strategy(annotations: Mapping[str, str]) -> PodStrategy | None:
     kind = annotations.get(TYPE_ANNOTATION, "")
     if not kind:
         return None
-    document = json.loads(annotations.get(WEIGHT_ANNOTATION, ""), parse_constant=_no_number)
+    try:
+        document = json.loads(annotations.get(WEIGHT_ANNOTATION, ""), parse_constant=_no_number)
+    except RecursionError as error:
+        raise ValueError(WEIGHT_ANNOTATION) from error
     if document is None:
         return PodStrategy(kind, {})
     if not isinstance(document, dict):

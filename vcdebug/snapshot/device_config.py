@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vcdebug.snapshot.manifest import Json, JsonObject
+
+if TYPE_CHECKING:
+    from vcdebug.snapshot.go_yaml import GoType
 
 DEVICE_CONFIG_FILE: Final = "device-config.yaml"
 """The key of the ConfigMap, and the file of a snapshot."""
@@ -127,13 +130,33 @@ class UnreadableError(ValueError):
     """The text is not YAML."""
 
 
+def _device_config_type() -> GoType:
+    """What the sections hold; NPUs are checked where they are read. Upstream: api/devices/config (Config)."""
+    from vcdebug.snapshot.go_yaml import ANY, COUNT, FLAG, NUMBER, TEXT, WHOLE, GoList, GoStruct
+
+    template = GoStruct({"name": TEXT, "memory": COUNT, "count": WHOLE})
+    geometry = GoStruct({"group": TEXT, INSTANCES_FIELD: GoList(template)})
+    known = GoStruct({"models": GoList(TEXT), ALLOWED_FIELD: GoList(geometry)})
+    counts = ("defaultMemory", "defaultCores", "defaultGPUNum", "deviceSplitCount", FACTOR_FIELD)
+    fields: dict[str, GoType] = {
+        **dict.fromkeys((*NAME_FIELDS, "resourcePriorityName"), TEXT),
+        **dict.fromkeys(("overwriteEnv", "disableCoreLimit"), FLAG),
+        **dict.fromkeys(("deviceMemoryScaling", "deviceCoreScaling"), NUMBER),
+        **dict.fromkeys(counts, COUNT),
+        KNOWN_FIELD: GoList(known),
+    }
+    return GoStruct({VGPU_SECTION: GoStruct(fields), NPU_SECTION: ANY})
+
+
 @lru_cache(maxsize=4)
 def parse_device_config(text: str) -> Json:
     """The parsed configuration, cached, so never to be changed; raises UnreadableError."""
     import yaml  # slow to load, and most snapshots have no device configuration
 
+    from vcdebug.snapshot.go_yaml import load_yaml
+
     try:
-        return yaml.safe_load(text)
+        return load_yaml(text, _device_config_type())
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise UnreadableError from error
 

@@ -22,6 +22,7 @@ from vcdebug.amount_text import count_noun
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.edit_path import APPEND_SIGN, EditChange, EditError, PathReader, PathStep, find_path_end
 from vcdebug.snapshot.file_access import read_file, replace_file
+from vcdebug.snapshot.go_yaml import edited_document
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.yaml_documents import SAFE_DUMPER, SAFE_LOADER, DocumentError, refuse_deep, yaml_documents
 
@@ -181,8 +182,7 @@ def edit_conf_text(text: str, edit: Edit) -> str:
     """The configuration with one change; raises EditError."""
     # YAML nodes instead of plain data: types, order and texts of everything else are written back unchanged.
     try:
-        refuse_deep(text)
-        root = yaml.compose(text, Loader=SAFE_LOADER)
+        root = edited_document(text)
     except (yaml.YAMLError, ValueError) as error:
         raise edit.make_error("the configuration is not YAML") from error
     root = yaml.MappingNode(_MAP, []) if root is None else root

@@ -263,6 +263,25 @@ def nano_text(amount: int) -> str:
     return _shorten_amount(amount, 1000, _NANO_SUFFIXES) if amount else "0"
 
 
+def text_like(nano: int, like: str) -> str:
+    """Billionths of a unit as Go writes a sum that began with the quantity `like`: in binary units, with an exponent,
+    or with a decimal suffix; in decimal units also where binary ones cannot say it exactly, or below 1024.
+    Raises QuantityError for a `like` that is no quantity.
+
+    Upstream: apimachinery resource.Quantity.CanonicalizeBytes.
+    """
+    suffix = _split_quantity(like).suffix
+    whole, rest = divmod(nano, 10**_NANO)  # exact: ints
+    if suffix in BINARY_SUFFIXES[1:] and not rest and abs(whole) >= 1024:
+        return binary_text(whole)
+    text = nano_text(nano)
+    if suffix in _DECIMAL_SUFFIX or suffix in BINARY_SUFFIXES:
+        return text
+    number = text.rstrip("".join(_NANO_SUFFIXES))
+    power = _DECIMAL_SUFFIX[text.removeprefix(number)]
+    return f"{number}e{power}" if power else number
+
+
 def _shorten_amount(amount: int, step: int, suffixes: tuple[str, ...]) -> str:
     index = 0
     while amount and amount % step == 0 and index + 1 < len(suffixes):

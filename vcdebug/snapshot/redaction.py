@@ -17,6 +17,7 @@ from vcdebug.linear_pattern import PatternError, compile_pattern
 from vcdebug.releases.release import Release
 from vcdebug.snapshot import device_config
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
+from vcdebug.snapshot.go_yaml import edited_document
 from vcdebug.snapshot.manifest import metadata_of, name_of
 from vcdebug.snapshot.object_checks import GROUP_ANNOTATION
 from vcdebug.snapshot.problems import Problem
@@ -25,7 +26,7 @@ from vcdebug.snapshot.redact_words import ANNOTATIONS, NPU_ANNOTATION, Pseudonym
 from vcdebug.snapshot.schema import SHAPES
 from vcdebug.snapshot.shapes import Shape
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
-from vcdebug.snapshot.yaml_documents import SAFE_DUMPER, SAFE_LOADER, refuse_deep
+from vcdebug.snapshot.yaml_documents import SAFE_DUMPER
 
 REDACTED_NAME = "redacted"
 VERSION = re.compile(r"v?\d{1,4}\.\d{1,4}(\.\d{1,4})?", re.ASCII)
@@ -256,8 +257,7 @@ def redact_conf(text: str, rewrite: RewriteScalar) -> str:
     """The configuration with known sections and pseudonyms, without comments and addresses."""
     # YAML nodes instead of plain data: scalars keep their types, and an argument of another type is refused.
     try:
-        refuse_deep(text)
-        root = yaml.compose(text, Loader=SAFE_LOADER)
+        root = edited_document(text)
     except (yaml.YAMLError, ValueError):
         return NOT_YAML
     if root is None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
+from vcdebug.gomath import MAX_FLOAT64
 from vcdebug.model.devices.vgpu_annotations import ContainerRequest, HeldCard, parse_int32
 from vcdebug.snapshot.device_config import NpuKind
 from vcdebug.snapshot.manifest import Json, JsonObject
@@ -168,6 +169,7 @@ def _read_registration(card: Json) -> NpuRegistration:
     _check_type(fields.get("health"), bool)
     _check_pairs(_check_type(fields.get("devicepairscore"), dict) or {})
     custom: JsonObject = _check_type(fields.get("custominfo"), dict) or {}
+    _check_floats(custom)
     network = custom.get(NETWORK_FIELD)
     number = None if isinstance(network, bool) or not isinstance(network, int | float) else int(network)
     where = (NETWORK_FIELD in custom, number)
@@ -178,6 +180,15 @@ def _check_pairs(pairs: JsonObject) -> None:
     _check_type(pairs.get("uuid"), str)
     for score in (_check_type(pairs.get("score"), dict) or {}).values():
         _check_integer(score, *_INT64)
+
+
+def _check_floats(value: Json) -> None:
+    """Values without a type of their own: Go reads their numbers as float64, and refuses one beyond it."""
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            _check_floats(part)
+    elif isinstance(value, int | float) and not abs(value) <= MAX_FLOAT64:
+        raise ValueError
 
 
 def _check_type(value: Json, kind: type) -> Json:

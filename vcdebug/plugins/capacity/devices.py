@@ -5,14 +5,14 @@ Upstream: plugins/capacity (draQuotaAttr), api (GetMinDRAResources).
 
 from __future__ import annotations
 
-from vcdebug.kube.listers import Listers, claim_names
+from vcdebug.kube.listers import Listers, read_device_demand
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import TaskId
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_claims import (
+    CLASS_CAPACITY_SEPARATOR,
+    CLASS_COUNT_PREFIX,
     ClaimKey,
-    ClaimMissingError,
-    ClaimPendingError,
     DeviceAmount,
     DeviceClaims,
     DeviceDemand,
@@ -23,9 +23,6 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ResourceList
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.quantity import nano_value, whole_value
-
-COUNT_PREFIX = "deviceclass/"
-CAPACITY_SEPARATOR = ".deviceclass/"
 
 
 def clone_demand(demand: DeviceDemand) -> DeviceDemand:
@@ -39,12 +36,12 @@ def parse_device_list(resource_list: ResourceList | None) -> DeviceDemand:
     """
     result: DeviceDemand = {}
     for name, amount in (resource_list or {}).items():
-        dimension, separator, device_class = name.partition(CAPACITY_SEPARATOR)
+        dimension, separator, device_class = name.partition(CLASS_CAPACITY_SEPARATOR)
         if separator and dimension:
             if device_class:
                 result.setdefault(device_class, DeviceAmount()).capacity[dimension] = nano_value(amount)
-        elif name.startswith(COUNT_PREFIX) and name != COUNT_PREFIX:
-            result.setdefault(name.removeprefix(COUNT_PREFIX), DeviceAmount()).count = whole_value(amount)
+        elif name.startswith(CLASS_COUNT_PREFIX) and name != CLASS_COUNT_PREFIX:
+            result.setdefault(name.removeprefix(CLASS_COUNT_PREFIX), DeviceAmount()).count = whole_value(amount)
     return result
 
 
@@ -171,9 +168,4 @@ class ClaimDemands:
         return [(task, least) for task, least in minimums if least > 0]
 
     def _read_demand(self, pod: Pod) -> TaskDemand | None:
-        if any(f"{pod.namespace}/{claim.name}" not in self._listers.claims for claim in claim_names(pod)):
-            return None
-        try:
-            return self._claims.build_task_dra_info(pod)
-        except (ClaimPendingError, ClaimMissingError):
-            return None
+        return read_device_demand(pod, self._claims, self._listers.claims)

@@ -10,11 +10,11 @@ from typing import Final
 from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, format_number, join_names
 from vcdebug.explain.answer import AdviceHarm
-from vcdebug.framework.conf import load_yaml
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.taints import Taint, is_tolerated, may_be_lifted, may_be_tolerated, parse_taints, parse_tolerations
 from vcdebug.model.names import NodeName
 from vcdebug.plugins import CONFORMANCE, DRF, GANG, NODEGROUP, OVERCOMMIT, PDB, SLA
+from vcdebug.snapshot.go_yaml import load_yaml
 from vcdebug.snapshot.manifest import JsonObject, labels_of, name_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.whatif.fixes import fix

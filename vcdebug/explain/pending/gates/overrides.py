@@ -18,7 +18,6 @@ from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE, operation_lines
-from vcdebug.framework.conf import load_yaml
 from vcdebug.framework.record import PLACING_OPS, Level, OpEvent, StatementEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
@@ -27,6 +26,7 @@ from vcdebug.recording.recording import Recording, disposing, per_recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.visits import JobVisit
 from vcdebug.snapshot.edit_path import EditError
+from vcdebug.snapshot.go_yaml import load_yaml
 
 if TYPE_CHECKING:
     from vcdebug.recording.effects import Effects

@@ -1,0 +1,308 @@
+"""YAML as the scheduler's Go library reads it: the first document of a text, each value by the type of its field.
+
+Where Go's scanner and libyaml's differ, libyaml's decides: `{a:}`, a byte order mark within the text, an escaped `/`.
+
+Upstream: gopkg.in/yaml.v2 (Unmarshal, resolve).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from vcdebug.snapshot.manifest import Json
+from vcdebug.snapshot.yaml_documents import BOOLEANS, NULLS, SAFE_LOADER, WordSet, refuse_deep
+
+_PREFIX: Final = "tag:yaml.org,2002:"
+_PLAIN: Final = ""
+"""The tag of a scalar that says nothing of its type."""
+_TEXT, _BINARY, _MERGE = f"{_PREFIX}str", f"{_PREFIX}binary", f"{_PREFIX}merge"
+_RESOLVED: Final = tuple(_PREFIX + name for name in ("bool", "int", "float", "null", "timestamp"))
+_BOOLEANS = WordSet(*BOOLEANS, "y", "Y", "n", "N")
+_TRUE_WORDS: Final = ("y", "yes", "on", "true")
+_NULLS_THAT_SET: Final = ("Null", "NULL")
+"""Go sees only the other nulls before it makes room for a flag: these leave it there, unset."""
+_INFINITE = WordSet(".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF")
+_NEGATIVE = WordSet("-.inf", "-.Inf", "-.INF")
+_NOT_A_NUMBER = WordSet(".nan", ".NaN", ".NAN")
+_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_BETWEEN_DIGITS: Final = re.compile(r"(?<=[0-9])_(?=[0-9])")
+_INTEGER: Final = re.compile(
+    r"([-+]?)(?:(0[xX])([0-9a-fA-F]+)|(0[oO]?)([0-7]+)|(0[bB])([01]+)|()(0|[1-9][0-9]*))", re.ASCII
+)
+_BASES: Final = {"0x": 16, "0o": 8, "0": 8, "0b": 2, "": 10}
+_OTHER_VERSION: Final = re.compile(r"(?:[ \t]*(?:#[^\n]*|%(?!YAML)[^\n]*)?\r?\n)*+%YAML[ \t]+(?!1\.1(?:\s|$))")
+"""A first directive with another version than 1.1, which libyaml takes and Go does not."""
+_DATE: Final = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:[Tt ].*)?", re.ASCII)
+
+
+class GoYamlError(ValueError):
+    """What Go does not decode, and at which field; empty for the text as a whole."""
+
+    def __init__(self, what: str, where: str = "") -> None:
+        super().__init__(what)
+        self.where = where
+
+
+class GoStruct(NamedTuple):
+    """A struct: the types of its fields. Keys that are no field become None, whatever they hold."""
+
+    fields: Mapping[str, GoType]
+
+
+class GoList(NamedTuple):
+    """A slice."""
+
+    item: GoType
+
+
+class GoMap(NamedTuple):
+    """A map with text keys."""
+
+    value: GoType
+
+
+ANY: Final = "any"
+"""interface{}: a scalar has the type that it looks like."""
+TEXT: Final = "string"
+"""Any scalar, as it is written."""
+FLAG: Final = "bool"
+WHOLE: Final = "int"
+"""A whole number; a fraction is cut off."""
+COUNT: Final = "uint"
+"""As WHOLE, not below 0."""
+NUMBER: Final = "float64"
+
+GoType = GoStruct | GoList | GoMap | str
+
+
+class _FirstDocumentLoader(SAFE_LOADER):  # type: ignore[misc]
+    """Leaves open what a scalar without a tag is, unless it is quoted."""
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
+        if kind is yaml.ScalarNode:
+            return _PLAIN if implicit[0] else _TEXT
+        return f"{_PREFIX}{'seq' if kind is yaml.SequenceNode else 'map'}"
+
+
+def edited_document(text: str) -> yaml.Node | None:
+    """The nodes of the first document, with the tags that PyYAML's dumper knows; None for a text without any.
+
+    Raises yaml.YAMLError, or ValueError for one that is nested too deep.
+    """
+    return _compose_first(text, SAFE_LOADER)[0]
+
+
+def has_more_documents(text: str) -> bool:
+    """Whether something follows the first document that is not read."""
+    try:
+        return _compose_first(text, SAFE_LOADER)[1]
+    except (yaml.YAMLError, ValueError):
+        return False
+
+
+def _compose_first(text: str, kind: Any) -> tuple[yaml.Node | None, bool]:
+    refuse_deep(text)
+    loader = kind(text)
+    try:
+        first = loader.get_node() if loader.check_node() else None
+        return first, first is not None and _has_content(loader)
+    finally:
+        loader.dispose()
+
+
+def _has_content(loader: Any) -> bool:
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            if not isinstance(node, yaml.ScalarNode) or node.value:
+                return True
+    except yaml.YAMLError:
+        return True
+    return False
+
+
+def load_yaml(text: str, kind: GoType = ANY) -> Json:
+    """The first document as plain data; None for a text without any.
+
+    Raises yaml.YAMLError, GoYamlError, or another ValueError for one that is nested too deep.
+    """
+    if _OTHER_VERSION.match(text):
+        raise GoYamlError("found incompatible YAML document")
+    node = _compose_first(text, _FirstDocumentLoader)[0]
+    return None if node is None else _Decoder().decode_node(node, kind, "")
+
+
+class _Decoder:
+    """Decodes nodes, and stops at aliases that contain themselves or blow up."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, bool] = {}
+        """Nodes that were met, by identity: whether they are still open."""
+        self._decoded = self._through_aliases = self._alias_depth = 0
+
+    def decode_node(self, node: yaml.Node, kind: GoType, where: str) -> Json:
+        """The value of a node for a field of that type; `where` names the field."""
+        key = id(node)
+        if self._seen.get(key):
+            raise GoYamlError("an anchor's value contains itself", where)
+        aliased = key in self._seen
+        self._seen[key] = True
+        self._alias_depth += aliased
+        self._count_node(where)
+        try:
+            return self._decode_kind(node, kind, where)
+        finally:
+            self._seen[key] = False
+            self._alias_depth -= aliased
+
+    def _count_node(self, where: str) -> None:
+        self._decoded += 1
+        self._through_aliases += self._alias_depth > 0
+        most = 0.99 - 0.89 * min(max(self._decoded - 400_000, 0) / 3_600_000, 1.0)
+        if self._through_aliases > 100 and self._decoded > 1000 and self._through_aliases / self._decoded > most:
+            raise GoYamlError("the document contains excessive aliasing", where)
+
+    def _decode_kind(self, node: yaml.Node, kind: GoType, where: str) -> Json:
+        if isinstance(node, yaml.ScalarNode):
+            return _decode_scalar(node, kind, where)
+        if isinstance(node, yaml.SequenceNode):
+            if not isinstance(kind, GoList) and kind != ANY:
+                raise GoYamlError(_mismatch_text(kind, "a list"), where)
+            item = kind.item if isinstance(kind, GoList) else ANY
+            return [self._decode_part(one, item, f"{where}[{place}]") for place, one in enumerate(node.value)]
+        if isinstance(kind, GoList) or (isinstance(kind, str) and kind != ANY):
+            raise GoYamlError(_mismatch_text(kind, "a map"), where)
+        result: dict[Any, Any] = {}
+        self._fill_mapping(node, kind, where, result)
+        return result
+
+    def _fill_mapping(self, node: yaml.Node, kind: GoType, where: str, result: dict[Any, Any]) -> None:
+        """In the order of the keys: what `<<` brings replaces what stands before it."""
+        for name, value in node.value:
+            if _is_merge(name):
+                for merged in reversed(_merged_mappings(value, where)):
+                    self._fill_mapping(merged, kind, where, result)
+                continue
+            key = self.decode_node(name, ANY if kind == ANY else TEXT, where)
+            key = "" if key is None and kind != ANY else key
+            if isinstance(key, dict | list):
+                raise GoYamlError("invalid map key", where)
+            inner = self._decode_entry(key, value, kind, f"{where}.{key}" if where else str(key))
+            known = result.get(key)
+            field = kind.fields.get(key) if isinstance(kind, GoStruct) else None
+            if isinstance(field, GoMap | GoStruct) and isinstance(known, dict) and isinstance(inner, dict):
+                known.update(inner)
+            else:
+                result[key] = inner
+
+    def _decode_entry(self, key: Any, value: yaml.Node, kind: GoType, where: str) -> Json:
+        if isinstance(kind, GoStruct):
+            return self.decode_node(value, kind.fields[key], where) if key in kind.fields else None
+        return self._decode_part(value, kind.value if isinstance(kind, GoMap) else ANY, where)
+
+    def _decode_part(self, node: yaml.Node, kind: GoType, where: str) -> Json:
+        """A part of a list or a map, where a text cannot be absent."""
+        found = self.decode_node(node, kind, where)
+        return "" if found is None and kind == TEXT else found
+
+
+def _is_merge(name: yaml.Node) -> bool:
+    return isinstance(name, yaml.ScalarNode) and name.value == "<<" and name.tag in (_PLAIN, _MERGE)
+
+
+def _merged_mappings(value: yaml.Node, where: str) -> list[yaml.Node]:
+    found = list(value.value) if isinstance(value, yaml.SequenceNode) else [value]
+    if not all(isinstance(one, yaml.MappingNode) for one in found):
+        raise GoYamlError("map merge requires map or sequence of maps as the value", where)
+    return found
+
+
+def _mismatch_text(kind: GoType, found: str) -> str:
+    wanted = "a list" if isinstance(kind, GoList) else "a map" if isinstance(kind, GoStruct | GoMap) else kind
+    return f"cannot unmarshal {found} into {wanted}"
+
+
+def _decode_scalar(node: yaml.ScalarNode, kind: GoType, where: str) -> Json:
+    value = _resolve_scalar(node.tag, node.value, where)
+    if value is None and kind == FLAG and node.tag == _PLAIN and node.value in _NULLS_THAT_SET:
+        return False
+    if value is None or kind == ANY:
+        return value
+    if kind == TEXT:
+        return value if node.tag == _BINARY else node.value
+    if isinstance(value, bool) == (kind == FLAG) and not isinstance(value, str):
+        number = _fit_number(value, kind)
+        if number is not None:
+            return number
+    raise GoYamlError(_mismatch_text(kind, repr(value)), where)
+
+
+def _fit_number(value: bool | float, kind: GoType) -> bool | float | None:
+    """The value as a field of that type holds it; None where it holds no such value."""
+    if kind in (FLAG, NUMBER):
+        return value if kind == FLAG else float(value)
+    if kind not in (WHOLE, COUNT) or not math.isfinite(value):
+        return None
+    least, most = (0, 2**64) if kind == COUNT else (-(2**63), 2**63)
+    return int(value) if least <= int(value) < most else None
+
+
+def _resolve_scalar(tag: str, text: str, where: str) -> Json:
+    if tag == _BINARY:
+        try:
+            return base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True).decode("utf-8", errors="replace")
+        except binascii.Error as error:
+            raise GoYamlError("!!binary value contains invalid base64 data", where) from error
+    if tag not in (_PLAIN, *_RESOLVED):
+        return text
+    found, value = _resolve_plain(text)
+    if tag == f"{_PREFIX}float" and found == "int" and isinstance(value, int):
+        return float(value)
+    if tag == f"{_PREFIX}timestamp" and _DATE.fullmatch(text):
+        return text
+    if tag not in (_PLAIN, f"{_PREFIX}{found}"):
+        raise GoYamlError(f"cannot decode !!{found} `{text}` as a !!{tag.removeprefix(_PREFIX)}", where)
+    return value
+
+
+def _resolve_plain(text: str) -> tuple[str, Json]:
+    """The name of the type that a scalar looks like, and its value. A date stays text."""
+    if NULLS.match(text):
+        return "null", None
+    if _BOOLEANS.match(text):
+        return "bool", text.lower() in _TRUE_WORDS
+    for words, number in ((_INFINITE, math.inf), (_NEGATIVE, -math.inf), (_NOT_A_NUMBER, math.nan)):
+        if words.match(text):
+            return "float", number
+    if text[0] in "+-0123456789":
+        numbers: Iterator[int | float | None] = (read(text.replace("_", "")) for read in (_read_integer, _read_float))
+        for found in numbers:
+            if found is not None:
+                return ("int" if isinstance(found, int) else "float"), found
+    elif text[0] == "." and (fraction := _read_float(_BETWEEN_DIGITS.sub("", text))) is not None:
+        return "float", fraction
+    return "str", text
+
+
+def _read_integer(text: str) -> int | None:
+    """None for what is no integer, or not within int64 or uint64."""
+    match = _INTEGER.fullmatch(text)
+    if match is None:
+        return None
+    sign, *parts = match.groups()
+    prefix, digits = next((prefix, digits) for prefix, digits in zip(parts[::2], parts[1::2], strict=True) if digits)
+    number = int(sign + digits, _BASES[prefix.lower()])
+    return number if -(2**63) <= number < (2**63 if sign else 2**64) else None
+
+
+def _read_float(text: str) -> float | None:
+    """None for what is no float, or beyond all of them."""
+    number = float(text) if _FLOAT.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else None

@@ -100,13 +100,12 @@ UNASKED = (
     "vcdebug.explain.decisions.equations",
     "vcdebug.explain.pending.constraint_failures",
     "vcdebug.explain.orders",
-    "vcdebug.explain.decisions.votes",
+    "vcdebug.explain.decisions.victim_funnel",
     "vcdebug.model.devices.vgpu",
     "vcdebug.plugins.capacity",
     "vcdebug.plugins.tdm",
     "vcdebug.releases.release_names",
     "vcdebug.recording.file.read",
-    "vcdebug.recording.effects",
 )
 """What an answer about a job that is not even admitted has no use for."""
 

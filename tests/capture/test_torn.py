@@ -147,7 +147,7 @@ def test_inspect_shows_the_moment_and_what_tore_it(tmp_path: Path) -> None:
     code, out, _ = call(["inspect", file])
     assert 2 == code
     assert "read at different moments: Pod team-a/late-0, PodGroup team-a/late changed meanwhile" in out
-    document = json.loads(call(["inspect", file, "--json"])[1])["capture_cluster"]
+    document = json.loads(call(["inspect", file, "--json"])[1])["capture"]
     assert (False, ["Pod team-a/late-0", "PodGroup team-a/late"]) == (document["consistent"], document["changed"])
 
 

@@ -12,14 +12,14 @@ import hashlib, io
 from tests.properties.clusters import random_cluster
 from vcdebug.snapshot.edited_snapshot import released
 from vcdebug.recording.trace_schema import write_jsonl
-from vcdebug.recording.replay import replay
+from vcdebug.recording.replay import replay_cycle
 file = io.StringIO()
 for seed in range(12):
-    write_jsonl(replay(random_cluster(seed)), file)
+    write_jsonl(replay_cycle(random_cluster(seed)), file)
 for seed in range(6):
     snapshot = random_cluster(seed, actions=("enqueue", "allocate", "preempt", "reclaim"))
     for release in ("v1.15.1", "v1.14.4"):
-        write_jsonl(replay(released(snapshot, release)), file)
+        write_jsonl(replay_cycle(released(snapshot, release)), file)
 print(hashlib.sha256(file.getvalue().encode()).hexdigest())
 """
 

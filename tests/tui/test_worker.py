@@ -34,7 +34,7 @@ def texts(messages: list[Message]) -> list[str]:
 def test_a_replay_ends_with_its_recording_ready_to_be_read() -> None:
     *_, last = told("preempt-works")
     assert isinstance(last, CycleReady)
-    assert {"index", "tree", "timeline"} <= last.recording.__dict__.keys()
+    assert {"index", "span_tree", "timeline"} <= last.recording.__dict__.keys()
 
 
 def test_what_the_first_keys_need_is_built_once_the_picture_is_there() -> None:

@@ -80,4 +80,4 @@ def test_an_answer_is_given_once_and_kept_in_the_recording() -> None:
     recording = opened("preempt-works")
     first = find_violations(recording)
     assert first is find_violations(recording)
-    assert ["violations"] == [question.__name__ for question in recording.memo]
+    assert ["find_violations"] == [question.__name__ for question in recording.memo]

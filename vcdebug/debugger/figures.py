@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple
@@ -225,6 +224,8 @@ def parse_figure_line(recording: Recording, line: str) -> Figure:
 
 def _find_name(kind: str, word: str, known: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
     """(object, rest) of a word with dots, where the object's own name may contain dots."""
+    from difflib import get_close_matches
+
     if word in known:
         return word, ()
     head = word

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache, partial, update_wrapper
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -165,11 +165,10 @@ def per_recording(most: int | None = None) -> Callable[[RecordingQuestion[P, R]]
 
 def _remember_per_recording(function: RecordingQuestion[P, R], most: int | None) -> RecordingQuestion[P, R]:
     def ask_once(recording: Recording, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        own = recording.memo.get(function) or recording.memo.setdefault(
-            function, _new_answer_cache(function, recording, most)
-        )
-        answer: R = own(*args, **kwargs)
-        return answer
+        own = recording.memo.get(function)
+        if own is None:
+            own = recording.memo[function] = _new_answer_cache(function, recording, most)
+        return cast("R", own(*args, **kwargs))
 
     update_wrapper(ask_once, function)
     return ask_once

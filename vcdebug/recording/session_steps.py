@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import Final, Literal, NamedTuple
 
@@ -392,6 +391,8 @@ def _unknown_switches(recording: Recording, option: PluginOption) -> list[str]:
 
 
 def _nearest_switch(word: str) -> str:
+    from difflib import get_close_matches
+
     return next(iter(get_close_matches(word, list(all_switches()), 1)), "")
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import select
+import threading
+from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
     from textual.app import App
 
 
+POLL_SECONDS: Final = 0.1
+"""Between two checks whether the screen is closed."""
+READ_BYTES: Final = 4096
 FOLLOW_TIMEOUT_SECONDS: Final = 0.5
 """Seconds after which a follower whose queue has been closed is given up."""
 FOLLOW_LAPS: Final = 3
@@ -101,13 +108,27 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Turn what the terminal sends into messages, until the screen is closed."""
+        terminal = self.fileno
+        self.fileno, target = os.pipe()
+        cleaner = threading.Thread(target=self._copy_valid_text, args=(terminal, target), daemon=True)
+        cleaner.start()
+        try:
+            super().run_input_thread()
+        finally:
+            cleaner.join()
+            os.close(self.fileno)
+            os.close(target)
+            # Textual resets the terminal by this number once its reader has ended.
+            self.fileno = terminal
+
+    def _copy_valid_text(self, terminal: int, target: int) -> None:
+        decoder = getincrementaldecoder("utf-8")("ignore")
         while not self.exit_event.is_set():
-            try:
-                super().run_input_thread()
-            except UnicodeDecodeError:
-                # A new reader starts with a clean decoder: only the keys of the same read are lost.
-                continue
-            return
+            if select.select([terminal], [], [], POLL_SECONDS)[0]:
+                data = os.read(terminal, READ_BYTES)
+                os.write(target, decoder.decode(data).encode())
+                if not data:  # a closed terminal is always ready
+                    self.exit_event.wait(POLL_SECONDS)
 
 
 class PrintableFilter(LineFilter):

@@ -20,7 +20,6 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskId, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.recording.effects import timeline_marks
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import task_of
@@ -91,6 +90,8 @@ def planned_evictions(recording: Recording) -> tuple[Eviction, ...]:
 
 
 def _eviction_events(recording: Recording) -> Iterator[tuple[Seq, OpEvent]]:
+    from vcdebug.recording.effects import timeline_marks
+
     return recording.filter_events(OpEvent, timeline_marks(recording).evictions)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from vcdebug.explain.decisions.equations import equation_at, room_equation
 from vcdebug.explain.equation import Equation
 from vcdebug.framework.combine import NO_DECIDER, Answer, Answers, Call, PluginCall, RecordedAnswer, Tiers
 from vcdebug.framework.hooks import HOOKS, PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE, AnyHook
@@ -320,6 +319,8 @@ def _find_question_before(recording: Recording, seq: Seq) -> tuple[Seq, HookCall
 
 
 def _build_choice(recording: Recording, seq: Seq, asked: HookCallGroup) -> VictimDecision:
+    from vcdebug.explain.decisions.equations import room_equation
+
     preemptor = asked.task or None
     victims = tuple(asked.outcome or ())
     tiers = tuple(_build_tier(asked, number) for number in asked.tiers)
@@ -365,5 +366,7 @@ def _iter_fates(recording: Recording, asked: HookCallGroup, victims: tuple[TaskK
 
 def _refusal_notes(recording: Recording, seq: Seq) -> dict[TaskKey, str]:
     """Candidate → why the plugin protects it, from the equation of its answer."""
+    from vcdebug.explain.decisions.equations import equation_at
+
     found = equation_at(recording, seq)
     return {} if found is None else {term.name: term.note for term in found.terms if not term.holds}

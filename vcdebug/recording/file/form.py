@@ -5,7 +5,6 @@ A column holds a code and a number per value: the value itself, or the number of
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -205,6 +204,8 @@ _SQUARE_BYTES: Final = _SQUARE_SIDE * _SQUARE_SIDE * 8
 
 def square_checksum(pieces: Iterable[Buffer]) -> bytes:
     """32 bytes over all pieces one behind the other; where they are cut makes no difference."""
+    import hashlib
+
     digest, size = hashlib.sha256(), 0
     for square in _iter_squares(pieces):
         size += len(square)

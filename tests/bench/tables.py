@@ -15,7 +15,8 @@ from textual.app import App, ComposeResult
 
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.row_order import ColumnOrder
-from vcdebug.views.table import Column, Piece, Row, RowsOnDemand, Table
+from vcdebug.views.pieces import Piece
+from vcdebug.views.table import Column, Row, RowsOnDemand, Table
 
 SIZE = (200, 60)
 TITLES = ("name", "a", "b", "c", "d", "e", "f", "remarks")

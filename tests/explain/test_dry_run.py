@@ -22,7 +22,7 @@ from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.views.equation import event_equation
 from vcdebug.views.flow import flow_table, open_keys_around
 from vcdebug.views.inside import inside_table
-from vcdebug.views.table import text_of
+from vcdebug.views.pieces import text_of
 from vcdebug.views.victim_search import dry_run_table, funnel_table
 
 CONF = """\

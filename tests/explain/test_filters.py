@@ -14,8 +14,8 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.views.nodes import node_page
+from vcdebug.views.pieces import text_of
 from vcdebug.views.statement import operation_table
-from vcdebug.views.table import text_of
 
 PORTS = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 8080}], "resources": {"requests": {"cpu": "1"}}}]
 

@@ -13,8 +13,8 @@ from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.views.cycles import cycle_table
 from vcdebug.views.jobs import jobs_table
+from vcdebug.views.pieces import text_of
 from vcdebug.views.statement import operation_table
-from vcdebug.views.table import text_of
 from vcdebug.whatif.cycles import CycleChain
 
 

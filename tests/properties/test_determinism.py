@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import hashlib, io
 from tests.properties.clusters import random_cluster
-from vcdebug.snapshot.edited_snapshot import released
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.recording.trace_schema import write_jsonl
 from vcdebug.recording.replay import replay_cycle
 file = io.StringIO()
@@ -19,7 +19,7 @@ for seed in range(12):
 for seed in range(6):
     snapshot = random_cluster(seed, actions=("enqueue", "allocate", "preempt", "reclaim"))
     for release in ("v1.15.1", "v1.14.4"):
-        write_jsonl(replay_cycle(released(snapshot, release)), file)
+        write_jsonl(replay_cycle(snapshot_at_release(snapshot, release)), file)
 print(hashlib.sha256(file.getvalue().encode()).hexdigest())
 """
 

@@ -4,7 +4,7 @@ from tests.builders import cluster, conf_of, node
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.session_steps import event_handlers, iter_registrations
-from vcdebug.views.table import text_of
+from vcdebug.views.pieces import text_of
 from vcdebug.views.votes import tiers_table
 
 

@@ -7,7 +7,8 @@ import pytest
 from tests.effort import at_most
 from vcdebug.tui.widgets.row_order import ColumnOrder, ColumnRanks, next_order, rank_texts
 from vcdebug.tui.widgets.rows import PLAIN_TEXT_NOTE, ShownRows, parse_filter
-from vcdebug.views.table import Piece, Row, RowsOnDemand
+from vcdebug.views.pieces import Piece
+from vcdebug.views.table import Row, RowsOnDemand
 
 ROWS = ["node-01\tready\t4Gi", "node-02\tNotReady\t12Gi", "gpu-10\tready\t500Mi", "gpu-2\tready\t–", "a(b\tx.y\t1 906"]
 

@@ -8,7 +8,8 @@ from tests.effort import at_most
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.table_layout import lay_out
 from vcdebug.tui.widgets.text_wrap import pad_text, wrap_line, wrap_text
-from vcdebug.views.table import Column, Piece, Row, RowsOnDemand, Table, make_line, text_of
+from vcdebug.views.pieces import Piece, make_line, text_of
+from vcdebug.views.table import Column, Row, RowsOnDemand, Table
 
 MANY = 100_000
 NAMES = [str(index) for index in range(MANY)]

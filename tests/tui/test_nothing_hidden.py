@@ -14,7 +14,8 @@ from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.tui.widgets.table_layout import EMPTY_CELLS, PlacedLine, TableLayout, lay_out, unfold_row
 from vcdebug.tui.widgets.text_wrap import pad_text, tighten_leaf, tighten_levels
 from vcdebug.views.panels import PANELS
-from vcdebug.views.table import Piece, Table
+from vcdebug.views.pieces import Piece
+from vcdebug.views.table import Table
 
 MIDDLE = ("moment", "equation", "statement")
 FLOW = ("flow",)

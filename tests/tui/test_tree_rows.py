@@ -3,7 +3,7 @@
 import pytest
 
 from vcdebug.tui.widgets.text_wrap import TreeRoom, spread_cells
-from vcdebug.views.table import Piece
+from vcdebug.views.pieces import Piece
 
 NAME, CAME, NUMBER = "│▾ worker-0", "▸ gpu-a100-01", "14"
 

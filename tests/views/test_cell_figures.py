@@ -15,9 +15,10 @@ from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
 from vcdebug.views.jobs import job_page, jobs_table
 from vcdebug.views.nodes import node_page, nodes_table
+from vcdebug.views.pieces import value_text
 from vcdebug.views.queues import queues_table
 from vcdebug.views.statement import statement_table
-from vcdebug.views.table import Table, value_text
+from vcdebug.views.table import Table
 
 RECORDINGS: dict[str, Callable[[], Recording]] = {
     BLOCKED: bundled,

@@ -10,7 +10,7 @@ from vcdebug.debugger.driver import CommandError, Driver
 from vcdebug.debugger.expression import ExpressionError
 from vcdebug.framework.record import OpEvent
 from vcdebug.views.notebook import found_table
-from vcdebug.views.table import text_of
+from vcdebug.views.pieces import text_of
 
 LINE = 'victim if plugin == "gang"'
 

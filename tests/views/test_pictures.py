@@ -6,7 +6,8 @@ from vcdebug.views.bars import gang_line, stage_lines
 from vcdebug.views.hypernodes import hypernodes_table
 from vcdebug.views.jobs import job_page
 from vcdebug.views.pending import explanation_table
-from vcdebug.views.table import format_table, text_of
+from vcdebug.views.pieces import text_of
+from vcdebug.views.table import format_table
 from vcdebug.views.victim_search import funnel_table
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, ParamSpec
 
 from vcdebug.cli.output import Output
 from vcdebug.views.document import Block, Code, Listed, Paragraph, make_block_printable
-from vcdebug.views.table import Line, Style, Table, pad_cells, text_of
+from vcdebug.views.pieces import Line, Style, text_of
+from vcdebug.views.table import Table, pad_cells
 
 if TYPE_CHECKING:
     from rich.console import Console

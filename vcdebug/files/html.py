@@ -7,7 +7,8 @@ from html import escape
 from typing import Final
 
 from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
-from vcdebug.views.table import Column, Line, Piece, Row, Style, Table
+from vcdebug.views.pieces import Line, Piece, Style
+from vcdebug.views.table import Column, Row, Table
 
 CONTENT_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 """Names and notes come from the cluster: even unescaped HTML in one could load nothing."""

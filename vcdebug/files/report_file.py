@@ -17,8 +17,9 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.bundled import is_bundled
 from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section, make_document_printable
+from vcdebug.views.pieces import Line, Piece, text_of
 from vcdebug.views.report import ReportSubject, build_report
-from vcdebug.views.table import Line, Piece, Row, Table, format_table, text_of
+from vcdebug.views.table import Row, Table, format_table
 from vcdebug.whatif.branch import BRANCH
 
 # Markdown in GitHub's dialect, escaped so that names and notes from the cluster mean nothing.

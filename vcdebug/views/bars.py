@@ -10,7 +10,7 @@ from vcdebug.model.names import JobId, Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
-from vcdebug.views.table import Line, Piece, make_line, muted_piece
+from vcdebug.views.pieces import Line, Piece, make_line, muted_piece
 
 STAYS, LEAVES, PROMISED, IDLE = "█", "▒", "▸", "·"
 LEGEND = f"{STAYS} used  {LEAVES} releasing  {PROMISED} promised (pipelined)  {IDLE} idle"

@@ -17,7 +17,8 @@ from vcdebug.recording.effects import JobSummary
 from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import answer_piece, bare_name, event_headline, path_words, placing_words, task_list_or
-from vcdebug.views.table import Column, Line, Piece, Row, Style, Table, make_line, muted_piece
+from vcdebug.views.pieces import Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table
 from vcdebug.views.votes import asked_about, outcome_words
 from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings
 

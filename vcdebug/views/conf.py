@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 
 from vcdebug.actions import ACTIONS
 from vcdebug.amount_text import format_number
@@ -15,7 +14,8 @@ from vcdebug.recording.recording import Recording
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import SchedulerFlags
-from vcdebug.views.table import Column, Line, Piece, Row, Table, make_line, muted_piece
+from vcdebug.views.pieces import Line, Piece, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table
 
 CONF_COLUMNS = (Column("part"), Column("name"), Column("set to", flexible=True, least=16))
 WRONG_MARK = "!"
@@ -110,6 +110,8 @@ def _iter_action_entries(found: SchedulerConf) -> Iterator[EntryCells]:
 
 
 def _iter_plugin_entries(part: str, option: PluginOption, problems: Iterable[Problem]) -> Iterator[EntryCells]:
+    from difflib import get_close_matches
+
     if option.name in PLUGINS:
         yield part, Piece(option.name, "strong"), Piece(_plugin_words(option))
     else:

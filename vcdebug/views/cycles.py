@@ -11,7 +11,8 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.recording.effects import Effects, cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import IDLE, LEAVES, STAYS, draw_bar
-from vcdebug.views.table import Column, Line, Piece, Row, Table, make_line, muted_piece, plain_columns
+from vcdebug.views.pieces import Line, Piece, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table, plain_columns
 from vcdebug.whatif.cycles import CycleRepeat, find_repeat
 
 CYCLE_COLUMNS = (

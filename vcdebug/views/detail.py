@@ -7,8 +7,9 @@ from vcdebug.recording.recording import Recording
 from vcdebug.views.jobs import job_page
 from vcdebug.views.node_grids import REASON, SHORT_OF, node_list
 from vcdebug.views.nodes import node_page
+from vcdebug.views.pieces import muted_piece
 from vcdebug.views.queues import cluster_page, queue_page
-from vcdebug.views.table import Column, Row, Table, muted_piece
+from vcdebug.views.table import Column, Row, Table
 from vcdebug.views.votes import VICTIMS_SUBJECT, candidates_table
 
 FIELD_COLUMNS = (Column("column"), Column("whole text", flexible=True))

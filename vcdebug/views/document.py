@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vcdebug.printable import make_line_printable, make_printable
-from vcdebug.views.table import Column, Line, Piece, Row, Style, Table, plain_columns
+from vcdebug.views.pieces import Line, Piece, Style
+from vcdebug.views.table import Column, Row, Table, plain_columns
 
 
 @dataclass(frozen=True, slots=True)

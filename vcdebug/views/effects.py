@@ -13,21 +13,8 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import ClusterWrite, api_writes
 from vcdebug.views.cell_figures import subject_figure
 from vcdebug.views.headline import bare_name
-from vcdebug.views.table import (
-    HERE,
-    SKIPPED,
-    YES,
-    Column,
-    Line,
-    Piece,
-    Row,
-    RowsOnDemand,
-    Style,
-    Table,
-    make_line,
-    muted_piece,
-    plain_columns,
-)
+from vcdebug.views.pieces import HERE, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
 
 _WRITE_COLUMNS = plain_columns("", "event#", "write")
 EFFECT_COLUMNS = (*_WRITE_COLUMNS, Column("object", name=True), Column("what", flexible=True, least=24))

@@ -16,7 +16,8 @@ from vcdebug.model.resource import MIN_RESOURCE
 from vcdebug.recording.recording import Recording
 from vcdebug.views.cell_figures import equation_figure, room_figure
 from vcdebug.views.headline import bare_name, short_part, task_list
-from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
+from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table
 
 EQUATION_TITLE = "Equation"
 DECIDING_MARK = "◀"

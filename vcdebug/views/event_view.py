@@ -16,9 +16,10 @@ from vcdebug.views.cell_figures import subject_figure
 from vcdebug.views.headline import bare_name
 from vcdebug.views.node_grids import best_grid, predicate_grid, score_grid
 from vcdebug.views.order import pops_table
+from vcdebug.views.pieces import NO, Piece, Style, make_line, muted_piece
 from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.statement import operation_table
-from vcdebug.views.table import NO, Column, Piece, Row, Style, Table, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table
 from vcdebug.views.votes import is_victims, victims_table, votes_table
 
 JOB_COLUMNS = (Column("job", name=True), Column("phase"), Column("message", flexible=True))

@@ -16,20 +16,9 @@ from vcdebug.recording.session_closing import closing_step
 from vcdebug.recording.session_steps import SessionStep, opening_seq, opening_step
 from vcdebug.recording.visits import starts_after_pop
 from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, event_headline, task_list_or
+from vcdebug.views.pieces import NO, YES, Piece, Style, make_line, muted_piece
 from vcdebug.views.span_outcomes import span_outcome
-from vcdebug.views.table import (
-    MAX_CACHED_TABLES,
-    NO,
-    YES,
-    Column,
-    Piece,
-    Row,
-    RowsOnDemand,
-    Style,
-    Table,
-    make_line,
-    muted_piece,
-)
+from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table
 
 # The steps of the session's opening and closing as rows of a tree.
 

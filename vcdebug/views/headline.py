@@ -10,7 +10,7 @@ from vcdebug.amount_text import count_noun, format_number
 from vcdebug.framework import hooks, record
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
-from vcdebug.views.table import NO, YES, Piece, Style, muted_piece
+from vcdebug.views.pieces import NO, YES, Piece, Style, muted_piece
 
 VICTIM_POINTS = (hooks.PREEMPTABLE.upstream, hooks.RECLAIMABLE.upstream, hooks.UNIFIED_EVICTABLE.upstream)
 _VOTES = {1: Piece(f"{YES} permit", "good"), 0: Piece("– abstain", "muted"), -1: Piece(f"{NO} reject", "bad")}

@@ -11,7 +11,8 @@ from vcdebug.model.names import JobId, NodeName, Seq
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.views.bars import STAYS
 from vcdebug.views.headline import bare_name
-from vcdebug.views.table import Column, Line, Piece, Row, RowsOnDemand, Table, make_line, muted_piece
+from vcdebug.views.pieces import Line, Piece, make_line, muted_piece
+from vcdebug.views.table import Column, Row, RowsOnDemand, Table
 
 HYPERNODE_COLUMNS = (Column("hypernode", flexible=True, least=20), Column("tier"), Column("nodes", right=True))
 MAX_DRAWN_PODS: Final = 24

@@ -19,8 +19,9 @@ from vcdebug.plugins.drf import HierarchyNode
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import figure_text, row_name
 from vcdebug.views.headline import bare_name, short_part
+from vcdebug.views.pieces import BEST, NO, YES, Piece, make_line, muted_piece
 from vcdebug.views.predicates_inside import dry_run_answer, filter_answer, predicates_inside
-from vcdebug.views.table import BEST, NO, YES, Column, Piece, Row, Table, make_line, muted_piece, plain_columns
+from vcdebug.views.table import Column, Row, Table, plain_columns
 
 INSIDE_TITLE: Final = "Inside"
 NOTHING_INSIDE = "nothing to open here: go to a pass of predicates, to scores, or to the node that is best by them"

@@ -22,22 +22,9 @@ from vcdebug.views.cell_figures import job_figure, task_figure
 from vcdebug.views.effects import FATE_WORDS
 from vcdebug.views.headline import bare_name
 from vcdebug.views.order import step_words
+from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_piece
 from vcdebug.views.span_outcomes import span_outcome
-from vcdebug.views.table import (
-    MAX_CACHED_TABLES,
-    NO,
-    YES,
-    Column,
-    Line,
-    Piece,
-    Row,
-    RowsOnDemand,
-    Style,
-    Table,
-    make_line,
-    muted_piece,
-    plain_columns,
-)
+from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, plain_columns
 
 JOB_COLUMNS = (Column("job", name=True), *plain_columns("ready#", "wait#", "pend#", "phase", "queue", "prio#", "rel#"))
 

@@ -13,7 +13,8 @@ from vcdebug.comparison.logs.message import DEFAULT_LEVEL, LOG_LEVELS
 from vcdebug.garbage_collection import collector_paused
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.views.table import Column, Piece, Row, RowsOnDemand, Style, Table, make_line, muted_piece, plain_columns
+from vcdebug.views.pieces import Piece, Style, make_line, muted_piece
+from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
 
 EVENT_MARK: Final = "▸"
 """The mark of the event's lines."""

@@ -16,20 +16,8 @@ from vcdebug.model.names import KeptScores, NodeName, Seq
 from vcdebug.model.names import Row as NodeRow
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import bare_name, short_part
-from vcdebug.views.table import (
-    BEST,
-    NO,
-    SKIPPED,
-    YES,
-    Column,
-    Piece,
-    Row,
-    RowsOnDemand,
-    Table,
-    make_line,
-    muted_piece,
-    plain_columns,
-)
+from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Piece, make_line, muted_piece
+from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
 
 BAR_SIGN = "█"
 BAR_WIDTH = 10

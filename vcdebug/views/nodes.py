@@ -29,23 +29,9 @@ from vcdebug.views.cell_figures import node_figure, task_figure
 from vcdebug.views.equation import equation_table
 from vcdebug.views.headline import bare_name
 from vcdebug.views.inside import inside_table
+from vcdebug.views.pieces import NO, SKIPPED, YES, Line, Piece, make_line, muted_piece
 from vcdebug.views.predicates_inside import CHECK_COLUMNS, node_checks
-from vcdebug.views.table import (
-    MAX_CACHED_TABLES,
-    NO,
-    SKIPPED,
-    YES,
-    Column,
-    Line,
-    Piece,
-    Row,
-    RowsOnDemand,
-    Table,
-    embed_table,
-    make_line,
-    muted_piece,
-    plain_columns,
-)
+from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, embed_table, plain_columns
 
 BAR_WIDTH = 8
 MAX_CACHED_ROWS = 8_192

@@ -19,20 +19,8 @@ from vcdebug.framework.record import BestEvent, Event, HookEvent, OpEvent, Predi
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import VICTIM_POINTS, bare_name, event_headline, path_words
-from vcdebug.views.table import (
-    HERE,
-    NO,
-    YES,
-    Column,
-    Line,
-    Piece,
-    Row,
-    RowsOnDemand,
-    Table,
-    make_line,
-    muted_piece,
-    plain_columns,
-)
+from vcdebug.views.pieces import HERE, NO, YES, Line, Piece, make_line, muted_piece
+from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
 
 BOOKMARK_COLUMNS = (
     Column("", right=True),

@@ -15,7 +15,8 @@ from vcdebug.framework.record import PopEvent, Span
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import bare_name
-from vcdebug.views.table import HERE, Column, Piece, Row, Table, make_line, muted_piece
+from vcdebug.views.pieces import HERE, Piece, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table
 
 ORDER_COLUMNS = (
     Column("turn", right=True),

@@ -14,7 +14,8 @@ from vcdebug.recording.effects import Effect, cycle_effects
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.views.headline import bare_name
-from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, Table, make_line, muted_piece
+from vcdebug.views.pieces import NO, YES, Line, Piece, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table
 
 if TYPE_CHECKING:
     from vcdebug.explain.pending.explanation import SurveyedJob

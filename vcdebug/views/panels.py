@@ -9,7 +9,8 @@ from vcdebug.debugger import commands
 from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.views.table import Column, Piece, Row, Table
+from vcdebug.views.pieces import Piece
+from vcdebug.views.table import Column, Row, Table
 
 PanelGroup = Literal["cycle", "cluster", "debugger"]
 PANEL_GROUPS: Final[tuple[PanelGroup, ...]] = get_args(PanelGroup)

@@ -14,7 +14,8 @@ from vcdebug.model.names import JobId, Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import gang_line
 from vcdebug.views.document import make_listing
-from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, Style, Table, format_table, make_line, muted_piece
+from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table, format_table
 from vcdebug.whatif.fixes.search import describe_conclusion, describe_result
 from vcdebug.whatif.forecast import QUESTIONS
 

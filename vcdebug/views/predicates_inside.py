@@ -19,7 +19,8 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import figure_text, row_name, short_names
 from vcdebug.views.headline import answer_piece, bare_name
-from vcdebug.views.table import NO, SKIPPED, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
+from vcdebug.views.pieces import NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table
 
 CHECK_COLUMNS = (Column(""), Column("check"), Column("what is compared", flexible=True, least=20))
 MAX_LABEL = 26

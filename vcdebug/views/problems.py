@@ -11,7 +11,8 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import path_words
-from vcdebug.views.table import HERE, YES, Column, Line, Piece, Row, Table, make_line, muted_piece, plain_columns
+from vcdebug.views.pieces import HERE, YES, Line, Piece, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table, plain_columns
 
 MAX_CHECKED_EVENTS: Final = 300_000
 """Events up to which all invariants are checked when the panel is drawn: that takes less than a second."""

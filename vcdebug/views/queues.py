@@ -28,21 +28,8 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.views.cell_figures import queue_figure
 from vcdebug.views.equation import equation_table
-from vcdebug.views.table import (
-    NO,
-    YES,
-    Column,
-    Line,
-    Piece,
-    Row,
-    Style,
-    Table,
-    embed_table,
-    make_line,
-    muted_piece,
-    plain_columns,
-    value_text,
-)
+from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_piece, value_text
+from vcdebug.views.table import Column, Row, Table, embed_table, plain_columns
 
 AMOUNT_FIGURES = ("deserved", "allocated", "request", "inqueue", "guarantee", "capability", "realCapability", "elastic")
 QUEUE_COLUMNS = (

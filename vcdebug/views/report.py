@@ -20,9 +20,10 @@ from vcdebug.views.event_view import event_view
 from vcdebug.views.headline import path_words
 from vcdebug.views.notebook import event_words
 from vcdebug.views.pending import STEP_STATES
+from vcdebug.views.pieces import Line, Piece, make_line, muted_piece
 from vcdebug.views.problems import problems_table
 from vcdebug.views.statement import statement_at, statement_table
-from vcdebug.views.table import Column, Line, Piece, Row, Table, make_line, muted_piece, plain_columns
+from vcdebug.views.table import Column, Row, Table, plain_columns
 
 ACTION_COLUMNS = plain_columns("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#")
 MOVE_COLUMNS = (Column("pod"), Column("node"), Column("by"), Column("event", right=True))

@@ -11,7 +11,7 @@ from vcdebug.framework.registry import ActionFacts
 from vcdebug.recording.effects import ActionOutcome, action_outcomes, iter_rejections
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.views.headline import VICTIM_POINTS, bare_name, task_list_or
-from vcdebug.views.table import NO, YES, Piece, muted_piece
+from vcdebug.views.pieces import NO, YES, Piece, muted_piece
 
 _UNDONE = ("unpipeline", "unallocate")
 

@@ -19,18 +19,8 @@ from vcdebug.recording.session_steps import ALLOCATION_EVENTS, DEALLOCATION_EVEN
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.views.cell_figures import operation_figure, statement_figure
 from vcdebug.views.headline import answer_piece, bare_name
-from vcdebug.views.table import (
-    Column,
-    Line,
-    Piece,
-    Row,
-    Style,
-    Table,
-    make_line,
-    muted_piece,
-    plain_columns,
-    value_text,
-)
+from vcdebug.views.pieces import Line, Piece, Style, make_line, muted_piece, value_text
+from vcdebug.views.table import Column, Row, Table, plain_columns
 
 STATEMENT_TITLE = "Statement"
 _GATE_POINTS = (JOB_PIPELINED.upstream, JOB_READY.upstream, SUB_JOB_PIPELINED.upstream, SUB_JOB_READY.upstream)

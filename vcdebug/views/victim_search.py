@@ -12,20 +12,8 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import stage_lines
 from vcdebug.views.headline import bare_name
-from vcdebug.views.table import (
-    BEST,
-    NO,
-    SKIPPED,
-    YES,
-    Column,
-    Line,
-    Piece,
-    Row,
-    Table,
-    make_line,
-    muted_piece,
-    plain_columns,
-)
+from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table, plain_columns
 
 FUNNEL_TITLE = "Funnel"
 OUTCOME_COLUMN = Column("outcome", flexible=True, least=12)

@@ -22,20 +22,8 @@ from vcdebug.recording import session_steps
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import task_objections
 from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, placing_words, task_list, task_list_or
-from vcdebug.views.table import (
-    BEST,
-    NO,
-    YES,
-    Column,
-    Line,
-    Piece,
-    Row,
-    Style,
-    Table,
-    make_line,
-    muted_piece,
-    plain_columns,
-)
+from vcdebug.views.pieces import BEST, NO, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table, plain_columns
 
 VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("answer", flexible=True), Column("", flexible=True))
 VICTIM_COLUMNS = (Column("tier"), Column("plugin"), Column("offers", flexible=True), Column("answer", flexible=True))

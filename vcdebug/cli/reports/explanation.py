@@ -13,7 +13,7 @@ from vcdebug.cli.render import write_blocks
 from vcdebug.explain.answer import ADVICE_OWNER, Evidence, Explanation, Finding, QuestionReply
 from vcdebug.recording.recording import Recording
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_blocks, titled_listing
-from vcdebug.views.table import Style
+from vcdebug.views.pieces import Style
 
 if TYPE_CHECKING:
     from vcdebug.explain.answer import QuestionReply

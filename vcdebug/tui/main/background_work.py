@@ -20,7 +20,8 @@ from vcdebug.recording.replay import cancellable
 from vcdebug.tui import worker
 from vcdebug.tui.messages import PanelDrawn, PanelRerunNeeded, Progress, WorkDone
 from vcdebug.tui.worker import Start
-from vcdebug.views.table import Table, make_line, muted_piece
+from vcdebug.views.pieces import make_line, muted_piece
+from vcdebug.views.table import Table
 
 
 class BackgroundWork:

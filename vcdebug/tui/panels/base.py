@@ -23,7 +23,8 @@ from vcdebug.tui.messages import CommandRequested, GotoRequested, PanelRerunNeed
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.table_layout import natural_width
 from vcdebug.views.panels import PanelView
-from vcdebug.views.table import Column, Piece, Row, Table, make_line, muted_piece
+from vcdebug.views.pieces import Piece, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table
 
 FRAME_SIDES = 2
 """Cells or lines that both sides of a frame take."""

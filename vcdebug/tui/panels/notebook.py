@@ -9,7 +9,8 @@ from textual.binding import Binding
 from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.tui.messages import CommandRequested
 from vcdebug.tui.panels.base import GO_BINDING, PanelExtra
-from vcdebug.views.table import NO, Column, Piece, Row, Table, make_line, muted_piece, plain_columns
+from vcdebug.views.pieces import NO, Piece, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table, plain_columns
 
 BREAKPOINT_COLUMNS = (*plain_columns("#", ""), Column("breakpoint", flexible=True), *plain_columns("stops#", "next#"))
 

@@ -17,7 +17,8 @@ from vcdebug.snapshot.bundled import list_bundled
 from vcdebug.tui.key_names import KeyHint, hint_line
 from vcdebug.tui.session_state import RecentSnapshot, home_relative
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.table import Column, Piece, Row, Table, muted_piece
+from vcdebug.views.pieces import Piece, muted_piece
+from vcdebug.views.table import Column, Row, Table
 
 SNAPSHOT_COLUMNS = (
     Column("snapshot", flexible=True, least=30),

@@ -20,7 +20,8 @@ from vcdebug.errors import VcdebugError
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui.key_names import KeyHint, hint_line
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.table import Column, Piece, Row, Table
+from vcdebug.views.pieces import Piece
+from vcdebug.views.table import Column, Row, Table
 
 KIND_COLUMNS = (Column("stop at"), Column("when", flexible=True))
 MAX_NARROWING_WORDS = 16

@@ -28,7 +28,8 @@ from vcdebug.tui.widgets.bars import LEGEND
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.views.panels import Page
-from vcdebug.views.table import Column, Piece, Row, Table, format_table, make_line, muted_piece
+from vcdebug.views.pieces import Piece, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table, format_table
 
 PAGE_HINTS = (
     KeyHint(("page.filter",), "filter"),

@@ -23,7 +23,8 @@ from vcdebug.tui.widgets.rows import ShownRows
 from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke, fill_line, row_strokes, style_of_meaning
 from vcdebug.tui.widgets.table_layout import PlacedLine, TableLayout, lay_out, unfold_row
 from vcdebug.tui.widgets.text_wrap import GUTTER_WIDTH, enclosing_rows, enclosing_rows_in_sight, wrap_line
-from vcdebug.views.table import HERE, Row, Table
+from vcdebug.views.pieces import HERE
+from vcdebug.views.table import Row, Table
 
 CURSOR_SIGN = "›"
 PAUSE_SECONDS = 0.005

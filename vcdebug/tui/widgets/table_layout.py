@@ -27,7 +27,8 @@ from vcdebug.tui.widgets.text_wrap import (
     wrap_line,
     wrap_text,
 )
-from vcdebug.views.table import Column, Line, Piece, Row, Table
+from vcdebug.views.pieces import Line, Piece
+from vcdebug.views.table import Column, Row, Table
 
 INDENT_CELLS = 4
 """Indent of a row's further lines."""

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from vcdebug.printable import make_line_printable
-from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, RowsOnDemand
+from vcdebug.views.pieces import NO, YES, Line, Piece
+from vcdebug.views.table import Column, Row, RowsOnDemand
 
 ELLIPSIS_SIGN = "…"
 MIN_TEXT_WIDTH = 4

@@ -170,21 +170,8 @@ def pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
 # reclaim up to v1.13: one task per turn of its queue, and each eviction is final at once.
 
 
-class ReclaimAtOnce(Action):
+class ReclaimAtOnce(Reclaim):
     """No statement and no gang: what was evicted stays evicted, whether or not it helped."""
-
-    name = "reclaim"
-    places = evicts = across_queues = evicts_copies = True
-
-    @staticmethod
-    def victim_filter(
-        ssn: Session,
-        job: JobInfo,
-        _asker: TaskInfo,
-        *,
-        within: bool = False,  # noqa: ARG004 - reclaim has no second turn
-    ) -> action.CandidateFilter:
-        return partial(skip_reason, ssn.jobs, ssn.queues, job)
 
     def execute(self, ssn: Session) -> None:
         """Queues take turns, task by task. Upstream: actions/reclaim.Execute."""

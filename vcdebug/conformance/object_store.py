@@ -92,10 +92,6 @@ class ObjectStore:
         known = [change for change in self._changes.get(path, ()) if change.key == key and change.revision <= revision]
         return bool(known) and known[-1].body is not None
 
-    def written_paths(self) -> list[str]:
-        """The paths of all lists with a write."""
-        return list(self._changes)
-
 
 def key_of(body: Body) -> str:
     """`namespace/name`; the bare name of a cluster-scoped object."""

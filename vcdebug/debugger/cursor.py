@@ -14,7 +14,6 @@ FORWARD: Final[Step] = 1
 BACKWARD: Final[Step] = -1
 MoveVerb = Literal["into", "over", "out"]
 SelectionKind = Literal["task", "job", "node", "queue", "plugin", "none"]
-SELECTION_KINDS: Final[tuple[SelectionKind, ...]] = ("task", "job", "node", "queue", "plugin", "none")
 
 
 class CursorSelection(NamedTuple):

@@ -11,7 +11,6 @@ from vcdebug.framework import transitions
 from vcdebug.framework.record import ALLOCATE_OP, StatementEvent, fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.names import NodeName
-from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 
 OperationKind = Literal["evict", "pipeline", "allocate"]
@@ -36,13 +35,6 @@ class Statement:
 
     def __len__(self) -> int:
         return len(self.operations)
-
-    def requested_resource(self) -> Resource:
-        """What the tasks of all operations request together."""
-        total = Resource()
-        for operation in self.operations:
-            total.add(operation.task.resreq)
-        return total
 
     def evict(self, task: TaskInfo, reason: str) -> None:
         """Release a running task; never fails. Upstream: framework/statement.Evict."""

@@ -210,10 +210,6 @@ class SpreadScore:
         self._group = group
         self._placement = placement
 
-    def spread_scores(self, rows: IntArray, *, require_all: bool) -> IntArray:
-        """0 to 100 per candidate row, ignored rows 0."""
-        return self.spread_result(rows, require_all=require_all).scores
-
     def spread_result(self, rows: IntArray, *, require_all: bool) -> SpreadResult:
         """Every constraint over the candidates, their sum, and the scores."""
         labelled = rows_with_all_keys(self._view, self._constraints)

@@ -226,10 +226,6 @@ class NodeTable:
             known = self._wanted[wanted] = (dims, np.array([[amount] for _, amount in wanted]))
         return known
 
-    def select_rows(self, rows: IntArray) -> NodeRows:
-        """A selection in visiting order."""
-        return NodeRows(self, rows)
-
     def all_rows(self) -> NodeRows:
         """Every node, ascending by name."""
         return NodeRows(self, self.every)
@@ -374,7 +370,3 @@ class RowCache(Generic[T]):
                 changed = np.fromiter(rows, dtype=np.int64, count=len(rows))
                 answer.by_row[changed] = compute(changed).T
         return answer.values
-
-    def clear_answers(self) -> None:
-        """Start over, for instance when a dimension appears."""
-        self._answers.clear()

@@ -29,7 +29,6 @@ BOOKMARK_COLUMNS = (
     Column("what happened", flexible=True, least=12),
     Column("where", flexible=True),
 )
-BOOKMARK_MARK = "▼"
 
 
 def bookmarks_table(

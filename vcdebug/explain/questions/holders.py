@@ -17,7 +17,6 @@ from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import name_of
 
-SUBJECT_FORMS: Final = "JOB, node/NAME, queue/NAME, port/NUMBER, claim/NAMESPACE/NAME or quota/NAMESPACE"
 MAX_HOLDER_ROWS: Final = 40
 
 

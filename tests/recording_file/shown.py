@@ -10,7 +10,7 @@ from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.explain.questions.holders import who_holds
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.trace_schema import write_jsonl
-from vcdebug.views.detail import subject_detail
+from vcdebug.views.event_view import subject_detail
 from vcdebug.views.overview import overview_table
 from vcdebug.views.panels import PANELS
 from vcdebug.views.table import format_table

@@ -22,10 +22,9 @@ from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 from vcdebug.views.conf import conf_table
-from vcdebug.views.detail import subject_detail
 from vcdebug.views.effects import effects_table, evictions_table
 from vcdebug.views.equation import event_equation
-from vcdebug.views.event_view import event_view
+from vcdebug.views.event_view import event_view, subject_detail
 from vcdebug.views.flow import flow_table, span_key
 from vcdebug.views.hypernodes import hypernodes_table
 from vcdebug.views.jobs import jobs_table

@@ -17,7 +17,7 @@ from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import new_panel as new_panel
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.detail import subject_detail
+from vcdebug.views.event_view import subject_detail
 from vcdebug.views.panels import PanelView
 from vcdebug.views.table import Table
 

@@ -16,17 +16,7 @@ from vcdebug.framework.hooks import HIERARCHY_SWITCH, OFF_BY_DEFAULT, all_switch
 from vcdebug.framework.registry import ActionFacts, Registry, facts_of
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.go_yaml import (
-    ANY,
-    FLAG,
-    TEXT,
-    GoList,
-    GoMap,
-    GoStruct,
-    GoYamlError,
-    has_more_documents,
-    load_yaml,
-)
+from vcdebug.snapshot import go_yaml
 from vcdebug.snapshot.manifest import Json, JsonObject
 from vcdebug.snapshot.problems import Problem
 
@@ -45,15 +35,15 @@ tiers:
   - name: proportion
   - name: nodeorder
 """
-_SWITCHES = dict.fromkeys(all_switches(), FLAG)
-_OPTION = GoStruct({"name": TEXT, "arguments": GoMap(ANY), **_SWITCHES})
-_CONFIGURATION = GoStruct({"name": TEXT, "arguments": GoMap(ANY)})
-_CONF = GoStruct(
+_SWITCHES = dict.fromkeys(all_switches(), go_yaml.FLAG)
+_OPTION = go_yaml.GoStruct({"name": go_yaml.TEXT, "arguments": go_yaml.GoMap(go_yaml.ANY), **_SWITCHES})
+_CONFIGURATION = go_yaml.GoStruct({"name": go_yaml.TEXT, "arguments": go_yaml.GoMap(go_yaml.ANY)})
+_CONF = go_yaml.GoStruct(
     {
-        "actions": TEXT,
-        "tiers": GoList(GoStruct({"plugins": GoList(_OPTION)})),
-        "configurations": GoList(_CONFIGURATION),
-        "metrics": GoMap(TEXT),
+        "actions": go_yaml.TEXT,
+        "tiers": go_yaml.GoList(go_yaml.GoStruct({"plugins": go_yaml.GoList(_OPTION)})),
+        "configurations": go_yaml.GoList(_CONFIGURATION),
+        "metrics": go_yaml.GoMap(go_yaml.TEXT),
     }
 )
 """Upstream: conf.SchedulerConfiguration."""
@@ -143,13 +133,13 @@ def _built_in_conf(problems: tuple[Problem, ...], known: Registry) -> SchedulerC
 
 def _parse_conf(text: str, known: Registry, *, skips: bool = False) -> SchedulerConf:
     try:
-        document = _entries_of(load_yaml(text, _CONF))
-    except GoYamlError as error:
+        document = _entries_of(go_yaml.load_yaml(text, _CONF))
+    except go_yaml.GoYamlError as error:
         raise ConfigError(str(error), where=error.where) from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ConfigError(f"not YAML: {str(error).splitlines()[0]}") from error
     problems: list[Problem] = []
-    if has_more_documents(text):
+    if go_yaml.has_more_documents(text):
         what = "has more than one YAML document"
         problems.append(Problem(CONF_FILE, "", "", what, "the scheduler reads the first one alone"))
     tiers = tuple(_parse_tier(tier, f"tiers[{i}]", problems) for i, tier in enumerate(document.get("tiers") or ()))

@@ -15,17 +15,10 @@ from vcdebug.errors import NIL_POINTER_TEXT, PANICS, SchedulerPanic, blame_objec
 from vcdebug.framework.record import CloseEvent, JobClose, TaskClose, fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.kube.listers import read_device_demand
+from vcdebug.model import pod_claims
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import add_jobs
 from vcdebug.model.names import NodeName, QueueName
-from vcdebug.model.pod_claims import (
-    CLASS_CAPACITY_SEPARATOR,
-    CLASS_COUNT_PREFIX,
-    ClaimKey,
-    DeviceClaims,
-    DeviceDemand,
-    merge_task_dra,
-)
 from vcdebug.model.pod_group import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import MEMORY, PODS, Resource
@@ -159,32 +152,32 @@ def _claimed_devices(ssn: Session, charged: Mapping[QueueName, list[JobInfo]]) -
     found = ssn.snapshot.objects_of("ResourceClaim")
     if not found or ssn.release.has_older_form(DRA_QUOTA):
         return {}
-    claims = DeviceClaims({key_of(manifest): manifest for manifest in found}, ssn.snapshot.flags)
+    claims = pod_claims.DeviceClaims({key_of(manifest): manifest for manifest in found}, ssn.snapshot.flags)
     volume_claims = {key_of(manifest): manifest for manifest in ssn.snapshot.objects_of("PersistentVolumeClaim")}
     result: dict[QueueName, dict[str, str]] = {}
     for name, jobs in charged.items():
-        by_claim: dict[ClaimKey, DeviceDemand] = {}
+        by_claim: dict[pod_claims.ClaimKey, pod_claims.DeviceDemand] = {}
         for task in (job.tasks[uid] for job in jobs for uid in sorted(job.tasks)):
             if task.status & ALLOCATED_MASK and task.pod.spec.get("resourceClaims"):
                 demand = read_device_demand(task.pod, claims, volume_claims)
                 by_claim |= demand.by_claim if demand is not None else {}
-        total: DeviceDemand = {}
+        total: pod_claims.DeviceDemand = {}
         for wanted in by_claim.values():
-            merge_task_dra(total, wanted)
+            pod_claims.merge_task_dra(total, wanted)
         result[name] = _device_texts(total)
     return result
 
 
-def _device_texts(total: DeviceDemand) -> dict[str, str]:
+def _device_texts(total: pod_claims.DeviceDemand) -> dict[str, str]:
     """Counts and capacities above 0, under the names that queues' lists have for them."""
     texts: dict[str, str] = {}
     for name, amount in total.items():
         if amount.count > 0:
-            texts[f"{CLASS_COUNT_PREFIX}{name}"] = decimal_text(amount.count)
+            texts[f"{pod_claims.CLASS_COUNT_PREFIX}{name}"] = decimal_text(amount.count)
         for dimension, nano in amount.capacity.items():
             if nano:
                 text = text_like(nano, amount.first_texts[dimension])
-                texts[f"{dimension}{CLASS_CAPACITY_SEPARATOR}{name}"] = text
+                texts[f"{dimension}{pod_claims.CLASS_CAPACITY_SEPARATOR}{name}"] = text
     return dict(sorted(texts.items()))
 
 

@@ -11,18 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from vcdebug.kube.selector import Labels, Selector, SelectorError, equality_selector, label_selector
 from vcdebug.model.pod_claims import ClaimMissingError, ClaimPendingError
 from vcdebug.releases.nodes import VOLUME_ATTACHMENTS_UNREAD
-from vcdebug.snapshot.manifest import (
-    Json,
-    JsonDict,
-    JsonObject,
-    annotations_of,
-    key_of,
-    labels_of,
-    metadata_of,
-    name_of,
-    owners_of,
-    spec_of,
-)
+from vcdebug.snapshot import manifest
 from vcdebug.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -30,7 +19,7 @@ if TYPE_CHECKING:
     from vcdebug.model.pod_claims import DeviceClaims, TaskDemand
 
 
-Manifest = JsonObject
+Manifest = manifest.JsonObject
 _CONTROLLERS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
 
 
@@ -40,48 +29,48 @@ class Listers:
     def __init__(self, snapshot: Snapshot) -> None:
         self.flags = snapshot.flags
         self._snapshot = snapshot
-        self.namespace_labels = {name_of(m): labels_of(m) for m in self._sorted_objects("Namespace")}
-        self.claims = {key_of(m): m for m in snapshot.objects_of("PersistentVolumeClaim")}
-        self.volumes = {name_of(m): m for m in self._sorted_objects("PersistentVolume")}
-        self.storage_classes = {name_of(m): m for m in snapshot.objects_of("StorageClass")}
-        self.csi_nodes = {name_of(m): m for m in snapshot.objects_of("CSINode")}
+        self.namespace_labels = {manifest.name_of(m): manifest.labels_of(m) for m in self._sorted_objects("Namespace")}
+        self.claims = {manifest.key_of(m): m for m in snapshot.objects_of("PersistentVolumeClaim")}
+        self.volumes = {manifest.name_of(m): m for m in self._sorted_objects("PersistentVolume")}
+        self.storage_classes = {manifest.name_of(m): m for m in snapshot.objects_of("StorageClass")}
+        self.csi_nodes = {manifest.name_of(m): m for m in snapshot.objects_of("CSINode")}
         self.csi_drivers = (
-            {name_of(m): m for m in snapshot.objects_of("CSIDriver")} if self.flags.is_csi_storage_on else {}
+            {manifest.name_of(m): m for m in snapshot.objects_of("CSIDriver")} if self.flags.is_csi_storage_on else {}
         )
         self.csi_capacities = self._sorted_objects("CSIStorageCapacity") if self.flags.is_csi_storage_on else []
         attached = not self.flags.release.has_older_form(VOLUME_ATTACHMENTS_UNREAD)
         self.volume_attachments = snapshot.objects_of("VolumeAttachment") if attached else []
-        self.resource_claims = {key_of(m): m for m in snapshot.objects_of("ResourceClaim")}
+        self.resource_claims = {manifest.key_of(m): m for m in snapshot.objects_of("ResourceClaim")}
         self.resource_slices = snapshot.objects_of("ResourceSlice")
         self.device_taint_rules = snapshot.objects_of("DeviceTaintRule")
-        self.device_classes = {name_of(m): m for m in snapshot.objects_of("DeviceClass")}
+        self.device_classes = {manifest.name_of(m): m for m in snapshot.objects_of("DeviceClass")}
         self._services = self._sorted_objects("Service")
         self._controllers = self._index_controllers()
         self.selects_pods = bool(self._services or self._controllers)
         """Whether a Service or controller exists, so that default spread constraints can apply to a pod."""
 
-    def _sorted_objects(self, kind: str) -> list[JsonDict]:
+    def _sorted_objects(self, kind: str) -> list[manifest.JsonDict]:
         # Upstream's listers range over maps: sorted, so that the first match is the same in every run.
-        return sorted(self._snapshot.objects_of(kind), key=key_of)
+        return sorted(self._snapshot.objects_of(kind), key=manifest.key_of)
 
     def _index_controllers(self) -> dict[tuple[str, str], Manifest]:
         if not self.flags.is_gate_on("WorkLoadSupport"):
             return {}
-        return {(kind, key_of(m)): m for kind in _CONTROLLERS for m in self._snapshot.objects_of(kind)}
+        return {(kind, manifest.key_of(m)): m for kind in _CONTROLLERS for m in self._snapshot.objects_of(kind)}
 
     def default_selector(self, namespace: str, pod_labels: Labels, owners: Sequence[Manifest]) -> Selector:
         """The selectors of the pod's Services and of its controller, combined."""
         pairs: dict[str, str] = {}
         for service in self._services:
-            wanted = spec_of(service).get("selector")
-            here = (metadata_of(service).get("namespace") or "") == namespace
+            wanted = manifest.spec_of(service).get("selector")
+            here = (manifest.metadata_of(service).get("namespace") or "") == namespace
             if here and wanted is not None and equality_selector(wanted).matches_labels(pod_labels):
                 pairs.update(wanted)
         owner = next((o for o in owners if o.get("controller")), None)
         found = self._find_controller(namespace, owner) if owner else None
         if owner is None or found is None:
             return equality_selector(pairs)
-        return _merge_selectors(pairs, owner.get("kind") or "", spec_of(found).get("selector"))
+        return _merge_selectors(pairs, owner.get("kind") or "", manifest.spec_of(found).get("selector"))
 
     def _find_controller(self, namespace: str, owner: Manifest) -> Manifest | None:
         kind = owner.get("kind") or ""
@@ -90,7 +79,7 @@ class Listers:
         return self._controllers.get((kind, f"{namespace}/{owner.get('name')}"))
 
 
-def _merge_selectors(pairs: dict[str, str], kind: str, selector: Json) -> Selector:
+def _merge_selectors(pairs: dict[str, str], kind: str, selector: manifest.Json) -> Selector:
     if kind == "ReplicationController":
         return equality_selector({**pairs, **(selector or {})})
     try:
@@ -136,27 +125,28 @@ def read_device_demand(pod: Pod, claims: DeviceClaims, volume_claims: Container[
 
 def storage_class_name(claim_or_volume: Manifest) -> str:
     """The storage class: the old annotation, else spec.storageClassName."""
-    noted = annotations_of(claim_or_volume)
+    noted = manifest.annotations_of(claim_or_volume)
     if STORAGE_CLASS_ANNOTATION in noted:
         return noted[STORAGE_CLASS_ANNOTATION]
-    return spec_of(claim_or_volume).get("storageClassName") or ""
+    return manifest.spec_of(claim_or_volume).get("storageClassName") or ""
 
 
 def is_owned_by(claim: Manifest, pod: Pod) -> bool:
     """Whether the pod controls the claim."""
-    owners = owners_of(claim)
+    owners = manifest.owners_of(claim)
     return any(owner.get("controller") and owner.get("uid") == pod.uid for owner in owners)
 
 
 def not_owner_text(claim: Manifest, pod: Pod) -> str:
     """Upstream's refusal of a claim that another object made."""
-    namespace = metadata_of(claim).get("namespace") or ""
-    return f"PVC {namespace}/{name_of(claim)} was not created for pod {pod.namespace}/{pod.name} (pod is not owner)"
+    namespace = manifest.metadata_of(claim).get("namespace") or ""
+    name = manifest.name_of(claim)
+    return f"PVC {namespace}/{name} was not created for pod {pod.namespace}/{pod.name} (pod is not owner)"
 
 
 def is_fully_bound(claim: Manifest) -> bool:
     """Whether the claim has a volume and binding is complete."""
-    return bool(spec_of(claim).get("volumeName")) and BIND_COMPLETED in annotations_of(claim)
+    return bool(manifest.spec_of(claim).get("volumeName")) and BIND_COMPLETED in manifest.annotations_of(claim)
 
 
 def not_found_text(resource: str, name: str) -> str:

@@ -1,13 +1,8 @@
 """The plugins that a scheduler configuration may name; a module is imported when a configuration names it."""
 
 from vcdebug.framework.registry import OtherForms
+from vcdebug.releases import nodes
 from vcdebug.releases.change import Change
-from vcdebug.releases.nodes import (
-    NODEGROUP_BY_POD_LABEL,
-    NODEORDER_TWO_KINDS,
-    PROPORTIONAL_PREDICATE,
-    USAGE_SHADOW_LOAD,
-)
 from vcdebug.releases.topology import NTA_NODE_SCORE_ONLY
 
 BINPACK, CAPACITY, CONFORMANCE, DEVICESHARE = "binpack", "capacity", "conformance", "deviceshare"
@@ -44,13 +39,13 @@ PLUGINS: dict[str, str] = {
     "usage": "vcdebug.plugins.usage:Usage",
 }
 
-LATER_PLUGINS: dict[str, Change] = {"resource-strategy-fit": PROPORTIONAL_PREDICATE}
+LATER_PLUGINS: dict[str, Change] = {"resource-strategy-fit": nodes.PROPORTIONAL_PREDICATE}
 """Plugins that older releases do not have, and the change that brought them."""
 
 OTHER_FORMS: OtherForms = {
     "network-topology-aware": ((NTA_NODE_SCORE_ONLY, "vcdebug.plugins.network_topology_aware.nodes_only:NodesOnly"),),
-    "nodegroup": ((NODEGROUP_BY_POD_LABEL, "vcdebug.plugins.nodegroup:NodeGroupByPod"),),
-    "nodeorder": ((NODEORDER_TWO_KINDS, "vcdebug.plugins.nodeorder:TwoKinds"),),
-    "usage": ((USAGE_SHADOW_LOAD, "vcdebug.plugins.usage:MeasuredUsage"),),
+    "nodegroup": ((nodes.NODEGROUP_BY_POD_LABEL, "vcdebug.plugins.nodegroup:NodeGroupByPod"),),
+    "nodeorder": ((nodes.NODEORDER_TWO_KINDS, "vcdebug.plugins.nodeorder:TwoKinds"),),
+    "usage": ((nodes.USAGE_SHADOW_LOAD, "vcdebug.plugins.usage:MeasuredUsage"),),
 }
 """Forms of older releases that share no code with the newest one: plugin → (change, class)."""

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from vcdebug.actions.allocate.domains import (
-    DomainSearch,
-    allocate_from_nomination,
-    allocate_in_domains,
-    goes_by_domains,
-)
+from vcdebug.actions.allocate import domains
 from vcdebug.actions.allocate.tasks import (
     TaskPlacement,
     is_placeable,
@@ -39,7 +34,7 @@ class Allocate(Action):
     def execute(self, ssn: Session) -> None:
         """Upstream: actions/allocate.Execute."""
         self._placement = TaskPlacement(ssn, error_cache=self.error_cache)
-        self._domains = DomainSearch(ssn, self._placement)
+        self._domains = domains.DomainSearch(ssn, self._placement)
         self._keeps_nomination = ssn.release.has_older_form(FLAT_NOMINATION)
         self._worksheets: dict[JobId, Worksheet] = {}
         self._flat: dict[JobId, PriorityQueue[TaskInfo]] = {}
@@ -50,8 +45,8 @@ class Allocate(Action):
         """Upstream: actions/allocate.allocateResources."""
         job = waiting.jobs[queue.name].pop()
         with ssn.open_span(Level.JOB, job.uid):
-            if goes_by_domains(ssn, job):
-                again = allocate_in_domains(ssn, self._domains, job, self._worksheets[job.uid])
+            if domains.goes_by_domains(ssn, job):
+                again = domains.allocate_in_domains(ssn, self._domains, job, self._worksheets[job.uid])
             else:
                 again = self._allocate_flat(ssn, job)
         if again:
@@ -88,7 +83,7 @@ class Allocate(Action):
         ssn.log("flat", job.queue, job.uid, sub_job.nominated_hyper_node, len(tasks))
         statement: Statement | None = None
         if sub_job.nominated_hyper_node and not self._keeps_nomination:
-            statement = allocate_from_nomination(ssn, self._placement, job, sub_job, tasks)
+            statement = domains.allocate_from_nomination(ssn, self._placement, job, sub_job, tasks)
         if statement is None:
             statement = self._placement.allocate_tasks(job, sub_job, tasks, TOP_HYPER_NODE)
         if statement is None or not is_ready(ssn, job, statement):

@@ -8,19 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic, blame_objects
+from vcdebug.framework import plugin_answers
 from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import JOB_ENQUEUED, PRE_PREDICATE, QUEUE_ORDER, VICTIM_QUEUE_ORDER
 from vcdebug.framework.order import build_victims_queue
 from vcdebug.framework.persistence import clamp_request, counted_request, limiting_queues
-from vcdebug.framework.plugin_answers import (
-    PERMIT,
-    REJECT,
-    EvictionContext,
-    EvictionKind,
-    PluginError,
-    VictimAnswer,
-)
 from vcdebug.framework.session import Event, Plugin, Session
 from vcdebug.kube.node_view import CycleState
 from vcdebug.model.job import JobInfo
@@ -223,18 +216,18 @@ class Capacity(Plugin):
             if name is not None and name != ROOT_QUEUE and name in self.queues:
                 yield self.queues[name]
 
-    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> plugin_answers.VictimAnswer:
         """Candidates of queues that hold more than they deserve. Upstream: plugins/capacity.OnSessionOpen."""
         asking = self.queue_of(reclaimer)
         if not self.ready or asking is None:
-            return [], REJECT
+            return [], plugin_answers.REJECT
         reclaim = self.reclaim(self.queues, self.ancestor_level, ReclaimAsker(reclaimer, asking))
         victims = []
         for task in candidates if self.takes_as_listed else self.eviction_order(candidates, reclaimer):
             attr = self.queue_of(task)
             if attr is not None and not reclaim.judge_candidate(task, attr).rule:
                 victims.append(task)
-        return victims, PERMIT
+        return victims, plugin_answers.PERMIT
 
     def eviction_order(self, candidates: list[TaskInfo], reclaimer: TaskInfo) -> Iterator[TaskInfo]:
         """The candidates in the order of eviction."""
@@ -242,15 +235,17 @@ class Capacity(Plugin):
         while waiting:
             yield waiting.pop()
 
-    def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> VictimAnswer:
+    def unified_evictable(
+        self, context: plugin_answers.EvictionContext, candidates: list[TaskInfo]
+    ) -> plugin_answers.VictimAnswer:
         """As Reclaimable, without dimensions and ancestors. Upstream: plugins/capacity.OnSessionOpen."""
-        if context.kind is EvictionKind.GANG_PREEMPT:
-            return candidates, PERMIT
+        if context.kind is plugin_answers.EvictionKind.GANG_PREEMPT:
+            return candidates, plugin_answers.PERMIT
         if not self.ready:
-            return [], REJECT
+            return [], plugin_answers.REJECT
         reclaim = ReclaimCall(self.queues)
         owners = ((task, self.queues[self.ssn.jobs[task.job].queue]) for task in candidates)
-        return [task for task, attr in owners if not reclaim.judge_candidate(task, attr).rule], PERMIT
+        return [task for task, attr in owners if not reclaim.judge_candidate(task, attr).rule], plugin_answers.PERMIT
 
     def queue_of(self, task: TaskInfo) -> queue_attr.CapacityQueueAttr | None:
         """The queue of the task's job; None for a task without a job in the session."""
@@ -264,20 +259,20 @@ class Capacity(Plugin):
         Upstream: plugins/capacity.jobEnqueueable, plugins/capacity.checkJobEnqueueableHierarchically.
         """
         if not self.ready or self.queues[job.queue].children or self.ssn.queues[job.queue].state != OPEN:
-            return REJECT
+            return plugin_answers.REJECT
         attr = self.queues[job.queue]
         if job.pod_group.min_resources is None and self.limits.minimum_demand(attr, job) is None:
-            return PERMIT
+            return plugin_answers.PERMIT
         for queue in self.queue_and_ancestors(job.queue):
             missing = self.limits.missing_dimensions(queue, job)
             if missing is not None:
                 message = format_resource_names(QUOTA_MESSAGE, "insufficient", missing)
                 self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
-                return REJECT
+                return plugin_answers.REJECT
         if self.reserves_at_vote:
             self.job_enqueued(job)
             self.ssn.record_reserved_at_vote(self, job)
-        return PERMIT
+        return plugin_answers.PERMIT
 
     def job_enqueued(self, job: JobInfo) -> None:
         """Add the job's minimum, without its scheduling-gated pods, to the queue and its ancestors."""
@@ -327,7 +322,7 @@ class Capacity(Plugin):
 
     # Simulation
 
-    def pre_predicate(self, task: TaskInfo) -> PluginError | None:
+    def pre_predicate(self, task: TaskInfo) -> plugin_answers.PluginError | None:
         """Copy what every queue has allocated, for simulations of this task."""
         if self.circle:
             queue_tree.note_endless_copy(self.ssn, self.circle)

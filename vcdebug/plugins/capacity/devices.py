@@ -6,42 +6,38 @@ Upstream: plugins/capacity (draQuotaAttr), api (GetMinDRAResources).
 from __future__ import annotations
 
 from vcdebug.kube.listers import Listers, read_device_demand
+from vcdebug.model import pod_claims
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import TaskId
 from vcdebug.model.pod import Pod
-from vcdebug.model.pod_claims import (
-    CLASS_CAPACITY_SEPARATOR,
-    CLASS_COUNT_PREFIX,
-    ClaimKey,
-    DeviceAmount,
-    DeviceClaims,
-    DeviceDemand,
-    TaskDemand,
-    merge_task_dra,
-)
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ResourceList
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.quantity import nano_value, whole_value
 
 
-def clone_demand(demand: DeviceDemand) -> DeviceDemand:
+def clone_demand(demand: pod_claims.DeviceDemand) -> pod_claims.DeviceDemand:
     """A deep copy. Upstream: plugins/capacity.cloneDRAResourceMap."""
-    return {name: DeviceAmount(amount.count, amount.capacity, wraps=amount.wraps) for name, amount in demand.items()}
+    return {
+        name: pod_claims.DeviceAmount(amount.count, amount.capacity, wraps=amount.wraps)
+        for name, amount in demand.items()
+    }
 
 
-def parse_device_list(resource_list: ResourceList | None) -> DeviceDemand:
+def parse_device_list(resource_list: ResourceList | None) -> pod_claims.DeviceDemand:
     """The device classes of a queue's list: `deviceclass/<class>` and `<dimension>.deviceclass/<class>`.
     Upstream: plugins/capacity.parseDRAResourceList.
     """
-    result: DeviceDemand = {}
+    result: pod_claims.DeviceDemand = {}
     for name, amount in (resource_list or {}).items():
-        dimension, separator, device_class = name.partition(CLASS_CAPACITY_SEPARATOR)
+        dimension, separator, device_class = name.partition(pod_claims.CLASS_CAPACITY_SEPARATOR)
         if separator and dimension:
             if device_class:
-                result.setdefault(device_class, DeviceAmount()).capacity[dimension] = nano_value(amount)
-        elif name.startswith(CLASS_COUNT_PREFIX) and name != CLASS_COUNT_PREFIX:
-            result.setdefault(name.removeprefix(CLASS_COUNT_PREFIX), DeviceAmount()).count = whole_value(amount)
+                result.setdefault(device_class, pod_claims.DeviceAmount()).capacity[dimension] = nano_value(amount)
+        elif name.startswith(pod_claims.CLASS_COUNT_PREFIX) and name != pod_claims.CLASS_COUNT_PREFIX:
+            result.setdefault(
+                name.removeprefix(pod_claims.CLASS_COUNT_PREFIX), pod_claims.DeviceAmount()
+            ).count = whole_value(amount)
     return result
 
 
@@ -50,12 +46,12 @@ class DeviceQuota:
 
     __slots__ = ("allocated", "capability", "claim_refs", "inqueue")
 
-    def __init__(self, capability: DeviceDemand) -> None:
+    def __init__(self, capability: pod_claims.DeviceDemand) -> None:
         self.capability = capability
-        self.allocated: DeviceDemand = {}
-        self.inqueue: DeviceDemand = {}
+        self.allocated: pod_claims.DeviceDemand = {}
+        self.inqueue: pod_claims.DeviceDemand = {}
         """Admitted in this session; jobs admitted earlier are not counted."""
-        self.claim_refs: dict[ClaimKey, int] = {}
+        self.claim_refs: dict[pod_claims.ClaimKey, int] = {}
 
     @classmethod
     def from_queue(cls, queue: QueueInfo) -> DeviceQuota | None:
@@ -74,7 +70,7 @@ class DeviceQuota:
         copy.claim_refs = dict(self.claim_refs)
         return copy
 
-    def add_demand(self, demand: TaskDemand) -> None:
+    def add_demand(self, demand: pod_claims.TaskDemand) -> None:
         """A task is allocated; a claim counts once.
         Upstream: plugins/capacity.addTaskDRAAllocated, plugins/capacity.updateDRAAllocated.
         """
@@ -82,10 +78,10 @@ class DeviceQuota:
         for key, wanted in demand.by_claim.items():
             references = self.claim_refs.get(key, 0)
             if references == 0:
-                merge_task_dra(self.allocated, wanted)
+                pod_claims.merge_task_dra(self.allocated, wanted)
             self.claim_refs[key] = references + 1
 
-    def remove_demand(self, demand: TaskDemand) -> None:
+    def remove_demand(self, demand: pod_claims.TaskDemand) -> None:
         """A task is gone; a claim counts until its last task.
         Upstream: plugins/capacity.removeTaskDRAAllocated, plugins/capacity.subtractDRAAllocated.
         """
@@ -99,15 +95,15 @@ class DeviceQuota:
                 if name in self.allocated:
                     self.allocated[name].sub(amount)
 
-    def incremental_demand(self, demand: TaskDemand) -> DeviceDemand:
+    def incremental_demand(self, demand: pod_claims.TaskDemand) -> pod_claims.DeviceDemand:
         """What the task adds: claims new to the queue. Upstream: plugins/capacity.incrementalTaskDRA."""
-        result: DeviceDemand = {}
+        result: pod_claims.DeviceDemand = {}
         for key, wanted in demand.by_claim.items():
             if self.claim_refs.get(key, 0) == 0:
-                merge_task_dra(result, wanted)
+                pod_claims.merge_task_dra(result, wanted)
         return result
 
-    def admits_demand(self, demand: DeviceDemand, *, consumable: bool, with_inqueue: bool) -> bool:
+    def admits_demand(self, demand: pod_claims.DeviceDemand, *, consumable: bool, with_inqueue: bool) -> bool:
         """Whether the demand fits; a class without capability, or with a count of 0, has no limit on its count.
         Upstream: plugins/capacity.checkDRAAllocatable.
         """
@@ -115,7 +111,7 @@ class DeviceQuota:
             limit = self.capability.get(name)
             if limit is None:
                 continue
-            future = DeviceAmount()
+            future = pod_claims.DeviceAmount()
             future.add(self.allocated.get(name, future))
             if with_inqueue and name in self.inqueue:
                 future.add(self.inqueue[name])
@@ -125,7 +121,9 @@ class DeviceQuota:
         return True
 
 
-def _exceeds_capacity(limit: DeviceAmount, future: DeviceAmount, wanted: DeviceAmount) -> bool:
+def _exceeds_capacity(
+    limit: pod_claims.DeviceAmount, future: pod_claims.DeviceAmount, wanted: pod_claims.DeviceAmount
+) -> bool:
     """Whether a capacity that is asked for passes its limit, or has none."""
     return any(name not in limit.capacity or future.capacity[name] > limit.capacity[name] for name in wanted.capacity)
 
@@ -135,10 +133,10 @@ class ClaimDemands:
 
     def __init__(self, listers: Listers) -> None:
         self._listers = listers
-        self._claims = DeviceClaims(listers.resource_claims, listers.flags)
-        self._read: dict[TaskId, TaskDemand | None] = {}
+        self._claims = pod_claims.DeviceClaims(listers.resource_claims, listers.flags)
+        self._read: dict[TaskId, pod_claims.TaskDemand | None] = {}
 
-    def demand_of(self, task: TaskInfo) -> TaskDemand | None:
+    def demand_of(self, task: TaskInfo) -> pod_claims.TaskDemand | None:
         """None for a task without a device request, or whose claims are not there yet."""
         if not task.pod.spec.get("resourceClaims"):
             return None
@@ -146,13 +144,15 @@ class ClaimDemands:
             self._read[task.uid] = self._read_demand(task.pod)
         return self._read[task.uid]
 
-    def minimum_demand(self, job: JobInfo) -> DeviceDemand | None:
+    def minimum_demand(self, job: JobInfo) -> pod_claims.DeviceDemand | None:
         """What the job's minimum of tasks asks for: its first tasks, or one task per role times the role's minimum."""
-        result: DeviceDemand = {}
+        result: pod_claims.DeviceDemand = {}
         for task, times in self._representative_tasks(job):
             demand = self.demand_of(task)
             if demand is not None:
-                merge_task_dra(result, {name: amount.multiplied_by(times) for name, amount in demand.total.items()})
+                pod_claims.merge_task_dra(
+                    result, {name: amount.multiplied_by(times) for name, amount in demand.total.items()}
+                )
         return result or None
 
     def _representative_tasks(self, job: JobInfo) -> list[tuple[TaskInfo, int]]:
@@ -167,5 +167,5 @@ class ClaimDemands:
         minimums = ((task, job.task_min_available.get(role, 0)) for role, task in first.items())
         return [(task, least) for task, least in minimums if least > 0]
 
-    def _read_demand(self, pod: Pod) -> TaskDemand | None:
+    def _read_demand(self, pod: Pod) -> pod_claims.TaskDemand | None:
         return read_device_demand(pod, self._claims, self._listers.claims)

@@ -19,15 +19,7 @@ from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_view import CycleState, NodeView
 from vcdebug.kube.ports import NO_FREE_PORTS
 from vcdebug.kube.selector import SelectorError
-from vcdebug.model.fit_errors import (
-    ERROR,
-    POD_NUMBER_EXCEEDED,
-    UNSCHEDULABLE,
-    UNSCHEDULABLE_AND_UNRESOLVABLE,
-    FitStatus,
-    ReasonTable,
-    blocks_preemption,
-)
+from vcdebug.model import fit_errors
 from vcdebug.model.names import BoolArray, Codes, IntArray
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo, TaskStatus
@@ -73,7 +65,7 @@ class NodePortsFilter:
     name = "NodePorts"
     foretells = False
     STATE = "PreFilterNodePorts"
-    FAILED = FitStatus(UNSCHEDULABLE, NO_FREE_PORTS)
+    FAILED = fit_errors.FitStatus(fit_errors.UNSCHEDULABLE, NO_FREE_PORTS)
 
     def __init__(self, view: NodeView) -> None:
         self._view = view
@@ -87,7 +79,9 @@ class NodePortsFilter:
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
         wanted = state.data.get(self.STATE)
         if not isinstance(wanted, tuple):
-            return fail_all(FitStatus(ERROR, f'reading "{self.STATE}" from cycleState: not found'), len(rows))
+            return fail_all(
+                fit_errors.FitStatus(fit_errors.ERROR, f'reading "{self.STATE}" from cycleState: not found'), len(rows)
+            )
         taken = list(self._view.ports.conflicting_rows(wanted))
         return fail_where(self.FAILED, np.isin(rows, taken))
 
@@ -100,17 +94,17 @@ class InterPodAffinityFilter:
     STATE = "PreFilterInterPodAffinity"
     MISSING = f'error reading "{STATE}" from cycleState: not found'
     STATUSES = (
-        FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, pod_affinity.AFFINITY_REASON),
-        FitStatus(UNSCHEDULABLE, pod_affinity.ANTI_AFFINITY_REASON),
-        FitStatus(UNSCHEDULABLE, pod_affinity.EXISTING_ANTI_AFFINITY_REASON),
+        fit_errors.FitStatus(fit_errors.UNSCHEDULABLE_AND_UNRESOLVABLE, pod_affinity.AFFINITY_REASON),
+        fit_errors.FitStatus(fit_errors.UNSCHEDULABLE, pod_affinity.ANTI_AFFINITY_REASON),
+        fit_errors.FitStatus(fit_errors.UNSCHEDULABLE, pod_affinity.EXISTING_ANTI_AFFINITY_REASON),
     )
-    UNRESOLVABLE = tuple(status._replace(code=UNSCHEDULABLE_AND_UNRESOLVABLE) for status in STATUSES)
+    UNRESOLVABLE = tuple(status._replace(code=fit_errors.UNSCHEDULABLE_AND_UNRESOLVABLE) for status in STATUSES)
 
     def __init__(self, view: NodeView, listers: Listers) -> None:
         self._view = view
         final = listers.flags.release.has_older_form(POD_AFFINITY_UNRESOLVABLE)
         self._statuses = self.UNRESOLVABLE if final else self.STATUSES
-        self._missing_code = UNSCHEDULABLE_AND_UNRESOLVABLE if final else ERROR
+        self._missing_code = fit_errors.UNSCHEDULABLE_AND_UNRESOLVABLE if final else fit_errors.ERROR
         self._check = pod_affinity.InterPodAffinity(view, pod_affinity.IncomingTermsTable(listers.namespace_labels))
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
@@ -126,7 +120,7 @@ class InterPodAffinityFilter:
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
         counted = state.data.get(self.STATE)
         if not isinstance(counted, pod_affinity.AffinityState):
-            return fail_all(FitStatus(self._missing_code, self.MISSING), len(rows))
+            return fail_all(fit_errors.FitStatus(self._missing_code, self.MISSING), len(rows))
         return FilterVerdict(self._statuses, self._check.filter(counted, rows))
 
     def overlooks_anti_affinity(self, pod: Pod, row: int) -> bool:
@@ -149,8 +143,8 @@ class PodTopologySpreadFilter:
     foretells = True
     STATE = "PreFilterPodTopologySpread"
     STATUSES = (
-        FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, topology_spread.MISSING_LABEL_REASON),
-        FitStatus(UNSCHEDULABLE, topology_spread.SKEWED_REASON),
+        fit_errors.FitStatus(fit_errors.UNSCHEDULABLE_AND_UNRESOLVABLE, topology_spread.MISSING_LABEL_REASON),
+        fit_errors.FitStatus(fit_errors.UNSCHEDULABLE, topology_spread.SKEWED_REASON),
     )
 
     def __init__(self, view: NodeView, listers: Listers) -> None:
@@ -178,29 +172,31 @@ class PodTopologySpreadFilter:
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
         verdicts = state.data.get(self.STATE)
         if not isinstance(verdicts, np.ndarray):
-            return fail_all(FitStatus(ERROR, f'reading "{self.STATE}" from cycleState: not found'), len(rows))
+            return fail_all(
+                fit_errors.FitStatus(fit_errors.ERROR, f'reading "{self.STATE}" from cycleState: not found'), len(rows)
+            )
         return FilterVerdict(self.STATUSES, verdicts[rows])
 
 
 # Filter verdicts per row, and their sum: the codes of one predicate call.
 
 INDEX_DTYPE = np.int64
-TOO_MANY_PODS = FitStatus(UNSCHEDULABLE, POD_NUMBER_EXCEEDED, "predicates")
+TOO_MANY_PODS = fit_errors.FitStatus(fit_errors.UNSCHEDULABLE, fit_errors.POD_NUMBER_EXCEEDED, "predicates")
 
 
 class FilterVerdict(NamedTuple):
     """One filter's answer: per row 0 for success, or the position (from 1) of a status."""
 
-    statuses: tuple[FitStatus, ...]
+    statuses: tuple[fit_errors.FitStatus, ...]
     failing: IntArray
 
 
-def fail_all(status: FitStatus, size: int) -> FilterVerdict:
+def fail_all(status: fit_errors.FitStatus, size: int) -> FilterVerdict:
     """The same failure on every row."""
     return FilterVerdict((status,), np.ones(size, dtype=INDEX_DTYPE))
 
 
-def fail_where(status: FitStatus, failing: BoolArray) -> FilterVerdict:
+def fail_where(status: fit_errors.FitStatus, failing: BoolArray) -> FilterVerdict:
     """The failure on some rows."""
     return FilterVerdict((status,), failing.astype(INDEX_DTYPE))
 
@@ -217,7 +213,7 @@ def single_code(code: int) -> Codes:
 class VerdictChain:
     """Collects statuses per row, going on from the codes given; a row whose last status aborts takes no more."""
 
-    def __init__(self, reasons: ReasonTable, codes: Codes) -> None:
+    def __init__(self, reasons: fit_errors.ReasonTable, codes: Codes) -> None:
         self._reasons = reasons
         self._codes: IntArray = codes.astype(INDEX_DTYPE)
         self._alive: BoolArray = ~reasons.blocking_masks()[1][codes]
@@ -251,9 +247,9 @@ class VerdictChain:
     def _extend_code(self, pair: int, width: int, verdict: FilterVerdict) -> tuple[int, bool]:
         """(code with the new status appended, whether the row goes on)."""
         status = verdict.statuses[int_mod(pair, width) - 1]
-        return self._reasons.code_of((*self._reasons.statuses_of(int_div(pair, width)), status)), not blocks_preemption(
-            status
-        )
+        return self._reasons.code_of(
+            (*self._reasons.statuses_of(int_div(pair, width)), status)
+        ), not fit_errors.blocks_preemption(status)
 
     def row_codes(self) -> Codes:
         """One code of the session's ReasonTable per row."""

@@ -182,7 +182,7 @@ MODULES_AHEAD: Final = (
     "vcdebug.tui.main.pages",
     "vcdebug.tui.main.cursor_commands",
     "vcdebug.tui.screens.pages",
-    "vcdebug.views.detail",
+    "vcdebug.views.event_view",
 )
 """Modules that the first keys need, in the likely order: a step, a command, a page."""
 

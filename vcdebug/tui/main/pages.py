@@ -56,7 +56,7 @@ class PageOpener:
 
     def open_cell(self, asked: Grid.Opened) -> None:
         """Show the page of the row's node, queue or job, else the whole cell."""
-        from vcdebug.views.detail import cell_detail, subject_detail
+        from vcdebug.views.event_view import cell_detail, subject_detail
 
         moment, (kind, name) = self.current.moment, asked.row.subject
         if moment is None or not name or asked.column != 0:

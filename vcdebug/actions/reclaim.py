@@ -28,21 +28,24 @@ EVICTION_REASON = "reclaim"
 NEVER_POLICY = "Never"
 
 
+def victim_filter(
+    ssn: Session,
+    job: JobInfo,
+    _asker: TaskInfo,
+    *,
+    within: bool = False,  # reclaim has no second turn
+) -> action.CandidateFilter:
+    """The filter of both forms of reclaim: the rule by which a task is no candidate victim, or an empty text."""
+    return partial(skip_reason, ssn.jobs, ssn.queues, job)
+
+
 class Reclaim(Action):
     """Takes resources back from queues above their share."""
 
     name = "reclaim"
     places = evicts = across_queues = evicts_copies = True
 
-    @staticmethod
-    def victim_filter(
-        ssn: Session,
-        job: JobInfo,
-        _asker: TaskInfo,
-        *,
-        within: bool = False,  # noqa: ARG004 - reclaim has no second turn
-    ) -> action.CandidateFilter:
-        return partial(skip_reason, ssn.jobs, ssn.queues, job)
+    victim_filter = staticmethod(victim_filter)
 
     def execute(self, ssn: Session) -> None:
         """Pop queues; the first turn of a queue drains it. Upstream: actions/reclaim.Execute."""
@@ -170,8 +173,12 @@ def pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
 # reclaim up to v1.13: one task per turn of its queue, and each eviction is final at once.
 
 
-class ReclaimAtOnce(Reclaim):
+class ReclaimAtOnce(Action):
     """No statement and no gang: what was evicted stays evicted, whether or not it helped."""
+
+    name = "reclaim"
+    places = evicts = across_queues = evicts_copies = True
+    victim_filter = staticmethod(victim_filter)
 
     def execute(self, ssn: Session) -> None:
         """Queues take turns, task by task. Upstream: actions/reclaim.Execute."""

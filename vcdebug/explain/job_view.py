@@ -20,7 +20,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, TaskTry, job_visits
-from vcdebug.snapshot.completeness import join_kinds, missing_kinds, supplying_command
+from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.snapshot import Snapshot
 
 WAITING_PHASES = (PENDING, "")

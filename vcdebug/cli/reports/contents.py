@@ -13,9 +13,9 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import open_session, parse_conf
 from vcdebug.releases.release import Release
 from vcdebug.snapshot import provenance
-from vcdebug.snapshot.completeness import completeness_problems
 from vcdebug.snapshot.device_config import read_vgpu_names
 from vcdebug.snapshot.kinds import KINDS
+from vcdebug.snapshot.object_checks import completeness_problems
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot

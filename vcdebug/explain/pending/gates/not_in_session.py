@@ -12,8 +12,8 @@ from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodIdentity
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.completeness import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.manifest import key_of
+from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.snapshot import Snapshot
 
 CAPTURE_INCOMPLETE = "capture-incomplete"

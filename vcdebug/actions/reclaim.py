@@ -28,13 +28,7 @@ EVICTION_REASON = "reclaim"
 NEVER_POLICY = "Never"
 
 
-def victim_filter(
-    ssn: Session,
-    job: JobInfo,
-    _asker: TaskInfo,
-    *,
-    within: bool = False,  # reclaim has no second turn
-) -> action.CandidateFilter:
+def victim_filter(ssn: Session, job: JobInfo, _asker: TaskInfo, /, *, within: bool = False) -> action.CandidateFilter:
     """The filter of both forms of reclaim: the rule by which a task is no candidate victim, or an empty text."""
     return partial(skip_reason, ssn.jobs, ssn.queues, job)
 

@@ -55,7 +55,7 @@ class Action(ABC):
     """Whether it evicts copies, so that the session's own objects of running pods stay as they are."""
 
     @staticmethod
-    def victim_filter(_ssn: Session, _job: JobInfo, _asker: TaskInfo, *, within: bool = False) -> CandidateFilter:  # noqa: ARG004
+    def victim_filter(_ssn: Session, _job: JobInfo, _asker: TaskInfo, /, *, within: bool = False) -> CandidateFilter:  # noqa: ARG004
         """For an action that evicts pod by pod: the function that names the rule which excludes a task as victim of
         `_asker` (empty for a candidate); `within`: while it looks inside the asker's own job.
         """

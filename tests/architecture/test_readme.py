@@ -1,17 +1,56 @@
-"""The README is true."""
+"""The README is true: its commands run, its numbers are those of the tables, its snapshots and files exist."""
 
 import re
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.architecture.source_tree import PACKAGE, ROOT
+from tests.capture.fake_server import serving, write_kubeconfig
+from tests.capture.small_cluster import small_cluster
+from tests.cli.transcripts import call
+from tests.tui.driving import opened
+from vcdebug.actions import ACTIONS
 from vcdebug.cli.commands import COMMANDS
 from vcdebug.cli.main import main
+from vcdebug.plugins import PLUGINS
+from vcdebug.releases.release import KUBERNETES_BY_LINE, SUPPORTED_TAGS, release_at_tag
 from vcdebug.snapshot.bundled import list_bundled
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+SNAPSHOTS = (ROOT / "docs" / "snapshots.md").read_text(encoding="utf-8")
+FIDELITY = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]  # Any: TOML
 COMMAND_ROWS = re.findall(r"^\| `vcdebug (\w+)([^`]*)` \|", README, re.MULTILINE)
-EXAMPLES = re.findall(r"^\$ vcdebug (explain .*)$", README, re.MULTILINE)
+CONSOLE = re.compile(r"^```console\n((?:(?!```).*\n)+)```$", re.MULTILINE)
+INSTALLERS = ("pipx install .", "uv tool install .", "pip install .")
+NOT_SAID = (
+    r"nobody|somebody|anybody|everybody|anyone|someone|everyone|whoever|who|whom|whose|falsif\w+|undrawn|foretold|"
+    r"promised?|told|lets? go|gives? up|newest rules|as things stand|takes? its say|in all|any more|beside|anew|afresh"
+)
+"""Words that sentences for users avoid."""
+MAX_LINES = 100
+"""Two screens of 50 lines: the lines with text that the README may have before its reference, without pictures."""
+
+
+def console_lines(text: str) -> list[str]:
+    """The commands of the console blocks, without prompts."""
+    lines = [line for block in CONSOLE.findall(text) for line in block.splitlines()]
+    assert [] == [line for line in lines if not line.startswith("$ ")]
+    return [line.removeprefix("$ ") for line in lines]
+
+
+def vcdebug_commands(text: str) -> list[list[str]]:
+    """The arguments of each vcdebug command, also of those that kubectl starts."""
+    words = [shlex.split(line.removeprefix("kubectl ")) for line in console_lines(text)]
+    return [line[1:] for line in words if line[0] == "vcdebug"]
+
+
+HEADLESS = [words for words in vcdebug_commands(README + SNAPSHOTS) if words[0] not in ("open", "capture")]
 
 
 def test_the_readme_lists_the_commands_that_there_are() -> None:
@@ -28,15 +67,128 @@ def test_a_command_takes_the_options_that_the_readme_names(
     assert [] == [option for option in re.findall(r"--?[a-z]+", usage) if option not in known]
 
 
-def test_the_readme_lists_the_bundled_snapshots_with_their_sentences() -> None:
+def test_each_option_in_the_text_is_one_of_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in COMMANDS:
+        with pytest.raises(SystemExit):
+            main([name, "--help"])
+    known = {*re.findall(r"--[a-z-]+", capsys.readouterr().out), "--plugins-dir"}  # the last is the scheduler's
+    assert [] == [option for option in re.findall(r"--[a-z][a-z-]+", README) if option not in known]
+
+
+def test_each_command_line_is_of_a_known_program() -> None:
+    targets = [f"make {name}" for name in re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE)]
+    known = [*INSTALLERS, *targets]
+    assert [] == [line for line in console_lines(README) if "vcdebug" not in line and line not in known]
+    assert list(INSTALLERS) == [line for line in console_lines(README) if line in INSTALLERS]
+
+
+def test_the_scripts_and_extras_of_the_install_section_exist() -> None:
+    assert PROJECT["scripts"]["vcdebug"] == PROJECT["scripts"]["kubectl-vcdebug"]
+    assert "kubectl_complete-vcdebug" in PROJECT["scripts"]
+    assert {"serve", "dask"} == set(re.findall(r"pip install '\.\[(\w+)\]'", README))
+    assert {"serve", "dask"} <= set(PROJECT["optional-dependencies"])
+
+
+@pytest.mark.parametrize("words", HEADLESS, ids=" ".join)
+def test_a_command_of_the_readme_answers(words: list[str]) -> None:
+    code, out, err = call(words)
+    assert (2, "") == (code, err)
+    assert re.search(r"\b(gang|queue)\b", out)
+
+
+async def test_what_the_readme_opens_is_there_and_what_it_captures_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (capture,) = (words for words in vcdebug_commands(README) if words[0] == "capture")
+    snapshots = [words[1] for words in vcdebug_commands(README + SNAPSHOTS) if words[0] == "open"]
+    monkeypatch.chdir(tmp_path)
+    with serving(small_cluster()) as address:
+        monkeypatch.setenv("KUBECONFIG", str(write_kubeconfig(tmp_path / "config", address)))
+        assert 0 == call(capture)[0]
+    assert capture[2] in snapshots
+    for snapshot in snapshots:
+        async with opened(snapshot) as desk:
+            assert 1 == desk.seq
+
+
+def fidelity_cases() -> list[list[str]]:
+    """The rows of the table of recorded cases, its head first."""
+    section = FIDELITY.partition("\n## Cases\n")[2].partition("\n## ")[0]
+    return [row.split(" | ") for row in re.findall(r"^\| (.*) \|$", section, re.MULTILINE)]
+
+
+def recorded_by_release() -> dict[str, int]:
+    head, *rows = fidelity_cases()
+    return {
+        name: sum(int(row[column]) for row in rows if row[column].isdigit())
+        for column, name in enumerate(head)
+        if column > 1
+    }
+
+
+def compared_by_release() -> dict[str, int]:
+    """How many clusters were compared with the binary of each release."""
+    section = FIDELITY.partition("\n## Cases\n")[2].partition("\n## ")[0]
+    found = {name: int(count) for name, count in re.findall(r"(v\d+\.\d+\.\d+) \((\d+)", section)}
+    (total,) = re.findall(r"(\d+) in (?:all|total), in which it bound", section)
+    return {**found, "v1.12.4": int(total)}
+
+
+def release_rows() -> list[str]:
+    """The table of releases, from the table of changes and from docs/fidelity.md."""
+    recorded, compared = recorded_by_release(), compared_by_release()
+    rows = [f"| master of 2026-08-20 | {KUBERNETES_BY_LINE[1, 16]} | {recorded['master']} | - |"]
+    for line in dict.fromkeys(tag.release_line for tag in SUPPORTED_TAGS):
+        tags = [str(tag) for tag in reversed(SUPPORTED_TAGS) if tag.release_line == line]
+        cells = [
+            ", ".join(f"{counts[tag]} ({tag})" for tag in tags if tag in counts) or "-"
+            for counts in (recorded, compared)
+        ]
+        rows.append(f"| {tags[0]} to {tags[-1]} | {KUBERNETES_BY_LINE[line]} | {' | '.join(cells)} |")
+    return rows
+
+
+def test_the_table_of_releases_is_that_of_the_fidelity_page() -> None:
+    section = README.partition("\n## Which releases it replays\n")[2].partition("\n## ")[0]
+    assert release_rows() == [line for line in section.splitlines() if line.startswith(("| master", "| v"))]
+
+
+def test_the_numbers_of_the_text_are_those_of_the_tables() -> None:
+    text = " ".join(README.split())
+    assert f"All {len(ACTIONS)} actions and all {len(PLUGINS)} built-in plugins" in text
+    assert f"by the rules of master and of {len(SUPPORTED_TAGS)} releases" in text
+    upstream = sum(int(row[2]) for row in fidelity_cases() if row[0] == "upstream's unit tests")
+    assert f"Of those of master, {upstream} are upstream's own unit tests" in text
+    assert f"seven of the {compared_by_release()['v1.12.4']} agree only" in text
+    assert re.search(r"\bseven \w+ the annotations", " ".join(FIDELITY.split()))
+    releases = {str(tag): release_at_tag(tag) for tag in SUPPORTED_TAGS}
+    missing = {name: len(release.unreplayed_changes()) for name, release in releases.items()}
+    differ = {name: len(release.older) + missing[name] for name, release in releases.items()}
+    for name in ("v1.15.1", "v1.12.0"):
+        assert re.search(rf"{missing[name]} of the {differ[name]} (that differ )?in {re.escape(name)}", text)
+
+
+def test_the_python_that_the_readme_asks_for_is_that_of_the_package() -> None:
+    (version,) = re.findall(r"Python (3\.\d+) or newer", README)
+    assert f">={version}" == PROJECT["requires-python"]
+
+
+def test_the_page_of_snapshots_lists_the_bundled_ones_with_their_sentences() -> None:
     expected = [f"| `{one.name}` | {one.description} |" for one in list_bundled()]
-    assert expected == [line for line in README.splitlines() if line in expected]
+    assert expected == [line for line in SNAPSHOTS.splitlines() if line.startswith("| `")]
+    named = re.findall(r"`((?:pending|preempt)-[\w-]+)` \|$", SNAPSHOTS, re.MULTILINE)
+    assert named
+    assert [] == [name for name in named if name not in {one.name for one in list_bundled()}]
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_an_example_of_the_readme_answers(example: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert 2 == main(example.split())
-    assert "gang" in capsys.readouterr().out
+def test_the_readme_uses_no_word_that_sentences_avoid() -> None:
+    assert [] == re.findall(rf"\b(?:{NOT_SAID})\b", README, re.IGNORECASE)
+
+
+def test_what_comes_before_the_reference_is_two_screens_long() -> None:
+    before, heading, _ = README.partition("\n## Commands\n")
+    assert heading
+    assert MAX_LINES >= len([line for line in before.splitlines() if line and not line.startswith(("!", "```"))])
 
 
 def test_each_file_that_a_document_points_to_is_there() -> None:

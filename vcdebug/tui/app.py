@@ -244,8 +244,8 @@ class TerminalWatch:
             loop.add_signal_handler(number, self._on_signal, number)
 
     def check_terminal(self) -> None:
-        """Whoever starts the debugger may keep it from being told that the terminal was closed, as make does: no key
-        ever comes again, and looking for one never waits.
+        """End the program if its terminal was closed. A parent process such as make can hold the signal back; then no
+        key ever arrives, and reading one never blocks.
         """
         if is_hung_up(0):
             self._leave_without_terminal()

@@ -234,7 +234,7 @@ class TerminalWatch:
     def __init__(self, leave: Callable[[int], object]) -> None:
         """`leave` takes the exit code and ends the application."""
         self._leave = leave
-        self._told_before = False
+        self._signalled_before = False
         self._ending: threading.Timer | None = None
 
     def handle_signals(self) -> None:
@@ -255,7 +255,7 @@ class TerminalWatch:
 
         The handlers stay: the signal's default would end the process before the terminal is as it was.
         """
-        again, self._told_before = self._told_before, True
+        again, self._signalled_before = self._signalled_before, True
         if number is signal.SIGHUP or is_hung_up(0):
             self._leave_without_terminal()
         elif again:  # leaving may wait for a thread: the second signal does not

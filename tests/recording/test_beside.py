@@ -143,7 +143,7 @@ def tasks_of(recording: Recording) -> list[TaskInfo]:
     return [*chain.from_iterable(held), *session.cluster.orphans]
 
 
-def standing(recording: Recording) -> list[object]:
+def state_of(recording: Recording) -> list[object]:
     """Everything that a session holds of its tasks, nodes and jobs."""
     session = recording.session
     tasks = [
@@ -172,18 +172,18 @@ def states(recording: Recording) -> list[StateEvent]:
 def test_a_cycle_that_evicts_changes_nothing_of_the_one_that_it_runs_beside(name: str) -> None:
     whole = bundled(name)
     quiet = replay_cycle(edited_snapshot(whole.snapshot, [parse_edit('conf:actions="enqueue"')]))
-    before = written(quiet), standing(quiet)
+    before = written(quiet), state_of(quiet)
     reusing = replay_cycle(whole.snapshot, reuse_from=quiet)
     assert written(reusing) == written(whole)
     assert any(isinstance(event, OpEvent) and event.op == "evict" for event in reusing.events)
-    assert before == (written(quiet), standing(quiet))
+    assert before == (written(quiet), state_of(quiet))
 
 
 @pytest.mark.parametrize("name", EVICTING)
 def test_what_a_cycle_has_evicted_runs_again_in_one_beside_it(name: str) -> None:
     whole = bundled(name)
     quiet = edited_snapshot(whole.snapshot, [parse_edit('conf:actions="enqueue"')])
-    assert standing(replay_cycle(quiet, reuse_from=whole)) == standing(replay_cycle(quiet))
+    assert state_of(replay_cycle(quiet, reuse_from=whole)) == state_of(replay_cycle(quiet))
 
 
 @pytest.mark.parametrize(("name", "shared"), [(name, name != EVICTING[-1]) for name in EVICTING])

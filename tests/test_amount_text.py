@@ -87,9 +87,9 @@ def test_an_amount_is_short_and_true_to_half_a_percent(name: str, value: float) 
     text = format_amount(name, value)
     factors = {"m": 1e-3, **{unit: 1024.0**place for place, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}}
     unit = next((unit for unit in factors if text.endswith(unit)), "")
-    told = float(text.removesuffix(unit)) * factors.get(unit, 1.0)
+    read_back = float(text.removesuffix(unit)) * factors.get(unit, 1.0)
     meant = value if name in ("memory", "pods", VOLUMES) else value / 1000
-    assert pytest.approx(meant, rel=5.1e-3) == told
+    assert pytest.approx(meant, rel=5.1e-3) == read_back
     assert "e" not in text
     assert "." not in text or not text.removesuffix(unit).endswith("0")
 
@@ -101,19 +101,19 @@ def test_counts_are_whole_numbers(name: str, count: int) -> None:
 
 def test_numbers_without_a_unit_have_three_decimals_and_never_an_exponent() -> None:
     values = (0.91666, 150.1254, 0.000417, 1e20, float("inf"), 0.0, -2.5)
-    told = ["0.917", "150.125", "0.000417", "100000000000000000000", "unlimited", "0", "-2.5"]
-    assert told == [format_number(value) for value in values]
+    texts = ["0.917", "150.125", "0.000417", "100000000000000000000", "unlimited", "0", "-2.5"]
+    assert texts == [format_number(value) for value in values]
 
 
 def test_a_count_has_its_noun_in_the_right_form() -> None:
-    told = [
+    texts = [
         count_noun(1, "node"),
         count_noun(0, "node"),
         count_noun(1906, "event"),
         count_noun(2, "watch"),
         count_noun(2, "class"),
     ]
-    assert ["1 node", "0 nodes", "1 906 events", "2 watches", "2 classes"] == told
+    assert ["1 node", "0 nodes", "1 906 events", "2 watches", "2 classes"] == texts
 
 
 def test_a_share_of_nothing_is_no_percent() -> None:
@@ -124,6 +124,6 @@ def test_ages_have_at_least_two_of_their_unit_and_spans_two_units() -> None:
     assert ["45s", "100s", "2m", "47h", "2d", "0s"] == [
         format_age(each) for each in (45, 100, 120, 170_000, 172_800, 0.4)
     ]
-    told = [format_duration(each) for each in (97_200, 7_800, 45, 0, 0.25, -90, 3_661)]
-    assert ["1d3h", "2h10m", "45s", "0s", "250ms", "-1m30s", "1h1m"] == told
+    texts = [format_duration(each) for each in (97_200, 7_800, 45, 0, 0.25, -90, 3_661)]
+    assert ["1d3h", "2h10m", "45s", "0s", "250ms", "-1m30s", "1h1m"] == texts
     assert ("1h1m1s", "1h1m2s") == format_durations_apart(3_661, 3_662)

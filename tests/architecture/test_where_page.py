@@ -24,9 +24,9 @@ def test_each_reason_is_that_of_a_file() -> None:
 
 def test_each_function_of_upstream_is_on_the_page() -> None:
     sections = re.split(r"^### ", PAGE.read_text(encoding="utf-8").partition("## From here")[0], flags=re.MULTILINE)
-    told = {text.partition("\n")[0]: text for text in sections}
+    by_title = {text.partition("\n")[0]: text for text in sections}
     missing = [
-        f"{file}.{name}" for file, names in upstream().items() for name in names if f"`{name}`" not in told[file]
+        f"{file}.{name}" for file, names in upstream().items() for name in names if f"`{name}`" not in by_title[file]
     ]
     assert [] == missing
 

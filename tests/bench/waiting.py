@@ -58,9 +58,9 @@ def cycle(snapshot: Path, folder: Path) -> Figures:
     recording = replay_cycle(loaded)
     ran = clock()
     survey_jobs(recording)
-    told = clock()
+    reported_at = clock()
     save_recording(recording, folder / "stored.vcrec")
-    return {"load": read - started, "cycle": ran - read, "survey": told - ran, "storing": clock() - told}
+    return {"load": read - started, "cycle": ran - read, "survey": reported_at - ran, "storing": clock() - reported_at}
 
 
 def late(snapshot: Path, _: Path) -> Figures:

@@ -135,8 +135,8 @@ def test_a_redacted_capture_tells_neither_secrets_nor_the_cluster(
     api.scripted[HYPERNODES] = [ApiReply(400, "ask prod.example.com instead")] * 2
     snapshot = capture_cluster(replace(options, redact=True))
     text = b"".join(data for _, data in saved_files(snapshot)).decode()
-    told = ("hunter2", "TOKEN", "127.0.0.1", "prod.example.com", "dev ", "managedFields")
-    assert [] == [word for word in told if word in text]
+    secrets = ("hunter2", "TOKEN", "127.0.0.1", "prod.example.com", "dev ", "managedFields")
+    assert [] == [word for word in secrets if word in text]
     assert 5 == len(snapshot.objects_of("Pod"))
     assert "cannot be listed: the server answered 400" in [problem.what for problem in snapshot.problems]
 

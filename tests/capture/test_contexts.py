@@ -142,11 +142,11 @@ def test_groups_alone_cannot_be_impersonated(options: CaptureOptions) -> None:
 
 
 def test_the_cluster_is_named_before_it_is_read_and_in_the_file(api: FakeApi, options: CaptureOptions) -> None:
-    told: list[tuple[Provenance, list[str]]] = []
+    notes: list[tuple[Provenance, list[str]]] = []
     snapshot = capture_cluster(
-        options, announce=lambda who: told.append((who, [request.path for request in api.requests]))
+        options, announce=lambda who: notes.append((who, [request.path for request in api.requests]))
     )
-    ((who, asked),) = told
+    ((who, asked),) = notes
     assert ("dev", "me", "all namespaces") == (who.context, who.user, who.access)
     assert who.server.startswith("context 'dev' (http://127.0.0.1:")
     assert ["/version", REVIEWS_PATH] == asked

@@ -83,8 +83,8 @@ def is_of_one_moment_or_torn(exact: Exact, seed: int) -> None:
     server.before = writes(server, seed, chance=(0.02, 0.1, 0.4)[seed % 3], compactions=0.05 * (seed % 2))
     snapshot = captured(server)
     assert snapshot.provenance is not None
-    told = [problem.object for problem in snapshot.problems]
-    assert (["moment"] if not snapshot.provenance.consistent else []) == told
+    objects = [problem.object for problem in snapshot.problems]
+    assert (["moment"] if not snapshot.provenance.consistent else []) == objects
     if snapshot.provenance.consistent:
         assert [] != revisions_shown(server, snapshot)
     else:

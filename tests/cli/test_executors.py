@@ -121,6 +121,6 @@ def test_a_round_ends_between_two_trials_when_nobody_waits_any_more() -> None:
 
 
 def test_workers_are_given_up_in_the_middle_of_a_trial() -> None:
-    standing: WorkerPool[float, None] = WorkerPool(1, time.sleep)
-    assert [ABANDONED, ABANDONED] == standing([3600.0, 3600.0], lambda: False)
-    standing.end_workers()
+    pool: WorkerPool[float, None] = WorkerPool(1, time.sleep)
+    assert [ABANDONED, ABANDONED] == pool([3600.0, 3600.0], lambda: False)
+    pool.end_workers()

@@ -179,16 +179,16 @@ def test_a_cluster_is_captured_before_and_after_its_scheduler_ran() -> None:
     before = load_snapshot(RANDOM / "preempt-0007")
     before.scheduler_conf = None
     played = Played(before, after(before, predicted_outcome(replay_cycle(replace(before, scheduler_conf=None)))))
-    told: list[str] = []
+    notes: list[str] = []
     found = verify_cluster(
         CaptureOptions(first_wait=0.0),
         Patience(longest=10, pause=1),
         transport=played.transport,
         sleep=played.sleep,
         clock=lambda: 0.0,
-        tell=told.append,
+        tell=notes.append,
     )
-    assert ["first capture", "waiting for the scheduler", "second capture"] == told
+    assert ["first capture", "waiting for the scheduler", "second capture"] == notes
     assert {"agreed"} == {one.word for one in found.jobs}
     assert {"GET", "POST"} >= {request.method for request in played.server.requests}
     assert all("selfsubjectaccessreviews" in one.path for one in played.server.requests if one.method == "POST")

@@ -33,8 +33,8 @@ def nowhere() -> Snapshot:
 
 def named(snapshot: Snapshot) -> list[str]:
     """The HyperNodes of which the pods are told."""
-    told = " ".join(message for _, message in predicted_outcome(replay_cycle(snapshot)).waiting.values())
-    return [name for name in ("s0", "s1") if f"In hyperNode {name}: " in told]
+    messages = " ".join(message for _, message in predicted_outcome(replay_cycle(snapshot)).waiting.values())
+    return [name for name in ("s0", "s1") if f"In hyperNode {name}: " in messages]
 
 
 def test_older_releases_name_them_otherwise() -> None:

@@ -35,12 +35,12 @@ def busy() -> Snapshot:
 def test_each_node_is_told_as_prometheus_tells_it() -> None:
     metrics = metrics_of(busy())
     assert metrics is not None
-    told = [
+    measured = [
         metrics.answer_query(query % ((name,) * query.count("%s"))).body
         for name in ("n1", "n2")
         for query in (CPU, MEM)
     ]
-    values = [[row["value"][1] for row in body["data"]["result"]] for body in told]
+    values = [[row["value"][1] for row in body["data"]["result"]] for body in measured]
     assert [["44.6"], ["20.25"], [], []] == values
 
 

@@ -33,9 +33,9 @@ def test_the_log_tells_one_place_after_the_other_without_repeats_at_the_end() ->
 
 
 def test_the_replay_follows_each_place_in_turn() -> None:
-    told = replace(twice_placed(), chance=ChanceSettings(choices={"default/j-0": "n2;n1"}))
+    chosen = replace(twice_placed(), chance=ChanceSettings(choices={"default/j-0": "n2;n1"}))
     assert ["allocate j-0@n2", "unallocate j-0@n2", "pipeline j-0@n1"] == [
-        op for op in ops(replay_cycle(told)) if "j-0" in op
+        op for op in ops(replay_cycle(chosen)) if "j-0" in op
     ][:3]
     assert ["allocate j-0@n1"] == [op for op in ops(replay_cycle(twice_placed())) if "j-0" in op][:1]
 

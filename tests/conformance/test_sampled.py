@@ -147,9 +147,9 @@ def test_of_a_long_log_the_beginning_and_the_end_are_kept(tmp_path: Path) -> Non
 
 def test_a_cycle_before_the_podgroups_arrived_is_passed_over(tmp_path: Path) -> None:
     snapshot = sampled()
-    told: list[str] = []
-    found = verify_program(snapshot, scheduler(tmp_path, snapshot, recorded(snapshot), misses=1), tell=told.append)
-    assert any("cycle 2 began before the PodGroups had arrived" in line for line in told)
+    lines: list[str] = []
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, recorded(snapshot), misses=1), tell=lines.append)
+    assert any("cycle 2 began before the PodGroups had arrived" in line for line in lines)
     assert (["agreed"], {POD: "n1"}) == ([one.word for one in found.jobs], found.observed.bound)
 
 
@@ -162,8 +162,8 @@ class Hasty:
     def monotonic(self) -> float:
         return time.monotonic() + self.ahead
 
-    def hear(self, told: str) -> None:
-        if told.endswith("the next one counts"):
+    def hear(self, line: str) -> None:
+        if line.endswith("the next one counts"):
             self.ahead = 3600.0
 
 

@@ -17,7 +17,7 @@ from vcdebug.recording.recording import Recording
 JOB, TASK = "research/llm-finetune", "research/llm-finetune-worker-0"
 
 
-def told(line: str) -> list[tuple[int, str, str]]:
+def changes_of(line: str) -> list[tuple[int, str, str]]:
     """Events that change a figure, with the values in words."""
     figure = parse_figure_line(bundled(), line)
     return [
@@ -69,19 +69,19 @@ def test_words_that_name_none_say_what_there_is(line: str, words: str) -> None:
 
 
 def test_a_history_has_every_change_with_old_and_new() -> None:
-    assert [(107, "144", "136"), (110, "136", "152"), (138, "152", "136"), (139, "136", "144")] == told(
+    assert [(107, "144", "136"), (110, "136", "152"), (138, "152", "136"), (139, "136", "144")] == changes_of(
         "queue research allocated cpu"
     )
-    assert [(110, "Pending", "Pipelined"), (138, "Pipelined", "Pending")] == told(f"task {TASK} status")
-    assert [(110, "0", "1"), (138, "1", "0")] == told(f"job {JOB} waiting")
-    assert [(22, "Pending", "Inqueue")] == told(f"job {JOB} phase")
+    assert [(110, "Pending", "Pipelined"), (138, "Pipelined", "Pending")] == changes_of(f"task {TASK} status")
+    assert [(110, "0", "1"), (138, "1", "0")] == changes_of(f"job {JOB} waiting")
+    assert [(22, "Pending", "Inqueue")] == changes_of(f"job {JOB} phase")
     room = "8 cpu, 60Gi memory, 2 nvidia.com/gpu"
-    assert [(107, "nothing", room), (139, room, "nothing")] == told("node gpu-a100-01 releasing")
+    assert [(107, "nothing", room), (139, room, "nothing")] == changes_of("node gpu-a100-01 releasing")
 
 
 def test_what_never_changes_has_no_history() -> None:
     for line in ("node cpu-01 allocatable", "queue research weight", f"job {JOB} minimum", f"task {TASK} request"):
-        assert [] == told(line)
+        assert [] == changes_of(line)
 
 
 def every(recording: Recording) -> list[Figure]:

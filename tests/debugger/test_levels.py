@@ -24,7 +24,7 @@ VERBS = ("into", "over", "out")
 GANG_OFF = "conf:plugins.gang.enablePreemptable=false"
 
 
-def standing(recording: Recording, level: str) -> list[int]:
+def seqs_at_level(recording: Recording, level: str) -> list[int]:
     """Events at which something of this level begins."""
     kinds = {HOOK_CALL: HookEvent, OPERATION: OpEvent}
     if level in kinds:
@@ -60,7 +60,7 @@ def test_steps_back_undo_steps_at_every_level(level: str, verb: str) -> None:
     chance = random.Random(level + verb)
     found = 0
     for recording in (bundled(), bundled("preempt-works"), golden(GOLDEN[0])):
-        places = standing(recording, level)
+        places = seqs_at_level(recording, level)
         for seq in chance.sample(places, min(3, len(places))):
             result = Debugger(recording)
             result.goto_event(seq)
@@ -74,7 +74,7 @@ def test_steps_back_undo_steps_at_every_level(level: str, verb: str) -> None:
 def test_mixed_steps_are_undone_in_reverse(level: str) -> None:
     chance = random.Random(level)
     recording = bundled()
-    places = standing(recording, level)
+    places = seqs_at_level(recording, level)
     for seq in chance.sample(places, min(4, len(places))):
         result = Debugger(recording)
         result.goto_event(seq)

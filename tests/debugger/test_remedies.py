@@ -150,7 +150,7 @@ def test_two_changes_are_combined_where_no_single_one_does_and_it_is_said() -> N
         conf=CONF.replace("{name: gang}", "{name: gang}, {name: proportion}"),
     )
     search = searched(replay_cycle(snapshot), "default/j")
-    assert {2} == {len(one.plan.levers) for one in search.best_plans if one.is_proven}
+    assert {2} == {len(one.plan.fixes) for one in search.best_plans if one.is_proven}
     first = search.best_plans[0]
     assert {"drop the node selector"} < set(first.plan_words.split(", and "))
     assert describe_conclusion(search).startswith("Nothing below 2 changes that was tried places it")
@@ -167,7 +167,7 @@ def test_many_changes_at_once_are_reduced_to_those_that_matter() -> None:
     search = searched(replay_cycle(snapshot), "default/j")
     first = search.best_plans[0]
     assert first.is_proven
-    for place in range(len(first.plan.levers)):
+    for place in range(len(first.plan.fixes)):
         edits = map(parse_edit, first.plan.without_places([place]).all_edits)
         assert not explain_by_name(replay_cycle(edited_snapshot(snapshot, edits)), "default/j").scheduled
 
@@ -312,7 +312,7 @@ def test_trials_travel_as_their_snapshot_and_say_the_same_elsewhere() -> None:
 
 def world(works: set[frozenset[str]], steps: dict[str, tuple[Fix, ...]], more: tuple[str, ...] = ()) -> FixSearch:
     """A search whose trials reach the goal for some sets of edits, and get further for some single ones."""
-    levers = [lever(name) for name in ("a", "b", "c")]
+    fixes = [fix(name) for name in ("a", "b", "c")]
 
     def tried(edits: EditTexts) -> TrialOutcome | None:
         if frozenset(edits) in works:
@@ -322,15 +322,15 @@ def world(works: set[frozenset[str]], steps: dict[str, tuple[Fix, ...]], more: t
             False, False, places, (), "next" if edits[0] in steps else "stuck", "", (), steps.get(edits[0], ())
         )
 
-    return run_search(FixSearch("stuck", 0, levers, len(levers)), lambda wanted: [tried(one) for one in wanted])
+    return run_search(FixSearch("stuck", 0, fixes, len(fixes)), lambda wanted: [tried(one) for one in wanted])
 
 
-def lever(name: str, amount: AmountRange | None = None) -> Fix:
+def fix(name: str, amount: AmountRange | None = None) -> Fix:
     return Fix(name, (name if amount is None else f"{name}={{amount}}",), AdviceHarm.JOB, ("stuck",), amount)
 
 
 def test_what_a_chain_does_not_need_is_left_out() -> None:
-    found = world({frozenset({"b", "d"}), frozenset({"d"})}, {"b": (lever("d"),)})
+    found = world({frozenset({"b", "d"}), frozenset({"d"})}, {"b": (fix("d"),)})
     assert [("d",)] == [one.plan.all_edits for one in found.best_plans]
 
 
@@ -341,7 +341,7 @@ def test_where_nothing_works_only_what_gives_more_pods_a_place_is_shown() -> Non
 
 
 def test_nothing_is_changed_twice_in_one_plan() -> None:
-    low, high = (replace(lever(name), aspect="priority") for name in ("low", "high"))
+    low, high = (replace(fix(name), aspect="priority") for name in ("low", "high"))
     tried: list[EditTexts] = []
 
     def run(wanted: list[EditTexts]) -> list[TrialOutcome | None]:
@@ -369,8 +369,8 @@ def test_where_nothing_even_helps_no_list_of_useless_changes_is_shown() -> None:
 
 
 def test_a_search_that_is_stopped_says_that_it_may_name_more_changes_than_needed() -> None:
-    levers = [replace(lever(name), aspect=name) for name in "abcdefgh"]
-    search = FixSearch("stuck", 0, levers, len(levers))
+    fixes = [replace(fix(name), aspect=name) for name in "abcdefgh"]
+    search = FixSearch("stuck", 0, fixes, len(fixes))
 
     def tried(edits: EditTexts) -> TrialOutcome:
         reached = {"a", "h", "e", "f"} <= set(edits)
@@ -387,7 +387,7 @@ def test_bisection_ends_at_the_mildest_amount(least: int) -> None:
         reached = int(edits[0].partition("=")[2]) >= least
         return TrialOutcome(reached, reached, 1, (), "places" if reached else "stuck", "", (), ())
 
-    search = FixSearch("stuck", 1, [lever("w", AmountRange(1, 100))], 1)
+    search = FixSearch("stuck", 1, [fix("w", AmountRange(1, 100))], 1)
     run_search(search, lambda wanted: [tried(one) for one in wanted])
     assert [(f"w={least}",)] == [one.plan.all_edits for one in search.best_plans]
     assert search.trial_count <= 9
@@ -404,7 +404,7 @@ def test_a_search_that_is_stopped_keeps_what_it_found_and_says_so() -> None:
 
 def test_what_takes_nothing_from_the_job_comes_before_what_makes_it_smaller() -> None:
     found = [
-        one.plan.levers[0].less for one in found_for("pending-scheduling-gate", "genomics/variant-calling").best_plans
+        one.plan.fixes[0].less for one in found_for("pending-scheduling-gate", "genomics/variant-calling").best_plans
     ]
     assert found == [False, True]
 
@@ -431,9 +431,9 @@ def test_nobody_is_told_to_ask_for_nothing(present: str) -> None:
     recording = replay_cycle(
         cluster(node("n1", cpu="1"), pod_group("train", min_member=2), pods("train", 2, cpu=present))
     )
-    lever = smaller_amount("cpu", 1000)
-    assert lever is not None
-    assert 0 < lever.works < lever.fails
+    fix = smaller_amount("cpu", 1000)
+    assert fix is not None
+    assert 0 < fix.works < fix.fails
     assert smaller_amount("nvidia.com/gpu", 1) is None
     search = searched(recording, "default/train")
     assert [] == [remedy for remedy in search.best_plans if "ask for 0" in remedy.plan_words]

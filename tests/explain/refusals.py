@@ -53,16 +53,16 @@ class Refusals:
         self.seen.update(status.reason.split(" ")[-1] for status in statuses)
         refusing = [check for check in found if check.is_refused]
         expected = [status.reason for status in statuses if status != CACHED_STATUS]
-        told = [check.inside.note for check in refusing if check.plugin in ("", "predicates")]
+        notes = [check.inside.note for check in refusing if check.plugin in ("", "predicates")]
         own = [check.plugin for check in refusing if check.plugin not in ("", "predicates")]
         if CACHED_STATUS in statuses:
-            told = told[:-1]
+            notes = notes[:-1]
         if not statuses and self._action(seq) in EVICTING:
-            expected, own = told, []
-        if own and len(told) + 1 == len(expected):
-            told = [*told, expected[-1]]
-        if told != expected and "extender" not in self.recording.session.plugins:
-            self.wrong.append((seq, node, expected, told, own))
+            expected, own = notes, []
+        if own and len(notes) + 1 == len(expected):
+            notes = [*notes, expected[-1]]
+        if notes != expected and "extender" not in self.recording.session.plugins:
+            self.wrong.append((seq, node, expected, notes, own))
         for check in found:
             verdict = check.inside.verdict
             if isinstance(verdict, bool) and check.inside.terms and verdict is not all_hold(check.inside.terms):

@@ -41,10 +41,10 @@ def rejections(recording: Recording) -> Iterator[Told]:
     for seq in recording.index.seqs_at_point("JobEnqueueable"):
         event = recording.event_at(seq)
         if isinstance(event, HookEvent) and event.plugin in JUDGED_BY_AMOUNTS and event.result == REJECT:
-            yield told(recording, seq, event)
+            yield explained_figures(recording, seq, event)
 
 
-def told(recording: Recording, seq: Seq, event: HookEvent) -> Told:
+def explained_figures(recording: Recording, seq: Seq, event: HookEvent) -> Told:
     judge = explainer_for(event.plugin).rejected
     finding = judge(JobView(recording, event.job), seq, event) if judge is not None else None
     shown = equation_at(recording, seq)

@@ -57,8 +57,8 @@ def test_the_copied_cases_ask_for_nearly_every_equation() -> None:
         ("tdm", "VictimTasks"),
         *(("extender", point) for point in QUESTIONS),
     }
-    told = {(plugin, point) for plugin in PLUGINS for point in explainer_for(plugin).equations}
-    assert elsewhere >= told - {*asked}
+    explained = {(plugin, point) for plugin in PLUGINS for point in explainer_for(plugin).equations}
+    assert elsewhere >= explained - {*asked}
 
 
 def visited(recording: Recording) -> Iterator[tuple[int, PredicateEvent, NodeName, str | None, bool]]:

@@ -73,10 +73,10 @@ def test_the_best_node_stands_beside_the_best_of_the_others() -> None:
 def test_the_part_that_tells_two_nodes_apart_is_marked() -> None:
     recordings = (golden(name) for name in GOLDEN)
     found = next(
-        told
+        equation
         for recording in recordings
         for seq in recording.index.seqs_of_type(BestEvent)
-        if (told := equation_at(recording, seq)) is not None and told.deciding is not None
+        if (equation := equation_at(recording, seq)) is not None and equation.deciding is not None
     )
     differences = [abs(float(str(term.figures[2]))) for term in found.terms]
     telling = found.deciding_term

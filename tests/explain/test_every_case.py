@@ -6,7 +6,7 @@ from tests.explain import test_equations, test_queues
 from tests.explain.gang_bundles import check_bundles
 from tests.explain.test_agreement import disagreements, unlike_the_equation
 from tests.pending.contradictions import not_in_the_survey
-from tests.pending.test_contradictions import told
+from tests.pending.test_contradictions import contradictions_in
 from tests.recorded import each_case, recorded
 
 WRONG = {
@@ -14,7 +14,7 @@ WRONG = {
     "queues' figures whose derivation comes to something else": test_queues.wrong,
     "amounts that gate, equation and scheduler name differently": disagreements,
     "refused tasks of which gate and equation say different things": unlike_the_equation,
-    "contradictions in the answers about every job": told,
+    "contradictions in the answers about every job": contradictions_in,
     "jobs of which the survey says nothing": not_in_the_survey,
 }
 

@@ -41,9 +41,9 @@ def test_a_vote_stands_beside_the_call_and_the_answer_it_comes_from() -> None:
     found = recording()
     events = ((seq, found.event_at(seq)) for seq in found.index.seqs_at_point("JobEnqueueable"))
     (vote,) = [seq for seq, event in events if isinstance(event, HookEvent) and event.plugin == "extender"]
-    told = equation_at(found, vote)
-    assert told is not None
-    call, about, answer = told.terms
+    equation = equation_at(found, vote)
+    assert equation is not None
+    call, about, answer = equation.terms
     assert ("POST http://hook/enqueueable",) == call.figures
     assert ("default/j",) == about.figures
     assert ('{"status": 1} (the first of 2)',) == answer.figures

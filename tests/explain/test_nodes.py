@@ -41,17 +41,17 @@ def test_a_node_that_fails_for_a_dimension_is_among_those_that_lack_it(name: str
 
 def test_a_node_tells_whom_it_refused_in_which_action_and_why() -> None:
     found = node_refusals(bundled(), "gpu-a100-01")
-    told = [(refusal.job.split("/")[1], refusal.action, len(refusal.tasks), refusal.why) for refusal in found]
-    assert ("feature-etl", "allocate", 2, "node(s) didn't match Pod's node affinity/selector") == told[0]
-    assert ("llm-finetune", "preempt", 1, "gang leaves nobody") in told
+    refusals = [(refusal.job.split("/")[1], refusal.action, len(refusal.tasks), refusal.why) for refusal in found]
+    assert ("feature-etl", "allocate", 2, "node(s) didn't match Pod's node affinity/selector") == refusals[0]
+    assert ("llm-finetune", "preempt", 1, "gang leaves nobody") in refusals
 
 
 def test_a_queue_tells_whom_it_refused() -> None:
-    told = [
+    reasons = [
         (refusal.job, refusal.action, refusal.why)
         for refusal in queue_refusals(bundled("pending-queue-quota"), "team-vision")
     ]
-    assert [("vision/image-captioning", "enqueue", "proportion says no to JobEnqueueable")] == told
+    assert [("vision/image-captioning", "enqueue", "proportion says no to JobEnqueueable")] == reasons
     found = queue_refusals(bundled("preempt-over-queue-quota"), "vision")
     assert {"proportion says no to Allocatable"} == {refusal.why for refusal in found}
     assert () == queue_refusals(bundled("preempt-works"), "default")

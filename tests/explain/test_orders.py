@@ -79,9 +79,9 @@ def spied(found: list[Asked], plain: Any, kind: ElementKind, name: str) -> Any:
 def mistaken(recording: Recording, asked: list[Asked]) -> Iterator[str]:
     """Comparisons that are told otherwise than they were made."""
     for one in dict.fromkeys(asked):
-        told = order_of(recording, one.seq, one.kind, one.left, one.right, one.asker)
-        if told.is_certain and (told.order_sign < 0) != one.less:
-            yield f"{one} is told as {told}"
+        comparison = order_of(recording, one.seq, one.kind, one.left, one.right, one.asker)
+        if comparison.is_certain and (comparison.order_sign < 0) != one.less:
+            yield f"{one} is told as {comparison}"
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -90,7 +90,7 @@ def test_each_comparison_is_told_as_it_was_made(name: str, asked: list[Asked]) -
     assert [] == list(mistaken(recording, asked))
 
 
-def told(recording: Recording, kind: ElementKind, number: int = 0) -> OrderComparison:
+def compare_elements(recording: Recording, kind: ElementKind, number: int = 0) -> OrderComparison:
     """What decided between the n-th pop of a kind and its rival."""
     pops = [seq for seq in recording.index.seqs_of_type(PopEvent) if pop_kind(recording, seq) == kind]
     other = next_rival(recording, pops[number])
@@ -121,13 +121,13 @@ def two_jobs(conf: str, **second: Any) -> Snapshot:
 
 def test_the_plugin_its_tier_and_both_figures_are_named(asked: list[Asked]) -> None:
     recording = replay_cycle(two_jobs(conf_of("gang", "priority drf")))
-    assert ("JobOrder", 2, "priority", 100, 10) == deciding(told(recording, "job"))
+    assert ("JobOrder", 2, "priority", 100, 10) == deciding(compare_elements(recording, "job"))
     assert [] == list(mistaken(recording, asked))
 
 
 def test_without_a_plugin_the_tie_break_decides(asked: list[Asked]) -> None:
     recording = replay_cycle(two_jobs(conf_of("gang drf predicates")))
-    found = told(recording, "job")
+    found = compare_elements(recording, "job")
     assert ["gang ready", "drf share", "created", "uid"] == [step.difference.what for step in found.steps]
     assert ("", 0, "", "default/one", "default/two") == deciding(found)
 
@@ -154,7 +154,7 @@ def tree() -> Snapshot:
 
 def test_queues_of_a_tree_are_compared_where_their_branches_part(asked: list[Asked]) -> None:
     recording = replay_cycle(tree())
-    found = told(recording, "queue")
+    found = compare_elements(recording, "queue")
     assert ("b-team", "a-team") == (found.left, found.right)
     assert "capacity share of b and a" == (found.deciding_step and found.deciding_step.difference.what)
     assert ("QueueOrder", 1, "capacity", 0.0, 0.25) == deciding(found)
@@ -181,7 +181,7 @@ def hierarchy() -> Snapshot:
 
 def test_drfs_hierarchy_shows_the_level_and_the_weighted_shares(asked: list[Asked]) -> None:
     recording = replay_cycle(hierarchy())
-    found = told(recording, "queue")
+    found = compare_elements(recording, "queue")
     assert "weighted share of b and a" == (found.deciding_step and found.deciding_step.difference.what)
     assert ("QueueOrder", 1, "drf", 0.0, 0.25) == deciding(found)
     assert [] == list(mistaken(recording, asked))
@@ -195,12 +195,12 @@ def test_deadlines_and_preemptable_jobs_are_compared_as_sla_and_tdm_do(asked: li
         "volcano.sh/preemptable": "true",
     }
     recording = replay_cycle(snapshot)
-    assert "sla deadline" == (found := told(recording, "job")).steps[0].difference.what
+    assert "sla deadline" == (found := compare_elements(recording, "job")).steps[0].difference.what
     assert ("JobOrder", 1, "sla") == deciding(found)[:3]
     snapshot.objects["PodGroup"][0]["metadata"]["annotations"].pop("sla-waiting-time")
     asked.clear()
     recording = replay_cycle(snapshot)
-    assert ("JobOrder", 1, "tdm", False, True) == deciding(told(recording, "job"))
+    assert ("JobOrder", 1, "tdm", False, True) == deciding(compare_elements(recording, "job"))
     assert [] == list(mistaken(recording, asked))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.explain import test_agreement, test_equations, test_queues
 from tests.golden.test_releases import sample
-from tests.pending.test_contradictions import told
+from tests.pending.test_contradictions import contradictions_in
 from tests.recorded import COPIES
 from vcdebug.comparison.invariants import find_violations
 from vcdebug.recording.recording import Recording
@@ -46,4 +46,4 @@ def test_what_is_violated_is_a_quirk_by_name(recording: Recording) -> None:
 @pytest.mark.parametrize("case", COPIES, ids=lambda case: case.name)
 def test_the_answers_about_jobs_hold_under_v1_13(case: Path) -> None:
     """Its reclaim evicts without statements, on which much of what is said of newer releases rests."""
-    assert [] == list(told(replay_cycle(load_snapshot(case, release="v1.13.3"))))
+    assert [] == list(contradictions_in(replay_cycle(load_snapshot(case, release="v1.13.3"))))

@@ -33,7 +33,7 @@ def test_the_tree_is_the_plugins_own_after_every_placement() -> None:
     observe_rerun(recording, look)
     assert 5 == len(trees)
     for seq, live in trees.items():
-        told = hierarchy_at(recording, seq)
-        assert told is not None
-        assert live == branches(told)
+        hierarchy = hierarchy_at(recording, seq)
+        assert hierarchy is not None
+        assert live == branches(hierarchy)
     assert 5 == len({str(sorted(tree.items())) for tree in trees.values()})

@@ -132,7 +132,7 @@ def reuses(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot, base: Recording)
         return previous
 
     monkeypatch.setattr(cycle, "find_previous_cycle", noting)
-    recording = replay_cycle(snapshot, beside=base)
+    recording = replay_cycle(snapshot, reuse_from=base)
     monkeypatch.undo()
     return recording, any(found)
 
@@ -278,8 +278,8 @@ def test_a_search_is_made_again_where_another_cache_of_errors_goes_before_it() -
         [len(event.feasible) for event in recording.events if isinstance(event, PredicateEvent)] for recording in alone
     ]
     assert [[1, 1], [1, 2]] == found
-    assert written(replay_cycle(single, beside=alone[0])) == written(alone[1])
-    assert written(replay_cycle(both, beside=alone[1])) == written(alone[0])
+    assert written(replay_cycle(single, reuse_from=alone[0])) == written(alone[1])
+    assert written(replay_cycle(both, reuse_from=alone[1])) == written(alone[0])
 
 
 # What a pod is read with.

@@ -66,25 +66,25 @@ def test_a_node_that_is_full_of_pods_is_named() -> None:
     recording = replay_cycle(
         cluster(node("n0", pods="1"), leaving, pod_group("j"), pods("j", 1), conf=conf_of("predicates"))
     )
-    told = "NodePodNumber predicates Task <default/j-0> on Node <n0> failed, allocatable <1>, existed <…>"
-    assert [told] == printed(recording, "filter.pods")
+    line = "NodePodNumber predicates Task <default/j-0> on Node <n0> failed, allocatable <1>, existed <…>"
+    assert [line] == printed(recording, "filter.pods")
 
 
 def test_sla_prints_its_waiting_time_or_that_it_makes_no_sense() -> None:
     assert ["Global job waiting time is 1h30m0s."] == printed(configured("sla", **{"sla-waiting-time": "90m"}), "sla.g")
-    told = printed(configured("sla", **{"sla-waiting-time": "soon"}), "sla.invalid")
-    assert ["Invalid global waiting time setting: 0s in sla plugin."] == told
+    lines = printed(configured("sla", **{"sla-waiting-time": "soon"}), "sla.invalid")
+    assert ["Invalid global waiting time setting: 0s in sla plugin."] == lines
     assert [] == printed(configured("sla"), "sla.global")
 
 
 def test_overcommit_prints_a_factor_below_one() -> None:
-    told = printed(configured("overcommit", **{"overcommit-factor": "0.5"}), "overcommit.invalid")
+    lines = printed(configured("overcommit", **{"overcommit-factor": "0.5"}), "overcommit.invalid")
     assert [
         (
             "Invalid input 0.500000 for overcommit-factor, reason: overcommit-factor cannot be less than 1, "
             "using default value: 1.200000."
         )
-    ] == told
+    ] == lines
     assert [] == printed(configured("overcommit"), "overcommit.invalid")
 
 
@@ -95,8 +95,8 @@ def test_the_proportional_policy_prints_which_nodes_pass() -> None:
     ] == printed(configured("resource-strategy-fit"), "strategy.")
     policy = "{enable: true, resources: nvidia.com/gpu, resourceProportion: {nvidia.com/gpu.cpu: 4}}"
     recording = configured("resource-strategy-fit", proportional=policy)
-    told = "proportional policy filter for task <default/j-{}> on node <n0> pass."
-    assert [told.format(number) for number in range(2)] == printed(recording, "strategy.pass")
+    line = "proportional policy filter for task <default/j-{}> on node <n0> pass."
+    assert [line.format(number) for number in range(2)] == printed(recording, "strategy.pass")
 
 
 @pytest.mark.parametrize(

@@ -42,12 +42,12 @@ def contradictions(recording: Recording, found: Explanation) -> Iterator[str]:
 
 def not_in_the_survey(recording: Recording) -> list[str]:
     """Jobs and lone pods that do not run in full when the cycle ends, of which the survey says nothing."""
-    told = [
+    entries = [
         one.explanation
         for one in survey_jobs(recording).explained
         if one.shown_finding.cause and one.shown_finding.sentence
     ]
-    listed = dict.fromkeys([*(one.job for one in told), *(one.pod for one in told)])
+    listed = dict.fromkeys([*(one.job for one in entries), *(one.pod for one in entries)])
     return [name for name in dict.fromkeys(_not_whole(recording)) if name not in listed]
 
 
@@ -100,39 +100,40 @@ def _sentence(recording: Recording, found: Explanation, finding: Finding) -> Ite
         for one in planned_evictions(recording)
         if one.fate in CARRIED_OUT_FATES and one.preemptor in (*own, found.job)
     ]
-    told = finding.sentence
-    if victims and any(words in told for words in NOBODY):
-        yield f"{victims[0].victim} is evicted for it, and yet: {told}"
-    if NOUGHT.search(" ".join((told, *(line.text for line in finding.advice)))):
-        yield f"nought too few: {told} {[line.text for line in finding.advice]}"
+    sentence = finding.sentence
+    if victims and any(words in sentence for words in NOBODY):
+        yield f"{victims[0].victim} is evicted for it, and yet: {sentence}"
+    if NOUGHT.search(" ".join((sentence, *(line.text for line in finding.advice)))):
+        yield f"nought too few: {sentence} {[line.text for line in finding.advice]}"
     if finding.cause == "evicted" and not any(one.job == found.job for one in cycle_effects(recording).evicted):
-        yield f"nobody of {found.job} is evicted, and yet: {told}"
-    if "room that is being released" in told and not _releasing(recording, own):
-        yield f"nothing is Releasing, and yet: {told}"
-    if "waits for nothing" in told and _releasing(recording, own):
-        yield f"room is being released where it waits, and yet: {told}"
+        yield f"nobody of {found.job} is evicted, and yet: {sentence}"
+    if "room that is being released" in sentence and not _releasing(recording, own):
+        yield f"nothing is Releasing, and yet: {sentence}"
+    if "waits for nothing" in sentence and _releasing(recording, own):
+        yield f"room is being released where it waits, and yet: {sentence}"
     yield from (
-        f"{name} was not Releasing before this cycle, and yet: {told}" for name in _wrongly_early(recording, told)
+        f"{name} was not Releasing before this cycle, and yet: {sentence}"
+        for name in _wrongly_early(recording, sentence)
     )
-    for one in _evicted_in(told):
+    for one in _evicted_in(sentence):
         if one not in [effect.task.rpartition("/")[2] for effect in cycle_effects(recording).evicted]:
-            yield f"{one} is not evicted, and yet: {told}"
+            yield f"{one} is not evicted, and yet: {sentence}"
 
 
-def _wrongly_early(recording: Recording, told: str) -> Iterator[str]:
+def _wrongly_early(recording: Recording, sentence: str) -> Iterator[str]:
     """Pods that this cycle evicted, and that are called Releasing before it."""
-    if "Releasing before this cycle" in told:
+    if "Releasing before this cycle" in sentence:
         opening = recording.timeline.opening_tasks
         for effect in cycle_effects(recording).evicted:
             name = effect.task.rpartition("/")[2]
             early = opening[effect.task].status is TaskStatus.RELEASING
-            if not early and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", told):
+            if not early and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", sentence):
                 yield effect.task
 
 
-def _evicted_in(told: str) -> list[str]:
+def _evicted_in(sentence: str) -> list[str]:
     """Names of pods of which a sentence says that this cycle evicted them."""
-    found = re.search(r"at the cost of ([^;:.]+)", told)
+    found = re.search(r"at the cost of ([^;:.]+)", sentence)
     names = re.split(r", | and ", found[1]) if found else []
     return [name.rpartition("/")[2] for name in names if "/" in name]
 

@@ -32,7 +32,7 @@ def faults(recording: Recording) -> list[str]:
         [one.explanation for one in survey_jobs(recording).unscheduled_jobs],
         cache(partial(changes_nothing, recording)),
     )
-    found = [(one.job, [*of_answer(one, void), *of_levers(recording, one, void)]) for one in waiting]
+    found = [(one.job, [*of_answer(one, void), *of_fixes(recording, one, void)]) for one in waiting]
     return [f"{job}: {words}" for job, each in found for words in each]
 
 
@@ -45,13 +45,13 @@ def of_answer(found: Explanation, void: Callable[[tuple[str, ...]], bool]) -> It
             yield f"void: {line.text}"
 
 
-def of_levers(recording: Recording, found: Explanation, void: Callable[[tuple[str, ...]], bool]) -> Iterator[str]:
-    for lever in propose_fixes(FixSituation(recording, found)):
-        plan = FixPlan.of_fixes(lever)
+def of_fixes(recording: Recording, found: Explanation, void: Callable[[tuple[str, ...]], bool]) -> Iterator[str]:
+    for fix in propose_fixes(FixSituation(recording, found)):
+        plan = FixPlan.of_fixes(fix)
         if void(plan.all_edits):
-            yield f"void: {lever.words} {plan.all_edits}"
+            yield f"void: {fix.words} {plan.all_edits}"
         if any("tolerations" in edit and any(key in edit for key in CONTROL_PLANE_PREFIXES) for edit in plan.all_edits):
-            yield f"unsafe: {lever.words}"
+            yield f"unsafe: {fix.words}"
 
 
 def changes_nothing(recording: Recording, edits: tuple[str, ...]) -> bool:

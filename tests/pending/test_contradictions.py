@@ -19,7 +19,7 @@ CONF = "actions: 'allocate, preempt'\ntiers:\n- plugins: [{name: priority}, {nam
 BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
 
 
-def told(recording: Recording) -> list[str]:
+def contradictions_in(recording: Recording) -> list[str]:
     """Every contradiction in the answers about every job."""
     jobs = recording.session.jobs
     return [words for job in jobs for words in contradictions(recording, explain_by_name(recording, job))]
@@ -27,13 +27,13 @@ def told(recording: Recording) -> list[str]:
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_no_answer_of_a_bundled_snapshot_contradicts_it(name: str) -> None:
-    assert [] == told(bundled(name))
+    assert [] == contradictions_in(bundled(name))
     assert [] == not_in_the_survey(bundled(name))
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.file.stem)
 def test_no_answer_of_a_question_contradicts_its_cluster(question: Question) -> None:
-    assert [] == told(question.recording())
+    assert [] == contradictions_in(question.recording())
     assert [] == not_in_the_survey(question.recording())
 
 

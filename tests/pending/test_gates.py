@@ -103,7 +103,7 @@ def test_the_way_through_the_cycle_includes_the_gang_actions() -> None:
     assert ("failed", "0 pods had a place; statement discarded") == steps["statement of gangpreempt"]
 
 
-def told(found: Explanation) -> tuple[str, tuple[str, ...], list[str]]:
+def summary_of(found: Explanation) -> tuple[str, tuple[str, ...], list[str]]:
     """What an answer says, advises and shows as proof."""
     return found.sentence, found.advice_texts, [one.text for one in found.dominant_evidence]
 
@@ -115,7 +115,7 @@ def test_a_missing_role_is_named_where_the_pods_are_enough() -> None:
         "default/wanted is not valid: role ps has 0 of 1 pod that minTaskMember asks for, so no action considers it.",
         ("create the missing pods of each role", "take the role out of minTaskMember, or lower its minimum"),
         ["gang: Not enough valid pods of each task for gang-scheduling"],
-    ) == told(found)
+    ) == summary_of(found)
     assert ("role ps has 0 of 1 pod",) == found.dominant.lines
     assert {"pods.valid": 2, "job.minAvailable": 2, "pods.missing": 0} == {
         name: number.value for name, number in found.dominant.numbers.items()
@@ -127,12 +127,12 @@ def test_missing_pods_are_counted_and_the_minimum_may_be_lowered_to_those_that_t
         f"{NOT_VALID} it has 1 usable pod of the 2 that minMember asks for, so no action considers it.",
         ("create 1 more pod (look at the Volcano Job, its controller and quotas)", "lower minMember to 1"),
         ["gang: Not enough valid tasks for gang-scheduling, valid: 1, min: 2"],
-    ) == told(asked([*nodes("n1"), *wanted(1, min_member=2)], PLAIN))
+    ) == summary_of(asked([*nodes("n1"), *wanted(1, min_member=2)], PLAIN))
     assert (
         f"{NOT_VALID} it has 0 usable pods of the 1 that minMember asks for, so no action considers it.",
         ("create 1 more pod (look at the Volcano Job, its controller and quotas)",),
         ["gang: Not enough valid tasks for gang-scheduling, valid: 0, min: 1"],
-    ) == told(asked([*nodes("n1"), pod_group("wanted")], PLAIN))
+    ) == summary_of(asked([*nodes("n1"), pod_group("wanted")], PLAIN))
 
 
 def test_a_job_that_no_action_admits_is_told_which_actions_there_are() -> None:
@@ -146,7 +146,7 @@ def test_a_job_that_no_action_admits_is_told_which_actions_there_are() -> None:
         ),
         ('put "enqueue, allocate" into actions',),
         ["the session opens with the PodGroup Pending"],
-    ) == told(found)
+    ) == summary_of(found)
 
 
 def test_where_pods_and_a_role_are_missing_more_pods_are_asked_for() -> None:

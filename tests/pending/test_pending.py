@@ -133,10 +133,10 @@ def test_a_pod_that_is_passed_over_names_the_one_of_its_role_that_found_no_node(
 def test_the_steps_quote_the_schedulers_message_where_it_counts_in_its_own_way() -> None:
     """A node that has neither memory nor cards is in the message once, under memory; the answer names both."""
     found = explain_by_name(bundled("preempt-blocked-by-gang"), "research/llm-finetune")
-    told = next(step.text for step in found.steps if step.name == "nodes found by allocate")
+    text = next(step.text for step in found.steps if step.name == "nodes found by allocate")
     message = "0/8 nodes are unavailable: 1 Insufficient memory, 7 Insufficient nvidia.com/gpu."
-    assert f'the scheduler writes "{message}"' in told
-    assert told.count("Insufficient") == message.count("Insufficient")
+    assert f'the scheduler writes "{message}"' in text
+    assert text.count("Insufficient") == message.count("Insufficient")
     assert any("6 Insufficient nvidia.com/gpu, 2 without nvidia.com/gpu" in one.sentence for one in found.contributing)
 
 

@@ -136,10 +136,10 @@ def test_a_claim_is_refused_by_the_limit_only_where_the_release_asks_for_it(rele
     sentences = {found.cause_code: found.sentence, **{one.cause: one.sentence for one in found.contributing}}
     assert says in sentences["preemptive"]
     seq = recording.index.seqs_at_point("Preemptive")[0]
-    told = equation_at(recording, seq)
-    assert told is not None
-    assert (release == "master") == any(term.name.startswith("limit ") for term in told.terms)
-    assert (release == "master") == ("≤ limit" in told.formula)
+    equation = equation_at(recording, seq)
+    assert equation is not None
+    assert (release == "master") == any(term.name.startswith("limit ") for term in equation.terms)
+    assert (release == "master") == ("≤ limit" in equation.formula)
 
 
 def test_gangreclaim_is_asked_about_all_pods_at_once() -> None:

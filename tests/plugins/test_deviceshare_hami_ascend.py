@@ -400,8 +400,8 @@ def test_in_hami_core_mode_it_says_memory_and_cores() -> None:
     waits = limited(asks("1", "1000", "60"), notes={"huawei.com/vnpu-mode": "hami-core"})
     ssn = opened(npus(card("a"), mode="true"), waits)
     placed(ssn)
-    told = ledger(ssn).bind_annotations(task(ssn, "j-0").pod)
-    assert '[{"UUID":"a","memory":1000,"core":60}]' == told[f"huawei.com/{WORD}"]
+    annotations = ledger(ssn).bind_annotations(task(ssn, "j-0").pod)
+    assert '[{"UUID":"a","memory":1000,"core":60}]' == annotations[f"huawei.com/{WORD}"]
 
 
 @pytest.mark.parametrize(
@@ -460,11 +460,11 @@ def test_devices_of_mind_cluster_are_named_and_not_asked() -> None:
 
 
 def test_a_configuration_that_is_void_is_told() -> None:
-    def told(config: str, release: str = "master") -> list[str]:
+    def problem_texts(config: str, release: str = "master") -> list[str]:
         problems = opened(npus(), config=config, release=release).plugins["deviceshare"].problems
         return [problem.what for problem in problems]
 
-    assert [] == told(MIXED)
+    assert [] == problem_texts(MIXED)
     void = "is not what the scheduler reads there, which voids the configuration"
-    assert [void] == told(MIXED, "v1.14.3") == told("vnpus: 3")
-    assert ["is no configuration"] == told("[")
+    assert [void] == problem_texts(MIXED, "v1.14.3") == problem_texts("vnpus: 3")
+    assert ["is no configuration"] == problem_texts("[")

@@ -297,12 +297,12 @@ def test_what_is_released_on_the_node_already_is_taken_for_the_victims() -> None
 
 def test_victim_tasks_of_both_plugins_are_recorded_and_told() -> None:
     recording = bundled("shuffle-clears-nodes")
-    told = {
+    shown = {
         event.plugin: equation_at(recording, seq)
         for seq, event in enumerate(recording.events, start=1)
         if isinstance(event, HookEvent) and event.point == "VictimTasks"
     }
-    assert ["rescheduling", "tdm"] == sorted(told)
-    for found in told.values():
+    assert ["rescheduling", "tdm"] == sorted(shown)
+    for found in shown.values():
         assert found is not None
         assert found.terms

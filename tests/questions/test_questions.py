@@ -130,12 +130,12 @@ def test_the_node_of_a_placed_pod_is_the_one_that_it_was_given(name: str) -> Non
 
 @pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith("subgroup")])
 def test_a_plan_that_is_carried_out_later_is_told_by_the_scores_of_its_own_trial(name: str) -> None:
-    told = [why_node(golden(name), task) for task, _ in placed(name)]
-    chosen = [one.data["node"] for one in told if one.data.get("runnerUp")]
+    answers = [why_node(golden(name), task) for task, _ in placed(name)]
+    chosen = [one.data["node"] for one in answers if one.data.get("runnerUp")]
     assert chosen
     assert chosen == [
         evidence.text.removeprefix("best is ")
-        for one in told
+        for one in answers
         for evidence in one.evidence
         if "best is" in evidence.text
     ]
@@ -224,10 +224,10 @@ def test_pods_on_a_node_outside_the_session_are_named() -> None:
 def test_each_node_says_why_it_refuses_a_pod() -> None:
     reply = why_refused(bundled("pending-refused-by-filters"), "ml/serve-1")
     assert "ml/serve-1: of 12 nodes tried 0 fit and 12 refuse it." == reply.sentence
-    told = {sheet.title.partition(":")[0]: [row[2] for row in sheet.rows] for sheet in reply.sheets}
-    assert ["held by ml/proxy"] == told["node-port-taken"]
-    assert "measured % 91.5, threshold % 80" in told["node-too-busy"]
-    assert 12 == len(told)
+    shown = {sheet.title.partition(":")[0]: [row[2] for row in sheet.rows] for sheet in reply.sheets}
+    assert ["held by ml/proxy"] == shown["node-port-taken"]
+    assert "measured % 91.5, threshold % 80" in shown["node-too-busy"]
+    assert 12 == len(shown)
 
 
 def test_what_the_error_cache_answered_is_told_by_the_search_that_asked() -> None:
@@ -237,8 +237,8 @@ def test_what_the_error_cache_answered_is_told_by_the_search_that_asked() -> Non
 
 def test_why_a_node_is_best_is_told_part_by_part() -> None:
     reply = why_node(bundled("placed-by-score"), "shop/web-0")
-    told: Any = reply.data["parts"]
-    parts = {part["name"]: part for part in told}
+    shown_parts: Any = reply.data["parts"]
+    parts = {part["name"]: part for part in shown_parts}
     inside = parts["nodeorder/batch/NodeAffinity"]["inside"]
     assert (200.0, 200.0) == (parts["nodeorder/batch/NodeAffinity"]["score"], inside["verdict"])
     assert ["disk=ssd", "topology.kubernetes.io/zone=eu-west-1b"] == [term["name"] for term in inside["terms"]]

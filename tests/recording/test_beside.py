@@ -79,10 +79,10 @@ def test_the_recording_is_the_same_beside_another_one(case: Path) -> None:
     before = written(base)
     with ExitStack() as runs:
         for snapshot in edits_of(base.snapshot, sum(map(ord, case.name))):
-            beside = runs.enter_context(disposing(replay_cycle(snapshot, beside=base)))
+            reusing = runs.enter_context(disposing(replay_cycle(snapshot, reuse_from=base)))
             alone = runs.enter_context(disposing(replay_cycle(snapshot)))
-            assert written(beside) == written(alone)
-        again = runs.enter_context(disposing(replay_cycle(base.snapshot, beside=beside)))
+            assert written(reusing) == written(alone)
+        again = runs.enter_context(disposing(replay_cycle(base.snapshot, reuse_from=reusing)))
         assert written(again) == before
     assert written(base) == before
 
@@ -97,7 +97,7 @@ def searches(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot, base: Recordin
         return found(self, *args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(PredicateHelper, "_search_from", counting)
-    return replay_cycle(snapshot, beside=base), len(made)
+    return replay_cycle(snapshot, reuse_from=base), len(made)
 
 
 def searched(recording: Recording) -> list[str]:
@@ -143,7 +143,7 @@ def tasks_of(recording: Recording) -> list[TaskInfo]:
     return [*chain.from_iterable(held), *session.cluster.orphans]
 
 
-def standing(recording: Recording) -> list[object]:
+def state_of(recording: Recording) -> list[object]:
     """Everything that a session holds of its tasks, nodes and jobs."""
     session = recording.session
     tasks = [
@@ -172,32 +172,32 @@ def states(recording: Recording) -> list[StateEvent]:
 def test_a_cycle_that_evicts_changes_nothing_of_the_one_that_it_runs_beside(name: str) -> None:
     whole = bundled(name)
     quiet = replay_cycle(edited_snapshot(whole.snapshot, [parse_edit('conf:actions="enqueue"')]))
-    before = written(quiet), standing(quiet)
-    beside = replay_cycle(whole.snapshot, beside=quiet)
-    assert written(beside) == written(whole)
-    assert any(isinstance(event, OpEvent) and event.op == "evict" for event in beside.events)
-    assert before == (written(quiet), standing(quiet))
+    before = written(quiet), state_of(quiet)
+    reusing = replay_cycle(whole.snapshot, reuse_from=quiet)
+    assert written(reusing) == written(whole)
+    assert any(isinstance(event, OpEvent) and event.op == "evict" for event in reusing.events)
+    assert before == (written(quiet), state_of(quiet))
 
 
 @pytest.mark.parametrize("name", EVICTING)
 def test_what_a_cycle_has_evicted_runs_again_in_one_beside_it(name: str) -> None:
     whole = bundled(name)
     quiet = edited_snapshot(whole.snapshot, [parse_edit('conf:actions="enqueue"')])
-    assert standing(replay_cycle(quiet, beside=whole)) == standing(replay_cycle(quiet))
+    assert state_of(replay_cycle(quiet, reuse_from=whole)) == state_of(replay_cycle(quiet))
 
 
 @pytest.mark.parametrize(("name", "shared"), [(name, name != EVICTING[-1]) for name in EVICTING])
 def test_tasks_that_run_are_shared_unless_an_action_evicts_them_themselves(name: str, shared: bool) -> None:
     base = bundled(name)
     known = dict.fromkeys(map(id, tasks_of(base)))
-    beside = tasks_of(replay_cycle(replace(base.snapshot), beside=base))
-    assert any(id(task) in known for task in beside) == shared
-    assert not [task for task in beside if id(task) in known and task.status is TaskStatus.PENDING]
+    reusing = tasks_of(replay_cycle(replace(base.snapshot), reuse_from=base))
+    assert any(id(task) in known for task in reusing) == shared
+    assert not [task for task in reusing if id(task) in known and task.status is TaskStatus.PENDING]
 
 
 def test_a_job_of_which_tasks_wait_has_them_to_itself() -> None:
     base = bundled("pending-queue-quota")
     known = dict.fromkeys(map(id, tasks_of(base)))
-    beside = tasks_of(replay_cycle(replace(base.snapshot), beside=base))
-    assert [task for task in beside if not task.pod.spec.get("nodeName")]
-    assert not [task for task in beside if id(task) in known and not task.pod.spec.get("nodeName")]
+    reusing = tasks_of(replay_cycle(replace(base.snapshot), reuse_from=base))
+    assert [task for task in reusing if not task.pod.spec.get("nodeName")]
+    assert not [task for task in reusing if id(task) in known and not task.pod.spec.get("nodeName")]

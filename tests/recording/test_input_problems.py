@@ -23,14 +23,16 @@ def unready(name: str) -> Manifest:
 
 def test_an_argument_that_its_plugin_does_not_read_is_a_problem() -> None:
     arguments = {"arguments": {"predicate.ProportionalEnable": True, "predicate.CacheEnable": True}}
-    told = lines(node("n1"), conf=conf_of("predicates", arguments={"predicates": arguments}))
+    problems = lines(node("n1"), conf=conf_of("predicates", arguments={"predicates": arguments}))
     expected = "volcano-scheduler.conf: plugin predicates: arguments.predicate.ProportionalEnable: "
-    assert [expected] == [line[: len(expected)] for line in told]
+    assert [expected] == [line[: len(expected)] for line in problems]
 
 
 def test_a_node_that_is_not_ready_is_remarked() -> None:
-    told = lines(unready("n1"), node("n2"), conf=conf_of("predicates"))
-    assert ["Node n1: status.conditions: the condition Ready is Unknown"] == [line.partition(";")[0] for line in told]
+    problems = lines(unready("n1"), node("n2"), conf=conf_of("predicates"))
+    assert ["Node n1: status.conditions: the condition Ready is Unknown"] == [
+        line.partition(";")[0] for line in problems
+    ]
     assert "Ready is Unknown" in nodes_table(replay_cycle(cluster(unready("n1"))), 1).rows[0].cells[-1].text
 
 

@@ -54,12 +54,12 @@ def test_a_search_over_known_nodes_is_one_that_visits_them(seed: int) -> None:
     ssn.flags = replace(ssn.flags, minimum_feasible_nodes=random.choice((2, 100)), percentage_nodes_to_find=1)
     for task in ssn.jobs["default/j"].tasks.values():
         task.task_role = random.choice(("worker", ""))  # of a role the first errors are remembered
-    standing = [known_of(ssn), None]
-    helpers = [PredicateHelper(ssn, cache_on=seed % 2 == 0) for _ in standing]
+    verdict_cache = [known_of(ssn), None]
+    helpers = [PredicateHelper(ssn, cache_on=seed % 2 == 0) for _ in verdict_cache]
     for _ in range(2):
         for search in searches(ssn, random):
             start, results = random.randrange(20), []
-            for helper, ssn.standing in zip(helpers, standing, strict=True):
+            for helper, ssn.verdict_cache in zip(helpers, verdict_cache, strict=True):
                 results.append(found(ssn, helper, start, *search))
             assert results[0] == results[1]
         moved(ssn, random)
@@ -68,9 +68,9 @@ def test_a_search_over_known_nodes_is_one_that_visits_them(seed: int) -> None:
 def test_some_of_these_searches_know_all_nodes() -> None:
     known = []
     for ssn in map(random_session, SEEDS):
-        standing = known_of(ssn)
+        verdict_cache = known_of(ssn)
         known += [
-            standing.search_codes(task, QUESTION_OF_JUDGE[judge]) is not None
+            verdict_cache.search_codes(task, QUESTION_OF_JUDGE[judge]) is not None
             for task, _, judge in searches(ssn, Random(1))
         ]
     assert 100 < sum(known) < len(known)

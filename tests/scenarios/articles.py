@@ -444,11 +444,11 @@ ALL = tuple(each for claims in ARTICLES.values() for each in claims)
 def shown(each: Claim) -> str:
     """What the commands of a row show."""
     driver = Driver(_recording(each.snapshot))
-    told: list[str] = []
+    texts: list[str] = []
     for answer in run_script(driver, each.commands):
         found = AnswerReport(answer, driver)
-        told += [answer.text, found.table, found.explanation.sentence if found.explanation is not None else ""]
-    return "\n".join(told)
+        texts += [answer.text, found.table, found.explanation.sentence if found.explanation is not None else ""]
+    return "\n".join(texts)
 
 
 @cache

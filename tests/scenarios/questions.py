@@ -32,7 +32,7 @@ class Question(NamedTuple):
     """Words of the arithmetic under the sentence."""
     advice: str = ""
     """Words of what would help."""
-    beside: tuple[str, ...] = ()
+    contributing: tuple[str, ...] = ()
     """What else stands in the way."""
     problem: str = ""
     """Words of the one problem that the cluster is about; elsewhere there is none."""
@@ -83,7 +83,7 @@ QUESTIONS = (
         ("can ever take train-2", "didn't match Pod's node affinity/selector", "it wants zone=b"),
         {"nodes.unresolvable": 2},
         advice="label a node accordingly",
-        beside=("gang-discard",),
+        contributing=("gang-discard",),
     ),
     Question(
         2285,
@@ -267,7 +267,7 @@ QUESTIONS = (
         ("needs 3 pods at once", "for 1 (n1) after 1 eviction, 2 too few", "gang leaves nobody", "the victims stay"),
         {"job.minAvailable": 3, "pods.placed": 1, "pods.missing": 2},
         advice="lower minMember of team/normal from 3 to 2",
-        beside=("gang",),
+        contributing=("gang",),
     ),
     # Gangs and statements.
     Question(
@@ -279,7 +279,7 @@ QUESTIONS = (
         ("for 3 (n1, n2, n3) after 3 evictions, 1 too few", "urgent-0 may not preempt", "already schedulable"),
         {"pods.missing": 1, "pods.evicted": 3},
         advice="clear status.nominatedNodeName of urgent-0",
-        beside=("not-eligible-to-preempt", "queue-not-allocatable"),
+        contributing=("not-eligible-to-preempt", "queue-not-allocatable"),
     ),
     Question(
         5044,
@@ -329,7 +329,7 @@ QUESTIONS = (
         "gang-discard",
         ("found places for 1 (n2), 1 too few", "it asks 8, at most 6 cpu is left, on n1"),
         {"pods.placed": 1, "pods.missing": 1},
-        beside=("predicates-mixed",),
+        contributing=("predicates-mixed",),
     ),
     # What nobody had asked for when the first answers were written.
     Question(
@@ -338,7 +338,7 @@ QUESTIONS = (
         ("train-1 alone asks 6 where 4 nvidia.com/gpu is all there may be", "no waiting, no eviction and no node"),
         {"short.nvidia.com/gpu": 3},
         advice="raise spec.capability of queue a to 6 nvidia.com/gpu or more",
-        beside=("gang-discard",),
+        contributing=("gang-discard",),
     ),
     Question(
         1492,
@@ -352,7 +352,7 @@ QUESTIONS = (
         ("found places for 5 pods", "role ps has 1 of the 2 that minTaskMember asks for", "1 nvidia.com/gpu"),
         {"pods.placed": 5, "pods.missing": 0},
         advice="make room for one more pod of role ps",
-        beside=("queue-not-allocatable",),
+        contributing=("queue-not-allocatable",),
     ),
     Question(
         1901,
@@ -442,7 +442,7 @@ QUESTIONS = (
         "gang-discard",
         ("preempt found places for 1 (n1) after 1 eviction, 1 too few (second-1: drf leaves nobody to evict)",),
         advice="lower minMember to 1",
-        beside=("drf",),
+        contributing=("drf",),
     ),
     Question(
         3271,
@@ -461,7 +461,7 @@ QUESTIONS = (
         "action-not-configured",
         ("reclaim is not among the actions", "evicting team/low-1-0"),
         advice="put reclaim into actions",
-        beside=("victims-not-preemptable",),
+        contributing=("victims-not-preemptable",),
     ),
     Question(
         4076,
@@ -482,7 +482,7 @@ QUESTIONS = (
         ("would make room for train-0 on n1 by evicting team/web-0", "refused and taken back", "not say the node yet"),
         {"nodes.tried": 1},
         advice="make room on n1 by other means",
-        beside=("queue-not-allocatable",),
+        contributing=("queue-not-allocatable",),
     ),
     Question(941, "enqueue-overcommit", ("9.6 to give (8 x 1.2 - 0 used)", "waiting cannot help"), advice="above 1.25"),
 )

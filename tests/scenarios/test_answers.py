@@ -60,7 +60,7 @@ def test_the_answer_is_proven_and_says_what_would_help(question: Question) -> No
     assert found.dominant_evidence
     assert question.advice in "\n".join(found.advice_texts)
     assert found.scheduled or found.advice_texts
-    assert [] == [cause for cause in question.beside if cause not in [one.cause for one in found.contributing]]
+    assert [] == [cause for cause in question.contributing if cause not in [one.cause for one in found.contributing]]
 
 
 @each

@@ -171,18 +171,18 @@ def test_loading_is_followed_and_stopped_between_objects(
     monkeypatch.setattr(json_objects, "_PROGRESS_BYTES", 64)
     path = tmp_path / "cluster.json"
     path.write_text(FORMS["a List"])
-    told: list[int] = []
+    counts: list[int] = []
 
     def follow(done: int, _total: int, _name: str) -> bool:
-        told.append(done)
-        return len(told) < calls
+        counts.append(done)
+        return len(counts) < calls
 
     large()
     with pytest.raises(LoadStoppedError):
         load_snapshot(path, progress=follow)
-    assert calls == len(dict.fromkeys(told)) == len(told)
-    assert told == sorted(told)
-    assert told[-1] < len(FORMS["a List"])
+    assert calls == len(dict.fromkeys(counts)) == len(counts)
+    assert counts == sorted(counts)
+    assert counts[-1] < len(FORMS["a List"])
 
 
 @pytest.mark.parametrize(

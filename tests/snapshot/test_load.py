@@ -260,11 +260,11 @@ def test_manifests_at_hand_stay_as_they_are() -> None:
 
 
 def test_progress_is_told_file_by_file(tmp_path: Path) -> None:
-    told: list[tuple[int, int, str]] = []
-    load_snapshot(write_folder(tmp_path), progress=lambda done, total, name: told.append((done, total, name)))
-    names = list(dict.fromkeys(name for _, _, name in told))
+    reports: list[tuple[int, int, str]] = []
+    load_snapshot(write_folder(tmp_path), progress=lambda done, total, name: reports.append((done, total, name)))
+    names = list(dict.fromkeys(name for _, _, name in reports))
     assert ["cluster.json", "meta.json", "scheduler.conf", "trace.jsonl", "usage.json"] == names
-    assert sorted(told) == told
+    assert sorted(reports) == reports
 
 
 @pytest.mark.parametrize("source", ["nowhere", "/dev/null", "bad\0name"])

@@ -348,7 +348,7 @@ def test_a_configuration_that_is_none_stays_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stated", "told"),
+    ("stated", "vendor_text"),
     [
         ("v1.14.4", "v1.14.4"),
         ("v1.15.1-acme.3", "v1.15.1-fork"),
@@ -356,10 +356,10 @@ def test_a_configuration_that_is_none_stays_none() -> None:
         (f"{MARK}-build", "master"),
     ],
 )
-def test_the_release_survives_and_whose_build_it_is_does_not(stated: str, told: str) -> None:
+def test_the_release_survives_and_whose_build_it_is_does_not(stated: str, vendor_text: str) -> None:
     release = resolve_release(stated).release
     done = redact_snapshot(Snapshot("x", flags=SchedulerFlags(release=release)))
-    assert told == done.release.stated
+    assert vendor_text == done.release.stated
     assert release.older == done.release.older
 
 

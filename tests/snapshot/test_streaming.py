@@ -148,10 +148,10 @@ def test_progress_goes_on_within_a_file(name: str, tmp_path: Path) -> None:
     text = json.dumps(as_list(cluster())) if name.endswith("json") else yaml_text()
     path = tmp_path / name
     path.write_text(text)
-    told: list[tuple[int, int, str]] = []
-    load_snapshot(path, progress=lambda *step: told.append(step))
-    done = [step[0] for step in told]
-    assert {(len(text), name)} == {step[1:] for step in told}
+    reports: list[tuple[int, int, str]] = []
+    load_snapshot(path, progress=lambda *step: reports.append(step))
+    done = [step[0] for step in reports]
+    assert {(len(text), name)} == {step[1:] for step in reports}
     assert sorted(done) == done
     assert (0, len(text)) == (done[0], done[-1])
     assert 5 < len(dict.fromkeys(done))
@@ -160,12 +160,12 @@ def test_progress_goes_on_within_a_file(name: str, tmp_path: Path) -> None:
 def test_progress_in_a_folder_goes_over_all_files(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(as_list(cluster()[:6])))
     (tmp_path / "b.json").write_text(json.dumps(as_list(cluster()[6:])))
-    told: list[tuple[int, int, str]] = []
-    load_snapshot(tmp_path, progress=lambda *step: told.append(step))
+    reports: list[tuple[int, int, str]] = []
+    load_snapshot(tmp_path, progress=lambda *step: reports.append(step))
     total = sum(path.stat().st_size for path in tmp_path.iterdir())
-    assert {total} == {step[1] for step in told}
-    assert sorted(step[0] for step in told) == [step[0] for step in told]
-    assert total == told[-1][0]
+    assert {total} == {step[1] for step in reports}
+    assert sorted(step[0] for step in reports) == [step[0] for step in reports]
+    assert total == reports[-1][0]
 
 
 @pytest.mark.parametrize("name", ["cluster.json", "cluster.yaml"])
@@ -173,16 +173,16 @@ def test_progress_in_a_folder_goes_over_all_files(tmp_path: Path) -> None:
 def test_an_answer_of_no_stops_the_loading_within_a_file(name: str, calls: int, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text(json.dumps(as_list(cluster())) if name.endswith("json") else yaml_text())
-    told: list[int] = []
+    reports: list[int] = []
 
     def follow(done: int, _total: int, _name: str) -> bool:
-        told.append(done)
-        return len(told) < calls
+        reports.append(done)
+        return len(reports) < calls
 
     with pytest.raises(LoadStoppedError) as caught:
         load_snapshot(path, progress=follow)
     assert f"{name}: loading was stopped" == caught.value.format_line()
-    assert calls == len(told)
+    assert calls == len(reports)
 
 
 def test_a_large_yaml_file_is_announced_with_an_estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

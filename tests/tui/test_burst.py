@@ -27,7 +27,7 @@ def burst_of(random: Random) -> list[str]:
     return [random.choice(random.choice((LINES, SINGLE))) for _ in range(12)]
 
 
-def standing(desk: Desk) -> tuple[object, ...]:
+def position_of(desk: Desk) -> tuple[object, ...]:
     """All that keys may have changed."""
     set_here = (desk.moment.breakpoints, desk.moment.bookmarks, desk.main.query_one(Prompt).history)
     panels = [(name, panel.filter_text, panel.cursor) for name, panel in desk.main.keeper.panels.items()]
@@ -38,7 +38,7 @@ async def slowly(keys: list[str]) -> tuple[object, ...]:
     async with opened("preempt-works") as desk:
         for key in "".join(keys):
             await desk.press(SIGNS.get(key, key))
-        return standing(desk)
+        return position_of(desk)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -47,7 +47,7 @@ async def test_any_burst_gives_the_same_as_typed_slowly(seed: int) -> None:
     expected = await slowly(keys)
     async with opened("preempt-works") as desk:
         send(desk, "".join(keys))
-        await desk.until(lambda: expected == standing(desk), f"{keys} come to the same")
+        await desk.until(lambda: expected == position_of(desk), f"{keys} come to the same")
 
 
 async def test_a_command_typed_behind_long_work_waits_for_it() -> None:

@@ -46,12 +46,12 @@ def test_the_debugger_ends_with_its_terminal_where_it_is_told(tmp_path: Path) ->
     assert (0, EVENT) == (ended(process), kept(tmp_path))
 
 
-@pytest.mark.parametrize("told", [signal.SIGHUP, signal.SIGTERM])
+@pytest.mark.parametrize("sent", [signal.SIGHUP, signal.SIGTERM])
 def test_the_debugger_ends_where_it_is_told_and_leaves_the_terminal_as_it_was(
-    told: signal.Signals, tmp_path: Path
+    sent: signal.Signals, tmp_path: Path
 ) -> None:
     process, terminal = opened(tmp_path)
-    os.kill(process, told)
+    os.kill(process, sent)
     shown = drawn_until(terminal, RESTORED)
     assert (True, 0, EVENT) == (RESTORED in shown, ended(process), kept(tmp_path))
     os.close(terminal)

@@ -74,12 +74,12 @@ def under_the_cursor(layout: TableLayout, table: Table, said: Unfolded) -> str:
     """The heads of the columns without a place whose cells the rows have below them, where the cursor stands."""
     rows = table.rows[:LOOKED_AT]
     texts = [" ".join(piece.text for line in lines if line.band < 0 for piece in line.cells) for lines in said]
-    told = [
+    shown = [
         i
         for i in layout.left_out_columns
         if all(row.cells[i].text in (*EMPTY_CELLS, *text.split()) for row, text in zip(rows, texts, strict=True))
     ]
-    return " ".join(["", *(table.columns[i].title for i in told)])
+    return " ".join(["", *(table.columns[i].title for i in shown)])
 
 
 def cut_under_the_cursor(layout: TableLayout, table: Table, width: int, said: Unfolded) -> Iterator[str]:

@@ -14,7 +14,7 @@ from vcdebug.tui import worker
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
 
 
-def told(source: str, stop: worker.StopRequest | None = None, at: str = "nothing") -> list[Message]:
+def messages_of(source: str, stop: worker.StopRequest | None = None, at: str = "nothing") -> list[Message]:
     """Everything that is posted; from the first text with these words on, the thread shall stop."""
     found: list[Message] = []
     asked = stop or worker.StopRequest()
@@ -32,7 +32,7 @@ def texts(messages: list[Message]) -> list[str]:
 
 
 def test_a_replay_ends_with_its_recording_ready_to_be_read() -> None:
-    *_, last = told("preempt-works")
+    *_, last = messages_of("preempt-works")
     assert isinstance(last, CycleReady)
     assert {"index", "span_tree", "timeline"} <= last.recording.__dict__.keys()
 
@@ -52,7 +52,7 @@ def test_what_the_first_keys_need_is_built_once_the_picture_is_there() -> None:
 def test_a_stop_before_it_begins_ends_the_loading() -> None:
     stop = worker.StopRequest()
     stop.asked = True
-    *_, last = told("preempt-works", stop)
+    *_, last = messages_of("preempt-works", stop)
     assert isinstance(last, CycleFailed)
     assert "loading was stopped" in last.line
 
@@ -62,7 +62,7 @@ def test_a_stop_while_a_file_is_read_ends_the_loading(tmp_path: Path, monkeypatc
     monkeypatch.setattr(worker, "PROGRESS_SECONDS", 0)
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(as_list(cluster())))
-    whole, cut = texts(told(str(path))), told(str(path), at="%")
+    whole, cut = texts(messages_of(str(path))), messages_of(str(path), at="%")
     assert 5 < len([text for text in whole if text.startswith("reading cluster.json ")])
     assert isinstance(cut[-1], CycleFailed)
     assert 2 > len(texts(cut))
@@ -73,14 +73,14 @@ def test_how_far_it_is_is_said_now_and_then(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(worker, "PROGRESS_SECONDS", 3_600)
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(as_list(cluster())))
-    first, *others = texts(told(str(path)))
+    first, *others = texts(messages_of(str(path)))
     assert first.startswith("reading cluster.json")
     assert ["replaying cluster"] == others
 
 
 def test_a_stop_during_the_cycle_ends_the_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay_options, "EVENTS_PER_CHECK", 10)
-    *_, last = told("preempt-works", at="replaying")
+    *_, last = messages_of("preempt-works", at="replaying")
     assert "the replay was stopped" == (last.line if isinstance(last, CycleFailed) else "")
 
 
@@ -88,5 +88,5 @@ def test_a_large_yaml_file_is_named_beside_the_progress(tmp_path: Path, monkeypa
     monkeypatch.setattr(loader, "SLOW_YAML_BYTES", 1_000)
     path = tmp_path / "cluster.yaml"
     path.write_text("".join(f"---\n{yaml.safe_dump(one)}" for one in cluster()))
-    said = texts(told(str(path)))
+    said = texts(messages_of(str(path)))
     assert any(text.startswith("cluster.yaml: 0 MB of YAML take about ") and text.endswith("%") for text in said)

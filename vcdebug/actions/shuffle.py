@@ -25,7 +25,7 @@ class Shuffle(Action):
         by_uid: dict[TaskId, list[TaskInfo]] = {}
         for victim in victims:
             by_uid.setdefault(victim.uid, []).append(victim)
-        # A map from uid to task upstream: the session's order stands for the order in which Go walks it.
+        # A map from uid to task upstream: the session's order replaces the order in which Go walks it.
         for victim in (task for uid in ssn.cluster.ordering.order_keys(by_uid) for task in by_uid[uid]):
             ssn.log("victim", victim.name, victim.namespace, victim.job)
             transitions.evict(ssn, victim, SHUFFLE_REASON, via="session")

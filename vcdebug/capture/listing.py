@@ -29,7 +29,7 @@ class Listing:
     """Reads one list page by page, at `resource_version` if the server supports that.
 
     A list that expires between two pages is restarted once, so that all pages show one state. If it expires again, it
-    continues with the token that the server offers: later pages then show a later state.
+    continues with the token that the server returns: later pages then show a later state.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and the objects that parsed ones stand for: cache, source, bounds."""
+"""Arguments that several commands share, and the objects made from them: cache, source, bounds."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ def add_cycle_arguments(parser: ArgumentParser, more: str = "") -> None:
 
 
 def _parse_time_between(text: str) -> timedelta:
-    """The duration that a text in Go's form, or a number of seconds, stands for."""
+    """Parse a duration in Go's form or a number of seconds."""
     from vcdebug.whatif.next_cycle import parse_interval
 
     found = parse_interval(text)

@@ -147,7 +147,7 @@ class _Worker(Generic[Item, Result]):
         self.connection, theirs = SPAWN_CONTEXT.Pipe()
         self.process = SPAWN_CONTEXT.Process(target=_serve_items, args=(function, theirs), daemon=True)
         self.process.start()
-        theirs.close()  # else the pipe stays open here when the worker dies, and `recv` waits for ever
+        theirs.close()  # else the pipe stays open here when the worker dies, and `recv` never returns
         self.task: _Task[Item] | None = None
 
     def give_task(self, task: _Task[Item]) -> None:
@@ -250,26 +250,26 @@ class TrialRounds(Generic[Item, Result]):
         self._workers = workers or os.cpu_count() or 1
         self._going = going
         """Asked between trials and while workers run; the remaining trials are left out once it is false."""
-        self._standing: WorkerPool[Item, Result] | None = None
+        self._pool: WorkerPool[Item, Result] | None = None
 
     def __call__(self, wanted: Sequence[Item]) -> list[Result | None]:
         """One result per item, None for a trial that failed or was left out."""
         done: list[Result | RunFailure] = []
-        while self._standing is None and len(done) < len(wanted):
+        while self._pool is None and len(done) < len(wanted):
             if not self._going():
                 return [*self._successful_results(done), *[None] * (len(wanted) - len(done))]
             start = time.perf_counter()
             done.append(run_or_failure(partial(self._trial, wanted[len(done)])))
             if self._workers > 1 and time.perf_counter() - start > SLOW_TRIAL_SECONDS:
-                self._standing = WorkerPool(self._workers, self._trial)
+                self._pool = WorkerPool(self._workers, self._trial)
         rest = wanted[len(done) :]
-        if rest and self._standing is not None:
-            done += self._standing(rest, self._going)
+        if rest and self._pool is not None:
+            done += self._pool(rest, self._going)
         return self._successful_results(done)
 
     def _successful_results(self, done: list[Result | RunFailure]) -> list[Result | None]:
         return [None if isinstance(one, RunFailure) else one for one in done]
 
     def close(self) -> None:
-        if self._standing is not None:
-            self._standing.end_workers()
+        if self._pool is not None:
+            self._pool.end_workers()

@@ -78,7 +78,7 @@ def _object_changes(before: Snapshot, after: Snapshot) -> Iterator[ObjectChange]
                 yield ObjectChange(kind, name, NEW)
             elif name not in new:
                 yield ObjectChange(kind, name, GONE)
-            # Objects that both captures share are one object: that spares a comparison of most manifests.
+            # Objects that both captures share are one object, so most manifests need no comparison.
             elif old[name] is not new[name] and _without_write_marks(old[name]) != _without_write_marks(new[name]):
                 yield ObjectChange(kind, name, OTHER)
     if before.scheduler_conf != after.scheduler_conf:

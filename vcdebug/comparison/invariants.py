@@ -105,7 +105,7 @@ def _seqs_within(recording: Recording, seqs: Iterable[Seq]) -> Iterator[Seq]:
     return (seq for seq in dict.fromkeys(seqs) if 1 < seq <= len(recording))
 
 
-# Books
+# Accounting
 
 
 def _book_violations(recording: Recording) -> Iterator[InvariantViolation]:

@@ -151,7 +151,7 @@ class _ReplaySearch:
 
 
 def other_victims(found: Iterable[verdicts.OutcomeDifference]) -> bool:
-    """Whether other pods were evicted: then few seeds match, as few orders of a node's tasks spare the same gang."""
+    """Whether other pods were evicted: then few seeds match, as few orders of a node's tasks protect the same gang."""
     return {verdicts.NOTHING_DONE, "yes"} <= {one.observed for one in found if one.what == verdicts.EVICTED}
 
 

@@ -91,7 +91,7 @@ class NotExpression:
 
 @dataclass(frozen=True, slots=True)
 class AndExpression:
-    """`and`: the right side is looked at only if the left one holds."""
+    """`and`: the right side is evaluated only if the left one holds."""
 
     left: Expression
     right: Expression
@@ -102,7 +102,7 @@ class AndExpression:
 
 @dataclass(frozen=True, slots=True)
 class OrExpression:
-    """`or`: the right side is looked at only if the left one does not hold."""
+    """`or`: the right side is evaluated only if the left one does not hold."""
 
     left: Expression
     right: Expression

@@ -84,7 +84,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """A formula, its lines, and what they come to."""
+    """A formula, its lines, and their result."""
 
     title: str
     formula: str
@@ -163,9 +163,9 @@ def _dimension_of(found: Equation, term: Term, figure: float) -> str:
 
 def format_figures(found: Equation, term: Term) -> str:
     """`used 4, request 2, allocatable 8`; columns without a figure are left out."""
-    told = zip(found.columns, term.figures, strict=False)
+    pairs = zip(found.columns, term.figures, strict=False)
     return ", ".join(
-        f"{head} {format_figure(found, term, figure)}".strip() for head, figure in told if figure not in (None, "")
+        f"{head} {format_figure(found, term, figure)}".strip() for head, figure in pairs if figure not in (None, "")
     )
 
 

@@ -84,9 +84,9 @@ def _affinity_reasons(asked: NodeConstraints, node: NodeInfo) -> Iterator[str]:
         return
     for number, term in enumerate(terms, start=1):
         failing = [one for one in term.labels.requirements if not one.matches_labels(node.labels)]
-        told = [_requirement_against(one, node) for one in failing]
-        told += [f"{one.field} is not {one.value}" for one in term.fields if not one.matches_name(node.name)]
-        yield f"affinity term {number}: {'; '.join(told) or 'it never matches'}"
+        failures = [_requirement_against(one, node) for one in failing]
+        failures += [f"{one.field} is not {one.value}" for one in term.fields if not one.matches_name(node.name)]
+        yield f"affinity term {number}: {'; '.join(failures) or 'it never matches'}"
 
 
 def _requirement_against(requirement: Requirement, node: NodeInfo) -> str:
@@ -131,7 +131,7 @@ class ExhaustedDimension(NamedTuple):
 
 
 def visited_rows(event: PredicateEvent) -> list[int]:
-    """Rows that the pass looked at, ascending."""
+    """Rows that the pass visited, ascending."""
     return sorted([*event.feasible.tolist(), *event.failed.tolist()])
 
 
@@ -177,8 +177,8 @@ def format_node_term(term: NodeTerm) -> str:
     """A term of node affinity."""
     if term.never:
         return "a term that never matches"
-    told = [format_requirement(one) for one in term.labels.requirements] + [format_field(one) for one in term.fields]
-    return ", ".join(told) or "any node"
+    texts = [format_requirement(one) for one in term.labels.requirements] + [format_field(one) for one in term.fields]
+    return ", ".join(texts) or "any node"
 
 
 def format_affinity_term(term: AffinityTerm) -> str:

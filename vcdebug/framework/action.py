@@ -50,7 +50,7 @@ class Action(ABC):
     across_queues: ClassVar[bool] = False
     """Whether its victims are pods of other queues; else of the queue that it evicts for."""
     within_jobs: ClassVar[bool] = False
-    """Whether it turns to each job a second time, to evict pods of that job itself."""
+    """Whether it visits each job a second time, to evict pods of that job itself."""
     evicts_copies: ClassVar[bool] = False
     """Whether it evicts copies, so that the session's own objects of running pods stay as they are."""
 

@@ -337,7 +337,7 @@ class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
                 candidates, code = answer
                 if code == 0:
                     continue
-                # Upstream sets its victims to nil here and breaks, so that the next tier begins anew.
+                # Upstream sets its victims to nil here and breaks, so that the next tier starts over.
                 if not candidates:
                     victims, vetoed = None, vetoed or plugin_call.plugin
                     break

@@ -66,28 +66,28 @@ def run_cycle(
     actions: Registry,
     tick: StageCallback = lambda _stage: None,
     ask_extender: AskExtender | None = None,
-    beside: Session | None = None,
+    reuse_from: Session | None = None,
 ) -> Session:
     """Execute the cycle into the record; a panic of the real scheduler, or a full record, ends it with an event.
 
-    `beside` is the session of an earlier cycle on nearly the same objects.
+    `reuse_from` is the session of an earlier cycle on nearly the same objects.
     Upstream: framework.OpenSession.
     """
-    cluster = read_cluster(snapshot, conf, plugins, beside)
+    cluster = read_cluster(snapshot, conf, plugins, reuse_from)
     tick("read")
-    ssn = Session(cluster, conf, record, beside=beside)
+    ssn = Session(cluster, conf, record, reuse_from=reuse_from)
     ssn.ask_extender = ask_extender
-    run_session(ssn, plugins=plugins, actions=actions, tick=tick, beside=beside)
+    run_session(ssn, plugins=plugins, actions=actions, tick=tick, reuse_from=reuse_from)
     return ssn
 
 
 def read_cluster(
-    snapshot: Snapshot, conf: SchedulerConf, plugins: Registry, beside: Session | None = None
+    snapshot: Snapshot, conf: SchedulerConf, plugins: Registry, reuse_from: Session | None = None
 ) -> ClusterInfo:
-    """What the scheduler's cache holds before the cycle; `beside` as for a session."""
-    earlier = (None, None) if beside is None else (beside.cluster, _reusable_cluster(beside, conf))
+    """What the scheduler's cache holds before the cycle; `reuse_from` as for a session."""
+    earlier = (None, None) if reuse_from is None else (reuse_from.cluster, _reusable_cluster(reuse_from, conf))
     ignored = ignored_resources(snapshot, conf, plugins)
-    return ClusterInfo(snapshot, *earlier, sparing=_evicts_only_copies(conf), ignored=ignored)
+    return ClusterInfo(snapshot, *earlier, running_tasks_are_read_only=_evicts_only_copies(conf), ignored=ignored)
 
 
 def _evicts_only_copies(conf: SchedulerConf) -> bool:
@@ -125,7 +125,7 @@ def run_session(
     plugins: Registry,
     actions: Registry,
     tick: StageCallback = lambda _stage: None,
-    beside: Session | None = None,
+    reuse_from: Session | None = None,
 ) -> None:
     """Run the cycle of a session that is not open yet."""
     record = ssn.record
@@ -136,7 +136,7 @@ def run_session(
         try:
             _fail_where_reading_failed(ssn)
             _open_session(ssn, plugins, forced)
-            ssn.previous_cycle = None if beside is None else find_previous_cycle(beside, ssn)
+            ssn.previous_cycle = None if reuse_from is None else find_previous_cycle(reuse_from, ssn)
             tick("open")
             acting = True
             for name in ssn.conf.actions:
@@ -176,7 +176,7 @@ def _open_session(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> Non
     if ssn.snapshot.answers:
         ssn.plugin_calls = with_forced_calls(ssn.plugin_calls, forced, ssn.record)
     else:
-        ssn.standing = _new_verdict_cache(ssn)
+        ssn.verdict_cache = _new_verdict_cache(ssn)
     for job in ssn.jobs.values():
         ssn.ask_plugins(hooks.JOB_VALID, job)
     record_state(ssn, "open")
@@ -263,14 +263,14 @@ _JOB_STATE_KEY = attrgetter("changes", "pod_group.phase", "priority", "min_avail
 
 def record_state(ssn: Session, when: str) -> None:
     """Record the whole state as one event; unchanged jobs share their last state, so that a recording keeps it once."""
-    told = dict(zip(ssn.jobs, map(_JOB_STATE_KEY, ssn.jobs.values()), strict=True))
+    keys = dict(zip(ssn.jobs, map(_JOB_STATE_KEY, ssn.jobs.values()), strict=True))
     # The keys are compared first: most of the time no job has changed, and a job's state counts all its tasks.
-    if told != ssn.told_of_jobs:
+    if keys != ssn.job_state_keys:
         ssn.job_states = {
-            uid: ssn.job_states[uid] if ssn.told_of_jobs.get(uid) == now else _job_state(ssn, ssn.jobs[uid])
-            for uid, now in told.items()
+            uid: ssn.job_states[uid] if ssn.job_state_keys.get(uid) == now else _job_state(ssn, ssn.jobs[uid])
+            for uid, now in keys.items()
         }
-        ssn.told_of_jobs = told
+        ssn.job_state_keys = keys
     ssn.record.append(StateEvent(when, ssn.node_table.node_amounts(), ssn.job_states, ssn.plugin_books()))
 
 

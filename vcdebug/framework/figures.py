@@ -241,7 +241,7 @@ def _figure_kinds(shape: Sequence[Value]) -> list[FigureKind]:
 
 
 def _scalar_names(names: Sequence[str | None]) -> tuple[str, ...] | None:
-    """None alone stands for a nil map."""
+    """A single None means a nil map."""
     return None if names and names[0] is None else tuple(name for name in names if name is not None)
 
 

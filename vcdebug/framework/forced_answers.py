@@ -188,7 +188,7 @@ def _read_vote(answer: ForcedAnswer, _: Args) -> int:
 
 
 def _read_victims(answer: ForcedAnswer, args: Args) -> VictimAnswer:
-    """Candidates by name, all of them (yes), nobody (no), or no vote at all."""
+    """Candidates by name, all of them (yes), none of them (no), or no vote at all."""
     if answer.value.lower() in _ABSTAIN_WORDS:
         return [], ABSTAIN
     return _read_tasks(answer, args[1]), PERMIT

@@ -264,7 +264,7 @@ class _GangSurplus:
     def remove_if_spare(self, task: TaskInfo) -> bool:
         """Remove the task if no condition of its gang breaks; whether it was removed."""
         job = self._job
-        # A role without a minimum cannot break: 1 stands for it.
+        # A role without a minimum cannot break, so its count is taken as 1.
         if self._tasks <= 0 or self._roles.get(task.task_role, 1) <= 0:
             return False
         uid = job.task_to_sub_job.get(task.uid, "") if job.min_sub_jobs else ""

@@ -52,9 +52,10 @@ def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """PredicateFn for every row: the first plugin that objects decides a row, later ones are not asked.
     Upstream: framework/session_plugins.PredicateFn.
     """
-    standing = ssn.standing.plugin_codes(task) if ssn.standing is not None and len(nodes.rows) > 1 else None
-    if standing is not None:
-        known: Codes = standing[nodes.rows]
+    cache = ssn.verdict_cache if len(nodes.rows) > 1 else None
+    cached_codes = None if cache is None else cache.plugin_codes(task)
+    if cached_codes is not None:
+        known: Codes = cached_codes[nodes.rows]
         return known
     codes: Codes | None = None
     for tier in ssn.plugin_calls[PREDICATE.method]:
@@ -188,10 +189,10 @@ class PredicateHelper:
 
     def _known_codes(self, task: TaskInfo, nodes: NodeRows, judge: NodeJudge, group: str) -> Codes | None:
         """The code of each of these nodes if NodeVerdictCache has them; None where the plugins have to be asked."""
-        standing, question = self._ssn.standing, QUESTION_OF_JUDGE.get(judge)
-        if standing is None or question is None or self._ssn.sharding == "hard":
+        cache, question = self._ssn.verdict_cache, QUESTION_OF_JUDGE.get(judge)
+        if cache is None or question is None or self._ssn.sharding == "hard":
             return None
-        codes = standing.search_codes(task, question)
+        codes = cache.search_codes(task, question)
         if codes is None:
             return None
         known = self._cached_errors(task, group)
@@ -242,7 +243,7 @@ class PredicateHelper:
     def _search_around_choice(
         self, task: TaskInfo, nodes: NodeRows, found: PredicateEvent, judge: NodeJudge, group: str
     ) -> PredicateEvent:
-        """Where the node that a real scheduler chose was not looked at, a sample that begins there if it fits."""
+        """Where the node that a real scheduler chose was not checked, a sample that begins there if it fits."""
         if found.processed == len(nodes) or self._exact:
             return found
         chosen = self._chosen_row(task)

@@ -27,7 +27,7 @@ class RecordFullError(Exception):
 
 
 class SizeBound:
-    """A number of events and an estimated size; looked at where a span begins."""
+    """A number of events and an estimated size, checked where a span begins."""
 
     __slots__ = ("_events", "_megabytes", "_weighed", "array_bytes", "next_look")
 

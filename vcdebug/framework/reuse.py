@@ -52,7 +52,7 @@ class SearchInputs(NamedTuple):
     """Each other kind that has objects, and the identity of its list: an edit makes a new list. Comparing the objects
     themselves would take longer than the searches of a small cycle."""
     placed: tuple[int, ...] | None
-    """The identities of the pods with a node; None stands for those of the other cycle, whose list of pods it is."""
+    """The identities of the pods with a node; None if the list of pods is that of the other cycle."""
 
 
 def search_inputs(snapshot: Snapshot, conf: SchedulerConf, *, restores: bool, same_pods: bool) -> SearchInputs:

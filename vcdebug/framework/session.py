@@ -71,7 +71,7 @@ class Session:
     Upstream: framework/session.openSession.
     """
 
-    standing: NodeVerdictCache | None = None
+    verdict_cache: NodeVerdictCache | None = None
     """Answers about all nodes; None where several plugins judge nodes, or answers are forced."""
     previous_cycle: PreviousCycle | None = None
     """The searches of an earlier cycle on nearly the same objects, while the actions run."""
@@ -87,9 +87,9 @@ class Session:
     """Task → node of the binds that the cache was given in this cycle."""
 
     def __init__(
-        self, cluster: ClusterInfo, conf: SchedulerConf, record: Record, *, beside: Session | None = None
+        self, cluster: ClusterInfo, conf: SchedulerConf, record: Record, *, reuse_from: Session | None = None
     ) -> None:
-        """`beside` is the session of a cycle on nearly the same objects, from which equal parts are reused."""
+        """`reuse_from` is the session of a cycle on nearly the same objects; equal parts are reused."""
         snapshot = cluster.snapshot
         self.snapshot: Snapshot = snapshot
         self.flags: SchedulerFlags = snapshot.flags
@@ -118,7 +118,7 @@ class Session:
         self.given_to_cache = {}
         self.leaves_refused = snapshot.release.has_older_form(STATEMENT_NO_SELF_ROLLBACK)
         """Whether a statement keeps a pipeline that a handler refused."""
-        self.view: NodeView = self._new_view(beside)
+        self.view: NodeView = self._new_view(reuse_from)
         self.draws = RandomDraws(snapshot.chance)
         self.samples = KnownSearches(snapshot.chance)
         self.plugins: dict[str, Plugin] = {}
@@ -140,12 +140,12 @@ class Session:
         self.cycle_states: dict[TaskId, CycleState] = {}
         self._accounts: OpenAccounts | None = None
         self._shown_codes: dict[int, list[dict[str, object]]] = {}
-        self.told_of_jobs: Mapping[JobId, tuple[object, ...]] = {}
+        self.job_state_keys: Mapping[JobId, tuple[object, ...]] = {}
         self.job_states: dict[JobId, JobState] = {}
         """Each job's state as recorded last: equal states of later events are the same object."""
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
 
-    def _new_view(self, beside: Session | None) -> NodeView:
+    def _new_view(self, reuse_from: Session | None) -> NodeView:
         has, flags = self.release.has_older_form, self.flags
         return NodeView.build_at_open(
             self.node_table.names,
@@ -153,7 +153,7 @@ class Session:
             {} if has(IMAGE_STATES) else None,
             flags.is_gate_on,
             release=self.release,
-            shapes=beside.view.shapes if beside is not None and beside.flags == flags else None,
+            shapes=reuse_from.view.shapes if reuse_from is not None and reuse_from.flags == flags else None,
         )
 
     @cached_property

@@ -12,7 +12,7 @@ from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskInfo
 
 CallSubject = tuple[tuple[str, Any], ...]  # Any: the field decides which
-"""Names, the tasks that are offered, or a vote."""
+"""Names, the candidate tasks, or a vote."""
 CallResult = Any  # Any: each extension point has its own form
 """What was answered, as plain data."""
 TracedCall = tuple[CallSubject, CallResult]
@@ -61,7 +61,7 @@ def name_in(subject: CallSubject, field: str) -> str:
 
 
 def candidates_in(subject: CallSubject) -> tuple[TaskKey, ...]:
-    """The tasks that the plugin may choose from; empty for calls that offer none."""
+    """The candidate tasks of the call; empty for calls without candidates."""
     for known, value in subject:
         if known == CANDIDATES and isinstance(value, tuple):
             return value

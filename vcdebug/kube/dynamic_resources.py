@@ -52,7 +52,7 @@ class ClaimState:
     """Claims that are to be allocated now."""
     claims: list[Manifest] = field(default_factory=list)
     """All claims of the pod."""
-    wish: AllocationRequest | None = None
+    requested: AllocationRequest | None = None
     """The requests of `unallocated`, and devices in use; None where nothing can be or need be allocated."""
     undecided: str = ""
     """Why the replay does not know which devices the pod gets; then every node passes."""
@@ -136,13 +136,13 @@ class DynamicResources:
         held = [held for one in reserved if one.allocation is not None for held in one.allocation.held]
         state.undecided = self._device_allocators.unknown
         if not state.undecided:
-            state.wish = self._device_allocators.allocation_request(state.unallocated, held)
+            state.requested = self._device_allocators.allocation_request(state.unallocated, held)
 
     def filter(self, state: ClaimState, labels: Mapping[str, str], node: NodeName) -> FitStatus | None:
         """A refusal of the node, or None. Upstream: k8s plugin dynamicresources.Filter."""
         refused = None
-        if state.wish is not None and not state.undecided:
-            refused = self._allocate_on_node(state, state.wish, labels, node)
+        if state.requested is not None and not state.undecided:
+            refused = self._allocate_on_node(state, state.requested, labels, node)
         # A refusal of the search is reported before one of an allocated claim, as upstream returns it first.
         if refused is None and not is_available_on(state, labels, node):
             state.found.pop(node, None)
@@ -150,11 +150,11 @@ class DynamicResources:
         return refused
 
     def _allocate_on_node(
-        self, state: ClaimState, wish: AllocationRequest, labels: Mapping[str, str], node: NodeName
+        self, state: ClaimState, requested: AllocationRequest, labels: Mapping[str, str], node: NodeName
     ) -> FitStatus | None:
         """Search devices for all claims on one node, and replace an earlier result for it."""
         try:
-            state.found[node] = self._device_allocators.allocate(wish, node, labels)
+            state.found[node] = self._device_allocators.allocate(requested, node, labels)
         except NoDevicesError as error:
             return FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, str(error))
         except AllocationError as error:
@@ -167,10 +167,10 @@ class DynamicResources:
         self, state: ClaimState, labels: Mapping[str, str], node: NodeName
     ) -> Sequence[RequestCandidates]:
         """Candidate devices on a node for each request of the pod; empty where they are not known."""
-        if state.wish is None or state.undecided:
+        if state.requested is None or state.undecided:
             return ()
         try:
-            return [*self._device_allocators.request_candidates(state.wish, node, labels)]
+            return [*self._device_allocators.request_candidates(state.requested, node, labels)]
         except (AllocationError, Undecided):
             return ()
 

@@ -98,7 +98,7 @@ def _sum_requests(spec: JsonObject, options: _RequestOptions) -> Amounts:
     for container in spec.get("initContainers") or ():
         sidecar = container.get("restartPolicy") == "Always"
         amounts = container_amounts(container, options.resized if sidecar else None, options.defaults)
-        # An init container runs beside the sidecars that were started before it, so that both count at once.
+        # An init container runs next to the sidecars that were started before it, so that both count at once.
         if sidecar:
             _add_amounts(total, amounts)
             _add_amounts(sidecars, amounts)

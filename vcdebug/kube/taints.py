@@ -36,7 +36,7 @@ class Toleration(NamedTuple):
     effect: str
 
     def tolerates_taint(self, taint: Taint) -> bool:
-        """Whether this toleration accepts the taint; an empty key or effect stands for any."""
+        """Whether this toleration accepts the taint; an empty key or effect matches any."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:

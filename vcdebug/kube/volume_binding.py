@@ -275,7 +275,7 @@ class VolumeBinding:
             self._selected[claim_key] = node
 
     def unreserve(self, state: VolumeState, node: NodeName) -> None:
-        """Give back what was assumed for the node."""
+        """Release what was assumed for the node."""
         volumes = state.by_node.get(node, NO_VOLUMES)
         for _, volume_name in volumes.bindings:
             self._taken.pop(volume_name, None)
@@ -301,7 +301,7 @@ def storage_request(claim: Manifest) -> int:
 
 
 def volume_capacity(volume: Manifest) -> int:
-    """Bytes that the volume offers."""
+    """Capacity of the volume in bytes."""
     return whole_value((spec_of(volume).get("capacity") or {}).get("storage", 0))
 
 

@@ -55,16 +55,16 @@ class ClusterInfo:
     def __init__(
         self,
         snapshot: Snapshot,
-        beside: ClusterInfo | None = None,
+        reuse_from: ClusterInfo | None = None,
         opening: ReusableCluster | None = None,
         *,
-        sparing: bool = False,
+        running_tasks_are_read_only: bool = False,
         ignored: tuple[str, ...] | None = None,
     ) -> None:
-        """`beside` holds what was read of nearly the same objects, `opening` what a cycle on them began with.
+        """`reuse_from` was read from nearly the same objects; `opening` is what a cycle on them began with.
 
-        `sparing`: no action will change a task that is on a node already, but copies of it. `ignored`: resources that
-        are dropped wherever amounts are read; without it those that every scheduler of the release drops.
+        `running_tasks_are_read_only`: actions change only copies of tasks that are on a node already. `ignored`:
+        resources dropped wherever amounts are read; by default those that every scheduler of the release drops.
         """
         self.snapshot = snapshot
         self.ordering = MapOrder(snapshot.chance.order_seed)
@@ -86,12 +86,12 @@ class ClusterInfo:
         self._read_queues()
         self._read_nodes()
         self.persistence = TaskStatePersistence(snapshot, self.nodes)
-        self._shared = sparing and not self.persistence.on
+        self._shared = running_tasks_are_read_only and not self.persistence.on
         self._read_jobs()
         if opening is not None and opening.can_fill(self):
             opening.fill_cluster(self)
         else:
-            self._read_pods(beside)
+            self._read_pods(reuse_from)
         labels = {name: node.labels for name, node in self.nodes.items()}
         self.hyper_nodes = HyperNodes(snapshot.objects_of("HyperNode"), labels)
 
@@ -130,9 +130,9 @@ class ClusterInfo:
                 jobs[job.uid] = job
         self.jobs = {uid: jobs[uid] for uid in self.ordering.order_keys(jobs)}
 
-    def _read_pods(self, beside: ClusterInfo | None) -> None:
+    def _read_pods(self, reuse_from: ClusterInfo | None) -> None:
         tasks: dict[str, TaskInfo] = {}
-        reader = PodReader(self.snapshot, self.ignored, None if beside is None else _earlier_tasks(beside))
+        reader = PodReader(self.snapshot, self.ignored, None if reuse_from is None else _earlier_tasks(reuse_from))
         for task in reader.read_tasks(self.snapshot.objects_of("Pod")):
             tasks[task.uid or task.key] = task
         self.panic, self.unseen = reader.panic, reader.unseen
@@ -184,7 +184,7 @@ class ClusterInfo:
 
 
 class _PriorityClasses:
-    """Values by name; the last global default by name gives everyone else's value."""
+    """Values by name; the last global default by name gives the value of other pods."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.values: dict[str, int] = {}
@@ -224,7 +224,7 @@ def _earlier_tasks(cluster: ClusterInfo) -> EarlierTasks:
 
 
 # What an earlier cycle on nearly the same objects began with. Amounts and sums are those that were added up then, task
-# by task in the same order; tasks that neither cycle can have changed are shared, every other one is made afresh.
+# by task in the same order; tasks that neither cycle can have changed are shared, every other one is built.
 
 _TASK_KINDS: Final = ("Pod", *VOLUME_KINDS, CLAIM_KIND)
 """What tasks are made of."""
@@ -307,6 +307,6 @@ def _fill_job(job: JobInfo, before: JobInfo) -> bool:
 
 
 def _add_all(tasks: Iterable[TaskInfo], add: Callable[[TaskInfo], None]) -> None:
-    """Each made afresh, in the order in which pods are read."""
+    """All tasks built again, in the order in which pods are read."""
     for task in sorted(tasks, key=attrgetter("key")):
         add(task.clone_initial())

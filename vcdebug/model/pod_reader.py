@@ -25,13 +25,13 @@ from vcdebug.snapshot.manifest import key_of
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 VOLUME_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
-"""What the requests of pods with volumes depend on beside the pod."""
+"""What the requests of pods with volumes depend on, apart from the pod."""
 CLAIM_KIND: Final = "ResourceClaim"
-"""What decides beside the pod whether one with resource claims is read."""
+"""What decides, apart from the pod, whether one with resource claims is read."""
 
 
 class PodInputs(NamedTuple):
-    """What decides, beside the pod, its volumes and its claims, as which task a pod is read."""
+    """What decides, apart from the pod, its volumes and its claims, as which task a pod is read."""
 
     flags: SchedulerFlags
     ignored: tuple[str, ...]
@@ -71,7 +71,7 @@ class PodReader:
         self._requests_at_start = PodRequestCache(snapshot.flags)
         self._process, self._now = snapshot.process, snapshot.now
         self._words: dict[tuple[str, int, int], tuple[object, object, PodAttributes]] = {}
-        """By namespace and the identities of annotations and labels, which are kept beside."""
+        """By namespace and the identities of annotations and labels, which are kept in the value."""
         self._keeps_unread = snapshot.release.has_older_form(ADD_POD_ON_ERROR)
         self._gate_known = not snapshot.release.has_older_form(QUEUE_ALLOCATION_GATE)
         self._known: Mapping[int, TaskInfo] = {}

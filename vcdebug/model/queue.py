@@ -232,7 +232,7 @@ def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
         return Resource()
     if right is None:
         return left
-    # -1 stands for infinity in upstream's scalars, also where it is a real amount.
+    # -1 means infinity in upstream's scalars, also where it is a real amount.
     result = Resource(max(left.milli_cpu - right.milli_cpu, 0.0), max(left.memory - right.memory, 0.0), {})
     mine, other = left.scalars or _EMPTY_SCALARS, right.scalars or _EMPTY_SCALARS
     for name in sorted({**mine, **other}):

@@ -440,7 +440,7 @@ class Resource:
 
 
 def _diff_scalar(inc: Resource, dec: Resource, name: str, left: float, right: float) -> None:
-    """-1 stands for infinity here, also when it is a real amount."""
+    """-1 means infinity here, also when it is a real amount."""
     if left == -1:
         inc.set_scalar(name, -1)
     elif right == -1:

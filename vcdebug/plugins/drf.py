@@ -126,7 +126,7 @@ class ShareExchange(NamedTuple):
 def iter_exchanges(
     totals: ShareTotals, shares: Mapping[JobId, DominantShare], preemptor: TaskInfo, candidates: Iterable[TaskInfo]
 ) -> Iterator[ShareExchange]:
-    """Every candidate in turn, with the shares on both sides of the exchange."""
+    """Every candidate in order, with the shares on both sides of the exchange."""
     wanted = totals.share_with(shares[preemptor.job].allocated, preemptor.resreq)
     left_over: dict[JobId, Resource] = {}
     # Each candidate is taken off its job's share, chosen or not, as upstream does: the order of candidates matters.

@@ -117,7 +117,7 @@ class GangMember(NamedTuple):
 
 
 def gang_members(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) -> Iterator[GangMember]:
-    """Every candidate in turn; each victim lowers its gang's count for the next."""
+    """Every candidate in order; each victim lowers its gang's count for the next."""
     ready: dict[JobId, int] = {}
     for task in candidates:
         job = jobs.get(task.job)

@@ -79,8 +79,8 @@ class BudgetCharge(NamedTuple):
 
 
 def charge_budgets(budgets: Sequence[DisruptionBudget], tasks: Iterable[TaskInfo]) -> Iterator[BudgetCharge]:
-    """Every candidate in turn, charged to all budgets that cover it, also when one of them is spent."""
-    # Counted anew in each call: upstream does not remember the evictions of the session.
+    """Every candidate in order, charged to all budgets that cover it, also when one of them is spent."""
+    # Counted again in each call: upstream does not remember the evictions of the session.
     left = [budget.allowed for budget in budgets]
     for task in tasks:
         covering = [place for place, each in enumerate(budgets) if task.pod.labels and each.covers_pod(task.pod)]

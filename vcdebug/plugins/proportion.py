@@ -325,7 +325,7 @@ def surplus_in(deserved: Resource, allocated: Resource, name: str) -> float:
 def iter_holdings(
     jobs: Mapping[JobId, JobInfo], queues: Mapping[QueueName, ProportionQueueAttr], candidates: Iterable[TaskInfo]
 ) -> Iterator[QueueHolding]:
-    """Every candidate in turn; a victim is taken off its queue."""
+    """Every candidate in order; a victim is taken off its queue."""
     left_over: dict[QueueName, Resource] = {}
     for task in candidates:
         job = jobs.get(task.job)

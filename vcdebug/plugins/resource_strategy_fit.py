@@ -1,4 +1,4 @@
-"""resource-strategy-fit: per resource, prefer full or empty nodes, and spare nodes with scarce resources.
+"""resource-strategy-fit: per resource, prefer full or empty nodes, and avoid nodes with scarce resources.
 
 Upstream: plugins/resource-strategy-fit.
 Upstream: plugins/resource-strategy-fit (calculateWeight, calculateSraWeight, calculateProportionalResources).
@@ -44,7 +44,7 @@ class FitPart(NamedTuple):
 
 
 class KeptFree(NamedTuple):
-    """What has to stay free beside the idle amount of a scarce resource on one node."""
+    """What has to stay free along with the idle amount of a scarce resource on one node."""
 
     name: str
     idle: float
@@ -56,7 +56,7 @@ class KeptFree(NamedTuple):
 
 
 class ResourceStrategyFit(Plugin):
-    """Scores by strategy and by scarce resources, and keeps cpu and memory free beside scarce resources."""
+    """Scores by strategy and by scarce resources, and keeps cpu and memory free for scarce resources."""
 
     name: ClassVar[str] = "resource-strategy-fit"
 
@@ -148,7 +148,7 @@ class ResourceStrategyFit(Plugin):
             yield KeptFree(name, idle, rates, cpu, memory, bool(_is_crowded(task, nodes, name, rates)[0]))
 
     def _sra_score(self, task: TaskInfo, nodes: NodeRows) -> FloatArray:
-        """Less where the node offers more of the scarce resources; 0 where it lacks a requested one.
+        """Lower on a node with more of the scarce resources; 0 where it lacks a requested one.
         Upstream: plugins/resource-strategy-fit/sra.sraScore.
         """
         scarce = self._settings.scarce
@@ -180,7 +180,7 @@ def _is_crowded(task: TaskInfo, nodes: NodeRows, name: str, rates: Rates) -> Boo
     return failed
 
 
-# The arguments: a strategy per resource, scarce resources, and the amounts to keep free beside them.
+# The arguments: a strategy per resource, scarce resources, and the amounts to keep free for them.
 
 LEAST_ALLOCATED = "LeastAllocated"
 MOST_ALLOCATED = "MostAllocated"

@@ -142,7 +142,7 @@ class Tdm(Plugin):
         for zone in sorted(self.windows):
             if self.zones.zone_error(zone) is not None:
                 victims += self.within_budgets(self.evictable_in(zone))
-        # Also without any victim: the period starts when zones were looked at.
+        # Also without any victim: the period starts when zones were checked.
         self.ssn.process = replace(self.ssn.process, last_eviction=now)
         return victims
 

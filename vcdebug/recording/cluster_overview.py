@@ -82,7 +82,7 @@ def _is_served(recording: Recording, job: JobInfo) -> bool:
     )
 
 
-# Dimensions that nodes offer and that jobs request.
+# Dimensions that nodes have and that jobs request.
 
 
 @per_recording()

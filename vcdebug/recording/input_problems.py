@@ -42,7 +42,7 @@ def input_problems(recording: Recording) -> tuple[Problem, ...]:
 
 
 def _unread_arguments(recording: Recording) -> Iterator[Problem]:
-    """Arguments that no plugin looked at: misspelt ones, and those that belong to other releases."""
+    """Arguments that no plugin read: misspelt ones, and those that belong to other releases."""
     effect = "misspelt, or an argument of another release: nothing follows from it here"
     for name, plugin in recording.session.plugins.items():
         for key in plugin.arguments.raw.unread_keys:

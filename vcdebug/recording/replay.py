@@ -35,12 +35,12 @@ def replay_cycle(
     clock: Clock | None = None,
     ask_extender: AskExtender | None = None,
     bound: SizeBound | None = None,
-    beside: Recording | None = None,
+    reuse_from: Recording | None = None,
 ) -> Recording:
     """Execute one cycle and return its recording; beyond `bound` it is cut off (`cut_off_error`).
 
-    `clock` (seconds) only times the stages. `ask_extender` calls the extender's webhook. `beside` is a recording of
-    nearly the same snapshot, whose reading is reused; the recording is the same with and without it.
+    `clock` (seconds) only times the stages. `ask_extender` calls the extender's webhook. `reuse_from` is a
+    recording of nearly the same snapshot, whose results are reused; the new recording is the same without it.
     """
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
     stages = StageTimes(clock)
@@ -53,7 +53,7 @@ def replay_cycle(
             actions=actions_of_release(snapshot.release),
             tick=stages.end_stage,
             ask_extender=ask_extender,
-            beside=None if beside is None else beside.session,
+            reuse_from=None if reuse_from is None else reuse_from.session,
         )
     return Recording(snapshot, conf, session, stages.seconds)
 
@@ -151,12 +151,11 @@ def observe_rerun(recording: Recording, look: EventObserver) -> None:
     record = Record()
     plugins = plugins_of_release(recording.snapshot.release)
     cluster = read_cluster(recording.snapshot, recording.conf, plugins, recording.session)
-    session = Session(cluster, recording.conf, record, beside=recording.session)
+    session = Session(cluster, recording.conf, record, reuse_from=recording.session)
     record.events = _ObservedEvents(lambda seq, event: look(session, seq, event))
     with collector_paused():
-        run_session(
-            session, plugins=plugins, actions=actions_of_release(recording.snapshot.release), beside=recording.session
-        )
+        actions = actions_of_release(recording.snapshot.release)
+        run_session(session, plugins=plugins, actions=actions, reuse_from=recording.session)
 
 
 class RerunCancelledError(VcdebugError):

@@ -23,7 +23,7 @@ from vcdebug.model.task import STATUS_BY_LABEL, TaskInfo, TaskStatus, status_on_
 from vcdebug.recording.event_index import BOOK, NODE, PHASE, TASK, ChangeIndex, FigureKey, Owners, Seqs
 
 GROUPED_FIGURES = ("jobs", "queues")
-"""Parts of a plugin's books that are kept by job or queue; other figures belong to the plugin as a whole."""
+"""Parts of a plugin's accounting that are per job or queue; other figures belong to the plugin as a whole."""
 
 
 class StateTimeline:

@@ -1,4 +1,4 @@
-"""Changes of GPUs, NPUs and NUMA: what a node's cards hold, and who is charged when.
+"""Changes of GPUs, NPUs and NUMA: what a node's cards hold, and which pod is charged when.
 
 Upstream: api/devices, plugins/deviceshare, plugins/numaaware.
 """

@@ -64,7 +64,7 @@ class MigSettings(NamedTuple):
     """Settings of cards in MIG mode; without a configuration no kind of card is known."""
 
     factor: int = 0
-    """Memory units that one unit of a request stands for, if above 1."""
+    """Memory units per unit of a request, if above 1."""
     known: tuple[KnownCards, ...] = ()
 
 

@@ -25,7 +25,7 @@ class EditError(VcdebugError):
 
 
 class PathStep(NamedTuple):
-    """One step: a key, a number in brackets, or `[+]`, which stands for a new last element."""
+    """One step: a key, a number in brackets, or `[+]` for a new last element."""
 
     text: str
     position: int

@@ -15,7 +15,7 @@ from vcdebug.errors import SnapshotError
 MAX_FILE_BYTES: Final = 64 << 20
 """The largest configuration, list of edits or commands that is read."""
 OPEN_PIPES: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-"""Pipes that have a writer, as `<(command)` makes them; opening any other pipe can block for ever."""
+"""Pipes that have a writer, as `<(command)` makes them; opening any other pipe can block without end."""
 
 
 def read_file(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:

@@ -315,7 +315,7 @@ def decode_text(data: bytes) -> str:
 
 def has_bad_bytes(data: bytes) -> bool:
     """Whether a file has bytes that are invalid in its encoding."""
-    # A file that contains U+FFFD itself is not reported: the character cannot be told from a replacement.
+    # A file that contains U+FFFD itself is not reported: the character looks like a replacement.
     if data.isascii() or _REPLACED.encode() in data:
         return False
     decoder = codecs.getincrementaldecoder(encoding_of(data))(errors="replace")

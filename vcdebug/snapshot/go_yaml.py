@@ -184,7 +184,7 @@ class _Decoder:
         return result
 
     def _fill_mapping(self, node: yaml.Node, kind: GoType, where: str, result: dict[Any, Any]) -> None:
-        """In the order of the keys: what `<<` brings replaces what stands before it."""
+        """Fill in the order of the keys: values merged by `<<` replace earlier ones."""
         for name, value in node.value:
             if _is_merge(name):
                 for merged in reversed(_merged_mappings(value, where)):

@@ -282,7 +282,7 @@ EFFECT: Final = "no cause can be named for a job"
 def missing_kinds(snapshot: Snapshot) -> tuple[ResourceKind, ...]:
     """Kinds that a snapshot lacks although every answer depends on them, unless a capture looked and found none.
 
-    Pods are among them only beside another kind: a PodGroup may be waiting for its pods.
+    Pods are among them only together with another kind: a PodGroup may be waiting for its pods.
     """
     looked = snapshot.provenance.resource_versions if snapshot.provenance is not None else {}
     absent = [name for name in (*NEEDED, "Pod") if not snapshot.objects_of(name) and name not in looked]

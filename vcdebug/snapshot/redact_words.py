@@ -282,7 +282,7 @@ class Pseudonyms:
         """Addresses whose last number is an index and stays."""
 
     def collect_words(self, text: str) -> str:
-        """Note a text's words; returns the text, so that it can stand in for rewrite_text."""
+        """Note a text's words; returns the text, so that it can replace rewrite_text."""
         addresses = (
             [] if PLAIN_VALUE.fullmatch(text) is not None else [found.span() for found in ADDRESS.finditer(text)]
         )

@@ -39,7 +39,7 @@ _FALSE = ("0", "f", "F", "FALSE", "false", "False")
 
 @dataclass(frozen=True, slots=True)
 class MetaSettings:
-    """The settings of meta.json; the defaults stand for a missing file."""
+    """The settings of meta.json; the defaults if the file is missing."""
 
     now: datetime = DEFAULT_NOW
     complete: bool | None = None

@@ -234,7 +234,7 @@ class TerminalWatch:
     def __init__(self, leave: Callable[[int], object]) -> None:
         """`leave` takes the exit code and ends the application."""
         self._leave = leave
-        self._told_before = False
+        self._signalled_before = False
         self._ending: threading.Timer | None = None
 
     def handle_signals(self) -> None:
@@ -244,8 +244,8 @@ class TerminalWatch:
             loop.add_signal_handler(number, self._on_signal, number)
 
     def check_terminal(self) -> None:
-        """Whoever starts the debugger may keep it from being told that the terminal was closed, as make does: no key
-        ever comes again, and looking for one never waits.
+        """End the program if its terminal was closed. A parent process such as make can hold the signal back; then no
+        key ever arrives, and reading one never blocks.
         """
         if is_hung_up(0):
             self._leave_without_terminal()
@@ -255,7 +255,7 @@ class TerminalWatch:
 
         The handlers stay: the signal's default would end the process before the terminal is as it was.
         """
-        again, self._told_before = self._told_before, True
+        again, self._signalled_before = self._signalled_before, True
         if number is signal.SIGHUP or is_hung_up(0):
             self._leave_without_terminal()
         elif again:  # leaving may wait for a thread: the second signal does not

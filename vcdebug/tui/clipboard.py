@@ -17,7 +17,7 @@ Clipboard = Literal["auto", "native", "osc52", "file"]
 CLIPBOARDS: Final[tuple[Clipboard, ...]] = get_args(Clipboard)
 CLIPBOARD_TOOLS = (("pbcopy",), ("wl-copy",), ("xclip", "-selection", "clipboard"), ("xsel", "--clipboard", "--input"))
 TOOL_TIMEOUT_SECONDS = 2.0
-"""Seconds after which a tool is given up."""
+"""Seconds after which a tool is stopped."""
 COPY_FILE = "copied.txt"
 THROUGH_TERMINAL = "through the terminal (OSC 52)"
 

@@ -83,7 +83,7 @@ def binding_keys(binding: Binding, chosen: Mapping[str, str]) -> list[str]:
 
 
 def check_keys(written: Mapping[str, str]) -> tuple[dict[str, str], list[ConfigProblem]]:
-    """The keys that can be had as wished, and a line for each that cannot."""
+    """The configured keys that are possible, and a line for each that is not."""
     known = bindings_by_id()
     lines: list[ConfigProblem] = []
     chosen: dict[str, str] = {}
@@ -104,7 +104,7 @@ def check_keys(written: Mapping[str, str]) -> tuple[dict[str, str], list[ConfigP
 def _drop_collisions(
     chosen: dict[str, str], known: Mapping[str, Binding], lines: list[ConfigProblem]
 ) -> tuple[dict[str, str], list[ConfigProblem]]:
-    """A chosen key that means something else in the same place already is given back; the later wish yields."""
+    """Drop a configured key that has another meaning in the same place; the later setting loses."""
     while (found := _find_collision(chosen)) is not None:
         name, key, other, where = found
         del chosen[name]

@@ -28,7 +28,7 @@ POLL_SECONDS: Final = 0.1
 """Between two checks whether the screen is closed."""
 READ_BYTES: Final = 4096
 FOLLOW_TIMEOUT_SECONDS: Final = 0.5
-"""Seconds after which a follower whose queue has been closed is given up."""
+"""Seconds after which a follower whose queue has been closed is abandoned."""
 FOLLOW_LAPS: Final = 3
 """Passes of the follower: for the key, for the message that it led to, and for the result of a closed dialog."""
 

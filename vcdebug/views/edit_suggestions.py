@@ -18,7 +18,7 @@ from vcdebug.snapshot.manifest import Json
 from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 
 MAX_OBJECTS: Final = 500
-"""Objects of a kind that completion offers at most."""
+"""Objects of a kind that completion lists at most."""
 
 
 class _EditedField(NamedTuple):

@@ -22,7 +22,7 @@ class TimeEstimate:
         self._begun = (0.0, 0)
 
     def time_left(self, about: str, done: int, total: int) -> str:
-        """`, about 12s left`, or "" without an estimate; another `about`, or a smaller `done`, starts anew."""
+        """`, about 12s left`, or "" without an estimate; another `about`, or a smaller `done`, starts over."""
         now = self._clock()
         # Only the pace of the same kind of work tells about its rest.
         if about != self._about or done < self._begun[1]:

@@ -302,7 +302,7 @@ def _coarse_runs(recording: Recording, first: Seq, last: Seq) -> tuple[EventRun,
 
 def _split_runs(recording: Recording, first: Seq, last: Seq, *, coarse: bool) -> Iterator[EventRun]:
     """Split events into runs: consecutive hook calls of one point share a run, `coarse` of any point."""
-    # Only hook calls form runs: the index of their events spares a look at each event of a large cycle.
+    # Only hook calls form runs: the index of their events avoids reading each event of a large cycle.
     hooks = recording.index.seqs_of_type(HookEvent)
     start, place = first, bisect_left(hooks, first)
     while start <= last:

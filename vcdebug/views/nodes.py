@@ -76,7 +76,7 @@ def _node_rows(recording: Recording, seq: Seq) -> RowsOnDemand:
 
 @per_recording()
 def node_dimensions(recording: Recording) -> Sequence[str]:
-    """Dimensions that any node offers, pods last."""
+    """Dimensions of any node, pods last."""
     return sorted(order_dimensions(offered_dimensions(recording)), key=lambda dim: dim == PODS)
 
 
@@ -102,7 +102,7 @@ def _idle_piece(dim: str, idle: Resource, allocatable: Resource) -> Piece:
 
 
 def _fullest_piece(node: NodeInfo, amounts: NodeAmounts, dims: Sequence[str]) -> Piece:
-    """The bar of the fullest dimension; pods only if the node offers nothing else."""
+    """The bar of the fullest dimension; pods only if the node has nothing else."""
     dim = fullest_dimension(amounts, node.allocatable, [dim for dim in dims if dim != PODS] or dims)
     return Piece(f"{node_bar(amounts, node.allocatable, dim, BAR_WIDTH)} {short_name(dim)}".strip(), "accent")
 

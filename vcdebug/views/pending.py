@@ -36,7 +36,7 @@ def job_at(here: DebuggerState, kind: str = "", name: str = "") -> JobId:
         return name
     if kind == "task" and name in recording.owners.jobs:
         return recording.owners.jobs[name]
-    # Between actions upstream asks about every job in turn: the last one asked about is not what the user means.
+    # Between actions upstream asks about each job in order: the last one asked about is not what the user means.
     return here.job if len(recording.span_tree.path_to(here.seq)) > 1 else ""
 
 

@@ -1,4 +1,4 @@
-"""The outcome of a span in a few words: an action's statements, a job's fate, a task's node, a node's victims."""
+"""The outcome of a span in a few words: an action's statements, a job's outcome, a task's node, a node's victims."""
 
 from __future__ import annotations
 

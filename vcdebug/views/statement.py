@@ -50,7 +50,7 @@ def _action_range(recording: Recording, seq: Seq) -> tuple[Seq, Seq]:
 
 
 def statement_table(recording: Recording, seq: Seq) -> Table:
-    """The operations of the open statement, past and future ones, and its fate."""
+    """The operations of the open statement, past and future ones, and its outcome."""
     span = statement_at(recording, seq)
     if span is None:
         return Table(STATEMENT_TITLE, foot=(make_line(muted_piece(_idle_words(recording, seq))),))
@@ -89,7 +89,7 @@ def _operation_reason(event: record.OpEvent) -> str:
 
 
 def _end_words(recording: Recording, seq: Seq, span: StatementSpan) -> str:
-    """The statement's fate, short enough for a title."""
+    """The statement's outcome, short enough for a title."""
     if not span.fate:
         return "the recording ends before its fate"
     mark = "○" if span.fate == "commit" else "◆"
@@ -106,7 +106,7 @@ def _gate_words(recording: Recording, span: StatementSpan) -> str:
         event = recording.event_at(seq)
         if not isinstance(event, record.HookEvent) or event.point not in _GATE_POINTS:
             break
-        # JobReady and JobPipelined may be asked in turn: only the last one decided.
+        # JobReady and JobPipelined may be asked alternately: only the last one decided.
         if answers and event.point != answers[0].point:
             break
         answers.append(event)

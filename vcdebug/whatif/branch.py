@@ -20,7 +20,7 @@ def replay_like(snapshot: Snapshot, like: Recording) -> Recording:
     """Execute one cycle, with the extender's webhook if the other recording had it."""
     from vcdebug.recording.replay import replay_cycle
 
-    return replay_cycle(snapshot, ask_extender=like.session.ask_extender, beside=like)
+    return replay_cycle(snapshot, ask_extender=like.session.ask_extender, reuse_from=like)
 
 
 def edited_snapshot(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:
@@ -148,7 +148,7 @@ class OpenRecordings:
 
     @property
     def shown_recording(self) -> Recording:
-        """The recording that one looks at."""
+        """The recording that is shown."""
         return self.cycles_of(self.side)[self.cycle - 1]
 
     @property

@@ -44,7 +44,7 @@ def replay_next_cycle(
     """Cycle `number`, which starts from what this one left."""
     snapshot = next_snapshot(recording, between or BetweenCycles(), number)
     return replay_cycle(
-        snapshot, clock=clock, ask_extender=recording.session.ask_extender, bound=bound, beside=recording
+        snapshot, clock=clock, ask_extender=recording.session.ask_extender, bound=bound, reuse_from=recording
     )
 
 

@@ -64,7 +64,7 @@ def probe_alone(recording: Recording, job: JobId) -> AloneFit:
     pods = list(_iter_fresh_pods(info, info.name))
     objects = {**snapshot.objects, "Pod": [*others, *pods], POD_GROUP: groups}
     # Disposed of at once: a probe's recording is as large as the cluster's and is read only here.
-    with disposing(replay_cycle(_placing_only(replace(snapshot, objects=objects)), beside=recording)) as run:
+    with disposing(replay_cycle(_placing_only(replace(snapshot, objects=objects)), reuse_from=recording)) as run:
         counts = run.timeline.state_at(len(run)).job_counts(job)
         return AloneFit(len(pods), counts.ready_count + counts.waiting_count, explain_by_name(run, job))
 
@@ -79,18 +79,18 @@ def probe_copies(recording: Recording, job: JobId, most: int) -> FittingCopies:
         "Pod": [*snapshot.objects_of("Pod"), *(pod for name in names for pod in _iter_fresh_pods(info, name))],
         POD_GROUP: [*snapshot.objects_of(POD_GROUP), *(_fresh_group(snapshot, info, name) for name in names)],
     }
-    with disposing(replay_cycle(_placing_only(replace(snapshot, objects=objects)), beside=recording)) as run:
+    with disposing(replay_cycle(_placing_only(replace(snapshot, objects=objects)), reuse_from=recording)) as run:
         for number, name in enumerate(names):
-            told = explain_by_name(run, f"{info.namespace}/{name}")
-            if not told.scheduled:
-                return FittingCopies(number, most, no_place_reason(told))
+            answer = explain_by_name(run, f"{info.namespace}/{name}")
+            if not answer.scheduled:
+                return FittingCopies(number, most, no_place_reason(answer))
     return FittingCopies(most, most, "")
 
 
-def no_place_reason(told: Explanation) -> str:
+def no_place_reason(answer: Explanation) -> str:
     """Why the job has no place; causes that only say that no pod is evicted are skipped, as the probe demands it."""
-    found = (finding for finding in (told.dominant, *told.contributing) if finding.cause != NOT_CONFIGURED_CAUSE)
-    return next(found, told.dominant).sentence
+    found = (finding for finding in (answer.dominant, *answer.contributing) if finding.cause != NOT_CONFIGURED_CAUSE)
+    return next(found, answer.dominant).sentence
 
 
 def _placing_only(snapshot: Snapshot) -> Snapshot:

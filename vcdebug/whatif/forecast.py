@@ -295,7 +295,7 @@ def find_deadlock(recording: Recording, subject: ExplainSubject) -> Deadlock | N
     for group in groups:
         edits = tuple(f"Pod/{task.key}:-" for job in group for task in _held_tasks(job))
         changed = edited_snapshot(recording.snapshot, [parse_edit(edit) for edit in edits])
-        with disposing(replay_cycle(changed, beside=recording)) as run:
+        with disposing(replay_cycle(changed, reuse_from=recording)) as run:
             placed = explain_subject(require_whole(run), subject).scheduled
         if placed:
             own = jobs.get(subject.job)

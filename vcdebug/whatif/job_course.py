@@ -157,7 +157,7 @@ class JobCourse:
     def _replay_next(self, every: timedelta) -> Recording:
         snapshot = next_snapshot(self.recording, replace(self._between, every=every), len(self.stages) + 1)
         return require_whole(
-            replay_cycle(snapshot, ask_extender=self.recording.session.ask_extender, beside=self.recording)
+            replay_cycle(snapshot, ask_extender=self.recording.session.ask_extender, reuse_from=self.recording)
         )
 
     def _note_repeat(self) -> None:
@@ -192,7 +192,7 @@ def _is_gang_ready(recording: Recording, subject: ExplainSubject) -> bool:
 
 
 def describe_changes(recording: Recording, after: Snapshot) -> Iterator[str]:
-    """What no cycle did: pods that ended, left or came back, windows, promises."""
+    """Changes outside cycles: pods that ended, were deleted or recreated, time windows, reservations."""
     before = {pod.key: pod for pod in map(Pod, recording.snapshot.objects_of("Pod"))}
     now = {pod.key: pod for pod in map(Pod, after.objects_of("Pod"))}
     ended = [key for key, pod in now.items() if pod.phase == "Succeeded" and before[key].phase != "Succeeded"]

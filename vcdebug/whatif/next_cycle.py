@@ -70,7 +70,7 @@ class RunTimes:
 
 
 def is_endless(pod: Pod) -> bool:
-    """Whether it is a service: made to run for ever, or restarted whenever it ends."""
+    """Whether it is a service: made to run without end, or restarted whenever it ends."""
     owners = owners_of(pod.manifest)
     return pod.spec.get("restartPolicy") == "Always" or any(owner.get("kind") in SERVICE_OWNERS for owner in owners)
 
@@ -365,8 +365,8 @@ def _bound_pod(manifest: Manifest, node: NodeName, now: datetime) -> Manifest:
 def _unscheduled_pod(manifest: Manifest, said: PodStatusWrite, now: datetime) -> Manifest:
     """A nominated node is never removed, only replaced."""
     status = dict(status_of(manifest))
-    told = {"type": POD_SCHEDULED, "status": "False", "reason": said.reason, "message": said.message}
-    status["conditions"] = with_condition(status, told, now)
+    condition = {"type": POD_SCHEDULED, "status": "False", "reason": said.reason, "message": said.message}
+    status["conditions"] = with_condition(status, condition, now)
     if said.nominated:
         status[NOMINATED_NODE] = said.nominated
     return {**manifest, "status": status}

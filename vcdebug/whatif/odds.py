@@ -87,7 +87,7 @@ class OddsTally:
 
 def run_draw(base: Recording, seed: int) -> CycleDraw:
     """Run the cycle with everything drawn from one seed."""
-    with disposing(replay_cycle(replace(base.snapshot, chance=ChanceSettings.from_seed(seed)), beside=base)) as run:
+    with disposing(replay_cycle(replace(base.snapshot, chance=ChanceSettings.from_seed(seed)), reuse_from=base)) as run:
         divergence = find_decision_divergence(base, require_whole(run))
         # A draw that only continues longer differs at the base's last event.
         at = None if divergence is None else divergence.before.seq if divergence.before is not None else len(base)

@@ -157,7 +157,7 @@ class TopologyAwarePreemption:
     def _select_victims_on_node(
         self, ssn: Session, task: TaskInfo, node: NodeInfo, skip_rule: CandidateFilter
     ) -> list[TaskInfo]:
-        """Evict until the task fits, then spare the most valuable. Upstream: actions/preempt.SelectVictimsOnNode."""
+        """Evict until the task fits, then reprieve the most valuable. Upstream: actions/preempt.SelectVictimsOnNode."""
         simulation = NodeSimulation(ssn, ssn.cycle_state(task).clone(), task, node.clone())
         candidates = CandidateTasks(copy_tasks(candidates_on(simulation.node, skip_rule)))
         ssn.log("candidates", task_keys_of(candidates))

@@ -136,7 +136,7 @@ def add_cluster_arguments(parser: ArgumentParser, scheduler: str = SCHEDULER_HEL
 
 
 def cluster_options(args: Namespace) -> CaptureOptions:
-    """The capture options that the arguments of `add_cluster_arguments` stand for."""
+    """The capture options from the arguments of `add_cluster_arguments`."""
     from vcdebug.capture import CaptureOptions
 
     return CaptureOptions(
@@ -259,7 +259,7 @@ def _captures_folder(word: str | None) -> Path:
     return folder
 
 
-# The release of a scheduler whose image does not tell it.
+# The release of a scheduler that cannot be derived from its image.
 
 RELEASE_QUESTION = "which release of Volcano does its scheduler run, as v1.15.1? (Enter: not known)"
 
@@ -274,8 +274,8 @@ def ask_for_release(snapshot: Snapshot, output: Output) -> Snapshot:
         return snapshot
     report = ProblemReport()
     flags = with_release(snapshot.flags, answer, report, field=RELEASE_FIELDS[0])
-    told = [problem for problem in snapshot.problems if problem.field != RELEASE_FIELDS[2]]
-    return replace(snapshot, flags=flags, problems=[*told, *report.all_problems()])
+    other_problems = [problem for problem in snapshot.problems if problem.field != RELEASE_FIELDS[2]]
+    return replace(snapshot, flags=flags, problems=[*other_problems, *report.all_problems()])
 
 
 def release_note(snapshot: Snapshot) -> str:

@@ -87,8 +87,8 @@ def _compare_two(args: Namespace, output: Output) -> CommandOutcome:
     if args.conf is not None:
         second = with_configuration(second, args.conf)
     base = replay_cycle(first)
-    # `beside` lets the second replay reuse what the edits do not touch.
-    runs = base, replay_cycle(with_edits(second, edits), beside=base)
+    # `reuse_from` lets the second replay reuse what the edits do not touch.
+    runs = base, replay_cycle(with_edits(second, edits), reuse_from=base)
     number, before, after = first_different_cycle(*runs, between_cycles(args), args.cycles)
     found = compare_cycles(before, after)
     sides = ComparedRuns(before, after, _run_titles(args, first, second), tuple(edits), (number, args.cycles))

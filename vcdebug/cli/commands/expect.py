@@ -55,8 +55,8 @@ def _expand_folder(case: Expectation, folder: Path) -> Iterator[Expectation]:
     """One expectation per snapshot of a folder; paths are relative to `folder`, that of the file."""
     from vcdebug.snapshot.sources import find_snapshots
 
-    beside = folder / case.snapshot
-    where = beside if beside.exists() else Path(case.snapshot)
+    in_folder = folder / case.snapshot
+    where = in_folder if in_folder.exists() else Path(case.snapshot)
     found = find_snapshots(where) if where.is_dir() else []
     if not found:
         yield replace(case, snapshot=str(where) if where.exists() else case.snapshot)
@@ -76,8 +76,8 @@ def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None
     try:
         snapshot = read_snapshot(case.snapshot, complete).snapshot
         if case.conf is not None:
-            beside = folder / case.conf
-            snapshot = with_configuration(snapshot, str(beside if beside.exists() else case.conf))
+            in_folder = folder / case.conf
+            snapshot = with_configuration(snapshot, str(in_folder if in_folder.exists() else case.conf))
         with disposing(replay_cycle(with_edits(snapshot, case.all_edits))) as recording:
             found = tuple(check_expectation(case, require_whole(recording)))
     except (VcdebugError, OSError) as error:  # the other expectations are still checked

@@ -23,7 +23,7 @@ from vcdebug.plugins import CAPACITY, DRF, PREDICATES, PROPORTION, USAGE
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.nodes import USAGE_SHADOW_LOAD
 
-# Lines about events: actions, statements and their operations, with the books that plugins keep of them.
+# Lines about events: actions, statements and their operations, with the accounting of plugins.
 
 AMOUNT_OPS = {record.ALLOCATE_OP: "allocated", record.PIPELINE_OP: "pipelined", record.UNPIPELINE_OP: "unpipelined"}
 SHADOW_LOAD = USAGE_SHADOW_LOAD.id

@@ -302,7 +302,7 @@ def lines_of_score(
 def _as_measured(
     at: message.LogContext, task: TaskKey, node: NodeName, percents: tuple[float, float], score: float
 ) -> Iterator[message.LogCall]:
-    """Each measurement in turn: one that is missing ends it."""
+    """The measurements in order, up to the first missing one."""
     entry = at.recording.snapshot.usage.get(node) or {}
     for key, part, percent in zip(("cpu-usage", "memory-usage"), ("cpu", "mem"), percents, strict=True):
         yield f"load.{key}", node, percent

@@ -330,7 +330,7 @@ def checks_of_node(recording: Recording, seq: Seq, node: NodeName) -> tuple[Node
 
 
 def filter_checks(recording: Recording, seq: Seq) -> tuple[NodeCheck, ...] | None:
-    """What one plugin looked at on the one node that it was asked about outside a search; None as for checks."""
+    """What one plugin checked on the one node that it was asked about outside a search; None as for checks."""
     event = recording.event_at(seq)
     asked = asked_node_at(recording, seq, event.node) if is_filter(event) else None
     if not is_filter(event) or asked is None:
@@ -339,7 +339,7 @@ def filter_checks(recording: Recording, seq: Seq) -> tuple[NodeCheck, ...] | Non
 
 
 def simulated_checks(recording: Recording, seq: Seq) -> tuple[NodeCheck, ...] | None:
-    """What a dry run tests by an answer about its copy of a node: room, then what the plugin looks at."""
+    """What a dry run tests by an answer about its copy of a node: room, then what the plugin checks."""
     event, asked = recording.event_at(seq), simulated_at(recording, seq)
     if not is_simulation(event) or asked is None:
         return None

@@ -58,8 +58,8 @@ def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) ->
         compute = said.equations.get(event.point)
         if compute is None:
             return None
-        told = compute(recording, seq, event)
-        return replace(told, compared=told.compared or said.compared.get(event.point, ""))
+        computed = compute(recording, seq, event)
+        return replace(computed, compared=computed.compared or said.compared.get(event.point, ""))
     if isinstance(event, record.PredicateEvent):
         return search_equation(recording, seq, event, node)
     if isinstance(event, record.ScoreEvent):

@@ -287,8 +287,8 @@ def _find_domain_bundles(
             uids = {task.uid: None for bundle in bundles for task in bundle.tasks if task.key in keys}
             free = gang_eviction.idle_and_releasing(session, domain)
             left = eviction.filter_bundles(session, job, need, bundles, uids)
-            told = tuple(_bundle_outcomes(eviction, bundles, left, need, free, uids))
-            return DomainBundles(job.uid, domain, need, free, told)
+            outcomes = tuple(_bundle_outcomes(eviction, bundles, left, need, free, uids))
+            return DomainBundles(job.uid, domain, need, free, outcomes)
     return None
 
 

@@ -106,11 +106,11 @@ def finite_dimensions(*resources: Resource) -> list[str]:
     """cpu, memory, and the scalars; without pods, volume counts, and what is 0 or endless everywhere."""
     scalars = dict.fromkeys(name for resource in resources for name in resource.scalars or ())
     # Counts of pods and volumes are on every node and would fill the table without explaining a share.
-    told = sorted(name for name in scalars if name != PODS and not name.startswith("attachable-volumes"))
+    dimensions = sorted(name for name in scalars if name != PODS and not name.startswith("attachable-volumes"))
     return [
         CPU,
         MEMORY,
-        *(name for name in told if any(0 < abs(each.get(name)) < ENDLESS_AMOUNT for each in resources)),
+        *(name for name in dimensions if any(0 < abs(each.get(name)) < ENDLESS_AMOUNT for each in resources)),
     ]
 
 
@@ -269,7 +269,7 @@ def _surplus_after(state: ClusterState, plugin: str, queue: QueueName, dimension
 
 
 def surplus_of(plugin: str, deserved: Resource, allocated: Resource, dimension: str) -> float:
-    """What is held beyond what is deserved, where the plugin looks at the dimension at all."""
+    """What is held beyond what is deserved, where the plugin compares the dimension at all."""
     quota = explainer_for(plugin).quota
     return 0.0 if quota is None else quota.surplus(deserved, allocated, dimension)
 
@@ -324,13 +324,13 @@ def _admission_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, 
     """Job → the last event of JobEnqueued for the plugin; the job's reservation counts from the next event on."""
     if plugin != OVERCOMMIT and recording.snapshot.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE):
         return _permit_seqs(recording, plugin, seq)
-    told: dict[JobId, None] = {}
+    reserved: dict[JobId, None] = {}
     last: dict[JobId, Seq] = {}
     for at, event in recording.hook_calls(JOB_ENQUEUED.upstream):
         last[event.job] = at
         if event.plugin == plugin:
-            told[event.job] = None
-    return {job: last[job] for job in told if last[job] < seq}
+            reserved[event.job] = None
+    return {job: last[job] for job in reserved if last[job] < seq}
 
 
 def _permit_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:

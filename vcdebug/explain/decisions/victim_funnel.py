@@ -97,11 +97,11 @@ class VictimFunnel:
     reach: str
     """The jobs whose pods are candidates, in words."""
     two_turns: bool
-    """Whether the action turns to each job twice, the second time to look inside the job."""
+    """Whether the action visits each job twice, the second time to evict pods of the job itself."""
     within: bool
     """Whether preempt looks inside the task's own job."""
     stopped: str
-    """What ended it before any node was looked at; empty where nodes were."""
+    """What ended it before any node was checked; empty if nodes were."""
 
 
 def funnel_at(recording: Recording, seq: Seq) -> VictimFunnel | None:

@@ -28,7 +28,7 @@ from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, TaskTry, says
 NumberedCall = tuple[Seq, HookEvent]
 
 COUNTED_ONCE: Final = "each counted under the first amount that it lacks, before any other rule"
-"""What an answer that looks at all that a node lacks may differ by."""
+"""The possible difference of an answer that covers everything a node lacks."""
 
 
 def steps_outside_session(recording: Recording, finding: answer.Finding) -> tuple[answer.ExplanationStep, ...]:

@@ -61,8 +61,8 @@ def _taint_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     passing = [text for text in others if text.startswith(CONTROL_PLANE_PREFIX)]
     for text in passing:
         names = others[text]
-        told = text.removeprefix(CONTROL_PLANE_PREFIX).partition(":")[0].replace("-", " ")
-        yield ConstraintFailure(f"{join_names(names)} has the condition {told} ({text}), which passes")
+        condition = text.removeprefix(CONTROL_PLANE_PREFIX).partition(":")[0].replace("-", " ")
+        yield ConstraintFailure(f"{join_names(names)} has the condition {condition} ({text}), which passes")
     for text in [text for text in others if text not in passing]:
         yield ConstraintFailure(f"the pod tolerates no {text}, the taint of {join_names(others[text])}")
 

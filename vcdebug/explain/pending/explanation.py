@@ -126,8 +126,10 @@ def _placement_findings(view: JobView, task: TaskInfo) -> list[Finding]:
     room = NodeFits(view, task, checklist.failed_search_seq(view, task))
     met: list[Gate] = [gate for asked in resolve_gates(EVICTION_GATES) for gate in asked(view, task, room)]
     ordered = _order_findings(met, checklist.allocate_findings(view, task, room), room)
-    told: Iterator[list[Finding] | None] = (last(view, task, room, met, ordered) for last in resolve_gates(OVERRIDES))
-    return next((found for found in told if found is not None), ordered)
+    overrides: Iterator[list[Finding] | None] = (
+        each(view, task, room, met, ordered) for each in resolve_gates(OVERRIDES)
+    )
+    return next((found for found in overrides if found is not None), ordered)
 
 
 def _order_findings(gates: list[Gate], base: list[Finding], room: NodeFits) -> list[Finding]:
@@ -173,8 +175,8 @@ class SurveyedJob(NamedTuple):
     def shown_finding(self) -> Finding:
         """The finding to show: for a job that has its minimum, why its other pods are Pending."""
         found = self.explanation
-        beside = found.contributing if found.scheduled and self.pending else ()
-        return beside[0] if beside else found.dominant
+        contributing = found.contributing if found.scheduled and self.pending else ()
+        return contributing[0] if contributing else found.dominant
 
 
 @dataclass(frozen=True, slots=True)

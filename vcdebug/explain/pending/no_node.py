@@ -120,8 +120,8 @@ def _build_finding(
     counted = {name: answer.count(len(nodes), "nodes") for name, nodes in counts.items()}
     every = {**answer.numbers("request", room.task.init_resreq), **counted, **numbers}
     evidence = search_evidence(room.view, room.task)
-    told = tuple(sorted((*evidence, *proof))) if proof else evidence
-    return answer.Finding(cause, sentence, every, told, advice, histogram_lines(room))
+    all_evidence = tuple(sorted((*evidence, *proof))) if proof else evidence
+    return answer.Finding(cause, sentence, every, all_evidence, advice, histogram_lines(room))
 
 
 def _larger_than_any_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:

@@ -60,9 +60,9 @@ def _requirement_failures(room: NodeFits, requirement: Requirement) -> Iterator[
         return
     key = requirement.key
     found = group_by_key((node.labels[key], node.name) for node in nodes if key in node.labels)
-    wish = f"no node has {format_requirement(requirement)}"
+    unmet = f"no node has {format_requirement(requirement)}"
     if not found:
-        yield from _unknown_key(room, requirement, wish)
+        yield from _unknown_key(room, requirement, unmet)
         return
     values = join_names((f"{value or 'empty'} on {join_names(names, 2)}" for value, names in found.items()), MAX_VALUES)
     meant = _closest_name(requirement.values, found) if requirement.operator == "In" else ""
@@ -71,23 +71,23 @@ def _requirement_failures(room: NodeFits, requirement: Requirement) -> Iterator[
         if meant
         else ()
     )
-    yield ConstraintFailure(f"{wish}: {requirement.key} is {values}", advice)
+    yield ConstraintFailure(f"{unmet}: {requirement.key} is {values}", advice)
 
 
-def _few_nodes_failure(have: list[str], lack: list[str], wish: str) -> Iterator[ConstraintFailure]:
+def _few_nodes_failure(have: list[str], lack: list[str], unmet: str) -> Iterator[ConstraintFailure]:
     """The failure that names the smaller group of nodes, if it is small enough."""
     few, verb = (lack, "lack") if len(lack) <= len(have) else (have, "have")
     if few and len(few) < MAX_VALUES:
         single = {"lack": "lacks", "have": "has"}
         only = "" if verb == "lack" else "only "
-        yield ConstraintFailure(f"{only}{join_names(few)} {verb if len(few) > 1 else single[verb]} {wish}")
+        yield ConstraintFailure(f"{only}{join_names(few)} {verb if len(few) > 1 else single[verb]} {unmet}")
 
 
-def _unknown_key(room: NodeFits, requirement: Requirement, wish: str) -> Iterator[ConstraintFailure]:
+def _unknown_key(room: NodeFits, requirement: Requirement, unmet: str) -> Iterator[ConstraintFailure]:
     keys = dict.fromkeys(key for node in room.node_fits for key in room.view.session.nodes[node.name].labels)
     meant = _closest_name((requirement.key,), keys)
     advice = (owner_advice(f"did you mean the label {meant}?"),) if meant else ()
-    yield ConstraintFailure(f"{wish}, nor any label {requirement.key}" if requirement.values else wish, advice)
+    yield ConstraintFailure(f"{unmet}, nor any label {requirement.key}" if requirement.values else unmet, advice)
 
 
 def _closest_name(wanted: Iterable[str], known: Iterable[str]) -> str:
@@ -136,7 +136,7 @@ def find_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
 
 def _pod_affinity_failure(room: NodeFits, term: AffinityTerm) -> ConstraintFailure:
     labels = join_names(format_requirement(each) for each in term.selector.requirements) or "any labels"
-    wish = f"its affinity wants to stand beside pods with {labels} (by {term.topology_key})"
+    unmet = f"its affinity wants to stand beside pods with {labels} (by {term.topology_key})"
     there = [
         f"{task.name} on {node.name}"
         for node in room.node_fits
@@ -144,8 +144,8 @@ def _pod_affinity_failure(room: NodeFits, term: AffinityTerm) -> ConstraintFailu
         if term.matches_group(LabelGroup(task.namespace, task.pod.labels, deleting=False), None)
     ]
     if there:
-        return ConstraintFailure(f"{wish}: {join_names(there, MAX_HOLDERS)}", (), "affinity")
-    lacking = f"{wish}, and none runs on any node"
+        return ConstraintFailure(f"{unmet}: {join_names(there, MAX_HOLDERS)}", (), "affinity")
+    lacking = f"{unmet}, and none runs on any node"
     return ConstraintFailure(
         lacking, (owner_advice("start such pods first, or correct the labelSelector of the affinity"),), "affinity"
     )

@@ -61,11 +61,11 @@ def smaller_first(what: str, left: Sortable, right: Sortable) -> OrderDifference
 
 
 LookedAt = tuple[str, OrderFigure, OrderFigure]
-"""What was looked at, of the left one, of the right one."""
+"""What was compared: name, left value, right value."""
 
 
 def iter_differences(answer: int, looked: Iterable[LookedAt]) -> Iterator[OrderDifference]:
-    """What a plugin looks at one after the other: the first that differs carries the plugin's own answer."""
+    """What a plugin compares, in order: the first that differs carries the plugin's own answer."""
     sign = (answer > 0) - (answer < 0)
     for what, left, right in looked:
         yield OrderDifference(what, left, right, sign if left != right else 0)

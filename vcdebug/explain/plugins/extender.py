@@ -44,12 +44,12 @@ def call_terms(plugin: Extender, method: str, key: str) -> tuple[Term, ...]:
     verb = plugin.configured_verbs.get(method, "")
     by_key = plugin.known_answers.get(verb) or {}
     stated = by_key.get(key, by_key.get(ANY_KEY))
-    told = NOT_REPLAYED if stated is None else _shorten_answer(stated)
+    text = NOT_REPLAYED if stated is None else _shorten_answer(stated)
     note = f"the answer to every question (`{ANY_KEY}`)" if stated is not None and key not in by_key else ""
     return (
         Term(CALL, (f"POST {plugin.webhook_url}/{verb}",), None),
         Term(ABOUT, (key or "the session",), None),
-        Term(ANSWER, (told,), None, note),
+        Term(ANSWER, (text,), None, note),
     )
 
 

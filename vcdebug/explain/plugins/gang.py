@@ -156,15 +156,15 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
         f"{job.uid}: {job.ready_task_num()} ready, minMember {job.min_available}, {spares[job.uid]} to spare"
         for job in jobs
     )
-    told = next((job for job in jobs if spares[job.uid] <= 0), jobs[0])
-    ready, spare = told.ready_task_num(), spares[told.uid]
+    example = next((job for job in jobs if spares[job.uid] <= 0), jobs[0])
+    ready, spare = example.ready_task_num(), spares[example.uid]
     limit = f"only {spare} may go" if spare > 0 else "one less would break the gang"
-    alike = [uid for uid, each in spares.items() if uid != told.uid and (each <= 0) == (spare <= 0)]
+    alike = [uid for uid, each in spares.items() if uid != example.uid and (each <= 0) == (spare <= 0)]
     more = f" (likewise {join_names(alike)})" if alike else ""
-    text = f"{told.uid} has {ready} ready of minMember {told.min_available}, {limit}{more}"
+    text = f"{example.uid} has {ready} ready of minMember {example.min_available}, {limit}{more}"
     numbers = {
         "victim.ready": answer.count(ready, "pods"),
-        "victim.minAvailable": answer.count(told.min_available, "pods"),
+        "victim.minAvailable": answer.count(example.min_available, "pods"),
     }
     return VetoReason(text, numbers, (), lines)
 
@@ -341,8 +341,8 @@ def _gang_evidence(visit: JobVisit, seq: Seq, failed: Sequence[TaskTry]) -> tupl
 
 def _gang_lines(view: JobView, statement: StatementEvent, failed: Sequence[TaskTry]) -> tuple[str, ...]:
     tried = ((attempt.task, search_reasons(view, attempt)) for attempt in failed)
-    told = ((task, "; ".join(f"{len(names)} {reason}" for reason, names in reasons)) for task, reasons in tried)
-    return (*operation_lines(statement), *(f"{task}: {text}" for task, text in told if text))
+    by_task = ((task, "; ".join(f"{len(names)} {reason}" for reason, names in reasons)) for task, reasons in tried)
+    return (*operation_lines(statement), *(f"{task}: {text}" for task, text in by_task if text))
 
 
 def operation_lines(statement: StatementEvent) -> tuple[str, ...]:

@@ -149,7 +149,7 @@ def _scale_score(
     raw: int, raws: IntArray, whole: Callable[[IntArray], IntArray], ends: str = "the highest of all nodes is {highest}"
 ) -> tuple[str, int]:
     """(words, score): the normalisation of a raw score over all nodes."""
-    # The normaliser needs only this score and the extremes, so three numbers stand for the column of all nodes.
+    # The normaliser needs only this score and the extremes, so three numbers are enough for the column of all nodes.
     lowest, highest = int(raws.min()), int(raws.max())
     score = int(whole(np.array([raw, lowest, highest], dtype=np.int64))[0])
     return f"sum {raw}, {ends.format(lowest=lowest, highest=highest)}: ", score

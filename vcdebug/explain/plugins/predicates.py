@@ -152,26 +152,26 @@ def proportion_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
 
 def stable_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
     """What does not change in a session: cordon, labels, taints."""
-    node, wishes = asked.node, plugin.node_view.shapes.node_constraints(asked.pod)
-    despite = taints.tolerates_cordon(wishes.tolerations)
+    node, constraints = asked.node, plugin.node_view.shapes.node_constraints(asked.pod)
+    despite = taints.tolerates_cordon(constraints.tolerations)
     if node.is_unschedulable:
         yield Term(
-            "cordon", ("unschedulable", _tolerations_text(taints.UNSCHEDULABLE_TAINT, wishes.tolerations)), despite
+            "cordon", ("unschedulable", _tolerations_text(taints.UNSCHEDULABLE_TAINT, constraints.tolerations)), despite
         )
     if plugin.static_filters.affinity_on:
-        for one in wishes.required.selector.requirements:
+        for one in constraints.required.selector.requirements:
             holds = one.matches_labels(node.labels)
             yield Term(
                 f"nodeSelector {one.key}",
                 (_label_text(node, one.key), predicate_reasons.format_requirement(one)),
                 holds,
             )
-        yield from _node_affinity_terms(node, wishes.required.terms)
+        yield from _node_affinity_terms(node, constraints.required.terms)
     for taint in taints.parse_taints(node.taints) if plugin.static_filters.taints_on else ():
         if taint.effect in (taints.NO_SCHEDULE, taints.NO_EXECUTE):
             words = f"{taint.key}={taint.value}:{taint.effect}"
-            tolerated = any(one.tolerates_taint(taint) for one in wishes.tolerations)
-            yield Term("taint", (words, _tolerations_text(taint, wishes.tolerations)), tolerated)
+            tolerated = any(one.tolerates_taint(taint) for one in constraints.tolerations)
+            yield Term("taint", (words, _tolerations_text(taint, constraints.tolerations)), tolerated)
 
 
 def _node_affinity_terms(node: NodeInfo, terms: tuple[NodeTerm, ...] | None) -> Iterator[Term]:
@@ -209,8 +209,8 @@ def _label_text(node: NodeInfo, key: str) -> str:
 def _tolerations_text(taint: taints.Taint, tolerations: tuple[taints.Toleration, ...]) -> str:
     """The tolerations that match the taint, else all of the pod's."""
     accepting = [one for one in tolerations if one.tolerates_taint(taint)]
-    told = [_toleration_text(one) for one in accepting or tolerations]
-    return ("tolerates " if accepting else "tolerates only ") + ", ".join(told) if told else "tolerates nothing"
+    texts = [_toleration_text(one) for one in accepting or tolerations]
+    return ("tolerates " if accepting else "tolerates only ") + ", ".join(texts) if texts else "tolerates nothing"
 
 
 def _toleration_text(one: taints.Toleration) -> str:
@@ -417,8 +417,8 @@ def prepared_filters(asked: AskedNode) -> Iterator[PreparedFilter]:
 def _format_entry(entry: object) -> str:
     if isinstance(entry, AffinityState):
         named = (("affinity", entry.affinity), ("anti-affinity", entry.anti), ("of placed pods", entry.existing_anti))
-        told = [f"{what} by {', '.join(pairs)}" for what, pairs in named if pairs]
-        return "; ".join(told)
+        texts = [f"{what} by {', '.join(pairs)}" for what, pairs in named if pairs]
+        return "; ".join(texts)
     if isinstance(entry, VolumeState):
         return f"{count_noun(len(entry.bound), 'bound claim')}, {len(entry.delayed)} that wait for a node"
     if isinstance(entry, ClaimState):

@@ -261,7 +261,7 @@ def iter_portion_lines(recording: Recording, queue: QueueName, name: str) -> Ite
 
 
 def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
-    """How a queue comes to deserve more."""
+    """Changes after which a queue deserves more."""
     more = queue_admin_advice(
         f"raise spec.weight ({view.queue.weight}) of queue {view.queue.name}, or lower the others'"
     )
@@ -269,7 +269,7 @@ def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
 
 
 def smaller_share_advice(view: JobView, queues: Sequence[QueueName]) -> Advice:
-    """How the victims' queues come to deserve less."""
+    """Changes after which the victims' queues deserve less."""
     return queue_admin_advice(
         f"raise spec.weight of queue {view.queue.name}, or lower that of {amount_text.join_names(queues)}"
     )

@@ -254,7 +254,7 @@ def why_refused(recording: Recording, word: str) -> QuestionReply:
         for name in refused
     )
     hits = cache_hits(recording, seq)
-    told = [
+    checks = [
         (reasons, nodes, checks_of_node(recording, _judging_search(recording, seq, nodes[0]), nodes[0]))
         for reasons, nodes in groups.items()
     ]
@@ -264,9 +264,9 @@ def why_refused(recording: Recording, word: str) -> QuestionReply:
         "feasible": len(event.feasible),
         "cacheKey": cache_key(recording, event),
         "cacheHits": {name: hit.seq for name, hit in hits.items()},
-        "nodes": [_refusal_json(reasons, nodes, found) for reasons, nodes, found in told],
+        "nodes": [_refusal_json(reasons, nodes, found) for reasons, nodes, found in checks],
     }
-    sheets = tuple(_refusal_sheet(reasons, nodes, found) for reasons, nodes, found in told[:MAX_REFUSAL_SHEETS])
+    sheets = tuple(_refusal_sheet(reasons, nodes, found) for reasons, nodes, found in checks[:MAX_REFUSAL_SHEETS])
     evidence = (Evidence(seq, f"{event.processed} nodes are tried"),)
     return QuestionReply(_refusal_sentence(pod, event, len(hits)), (), sheets, evidence, data)
 

@@ -163,7 +163,7 @@ class SearchLedger:
         self._parts: dict[DeviceId, dict[str, int]] = {}
         """Shared device → capacity taken in this search."""
         self._counted: dict[str, Counters] = {}
-        """Pool → counters consumed in this search; as upstream's, not all are given back."""
+        """Pool → counters consumed in this search; as in upstream, not all are released."""
 
     def is_free(self, wanted: WantedDevices, device: Device, claim: int) -> bool:
         """Whether no claim holds the device; with admin access, whether this claim has not taken it yet."""

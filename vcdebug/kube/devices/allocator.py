@@ -92,15 +92,15 @@ class DeviceAllocators:
         shape = tuple([repr(spec_of(claim).get("devices")) for claim in claims])
         return AllocationRequest(claims, shape, allocations.DevicesInUse(held, self._in_use))
 
-    def allocate(self, wish: AllocationRequest, node: NodeName, labels: Labels) -> list[allocations.ClaimAllocation]:
+    def allocate(self, need: AllocationRequest, node: NodeName, labels: Labels) -> list[allocations.ClaimAllocation]:
         """One result per claim of a pod; raises NoDevicesError, AllocationError and Undecided."""
         pools = self._pools.seen_by(node, labels)
-        since = [wish.in_use.since.get(pool.id) for pool in pools]
+        since = [need.in_use.since.get(pool.id) for pool in pools]
         # A search depends on the node's pools alone: it is repeated only after one of them lost or gained devices.
-        known = self._cached_outcomes(wish.shape)
+        known = self._cached_outcomes(need.shape)
         found = known.get(node)
         if found is None or found[0] != since:
-            found = since, self._run_search(wish, (node, labels), pools)
+            found = since, self._run_search(need, (node, labels), pools)
             if not _has_parts(found[1]):
                 known[node] = found
         if isinstance(found[1], str):
@@ -119,9 +119,9 @@ class DeviceAllocators:
         return known
 
     def _run_search(
-        self, wish: AllocationRequest, node: tuple[NodeName, Labels], pools: Sequence[DevicePool]
+        self, need: AllocationRequest, node: tuple[NodeName, Labels], pools: Sequence[DevicePool]
     ) -> AllocationOutcome:
-        search, asked = self._begin_search(wish, node, pools)
+        search, asked = self._begin_search(need, node, pools)
         if not search.allocate_claims():
             passed_over = any(pool.invalid for pool in pools) and not self.features.pools_by_node
             return INVALID_POOLS if passed_over else CANNOT_ALLOCATE
@@ -137,22 +137,22 @@ class DeviceAllocators:
                 yield claim
 
     def request_candidates(
-        self, wish: AllocationRequest, node: NodeName, labels: Labels
+        self, need: AllocationRequest, node: NodeName, labels: Labels
     ) -> Iterator[RequestCandidates]:
         """Candidates for each request and alternative; raises AllocationError and Undecided."""
-        search, asked = self._begin_search(wish, (node, labels), self._pools.seen_by(node, labels))
+        search, asked = self._begin_search(need, (node, labels), self._pools.seen_by(node, labels))
         for claim, _ in asked:
             for wanted in (one for request in claim.requests for one in request.alternatives):
                 count = None if wanted.every else wanted.count
                 yield RequestCandidates(claim.key, wanted.result_name, count, search.devices_of_kind(wanted))
 
     def _begin_search(
-        self, wish: AllocationRequest, node: tuple[NodeName, Labels], pools: Sequence[DevicePool]
+        self, need: AllocationRequest, node: tuple[NodeName, Labels], pools: Sequence[DevicePool]
     ) -> tuple[DeviceSearch, list[tuple[DeviceClaim, list[DeviceConstraint]]]]:
         asked: list[tuple[DeviceClaim, list[DeviceConstraint]]] = []
-        ledger = allocations.SearchLedger(wish.in_use, self.features)
+        ledger = allocations.SearchLedger(need.in_use, self.features)
         search = DeviceSearch(node, pools, asked, ledger, self.features)
-        for manifest in wish.claims:
+        for manifest in need.claims:
             asked.append(self._read_claim(manifest, pools, search, ledger))
             search.found.append([])
         return search, asked

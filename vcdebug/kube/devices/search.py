@@ -22,7 +22,7 @@ from vcdebug.model.names import NodeName
 from vcdebug.snapshot.manifest import JsonObject
 
 MAX_SEARCH_STEPS: Final = 20_000
-"""Steps after which a search is given up. Upstream has a timeout instead, which a replay cannot repeat."""
+"""Steps after which a search stops. Upstream has a timeout instead, which a replay cannot repeat."""
 MAX_SEARCH_DEPTH: Final = 200
 """Devices of one pod that are searched for at most: each is one level of recursion."""
 

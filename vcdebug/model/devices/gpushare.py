@@ -133,8 +133,8 @@ class GpuShareLedger:
         """Memory decides before number, whichever of the two is switched on; once both took their cards.
         Upstream: api/devices/nvidia/gpushare/device_info.Allocate.
         """
-        wishes = ((_memory_of(pod), self._find_by_memory), (_number_of(pod), self._find_idle_cards))
-        asked = [choose for wanted, choose in wishes if wanted > 0]
+        choosers = ((_memory_of(pod), self._find_by_memory), (_number_of(pod), self._find_idle_cards))
+        asked = [choose for wanted, choose in choosers if wanted > 0]
         for choose in asked if self._rules.takes_both else asked[:1]:
             chosen = choose(pod)
             if not chosen:

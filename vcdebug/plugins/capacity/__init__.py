@@ -205,7 +205,7 @@ class Capacity(Plugin):
     def claim_counts(self, claimed: LimitCheck) -> bool:
         """Whether the queue deserves what it claims."""
         # In every dimension in v1.13.0 and with task state persistence: two queues that may each claim one dimension
-        # from the other would evict each other's pods for ever.
+        # from the other would repeatedly evict each other's pods.
         return claimed.is_within_limit if self.claims_whole else bool(queue_attr.deserves_more(claimed))
 
     def iter_claimants(self, attr: queue_attr.CapacityQueueAttr) -> Iterator[queue_attr.CapacityQueueAttr]:

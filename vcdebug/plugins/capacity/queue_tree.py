@@ -33,7 +33,7 @@ def build_tree(
     demands: ClaimDemands | None,
     form: CapacityForm = NEWEST_FORM,
 ) -> str | None:
-    """Fill `attrs` with all queues; None, or why upstream gives up, with the queues until then in `attrs`.
+    """Fill `attrs` with all queues; None, or why upstream stops, with the queues until then in `attrs`.
 
     A queue whose parent is missing, a job in a queue that has children, or a missing root spoils the whole tree; in
     some releases a child with more than its parent too.

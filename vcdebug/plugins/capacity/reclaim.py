@@ -108,7 +108,7 @@ class ReclaimCall:
 
 
 class WholeReclaimCall(ReclaimCall):
-    """The older form: a queue that exceeds its deserved amount in some dimension gives up any task."""
+    """The older form: a queue that exceeds its deserved amount in some dimension allows any task to be evicted."""
 
     def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
         """One candidate of a queue; a victim is off the queue with the next."""

@@ -25,7 +25,7 @@ from vcdebug.releases.topology import NTA_HYPERNODE_SCORE
 
 BASE_SCORE = 100.0
 WORST_SCORE = -1.0
-"""Scores below it are never looked at again."""
+"""Scores below it are never considered again."""
 
 
 class NodesOnly(Plugin):

@@ -24,7 +24,7 @@ MANAGED_POLICIES = (BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE)
 
 
 class TopologyHint(NamedTuple):
-    """NUMA nodes that could serve a container; None stands for any."""
+    """NUMA nodes that could serve a container; None means any."""
 
     nodes: BitSet | None
     preferred: bool

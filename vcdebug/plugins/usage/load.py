@@ -17,7 +17,7 @@ from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.snapshot.manifest import JsonObject
 
 MEASURED_PERIOD = "10m"
-"""The only period that upstream looks at."""
+"""The only period that upstream reads."""
 FRESH_FOR = 5 * MINUTE
 
 

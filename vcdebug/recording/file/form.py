@@ -25,7 +25,7 @@ ALIGNMENT: Final = 8
 
 MISSING, NONE, BOOL, INT, FLOAT, TEXT, OBJECT, NAME, BIG, MOMENT = range(10)
 LABELS, ANNOTATIONS, SPEC, STATUS = range(10, 14)
-"""What a number of a column stands for: no attribute at all, None, a truth value, a number, a text, an object,
+"""What a number of a column means: no attribute at all, None, a truth value, a number, a text, an object,
 something that the program names (a class, a function, a member of an enumeration), a long number, a moment in time,
 a part of the manifest with that number."""
 
@@ -46,7 +46,7 @@ METHOD: Final = "method"
 PARTIAL: Final = "partial"
 PATTERN: Final = "pattern"
 MANIFEST: Final = "manifest"
-"""Kinds of tables. Beside Python's own: arrays of numpy and of the module array, instances of a class, named tuples,
+"""Kinds of tables. Besides Python's own: arrays of numpy and of the module array, instances of a class, named tuples,
 bound methods, calls with bound arguments, patterns, and manifests as JSON."""
 
 MANIFEST_PARTS: Final = {"labels": LABELS, "annotations": ANNOTATIONS, "spec": SPEC, "status": STATUS}

@@ -308,7 +308,7 @@ LAZY_ANSWERS: Final = (api_writes, cluster_overview.jobs_pending_first)
 
 STORED_INSTEAD: Final[Mapping[str, Mapping[str, Any]]] = {  # Any: the value in its place
     "vcdebug.recording.recording:Recording": {"memo": {}},
-    "vcdebug.framework.session:Session": {"ask_extender": None, "_accounts": None, "standing": None},
+    "vcdebug.framework.session:Session": {"ask_extender": None, "_accounts": None, "verdict_cache": None},
     "vcdebug.framework.record:Record": {"bound": None},
     "vcdebug.model.pod:Pod": {"shape": None},
     "vcdebug.model.node_table:NodeTable": {"_asked_for": {}},

@@ -42,7 +42,7 @@ class BackgroundWork:
         """The running work in words; empty without any."""
         self._ticket = 0
         """The number of the work that is awaited; results of stopped work have an earlier one."""
-        self._own = local()  # a stopped thread goes on running beside the one that replaced it
+        self._own = local()  # a stopped thread goes on running next to the one that replaced it
         """The ticket of each thread's work."""
 
     def start_work(self, reply: CommandReply) -> None:

@@ -87,7 +87,7 @@ class CommandLine:
 
     def work_ended(self, reply: CommandReply | None) -> None:
         """Show the reply of long work, then run the queued commands; None, after a failure, drops them."""
-        # A queued command may start long work again, behind which the rest queues up anew.
+        # A queued command may start long work again, behind which the rest queues up again.
         waiting, self._waiting = self._waiting, []
         if reply is None:
             return
@@ -96,7 +96,7 @@ class CommandLine:
             self.run_command(text)
 
     def stop_work(self) -> bool:
-        """Give up long work and queued commands; whether there was work."""
+        """Cancel long work and queued commands; whether there was work."""
         self._waiting.clear()
         return self.work.stop_waiting()
 

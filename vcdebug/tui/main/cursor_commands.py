@@ -177,7 +177,7 @@ class WhatIfCommands:
         self._lay_over = lay_over
         self._focused = focused
         self._leaving: Callable[[], object] | None = None
-        """What leaves the recording once the edits are saved or given up."""
+        """What leaves the recording once the edits are saved or discarded."""
 
     def suggest_edit(self) -> None:
         """Type an edit: of what the cursor is on, or of the answer that the panel of the present event shows."""

@@ -77,73 +77,73 @@ class ArrangementRequest(NamedTuple):
 PanelPlaces = Mapping[str, PanelPlace]
 
 
-def arrange_panels(asked: ArrangementRequest, wishes: PanelSizes) -> PanelPlaces:
+def arrange_panels(asked: ArrangementRequest, sizes: PanelSizes) -> PanelPlaces:
     """The visible panels and their places."""
     if asked.width < NARROW_WIDTH or asked.height < LOW_HEIGHT - 4:
-        return _arrange_narrow(asked, wishes)
-    return _arrange_wide(asked, wishes) if asked.width >= WIDE_WIDTH else _arrange_usual(asked, wishes)
+        return _arrange_narrow(asked, sizes)
+    return _arrange_wide(asked, sizes) if asked.width >= WIDE_WIDTH else _arrange_usual(asked, sizes)
 
 
-def _arrange_narrow(asked: ArrangementRequest, wishes: PanelSizes) -> PanelPlaces:
+def _arrange_narrow(asked: ArrangementRequest, sizes: PanelSizes) -> PanelPlaces:
     """Two columns; a focused list takes the whole screen."""
     if asked.focus == asked.chosen:
         return {asked.chosen: PanelPlace(0, 0, asked.width, asked.height)}
     wanted = 36 if asked.focus == FLOW_PANEL else 26
-    left = min(max(wishes.wanted_cells(FLOW_PANEL), MIN_FLOW_WIDTH), wanted * asked.width // 80)
+    left = min(max(sizes.wanted_cells(FLOW_PANEL), MIN_FLOW_WIDTH), wanted * asked.width // 80)
     right = PanelPlace(left + PANEL_GAP, 0, asked.width - left - PANEL_GAP, asked.height)
     return {
         FLOW_PANEL: PanelPlace(0, 0, left, asked.height),
-        **_arrange_column(MIDDLE_PANELS, right, asked.focus, wishes),
+        **_arrange_column(MIDDLE_PANELS, right, asked.focus, sizes),
     }
 
 
-def _arrange_usual(asked: ArrangementRequest, wishes: PanelSizes) -> PanelPlaces:
+def _arrange_usual(asked: ArrangementRequest, sizes: PanelSizes) -> PanelPlaces:
     chosen, focused = asked.chosen, asked.focus == asked.chosen
     share = (60 if focused else 30) * asked.height // 100
-    below = min(max(wishes.wanted_lines(chosen, asked.width), 6), share)
+    below = min(max(sizes.wanted_lines(chosen, asked.width), 6), share)
     height = asked.height - below
-    left = min(max(wishes.wanted_cells(FLOW_PANEL), 34), 40 * asked.width // 100)
+    left = min(max(sizes.wanted_cells(FLOW_PANEL), 34), 40 * asked.width // 100)
     right = PanelPlace(left, 0, asked.width - left, height)
     return {
         FLOW_PANEL: PanelPlace(0, 0, left, height),
-        **_arrange_column(MIDDLE_PANELS, right, asked.focus, wishes),
+        **_arrange_column(MIDDLE_PANELS, right, asked.focus, sizes),
         chosen: PanelPlace(0, height, asked.width, below),
     }
 
 
-def _arrange_wide(asked: ArrangementRequest, wishes: PanelSizes) -> PanelPlaces:
+def _arrange_wide(asked: ArrangementRequest, sizes: PanelSizes) -> PanelPlaces:
     """Three columns: flow, event and cluster; and a list below the event, a wide one below the cluster too."""
     width, height, focus = asked.width, asked.height, asked.focus
-    left = min(max(wishes.wanted_cells(FLOW_PANEL), 40), 26 * width // 100)
-    wanted = {name: wishes.wanted_cells(name) for name in CLUSTER_PANELS}
+    left = min(max(sizes.wanted_cells(FLOW_PANEL), 40), 26 * width // 100)
+    wanted = {name: sizes.wanted_cells(name) for name in CLUSTER_PANELS}
     right = min(max(*wanted.values(), 56), 41 * width // 100)
     middle = width - left - right
     tail = asked.chosen if wanted.get(asked.chosen, width) > right else USUAL_TAIL
-    beside = [name for name in CLUSTER_PANELS if name != tail]
-    wide = wishes.wanted_cells(tail) > middle
-    above = max(sum(_wanted_heights(MIDDLE_PANELS, middle, wishes)), sum(_wanted_heights(beside, right, wishes)))
-    below = _height_below(asked, tail, width - left, above, wishes) if wide else 0
+    upper = [name for name in CLUSTER_PANELS if name != tail]
+    wide = sizes.wanted_cells(tail) > middle
+    above = max(sum(_wanted_heights(MIDDLE_PANELS, middle, sizes)), sum(_wanted_heights(upper, right, sizes)))
+    below = _height_below(asked, tail, width - left, above, sizes) if wide else 0
     events = MIDDLE_PANELS if wide else (*MIDDLE_PANELS, tail)
     return {
         FLOW_PANEL: PanelPlace(0, 0, left, height),
         tail: PanelPlace(left, height - below, width - left, below),
-        **_arrange_column(events, PanelPlace(left, 0, middle, height - below), focus, wishes, filler=0 if wide else -1),
-        **_arrange_column(beside, PanelPlace(width - right, 0, right, height - below), focus, wishes, filler=-1),
+        **_arrange_column(events, PanelPlace(left, 0, middle, height - below), focus, sizes, filler=0 if wide else -1),
+        **_arrange_column(upper, PanelPlace(width - right, 0, right, height - below), focus, sizes, filler=-1),
     }
 
 
-def _height_below(asked: ArrangementRequest, tail: str, width: int, above: int, wishes: PanelSizes) -> int:
+def _height_below(asked: ArrangementRequest, tail: str, width: int, above: int, sizes: PanelSizes) -> int:
     """The height of a list below the columns: the rest, at least a share."""
     share = (60 if asked.focus == tail else 30) * asked.height // 100
-    return min(max(wishes.wanted_lines(tail, width), MIN_HEIGHT), max(share, asked.height - above))
+    return min(max(sizes.wanted_lines(tail, width), MIN_HEIGHT), max(share, asked.height - above))
 
 
 def _arrange_column(
-    names: Sequence[str], place: PanelPlace, focus: str, wishes: PanelSizes, *, filler: int = 0
+    names: Sequence[str], place: PanelPlace, focus: str, sizes: PanelSizes, *, filler: int = 0
 ) -> dict[str, PanelPlace]:
     """Panels one below the other, as high as their contents; `filler` takes the rest."""
     heights = _fit_heights(
-        _wanted_heights(names, place.width, wishes), place.height, names.index(focus) if focus in names else 0
+        _wanted_heights(names, place.width, sizes), place.height, names.index(focus) if focus in names else 0
     )
     heights[filler] += max(place.height - sum(heights), 0)  # exact: ints
     places: dict[str, PanelPlace] = {}
@@ -154,8 +154,8 @@ def _arrange_column(
     return places
 
 
-def _wanted_heights(names: Sequence[str], width: int, wishes: PanelSizes) -> list[int]:
-    return [max(wishes.wanted_lines(name, width), MIN_HEIGHT - 1) for name in names]
+def _wanted_heights(names: Sequence[str], width: int, sizes: PanelSizes) -> list[int]:
+    return [max(sizes.wanted_lines(name, width), MIN_HEIGHT - 1) for name in names]
 
 
 def _fit_heights(wanted: Sequence[int], room: int, favoured: int) -> list[int]:
@@ -247,7 +247,7 @@ class MainLayout(Widget):
 
     @on(Panel.Grown)
     def panel_grown(self) -> None:
-        """Arrange the panels anew: the content of one has grown."""
+        """Arrange the panels again: the content of one has grown."""
         self.rearrange_panels()
 
     def watch_moment(self) -> None:

@@ -216,7 +216,7 @@ class MainScreen(Screen[NextScreen]):
             self._panels.get_panel(event.asked.panel).accept_table(event.asked.moment, event.table)
 
     def _stop_asking_again(self) -> bool:
-        """Give up the panels that wait for a rerun of the cycle; whether there were any."""
+        """Cancel the panels that wait for a rerun of the cycle; whether there were any."""
         given_up = self.asking_again.stop_all()
         for asked in given_up:
             self._panels.get_panel(asked.panel).give_up()

@@ -130,7 +130,7 @@ class SessionKeeper:
 
 
 def _load_notes_file(driver: Driver) -> list[str]:
-    """Load the notes beside a snapshot that is opened for the first time; returns a line about them."""
+    """Load the notes next to a snapshot that is opened for the first time; returns a line about them."""
     path = notes_path(driver.debugger.recording.snapshot)
     if path is None or not path.exists():
         return []

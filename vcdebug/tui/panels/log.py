@@ -39,9 +39,9 @@ class LogPanel(PanelExtra):
         """
         from vcdebug.views.log import log_reading, log_so_far, quietest_level_at
 
-        told = log_reading(moment.recording)
+        reading = log_reading(moment.recording)
         # A cycle may print hundreds of thousands of lines: the first ones are enough to draw the panel.
-        if not told.done and not self._writing and not told.read_lines(FIRST_LINES):
+        if not reading.done and not self._writing and not reading.read_lines(FIRST_LINES):
             self._writing = True
             self.panel.set_timer(PAUSE_SECONDS, self._write_more)
         return log_so_far(moment.recording, moment.seq, quietest_level_at(moment.recording, moment.seq, self.level))
@@ -53,13 +53,13 @@ class LogPanel(PanelExtra):
         self._writing = moment is not None
         if moment is None:
             return
-        told = log_reading(moment.recording)
-        if told.read_lines(LINES_PER_PART):
+        reading = log_reading(moment.recording)
+        if reading.read_lines(LINES_PER_PART):
             self._writing = False
             self.panel.draw_moment()
             self.panel.post_message(Panel.Grown())
             return
-        self.panel.set_frame_note(f"writing: event {told.lines[-1].seq}")
+        self.panel.set_frame_note(f"writing: event {reading.lines[-1].seq}")
         self.panel.set_timer(PAUSE_SECONDS, self._write_more)
 
     def run_key(self, name: str) -> None:

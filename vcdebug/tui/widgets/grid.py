@@ -205,7 +205,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if width == self._laid_out_for:
             return
         if width <= 0:
-            # Textual may draw a widget before it has told it its size.
+            # Textual may draw a widget before it has set its size.
             self._layout = lay_out(self.table, (), 20)
             self._unfolded = ()
             self.request_redraw()
@@ -297,7 +297,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._pens.clear()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Lines of the screen; what stays at the top of them is found once, if any of them is drawn anew.
+        """Lines of the screen; what stays at the top of them is found once, if any of them is drawn again.
 
         A place of another width is drawn as it is: the message about it comes later, and finds nothing to change.
         """

@@ -77,7 +77,7 @@ class ColumnRanks(NamedTuple):
 
 
 def rank_texts(texts: Sequence[str]) -> ColumnRanks:
-    """Compare the texts of a column once; those that are alike are looked at together."""
+    """Compare the texts of a column once; equal texts are compared together."""
     if not texts:
         return ColumnRanks(np.empty(0, dtype=np.int64), 0)
     distinct = list(dict.fromkeys(texts))
@@ -124,7 +124,7 @@ _TEXT_SEPARATOR: Final = "\x1f"
 _SEPARATOR: Final = ord(_TEXT_SEPARATOR)
 _ZERO, _NINE, _SPACE = b"09 "
 _MAX_DIGITS: Final = _SEPARATOR - 2
-"""The most digits that a byte counts: all that it may be stand before whatever a name is written with."""
+"""The most digits that a byte counts: its values sort before every character of a name."""
 _WORD_BYTES: Final = 8
 """Bytes that are compared at once."""
 _WORD_MASKS: Final = np.array(
@@ -204,7 +204,7 @@ def _compare_places(keys: Bytes, starts: IntArray, ends: IntArray) -> IntArray:
 
 
 def _split_by_words(places: IntArray, words: npt.NDArray[np.uint64]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """The places of sorted texts, those that were level told apart by their words, and which are level with none."""
+    """The places of sorted texts, equal ones ordered by their words, and which are equal to none."""
     another = np.append(True, places[1:] != places[:-1])
     new = another.copy()
     new[1:] |= words[1:] != words[:-1]

@@ -1,7 +1,7 @@
 """Where a table's text goes: column widths, wrapped lines, rows over several lines, and which row each line shows.
 
 A table that is wider than its place loses nothing: a namespace that all names share goes into the head, long text
-wraps, columns go that say what is seen elsewhere too, and what still has no room stands below the beginning of its
+wraps, columns that repeat what is visible elsewhere are omitted, and the rest is printed below the beginning of its
 row, under a second line of heads.
 """
 
@@ -183,12 +183,12 @@ def _full_lines(
 
 def _left_out_lines(layout: TableLayout, columns: Sequence[Column], row: Row, width: int) -> list[Line]:
     """The texts of the omitted columns, each after its head."""
-    told: list[Piece] = []
+    pieces: list[Piece] = []
     for i in layout.left_out_columns:
         if row.cells[i].text not in EMPTY_CELLS:
             head = f"{columns[i].title} " if columns[i].title else ""
-            told += [Piece(f"  {head}" if told else head, "muted"), row.cells[i]]
-    return wrap_line(tuple(told), width - GUTTER_WIDTH - INDENT_CELLS) if told else []
+            pieces += [Piece(f"  {head}" if pieces else head, "muted"), row.cells[i]]
+    return wrap_line(tuple(pieces), width - GUTTER_WIDTH - INDENT_CELLS) if pieces else []
 
 
 def _band_ends(band: LineBand, number: int) -> list[int]:
@@ -340,7 +340,7 @@ def _without_spare_columns(measured: _MeasuredTable, width: int) -> TableLayout 
 
 
 def _answers_below(measured: _MeasuredTable, width: int) -> TableLayout | None:
-    """A column that explains gives its room to the others, and long answers stand below their rows: the last such
+    """A column that explains gives its room to the others, and long answers are printed below their rows: the last such
 
     column, unless it leaves others tall and another one does better.
     """
@@ -435,7 +435,7 @@ def _fold_head(column: Column, shared: str) -> str:
 
 
 def _head_lines(heads: Sequence[str], bands: tuple[LineBand, ...]) -> list[PlacedLine]:
-    """The heads, standing on the rows below them."""
+    """The heads, aligned to the rows below them."""
     headed = [(number, band) for number, band in enumerate(bands) if band.headed]
     return [
         line

@@ -158,15 +158,15 @@ class FixSituation:
             return self.job.queue
         return (self.pod_group.queue if self.pod_group is not None else "") or self.snapshot.flags.default_queue
 
-    def rank_fixes(self, levers: Iterator[Fix]) -> list[Fix]:
+    def rank_fixes(self, fixes: Iterator[Fix]) -> list[Fix]:
         """Those that are made for one of the causes, for the dominant one first, the mildest first."""
         # The position keeps the sort stable and stops it from comparing fixes, which have no order.
-        ranked = [(self._cause_rank(lever), lever.risky, lever.harm, at, lever) for at, lever in enumerate(levers)]
-        return [lever for *_, lever in sorted(ranked, key=lambda entry: entry[:4])]
+        ranked = [(self._cause_rank(fix), fix.risky, fix.harm, at, fix) for at, fix in enumerate(fixes)]
+        return [fix for *_, fix in sorted(ranked, key=lambda entry: entry[:4])]
 
-    def _cause_rank(self, lever: Fix) -> int:
+    def _cause_rank(self, fix: Fix) -> int:
         for rank, cause in enumerate(self.cause_codes[:3]):
-            if lever.is_for_cause(cause):
+            if fix.is_for_cause(cause):
                 return min(rank, 1)
         return 2
 

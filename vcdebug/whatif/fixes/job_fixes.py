@@ -191,9 +191,9 @@ def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             else fix.smaller_amount(resource, present)
         )
         if amount is not None:
-            told = f"{fix.AMOUNT_BLANK} instead of {amount.format_amount(present)} {resource}"
-            small = f"submit it smaller: {told} as minResources, and pods to match"
-            words = f"count {told} as minResources: its pods stay as they are" if situation.has_pods else small
+            amounts = f"{fix.AMOUNT_BLANK} instead of {amount.format_amount(present)} {resource}"
+            small = f"submit it smaller: {amounts} as minResources, and pods to match"
+            words = f"count {amounts} as minResources: its pods stay as they are" if situation.has_pods else small
             edits = (f"{situation.group_path}:spec.minResources{fix.field_step(resource)}={fix.AMOUNT_BLANK}",)
             aspect = f"minResources of {resource}"
             yield fix.Fix(

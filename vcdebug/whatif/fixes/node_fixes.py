@@ -98,8 +98,8 @@ def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fi
         names = [f"{name}-added-{number}" for number in range(1, count + 1)]
         edits = tuple(edit for added in names for edit in _iter_added_node_edits(model, added, larger))
         sizes.append(fix.FixSize(count_noun(count, "node"), edits))
-    lever = fix.Fix(f"add {fix.AMOUNT_BLANK} {like}", (), AdviceHarm.CLUSTER, _ROOM_CAUSES, aspect="nodes")
-    yield lever.with_sizes(*sizes)
+    change = fix.Fix(f"add {fix.AMOUNT_BLANK} {like}", (), AdviceHarm.CLUSTER, _ROOM_CAUSES, aspect="nodes")
+    yield change.with_sizes(*sizes)
 
 
 def _iter_added_node_edits(model: Manifest, name: str, larger: Mapping[str, str]) -> Iterator[str]:

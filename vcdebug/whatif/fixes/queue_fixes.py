@@ -212,8 +212,8 @@ def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for *_, job_id, pods in sorted(found)[:_MAX_HOLDERS]:
         edits = [f"Pod/{key}:-" for key in pods]
         sizes = [fix.FixSize(_some_of(number, len(pods)), tuple(edits[:number])) for number in range(1, len(pods) + 1)]
-        lever = fix.Fix(f"end {fix.AMOUNT_BLANK} of {job_id}", (), AdviceHarm.QUEUE, _HOLDER_CAUSES)
-        yield lever.with_sizes(*sizes)
+        change = fix.Fix(f"end {fix.AMOUNT_BLANK} of {job_id}", (), AdviceHarm.QUEUE, _HOLDER_CAUSES)
+        yield change.with_sizes(*sizes)
 
 
 def _some_of(some: int, every: int) -> str:

@@ -39,10 +39,10 @@ MAX_ON_TOP: Final = 12
 class FixSearch:
     """Looks for fixes of one job; what it has found so far can be read at any time."""
 
-    def __init__(self, cause: str, places: int, levers: Sequence[Fix], relevant: int) -> None:
+    def __init__(self, cause: str, places: int, fixes: Sequence[Fix], relevant: int) -> None:
         self._cause = cause
         self._places = places
-        self._levers = levers
+        self._fixes = fixes
         self._relevant = relevant
         self._proven: list[TriedPlan] = []
         self._steps: list[TriedPlan] = []
@@ -64,19 +64,19 @@ class FixSearch:
         further = [step for step in self._steps if step.outcome.admitted or step.outcome.places > self._places]
         if not self._proven:
             return _best_of_each(further)[:MAX_PARTIAL_PLANS]
-        half_way = [step for step in self._steps if step.outcome.admitted and len(step.plan.levers) == 1]
+        half_way = [step for step in self._steps if step.outcome.admitted and len(step.plan.fixes) == 1]
         return [*_best_of_each(self._proven), *_best_of_each(half_way)[:MAX_PARTIAL_PLANS]][:MAX_SHOWN_PLANS]
 
     def trial_rounds(self) -> FixRounds:
         """All trials, what is most likely to help first."""
         # Mild changes first, and their amounts at once: with enough of them, harmful ones are not tried at all.
         for harm in AdviceHarm:
-            levers = [lever for lever in self._levers[: self._relevant] if lever.harm is harm]
+            fixes = [fix for fix in self._fixes[: self._relevant] if fix.harm is harm]
             if len(self.best_plans) < MAX_SHOWN_PLANS or not self._proven:
-                yield from self._try_plans([FixPlan.of_fixes(lever) for lever in levers])
+                yield from self._try_plans([FixPlan.of_fixes(fix) for fix in fixes])
                 yield from self._tighten_amounts()
         if not self._proven:
-            yield from self._try_plans([FixPlan.of_fixes(lever) for lever in self._levers[self._relevant :]])
+            yield from self._try_plans([FixPlan.of_fixes(fix) for fix in self._fixes[self._relevant :]])
         if not self._proven:
             yield from self._try_everything()
         yield from self._try_chains()
@@ -86,11 +86,11 @@ class FixSearch:
 
     def _try_everything(self) -> FixRounds:
         """All changes that go together at once, and of them the few that matter; then on top of what got further."""
-        bases = [((), self._levers), *((step.plan.levers, step.outcome.levers) for step in self._furthest_steps(1)[:2])]
-        for first, levers in bases:
+        bases = [((), self._fixes), *((step.plan.fixes, step.outcome.fixes) for step in self._furthest_steps(1)[:2])]
+        for first, fixes in bases:
             for harm in AdviceHarm:
-                plan = combined_plan(levers, harm, first)
-                if len(plan.levers) < len(first) + 2:
+                plan = combined_plan(fixes, harm, first)
+                if len(plan.fixes) < len(first) + 2:
                     continue
                 yield from self._try_plans([plan])
                 outcome = self._tried.get(plan.all_edits)
@@ -101,17 +101,17 @@ class FixSearch:
     def _reduce_plan(self, remedy: TriedPlan) -> FixRounds:
         """Leave out halves, then quarters, at last single changes, the most harmful first."""
         self._proven = [remedy]
-        size = (len(remedy.plan.levers) + 1) // 2
+        size = (len(remedy.plan.fixes) + 1) // 2
         while size:
-            count = len(remedy.plan.levers)
+            count = len(remedy.plan.fixes)
             plans = [remedy.plan.without_places(range(max(0, end - size), end)) for end in range(count, 0, -size)]
-            shorter = yield from self._first_that_works([plan for plan in plans if plan.levers])
+            shorter = yield from self._first_that_works([plan for plan in plans if plan.fixes])
             if shorter is None:
                 size //= 2
                 continue
             remedy = shorter
             self._proven = [remedy]
-            size = min(size, (len(remedy.plan.levers) + 1) // 2)
+            size = min(size, (len(remedy.plan.fixes) + 1) // 2)
 
     def _first_that_works(
         self, plans: Sequence[FixPlan]
@@ -131,7 +131,7 @@ class FixSearch:
     def _try_chains(self) -> FixRounds:
         """Changes on top of those that got further, as long as they are fewer than what is known to work."""
         for size in range(2, MAX_CHANGES + 1):
-            safe = [len(remedy.plan.levers) for remedy in self._proven if not remedy.plan.is_risky]
+            safe = [len(remedy.plan.fixes) for remedy in self._proven if not remedy.plan.is_risky]
             if safe and min(safe) <= size:
                 return
             yield from self._try_plans(_built_upon(self._furthest_steps(size - 1)))
@@ -148,7 +148,7 @@ class FixSearch:
                 self._tried[plan.all_edits] = outcome
                 if outcome is not None and outcome.reached:
                     self._proven.append(TriedPlan(plan, outcome))
-                elif outcome is not None and self._is_further(outcome) and len(plan.levers) <= MAX_CHANGES:
+                elif outcome is not None and self._is_further(outcome) and len(plan.fixes) <= MAX_CHANGES:
                     self._steps.append(TriedPlan(plan, outcome))
 
     def _is_further(self, outcome: TrialOutcome) -> bool:
@@ -156,7 +156,7 @@ class FixSearch:
 
     def _furthest_steps(self, size: int) -> list[TriedPlan]:
         """The steps of one size that got furthest."""
-        steps = [step for step in self._steps if len(step.plan.levers) == size and step.outcome.levers]
+        steps = [step for step in self._steps if len(step.plan.fixes) == size and step.outcome.fixes]
         ranked = sorted(
             steps,
             key=lambda step: (step.plan.is_risky, -step.outcome.places, step.plan.worst_harm, len(step.outcome.costs)),
@@ -171,8 +171,8 @@ class FixSearch:
 
     def _shorten_plans(self) -> FixRounds:
         """Leave out what a plan does not need."""
-        for remedy in [one for one in self._proven if len(one.plan.levers) > 1]:
-            shorter = [remedy.plan.without_places([place]) for place in range(len(remedy.plan.levers))]
+        for remedy in [one for one in self._proven if len(one.plan.fixes) > 1]:
+            shorter = [remedy.plan.without_places([place]) for place in range(len(remedy.plan.fixes))]
             before = len(self._proven)
             yield from self._try_plans(shorter)
             known = [self._tried.get(plan.all_edits) for plan in shorter]
@@ -182,7 +182,7 @@ class FixSearch:
     def _tighten_amounts(self) -> FixRounds:
         """The mildest amount of each fix that works, by bisection of all at once."""
         loose = [one for one in self.best_plans if one.is_proven and one.plan.family_key not in self._tight]
-        for place in range(max((len(remedy.plan.levers) for remedy in loose), default=0)):
+        for place in range(max((len(remedy.plan.fixes) for remedy in loose), default=0)):
             open_ = [AmountBisection(remedy, place) for remedy in loose if has_amount(remedy.plan, place)]
             while busy := [one for one in open_ if not one.is_done]:
                 plans = [one.halfway_plan for one in busy]
@@ -203,17 +203,15 @@ def _best_of_each(remedies: Sequence[TriedPlan]) -> list[TriedPlan]:
 
 
 def _built_upon(frontier: Sequence[TriedPlan]) -> list[FixPlan]:
-    """Fixes on top of each plan, one plan after the other in turn, so that no plan uses up the trials."""
-    stacks = [
-        [FixPlan.of_fixes(*step.plan.levers, lever) for lever in _other_fixes(step)[:MAX_ON_TOP]] for step in frontier
-    ]
+    """Fixes on top of each plan, alternating between plans, so that no plan uses up the trials."""
+    stacks = [[FixPlan.of_fixes(*step.plan.fixes, fix) for fix in _other_fixes(step)[:MAX_ON_TOP]] for step in frontier]
     return [stack[at] for at in range(MAX_ON_TOP) for stack in stacks if at < len(stack)]
 
 
 def _other_fixes(step: TriedPlan) -> list[Fix]:
     """What could be tried on top, of another aspect: nothing is changed twice."""
-    there = [lever.aspect for lever in step.plan.levers if lever.aspect]
-    return [lever for lever in step.outcome.levers if lever.aspect not in there]
+    there = [fix.aspect for fix in step.plan.fixes if fix.aspect]
+    return [fix for fix in step.outcome.fixes if fix.aspect not in there]
 
 
 def run_search(
@@ -235,7 +233,7 @@ def start_search(recording: Recording, explanation: Explanation) -> FixSearch:
     """A search that has not begun."""
     situation = FixSituation(recording, explanation)
     proposed = propose_fixes(situation)
-    relevant = len([lever for lever in proposed if any(lever.is_for_cause(cause) for cause in situation.cause_codes)])
+    relevant = len([fix for fix in proposed if any(fix.is_for_cause(cause) for cause in situation.cause_codes)])
     done = cycle_effects(recording)
     places = len([one for one in (*done.bound, *done.pipelined) if one.job == explanation.job])
     return FixSearch(explanation.cause_code, places, proposed, relevant)
@@ -255,7 +253,7 @@ def describe_conclusion(search: FixSearch) -> str:
     if not best or not best[0].is_proven:
         further = "" if best else ", none gets it further"
         return f"Nothing that was tried places it, not even all changes together{further} ({tried})."
-    fewest = min(len(remedy.plan.levers) for remedy in search.best_plans if remedy.is_proven)
+    fewest = min(len(remedy.plan.fixes) for remedy in search.best_plans if remedy.is_proven)
     if fewest == 1:
         return ""
     if not search.finished:
@@ -289,49 +287,49 @@ def describe_result(remedy: TriedPlan) -> str:
 class FixPlan:
     """Some fixes, each with the amount that is tried."""
 
-    levers: tuple[Fix, ...]
+    fixes: tuple[Fix, ...]
     amounts: tuple[int | None, ...]
 
     @classmethod
-    def of_fixes(cls, *levers: Fix) -> FixPlan:
+    def of_fixes(cls, *fixes: Fix) -> FixPlan:
         """A plan with each fix at an amount that is surely enough."""
-        return cls(levers, tuple(None if one.amount is None else one.amount.works for one in levers))
+        return cls(fixes, tuple(None if one.amount is None else one.amount.works for one in fixes))
 
     @property
     def filled_fixes(self) -> list[Fix]:
         """The fixes with their amounts filled in."""
-        pairs = zip(self.levers, self.amounts, strict=True)
-        return [lever if amount is None else lever.with_amount(amount) for lever, amount in pairs]
+        pairs = zip(self.fixes, self.amounts, strict=True)
+        return [fix if amount is None else fix.with_amount(amount) for fix, amount in pairs]
 
     @property
     def all_edits(self) -> EditTexts:
         """The edits in the form of --set."""
-        return tuple(edit for lever in self.filled_fixes for edit in lever.edits)
+        return tuple(edit for fix in self.filled_fixes for edit in fix.edits)
 
     @property
     def worst_harm(self) -> AdviceHarm:
         """The harm of the plan's most harmful fix."""
-        return max(lever.harm for lever in self.levers)
+        return max(fix.harm for fix in self.fixes)
 
     @property
     def is_risky(self) -> bool:
         """Whether any of its fixes overrides a taint or cordon of a node."""
-        return any(lever.risky for lever in self.levers)
+        return any(fix.risky for fix in self.fixes)
 
     @property
     def family_key(self) -> frozenset[str]:
         """Plans with the same key are the same fixes in another order or size."""
-        return frozenset(lever.family or lever.words for lever in self.levers)
+        return frozenset(fix.family or fix.words for fix in self.fixes)
 
     def without_places(self, places: Iterable[int]) -> FixPlan:
         """The plan with some fixes left out."""
         out = dict.fromkeys(places)
-        kept = [place for place in range(len(self.levers)) if place not in out]
-        return FixPlan(tuple(self.levers[place] for place in kept), tuple(self.amounts[place] for place in kept))
+        kept = [place for place in range(len(self.fixes)) if place not in out]
+        return FixPlan(tuple(self.fixes[place] for place in kept), tuple(self.amounts[place] for place in kept))
 
     def with_amount(self, place: int, amount: int) -> FixPlan:
         """The plan with another amount at one fix."""
-        return FixPlan(self.levers, (*self.amounts[:place], amount, *self.amounts[place + 1 :]))
+        return FixPlan(self.fixes, (*self.amounts[:place], amount, *self.amounts[place + 1 :]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,36 +347,34 @@ class TriedPlan:
     @property
     def plan_words(self) -> str:
         """What to do, in one line."""
-        return ", and ".join(lever.words for lever in self.plan.filled_fixes)
+        return ", and ".join(fix.words for fix in self.plan.filled_fixes)
 
     @property
     def rank_key(self) -> tuple[bool, bool, bool, AdviceHarm, int, bool, bool, int]:
         """Works, not risky, repairs a fault, least harm, fewest changes, all that the job asks for, no job
         end, fewest costs.
         """
-        costs, levers = self.outcome.costs, self.plan.levers
+        costs, fixes = self.outcome.costs, self.plan.fixes
         ends = any(cost.startswith(("ends", "evicts")) for cost in costs)
-        less = any(lever.less for lever in levers)
-        mends = all(lever.mends for lever in levers)
+        less = any(fix.less for fix in fixes)
+        mends = all(fix.mends for fix in fixes)
         return (
             not self.is_proven,
             self.plan.is_risky,
             not mends,
             self.plan.worst_harm,
-            len(levers),
+            len(fixes),
             less,
             ends,
             len(costs),
         )
 
 
-def combined_plan(levers: Iterable[Fix], most: AdviceHarm, first: tuple[Fix, ...] = ()) -> FixPlan:
+def combined_plan(fixes: Iterable[Fix], most: AdviceHarm, first: tuple[Fix, ...] = ()) -> FixPlan:
     """All that may be changed at once, one change of each aspect, the most harmful last, after what comes first."""
-    there = [lever.aspect for lever in first]
-    by_aspect = {
-        lever.aspect: lever for lever in levers if lever.aspect and lever.harm <= most and lever.aspect not in there
-    }
-    return FixPlan.of_fixes(*first, *sorted(by_aspect.values(), key=lambda lever: lever.harm))
+    there = [fix.aspect for fix in first]
+    by_aspect = {fix.aspect: fix for fix in fixes if fix.aspect and fix.harm <= most and fix.aspect not in there}
+    return FixPlan.of_fixes(*first, *sorted(by_aspect.values(), key=lambda fix: fix.harm))
 
 
 def has_amount(plan: FixPlan, place: int) -> bool:
@@ -390,13 +386,13 @@ class AmountBisection:
     """Between an amount that fails and one that works."""
 
     def __init__(self, remedy: TriedPlan, place: int) -> None:
-        lever, amount = remedy.plan.levers[place], remedy.plan.amounts[place]
-        assert lever.amount is not None
+        fix, amount = remedy.plan.fixes[place], remedy.plan.amounts[place]
+        assert fix.amount is not None
         assert amount is not None
         self.before = self.remedy = remedy
         self._place = place
-        self._step = lever.amount.step
-        self._fails, self._works = lever.amount.fails, amount
+        self._step = fix.amount.step
+        self._fails, self._works = fix.amount.fails, amount
 
     @property
     def is_done(self) -> bool:

@@ -59,7 +59,7 @@ class TrialOutcome(NamedTuple):
     sentence: str
     costs: tuple[str, ...]
     """Other jobs that are affected, and how."""
-    levers: tuple[Fix, ...]
+    fixes: tuple[Fix, ...]
     """What could be tried on top, where the job waits for something else now."""
     admitted: bool = False
     """Whether the job is admitted, and has no pods yet."""
@@ -117,12 +117,12 @@ class FixTrials:
             if counted and explanation.scheduled
             else ""
         )
-        return outcome._replace(levers=tuple(propose_fixes(situation)) if further else (), later=later)
+        return outcome._replace(fixes=tuple(propose_fixes(situation)) if further else (), later=later)
 
     @contextmanager
     def _replay_changed(self, changed: Snapshot) -> Iterator[Recording]:
         """Replay the changed snapshot; the first recording is kept and reused by later trials."""
-        recording = replay_cycle(changed, beside=self._near)
+        recording = replay_cycle(changed, reuse_from=self._near)
         if self._near is None:
             self._near = require_whole(recording)
             yield recording
@@ -159,7 +159,7 @@ class FixTrials:
             reached=then.scheduled,
             assumed=AssumedPods(pods.words, then.scheduled, nodes, then.cause_code, then.sentence),
             costs=tuple(_iter_cost_words(explanation.job, self._before, after)),
-            levers=tuple(one for one in proposed if not are_about_placeholders(one.at_widest.edits, explanation.job)),
+            fixes=tuple(one for one in proposed if not are_about_placeholders(one.at_widest.edits, explanation.job)),
         )
 
     @cached_property
@@ -297,4 +297,4 @@ FIX_SOURCES: Final[tuple[Callable[[FixSituation], Iterator[Fix]], ...]] = (
 
 def propose_fixes(situation: FixSituation) -> list[Fix]:
     """All that could be tried, what was made for the dominant cause first."""
-    return situation.rank_fixes(lever for propose in FIX_SOURCES for lever in propose(situation))
+    return situation.rank_fixes(fix for propose in FIX_SOURCES for fix in propose(situation))

@@ -21,7 +21,7 @@ TOO_LATE_CAUSE = "enqueued-too-late"
 NOT_CONFIGURED_CAUSE = "action-not-configured"
 
 PERMITTING_PLUGINS = (SLA,)
-"""Plugins whose permit speaks for this job; other plugins permit whenever they do not reject."""
+"""Plugins whose permit depends on this job; other plugins permit whenever they do not reject."""
 
 
 def admission(view: JobView) -> Finding | None:

@@ -42,7 +42,7 @@ def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> answer.
     if not visits:
         return queue_limits.overused_finding(view, action) or entitlement.not_starving_finding(view, action, task)
     visit = visits[-1]
-    # The action can also commit an empty statement when it gives up.
+    # The action can also commit an empty statement when it finds no plan.
     if visit.was_committed and visit.planned_tasks:
         return None
     refused = [(seq, event) for seq, event in visit.visit_calls(PREEMPTIVE.upstream) if not event.result]

@@ -52,7 +52,7 @@ def replay_with_action(recording: Recording, action: str) -> Recording:
     raw["actions"] = ", ".join([*actions[:place], action, *actions[place:]])
     text = yaml.safe_dump(raw, sort_keys=False)
     snapshot = replace(recording.snapshot, scheduler_conf=text)
-    return replay_cycle(snapshot, ask_extender=recording.session.ask_extender, beside=recording)
+    return replay_cycle(snapshot, ask_extender=recording.session.ask_extender, reuse_from=recording)
 
 
 @per_recording()
@@ -214,7 +214,7 @@ def _find_undoing(view: JobView, after: Seq, lost: Sequence[TaskKey]) -> tuple[S
 
 VOID_CAUSES = (DISCARD_CAUSE, NOT_STARVING)
 MAX_KINDS = 8
-"""Kinds of pods of one job that are looked at."""
+"""Kinds of pods examined per job."""
 
 
 def never(

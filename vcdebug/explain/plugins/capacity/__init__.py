@@ -266,7 +266,7 @@ def _claim_terms(queue: QueueName, check: LimitCheck) -> Iterator[equation.Term]
 
 
 def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
-    """How a queue comes to deserve more."""
+    """Changes after which a queue deserves more."""
     more = queue_admin_advice(f"raise spec.deserved of queue {view.queue.name}, or lower the others' guarantees")
     return owner_advice("use another queue"), more
 

@@ -100,7 +100,7 @@ def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equat
 def _judge_victim(
     recording: Recording, call: reclaim.ReclaimCall, attrs: dict[QueueName, CapacityQueueAttr], key: TaskKey
 ) -> Term:
-    """One candidate, with the figures of the dimension that its fate is about."""
+    """One candidate, with the figures of the dimension that decides about it."""
     job, task = job_of(recording, key), task_of(recording, key)
     attr = attrs.get(job.queue) if job is not None else None
     if attr is None:
@@ -193,5 +193,5 @@ def _veto_advice(attrs: dict[QueueName, CapacityQueueAttr], queues: Sequence[Que
 
 
 def smaller_share_advice(_: JobView, queues: Sequence[QueueName]) -> Advice:
-    """How the victims' queues come to deserve less."""
+    """Changes after which the victims' queues deserve less."""
     return queue_admin_advice(f"lower spec.deserved of queue {join_names(queues)}")

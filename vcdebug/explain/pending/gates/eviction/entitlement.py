@@ -66,7 +66,7 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
 
 
 def _topology_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
-    """preempt never turns to a job that states a network topology."""
+    """preempt never visits a job with a network topology."""
     sentence = (
         f"{action} leaves {view.job.uid} out because it states a network topology (spec.networkTopology): {action} "
         f"considers no such job, and no node has room for {task.name} "

@@ -9,19 +9,11 @@ import numpy as np
 from vcdebug.actions import ALLOCATE, BACKFILL, PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, format_number, format_numbers_apart
 from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
-from vcdebug.explain.decisions.dry_runs import (
-    DryRunSearch,
-    NodeCheck,
-    cache_hits,
-    cache_key,
-    checks_of_node,
-    dry_run_search_at,
-    statuses_of,
-)
+from vcdebug.explain.decisions import dry_runs
 from vcdebug.explain.decisions.equations import ScorePart, score_parts, scored_row
 from vcdebug.explain.equation import Equation, Term, equation_json, format_figures
 from vcdebug.explain.questions.victims import find_pod
-from vcdebug.framework.record import PLACING_OPS, BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent, Span
+from vcdebug.framework.record import PLACING_OPS, BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.recording.recording import Recording
@@ -49,7 +41,6 @@ class PlacementSearch(NamedTuple):
     """The pass of predicates that found the node."""
     scores: Seq = 0
     choice: Seq = 0
-    """The choice of the best node; preempt and reclaim try nodes one after the other instead."""
     tried: tuple[NodeName, ...] = ()
     """Nodes that preempt or reclaim tried before, without success."""
 
@@ -66,17 +57,14 @@ class PlacementSearch(NamedTuple):
 def why_node(recording: Recording, word: str) -> QuestionReply:
     """The last operation that placed the pod, the search that led to it, and its scores or its tie rule."""
     pod = find_pod(recording, word)
-    placed = [
-        (seq, each.node)
-        for seq, each in recording.events_of_type(OpEvent)
-        if each.op in PLACING_OPS and each.task == pod
-    ]
+    operations = recording.events_of_type(OpEvent)
+    placed = [(seq, each.node) for seq, each in operations if each.op in PLACING_OPS and each.task == pod]
     if not placed:
         return QuestionReply(f"{pod} gets no node in this cycle.", data={"pod": pod, "node": None})
     found = _find_search(recording, pod, *placed[-1])
-    dry_runs = dry_run_search_at(recording, found.placed)
-    if dry_runs is not None:
-        return _reply_of_dry_runs(found, dry_runs)
+    simulated = dry_runs.dry_run_search_at(recording, found.placed)
+    if simulated is not None:
+        return _reply_of_dry_runs(found._replace(tried=()), simulated)
     return _reply_with_scores(recording, found) if found.scores else _reply_without_scores(recording, found)
 
 
@@ -86,9 +74,11 @@ def _find_search(recording: Recording, pod: TaskKey, seq: Seq, node: NodeName) -
     A plan for a HyperNode is made in a trial and carried out later: then the search is in the trial.
     """
     tree = recording.span_tree
-    task, whole = tree.span_around(seq, Level.TASK), tree.span_around(seq, Level.ACTION)
-    span = task or whole
-    found = PlacementSearch(pod, node, whole.name if whole else "", seq, tried=_nodes_tried(recording, task, seq))
+    task = tree.span_around(seq, Level.TASK)
+    span = task or tree.span_around(seq, Level.ACTION)
+    inner = spans_inside(recording, task) if task else ()
+    tried = tuple(each.name for each in inner if each.level is Level.NODE and each.last < seq)
+    found = PlacementSearch(pod, node, tree.name_around(seq, Level.ACTION), seq, tried=tried)
     choice = 0
     for earlier in range(seq - 1, (span.first if span else 1) - 1, -1):
         event = recording.event_at(earlier)
@@ -109,16 +99,10 @@ def _find_search(recording: Recording, pod: TaskKey, seq: Seq, node: NodeName) -
     return found._replace(scores=0, choice=0)
 
 
-def _nodes_tried(recording: Recording, task: Span | None, seq: Seq) -> tuple[NodeName, ...]:
-    """Nodes of the attempt before the one of the placement; those without any event are among them."""
-    nodes = [each for each in spans_inside(recording, task) if each.level is Level.NODE] if task is not None else []
-    return tuple(each.name for each in nodes if each.last < seq)
-
-
-def _reply_of_dry_runs(search: PlacementSearch, found: DryRunSearch) -> QuestionReply:
+def _reply_of_dry_runs(search: PlacementSearch, found: dry_runs.DryRunSearch) -> QuestionReply:
     candidates = [{"node": run.node, "victims": list(run.victims)} for run in found.runs if run.victims]
     rule = (
-        "it is the only candidate" if len(candidates) == 1 else f"of {len(candidates)} candidates {found.rule} decides"
+        f"of {len(candidates)} candidates it wins: {found.rule}" if len(candidates) > 1 else "it is the only candidate"
     )
     data = {**_placement_json(search), "runnerUp": None, "candidates": candidates, "rule": found.rule}
     passed = Evidence(search.passed, f"{count_noun(found.nodes, 'node')} can be simulated")
@@ -127,8 +111,8 @@ def _reply_of_dry_runs(search: PlacementSearch, found: DryRunSearch) -> Question
 
 
 def _placement_json(search: PlacementSearch) -> dict[str, object]:
-    found: dict[str, object] = {"pod": search.pod, "node": search.node, "action": search.action}
-    return {**found, "triedBefore": list(search.tried)} if search.evicts_one_by_one else found
+    tried = list(search.tried)
+    return {"pod": search.pod, "node": search.node, "action": search.action, "triedBefore": tried}
 
 
 def _reply_without_scores(recording: Recording, search: PlacementSearch) -> QuestionReply:
@@ -141,6 +125,8 @@ def _reply_without_scores(recording: Recording, search: PlacementSearch) -> Ques
         why = "it was the only node that was searched"
     elif feasible == 1:
         why = "it was the only node that fits"
+    elif feasible is None:
+        why = "no search is recorded"
     else:
         why = f"it was alone in its group of the {feasible} nodes that fit (idle room comes before future room)"
     data = {**_placement_json(search), "feasible": feasible, "runnerUp": None}
@@ -155,25 +141,22 @@ def _reply_with_scores(recording: Recording, search: PlacementSearch) -> Questio
     # What was tried before without success is no runner-up: it comes before the node.
     other = next((one for one in ranked if one.node not in (node, *search.tried)), None)
     tied = chosen.tied if isinstance(chosen, BestEvent) else tuple(o.node for o in ranked if o.total == mine.total)
-    data: dict[str, object] = {
+    insides = _score_comparisons(recording, scores, mine, other)
+    data = {
         **_placement_json(search),
         "score": mine.total,
         "tied": list(tied),
         "runnerUp": other.node if other else None,
         "difference": mine.total - other.total if other else None,
+        "parts": [each.comparison_json() for each in insides],
     }
     evidence = search.steps_seen(
         Evidence(scores, f"{len(ranked)} nodes are scored"), Evidence(search.choice, f"best is {node}")
     )
-    insides = _score_comparisons(recording, scores, mine, other)
-    data["parts"] = [each.comparison_json() for each in insides]
-    sheets = (
-        _scores_sheet(ranked, mine),
-        *(each.comparison_sheet(mine, other) for each in insides if each.nodes_differ),
-    )
-    if search.evicts_one_by_one:
-        return QuestionReply(_turn_sentence(search, mine, len(tied)), (), sheets, evidence, data)
-    return QuestionReply(_choice_sentence(pod, mine, other, len(tied)), (), sheets, evidence, data)
+    compared = (each.comparison_sheet(mine, other) for each in insides if each.nodes_differ)
+    in_turn = search.evicts_one_by_one
+    text = _turn_sentence(search, mine, len(tied)) if in_turn else _choice_sentence(pod, mine, other, len(tied))
+    return QuestionReply(text, (), (_scores_sheet(ranked, mine), *compared), evidence, data)
 
 
 def _turn_sentence(search: PlacementSearch, mine: ScoredNode, tied: int) -> str:
@@ -210,31 +193,23 @@ class ScoreComparison(NamedTuple):
 
     def comparison_json(self) -> dict[str, object]:
         """For programs."""
-        return {
-            "name": self.mine.name,
-            "score": _recorded_score(self.mine),
-            "inside": _inside_json(self.mine),
-            "runnerUpScore": None if self.against is None else _recorded_score(self.against),
-            "runnerUpInside": None if self.against is None else _inside_json(self.against),
-        }
+        keys = ("score", "inside", "runnerUpScore", "runnerUpInside")
+        figures = (*_part_json(self.mine), *_part_json(self.against))
+        return {"name": self.mine.name, **dict(zip(keys, figures, strict=True))}
 
 
-def _recorded_score(part: ScorePart) -> float | None:
-    """The recorded summand; None if the node has no entry."""
-    # JSON has no NaN.
-    return None if np.isnan(part.recorded) else part.recorded
-
-
-def _inside_json(part: ScorePart) -> dict[str, object] | None:
-    return None if part.inside is None else equation_json(part.inside)
+def _part_json(part: ScorePart | None) -> tuple[float | None, dict[str, object] | None]:
+    """(summand, how it was computed); None where the node has no entry, since JSON has no NaN."""
+    if part is None:
+        return None, None
+    return None if np.isnan(part.recorded) else part.recorded, None if part.inside is None else equation_json(
+        part.inside
+    )
 
 
 def _format_term(found: Equation, name: str) -> str:
     """`used 4, request 2, allocatable 8`."""
-    term = next((term for term in found.terms if term.name == name), None)
-    if term is None:
-        return "–"
-    return format_figures(found, term)
+    return next((format_figures(found, term) for term in found.terms if term.name == name), "–")
 
 
 def _score_comparisons(
@@ -308,51 +283,44 @@ def why_refused(recording: Recording, word: str) -> QuestionReply:
     Evicting actions also accept nodes without room: their searches are the answer only where there is no other.
     """
     pod = find_pod(recording, word)
-    # The last search of each action.
-    lasts = {
-        recording.span_tree.name_around(seq, Level.ACTION): seq
-        for seq, event in recording.events_of_type(PredicateEvent)
-        if event.task == pod
-    }
+    searches, tree = recording.events_of_type(PredicateEvent), recording.span_tree
+    lasts = {tree.name_around(seq, Level.ACTION): (seq, each) for seq, each in searches if each.task == pod}
     if not lasts:
         return QuestionReply(f"No node was tried for {pod} in this cycle.", data={"pod": pod, "nodes": []})
-    strict = [seq for action, seq in lasts.items() if action in (ALLOCATE, BACKFILL)]
-    seq = max(strict or lasts.values())
-    event = _search_event(recording, seq)
-    evicting = [one for one in lasts.items() if one[1] not in (*strict, seq)]
+    strict = [found for action, found in lasts.items() if action in (ALLOCATE, BACKFILL)]
+    seq, event = max(strict or lasts.values(), key=lambda found: found[0])
+    answering = tree.name_around(seq, Level.ACTION)
+    evicting = [(action, *found) for action, found in lasts.items() if action not in (ALLOCATE, BACKFILL, answering)]
     refused = [recording.node_names[row] for row in event.failed.tolist()]
     groups = group_by_key(
         # Nodes with equal reasons share one table: on thousands of nodes only a few differ.
-        (tuple(status.reason for status in statuses_of(recording, event, name)), name)
+        (tuple(status.reason for status in dry_runs.statuses_of(recording, event, name)), name)
         for name in refused
     )
-    hits = cache_hits(recording, seq)
+    hits = dry_runs.cache_hits(recording, seq)
     told = [
-        (reasons, nodes, checks_of_node(recording, _judging_search(recording, seq, nodes[0]), nodes[0]))
+        (reasons, nodes, dry_runs.checks_of_node(recording, hits[nodes[0]].seq if nodes[0] in hits else seq, nodes[0]))
         for reasons, nodes in groups.items()
     ]
     data = {
         "pod": pod,
         "event": seq,
-        "action": recording.span_tree.name_around(seq, Level.ACTION),
-        "evictingSearches": [_evicting_search_json(recording, *one) for one in evicting],
+        "action": answering,
+        "evictingSearches": [
+            {"action": action, "event": one, "feasible": len(each.feasible), "refused": len(each.failed)}
+            for action, one, each in evicting
+        ],
         "feasible": len(event.feasible),
-        "cacheKey": cache_key(recording, event),
+        "cacheKey": dry_runs.cache_key(recording, event),
         "cacheHits": {name: hit.seq for name, hit in hits.items()},
         "nodes": [_refusal_json(reasons, nodes, found) for reasons, nodes, found in told],
     }
     sheets = tuple(_refusal_sheet(reasons, nodes, found) for reasons, nodes, found in told[:MAX_REFUSAL_SHEETS])
-    lines = tuple(_evicting_search_line(action, _search_event(recording, one)) for action, one in evicting)
-    evidence = tuple(
-        Evidence(one, f"{count_noun(_search_event(recording, one).processed, 'node')} tried")
-        for one in (seq, *(each for _, each in evicting))
-    )
-    sentence = (
-        _refusal_sentence(pod, event, len(hits))
-        if strict
-        else f"{pod}: {_evicting_search_line(str(data['action']), event)}"
-    )
-    return QuestionReply(sentence, lines, sheets, evidence, data)
+    lines = tuple(_evicting_search_line(action, each) for action, _, each in evicting)
+    shown = ((seq, event), *(found[1:] for found in evicting))
+    evidence = tuple(Evidence(one, f"{each.processed} nodes are tried") for one, each in shown)
+    own = _refusal_sentence(pod, event, len(hits)) if strict else f"{pod}: {_evicting_search_line(answering, event)}"
+    return QuestionReply(own, lines, sheets, evidence, data)
 
 
 def _evicting_search_line(action: str, event: PredicateEvent) -> str:
@@ -360,13 +328,8 @@ def _evicting_search_line(action: str, event: PredicateEvent) -> str:
     fit, refuse = len(event.feasible), len(event.failed)
     tried = f"{action} tried {count_noun(event.processed, 'node')}"
     if action in (PREEMPT, RECLAIM):
-        return f"{tried} for evictions: {fit} may get room, and {refuse} refuse the pod whatever is evicted."
-    return f"{tried} as if its planned victims were gone: {fit} fit and {refuse} refuse the pod."
-
-
-def _evicting_search_json(recording: Recording, action: str, seq: Seq) -> dict[str, object]:
-    event = _search_event(recording, seq)
-    return {"action": action, "event": seq, "feasible": len(event.feasible), "refused": len(event.failed)}
+        return f"{tried} for evictions: {fit} could get room; refused whatever is evicted: {refuse}."
+    return f"{tried} as if its planned victims were gone: {fit} could hold the pod; refused: {refuse}."
 
 
 def _search_event(recording: Recording, seq: Seq) -> PredicateEvent:
@@ -375,24 +338,22 @@ def _search_event(recording: Recording, seq: Seq) -> PredicateEvent:
     return event
 
 
-def _judging_search(recording: Recording, seq: Seq, node: NodeName) -> Seq:
-    """The search in which the node was judged: an earlier one where the error cache answered."""
-    hit = cache_hits(recording, seq).get(node)
-    return seq if hit is None else hit.seq
-
-
 def _refusal_sentence(pod: TaskKey, event: PredicateEvent, hits: int) -> str:
     cached = f", {hits} of them by what the error cache kept" if hits else ""
     tried = count_noun(event.processed, "node")
     return f"{pod}: of {tried} tried {len(event.feasible)} fit and {len(event.failed)} refuse it{cached}."
 
 
-def _refusal_json(reasons: tuple[str, ...], nodes: list[NodeName], found: tuple[NodeCheck, ...]) -> dict[str, object]:
+def _refusal_json(
+    reasons: tuple[str, ...], nodes: list[NodeName], found: tuple[dry_runs.NodeCheck, ...]
+) -> dict[str, object]:
     shown = [{"plugin": each.plugin, **equation_json(each.inside)} for each in found]
     return {"reasons": list(reasons), "nodes": nodes, "checks": shown}
 
 
-def _refusal_sheet(reasons: tuple[str, ...], nodes: list[NodeName], found: tuple[NodeCheck, ...]) -> ReplySheet:
+def _refusal_sheet(
+    reasons: tuple[str, ...], nodes: list[NodeName], found: tuple[dry_runs.NodeCheck, ...]
+) -> ReplySheet:
     """What the refusing checks compared on the first of the nodes."""
     more = f" (and {count_noun(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
     rows = tuple(_check_row(each.inside, term) for each in found if each.is_refused for term in each.inside.terms)

@@ -6,16 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vcdebug.actions import ALLOCATE, BACKFILL, PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, format_number, format_numbers_apart
 from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
-from vcdebug.explain.decisions.dry_runs import NodeCheck, cache_hits, cache_key, checks_of_node, statuses_of
-from vcdebug.explain.decisions.equations import ScorePart, score_parts, scores_before
+from vcdebug.explain.decisions import dry_runs
+from vcdebug.explain.decisions.equations import ScorePart, score_parts, scored_row
 from vcdebug.explain.equation import Equation, Term, equation_json, format_figures
 from vcdebug.explain.questions.victims import find_pod
 from vcdebug.framework.record import PLACING_OPS, BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.recording.recording import Recording
+from vcdebug.recording.visits import spans_inside
 
 MAX_SCORED_NODES = 8
 
@@ -28,100 +30,143 @@ class ScoredNode(NamedTuple):
     parts: dict[str, float]
 
 
+class PlacementSearch(NamedTuple):
+    """What led to a placement; 0 for an event that is not recorded."""
+
+    pod: TaskKey
+    node: NodeName
+    action: str
+    placed: Seq
+    passed: Seq = 0
+    """The pass of predicates that found the node."""
+    scores: Seq = 0
+    choice: Seq = 0
+    tried: tuple[NodeName, ...] = ()
+    """Nodes that preempt or reclaim tried before, without success."""
+
+    @property
+    def evicts_one_by_one(self) -> bool:
+        """Whether the action evicts for one pod on one node after the other."""
+        return self.action in (PREEMPT, RECLAIM)
+
+    def steps_seen(self, *middle: Evidence) -> tuple[Evidence, ...]:
+        """The placement as evidence, after what led to it."""
+        return (*(each for each in middle if each.seq), Evidence(self.placed, f"{self.pod} goes to {self.node}"))
+
+
 def why_node(recording: Recording, word: str) -> QuestionReply:
-    """The last operation that placed the pod, and the scores behind it."""
+    """The last operation that placed the pod, the search that led to it, and its scores or its tie rule."""
     pod = find_pod(recording, word)
-    placed = [seq for seq in recording.index.seqs_of_type(OpEvent) if _is_placement(recording, seq, pod)]
+    operations = recording.events_of_type(OpEvent)
+    placed = [(seq, each.node) for seq, each in operations if each.op in PLACING_OPS and each.task == pod]
     if not placed:
         return QuestionReply(f"{pod} gets no node in this cycle.", data={"pod": pod, "node": None})
-    seq = placed[-1]
-    operation = recording.event_at(seq)
-    assert isinstance(operation, OpEvent)
-    found = _find_scores(recording, seq, pod, operation.node)
-    if found is None:
-        return _reply_without_scores(recording, pod, operation.node, seq)
-    return _reply_with_scores(recording, pod, operation.node, seq, *found)
+    found = _find_search(recording, pod, *placed[-1])
+    simulated = dry_runs.dry_run_search_at(recording, found.placed)
+    if simulated is not None:
+        return _reply_of_dry_runs(found._replace(tried=()), simulated)
+    return _reply_with_scores(recording, found) if found.scores else _reply_without_scores(recording, found)
 
 
-def _find_scores(recording: Recording, seq: Seq, pod: TaskKey, node: NodeName) -> tuple[Seq, Seq] | None:
-    """(scores, choice): the events that scored the node best for the pod; None if there are none.
+def _find_search(recording: Recording, pod: TaskKey, seq: Seq, node: NodeName) -> PlacementSearch:
+    """From the placement back to the pass of predicates that found its node.
 
-    A plan for a HyperNode is made in a trial and carried out later: then both events are in the trial.
+    A plan for a HyperNode is made in a trial and carried out later: then the search is in the trial.
     """
     tree = recording.span_tree
-    span = (
-        tree.enclosing_span(seq)
-        if tree.span_around(seq, Level.TASK) is not None
-        else tree.span_around(seq, Level.ACTION)
-    )
-    # Backward: several pods of one span can have been scored, and the nearest choice is the pod's own.
-    for best in range(seq, (1 if span is None else span.first) - 1, -1):
-        event = recording.event_at(best)
-        if isinstance(event, BestEvent) and (event.kind, event.name) == ("node", node):
-            found = scores_before(recording, best)
-            if found is not None and found[1].task == pod:
-                return found[0], best
-    return None
-
-
-def _is_placement(recording: Recording, seq: Seq, pod: TaskKey) -> bool:
-    event = recording.event_at(seq)
-    return isinstance(event, OpEvent) and event.op in PLACING_OPS and event.task == pod
-
-
-def _last_event_before(recording: Recording, seq: Seq, kind: type, pod: TaskKey) -> Seq | None:
-    """The last event of a type in the same attempt that is about the pod, or about nodes."""
-    span = recording.span_tree.enclosing_span(seq)
-    first = 1 if span is None else span.first
-    for earlier in range(seq, first - 1, -1):
+    task = tree.span_around(seq, Level.TASK)
+    span = task or tree.span_around(seq, Level.ACTION)
+    inner = spans_inside(recording, task) if task else ()
+    tried = tuple(each.name for each in inner if each.level is Level.NODE and each.last < seq)
+    found = PlacementSearch(pod, node, tree.name_around(seq, Level.ACTION), seq, tried=tried)
+    choice = 0
+    for earlier in range(seq - 1, (span.first if span else 1) - 1, -1):
         event = recording.event_at(earlier)
-        if isinstance(event, kind) and getattr(event, "task", pod) == pod:
-            return earlier
-    return None
+        if isinstance(event, BestEvent) and event.kind == "node":
+            choice = earlier
+        elif isinstance(event, ScoreEvent):
+            # Several groups of nodes can be scored; the one with the node counts.
+            if event.task == pod and not found.scores and scored_row(recording, event, node) is not None:
+                found = found._replace(scores=earlier, choice=choice)
+            choice = 0
+        elif isinstance(event, PredicateEvent) and event.task == pod:
+            chosen = recording.event_at(found.choice) if found.choice else None
+            nodes = [recording.node_names[row] for row in event.feasible.tolist()]
+            if node in nodes and (not isinstance(chosen, BestEvent) or chosen.name == node):
+                return found._replace(passed=earlier)
+            # Another trial's search: neither its scores nor its choice led to this node.
+            found = found._replace(scores=0, choice=0)
+    return found._replace(scores=0, choice=0)
 
 
-def _reply_without_scores(recording: Recording, pod: TaskKey, node: NodeName, seq: Seq) -> QuestionReply:
-    found = _last_event_before(recording, seq, PredicateEvent, pod)
-    search = recording.event_at(found) if found is not None else None
-    feasible = len(search.feasible) if isinstance(search, PredicateEvent) else None
-    why = (
-        "it was the only node that fits" if feasible == 1 else "no scores were asked: the first node that fits is taken"
+def _reply_of_dry_runs(search: PlacementSearch, found: dry_runs.DryRunSearch) -> QuestionReply:
+    candidates = [{"node": run.node, "victims": list(run.victims)} for run in found.runs if run.victims]
+    rule = (
+        f"of {len(candidates)} candidates it wins: {found.rule}" if len(candidates) > 1 else "it is the only candidate"
     )
-    evidence = [Evidence(seq, f"{pod} goes to {node}")]
-    if found is not None:
-        evidence.insert(0, Evidence(found, f"the search finds {feasible} feasible"))
-    data = {"pod": pod, "node": node, "feasible": feasible, "runnerUp": None}
-    return QuestionReply(f"{pod} goes to {node}: {why}.", evidence=tuple(evidence), data=data)
+    data = {**_placement_json(search), "runnerUp": None, "candidates": candidates, "rule": found.rule}
+    passed = Evidence(search.passed, f"{count_noun(found.nodes, 'node')} can be simulated")
+    text = f"{search.pod} goes to {search.node}: {search.action} simulates evictions node by node, and {rule}."
+    return QuestionReply(text, evidence=search.steps_seen(passed), data=data)
 
 
-def _reply_with_scores(
-    recording: Recording, pod: TaskKey, node: NodeName, seq: Seq, scores: Seq, best: Seq
-) -> QuestionReply:
-    ranked, chosen = rank_nodes(recording, scores), recording.event_at(best)
-    assert isinstance(chosen, BestEvent)
+def _placement_json(search: PlacementSearch) -> dict[str, object]:
+    tried = list(search.tried)
+    return {"pod": search.pod, "node": search.node, "action": search.action, "triedBefore": tried}
+
+
+def _reply_without_scores(recording: Recording, search: PlacementSearch) -> QuestionReply:
+    event = _search_event(recording, search.passed) if search.passed else None
+    feasible = None if event is None else len(event.feasible)
+    if search.evicts_one_by_one:
+        before = f"; {count_noun(len(search.tried), 'node')} before it gave none" if search.tried else ""
+        why = f"{search.action} asks no scores and takes the first node where evictions make room{before}"
+    elif event is not None and event.considered == 1 < len(recording.node_names):
+        why = "it was the only node that was searched"
+    elif feasible == 1:
+        why = "it was the only node that fits"
+    elif feasible is None:
+        why = "no search is recorded"
+    else:
+        why = f"it was alone in its group of the {feasible} nodes that fit (idle room comes before future room)"
+    data = {**_placement_json(search), "feasible": feasible, "runnerUp": None}
+    evidence = search.steps_seen(Evidence(search.passed, f"the search finds {feasible} feasible"))
+    return QuestionReply(f"{search.pod} goes to {search.node}: {why}.", evidence=evidence, data=data)
+
+
+def _reply_with_scores(recording: Recording, search: PlacementSearch) -> QuestionReply:
+    pod, node, scores = search.pod, search.node, search.scores
+    ranked, chosen = rank_nodes(recording, scores), recording.event_at(search.choice) if search.choice else None
     mine = next(one for one in ranked if one.node == node)
-    other = next((one for one in ranked if one.node != node), None)
-    chance = len(chosen.tied)
-    data: dict[str, object] = {
-        "pod": pod,
-        "node": node,
+    # What was tried before without success is no runner-up: it comes before the node.
+    other = next((one for one in ranked if one.node not in (node, *search.tried)), None)
+    tied = chosen.tied if isinstance(chosen, BestEvent) else tuple(o.node for o in ranked if o.total == mine.total)
+    insides = _score_comparisons(recording, scores, mine, other)
+    data = {
+        **_placement_json(search),
         "score": mine.total,
-        "tied": list(chosen.tied),
+        "tied": list(tied),
         "runnerUp": other.node if other else None,
         "difference": mine.total - other.total if other else None,
+        "parts": [each.comparison_json() for each in insides],
     }
-    evidence = (
-        Evidence(scores, f"{len(ranked)} nodes are scored"),
-        Evidence(best, f"best is {chosen.name}"),
-        Evidence(seq, f"{pod} goes to {node}"),
+    evidence = search.steps_seen(
+        Evidence(scores, f"{len(ranked)} nodes are scored"), Evidence(search.choice, f"best is {node}")
     )
-    insides = _score_comparisons(recording, scores, mine, other)
-    data["parts"] = [each.comparison_json() for each in insides]
-    sheets = (
-        _scores_sheet(ranked, mine),
-        *(each.comparison_sheet(mine, other) for each in insides if each.nodes_differ),
+    compared = (each.comparison_sheet(mine, other) for each in insides if each.nodes_differ)
+    in_turn = search.evicts_one_by_one
+    text = _turn_sentence(search, mine, len(tied)) if in_turn else _choice_sentence(pod, mine, other, len(tied))
+    return QuestionReply(text, (), (_scores_sheet(ranked, mine), *compared), evidence, data)
+
+
+def _turn_sentence(search: PlacementSearch, mine: ScoredNode, tied: int) -> str:
+    """For an action that tries the nodes one after the other."""
+    before = f"; {count_noun(len(search.tried), 'node')} before it gave none" if search.tried else ""
+    chance = f" {tied} nodes share this score: the real scheduler may try them in another order." if tied > 1 else ""
+    return (
+        f"{search.pod} goes to {mine.node} with {format_number(mine.total)}: {search.action} tries nodes from the "
+        f"highest score down and takes the first where evictions make room{before}.{chance}"
     )
-    return QuestionReply(_choice_sentence(pod, mine, other, chance), (), sheets, evidence, data)
 
 
 class ScoreComparison(NamedTuple):
@@ -148,31 +193,23 @@ class ScoreComparison(NamedTuple):
 
     def comparison_json(self) -> dict[str, object]:
         """For programs."""
-        return {
-            "name": self.mine.name,
-            "score": _recorded_score(self.mine),
-            "inside": _inside_json(self.mine),
-            "runnerUpScore": None if self.against is None else _recorded_score(self.against),
-            "runnerUpInside": None if self.against is None else _inside_json(self.against),
-        }
+        keys = ("score", "inside", "runnerUpScore", "runnerUpInside")
+        figures = (*_part_json(self.mine), *_part_json(self.against))
+        return {"name": self.mine.name, **dict(zip(keys, figures, strict=True))}
 
 
-def _recorded_score(part: ScorePart) -> float | None:
-    """The recorded summand; None if the node has no entry."""
-    # JSON has no NaN.
-    return None if np.isnan(part.recorded) else part.recorded
-
-
-def _inside_json(part: ScorePart) -> dict[str, object] | None:
-    return None if part.inside is None else equation_json(part.inside)
+def _part_json(part: ScorePart | None) -> tuple[float | None, dict[str, object] | None]:
+    """(summand, how it was computed); None where the node has no entry, since JSON has no NaN."""
+    if part is None:
+        return None, None
+    return None if np.isnan(part.recorded) else part.recorded, None if part.inside is None else equation_json(
+        part.inside
+    )
 
 
 def _format_term(found: Equation, name: str) -> str:
     """`used 4, request 2, allocatable 8`."""
-    term = next((term for term in found.terms if term.name == name), None)
-    if term is None:
-        return "–"
-    return format_figures(found, term)
+    return next((format_figures(found, term) for term in found.terms if term.name == name), "–")
 
 
 def _score_comparisons(
@@ -241,34 +278,58 @@ MAX_REFUSAL_SHEETS = 12
 
 
 def why_refused(recording: Recording, word: str) -> QuestionReply:
-    """The last search for the pod: each set of reasons, with one node's checks."""
+    """The last search of allocate or backfill for the pod: each set of reasons, with one node's checks.
+
+    Evicting actions also accept nodes without room: their searches are the answer only where there is no other.
+    """
     pod = find_pod(recording, word)
-    seqs = [seq for seq in recording.index.seqs_of_type(PredicateEvent) if _search_event(recording, seq).task == pod]
-    if not seqs:
+    searches, tree = recording.events_of_type(PredicateEvent), recording.span_tree
+    lasts = {tree.name_around(seq, Level.ACTION): (seq, each) for seq, each in searches if each.task == pod}
+    if not lasts:
         return QuestionReply(f"No node was tried for {pod} in this cycle.", data={"pod": pod, "nodes": []})
-    seq, event = seqs[-1], _search_event(recording, seqs[-1])
+    strict = [found for action, found in lasts.items() if action in (ALLOCATE, BACKFILL)]
+    seq, event = max(strict or lasts.values(), key=lambda found: found[0])
+    answering = tree.name_around(seq, Level.ACTION)
+    evicting = [(action, *found) for action, found in lasts.items() if action not in (ALLOCATE, BACKFILL, answering)]
     refused = [recording.node_names[row] for row in event.failed.tolist()]
     groups = group_by_key(
         # Nodes with equal reasons share one table: on thousands of nodes only a few differ.
-        (tuple(status.reason for status in statuses_of(recording, event, name)), name)
+        (tuple(status.reason for status in dry_runs.statuses_of(recording, event, name)), name)
         for name in refused
     )
-    hits = cache_hits(recording, seq)
+    hits = dry_runs.cache_hits(recording, seq)
     checks = [
-        (reasons, nodes, checks_of_node(recording, _judging_search(recording, seq, nodes[0]), nodes[0]))
+        (reasons, nodes, dry_runs.checks_of_node(recording, hits[nodes[0]].seq if nodes[0] in hits else seq, nodes[0]))
         for reasons, nodes in groups.items()
     ]
     data = {
         "pod": pod,
         "event": seq,
+        "action": answering,
+        "evictingSearches": [
+            {"action": action, "event": one, "feasible": len(each.feasible), "refused": len(each.failed)}
+            for action, one, each in evicting
+        ],
         "feasible": len(event.feasible),
-        "cacheKey": cache_key(recording, event),
+        "cacheKey": dry_runs.cache_key(recording, event),
         "cacheHits": {name: hit.seq for name, hit in hits.items()},
         "nodes": [_refusal_json(reasons, nodes, found) for reasons, nodes, found in checks],
     }
     sheets = tuple(_refusal_sheet(reasons, nodes, found) for reasons, nodes, found in checks[:MAX_REFUSAL_SHEETS])
-    evidence = (Evidence(seq, f"{event.processed} nodes are tried"),)
-    return QuestionReply(_refusal_sentence(pod, event, len(hits)), (), sheets, evidence, data)
+    lines = tuple(_evicting_search_line(action, each) for action, _, each in evicting)
+    shown = ((seq, event), *(found[1:] for found in evicting))
+    evidence = tuple(Evidence(one, f"{each.processed} nodes are tried") for one, each in shown)
+    own = _refusal_sentence(pod, event, len(hits)) if strict else f"{pod}: {_evicting_search_line(answering, event)}"
+    return QuestionReply(own, lines, sheets, evidence, data)
+
+
+def _evicting_search_line(action: str, event: PredicateEvent) -> str:
+    """What the last search of an evicting action found."""
+    fit, refuse = len(event.feasible), len(event.failed)
+    tried = f"{action} tried {count_noun(event.processed, 'node')}"
+    if action in (PREEMPT, RECLAIM):
+        return f"{tried} for evictions: {fit} could get room; refused whatever is evicted: {refuse}."
+    return f"{tried} as if its planned victims were gone: {fit} could hold the pod; refused: {refuse}."
 
 
 def _search_event(recording: Recording, seq: Seq) -> PredicateEvent:
@@ -277,24 +338,22 @@ def _search_event(recording: Recording, seq: Seq) -> PredicateEvent:
     return event
 
 
-def _judging_search(recording: Recording, seq: Seq, node: NodeName) -> Seq:
-    """The search in which the node was judged: an earlier one where the error cache answered."""
-    hit = cache_hits(recording, seq).get(node)
-    return seq if hit is None else hit.seq
-
-
 def _refusal_sentence(pod: TaskKey, event: PredicateEvent, hits: int) -> str:
     cached = f", {hits} of them by what the error cache kept" if hits else ""
     tried = count_noun(event.processed, "node")
     return f"{pod}: of {tried} tried {len(event.feasible)} fit and {len(event.failed)} refuse it{cached}."
 
 
-def _refusal_json(reasons: tuple[str, ...], nodes: list[NodeName], found: tuple[NodeCheck, ...]) -> dict[str, object]:
+def _refusal_json(
+    reasons: tuple[str, ...], nodes: list[NodeName], found: tuple[dry_runs.NodeCheck, ...]
+) -> dict[str, object]:
     shown = [{"plugin": each.plugin, **equation_json(each.inside)} for each in found]
     return {"reasons": list(reasons), "nodes": nodes, "checks": shown}
 
 
-def _refusal_sheet(reasons: tuple[str, ...], nodes: list[NodeName], found: tuple[NodeCheck, ...]) -> ReplySheet:
+def _refusal_sheet(
+    reasons: tuple[str, ...], nodes: list[NodeName], found: tuple[dry_runs.NodeCheck, ...]
+) -> ReplySheet:
     """What the refusing checks compared on the first of the nodes."""
     more = f" (and {count_noun(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
     rows = tuple(_check_row(each.inside, term) for each in found if each.is_refused for term in each.inside.terms)

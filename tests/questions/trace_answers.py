@@ -1,0 +1,116 @@
+"""What a recorded trace says by itself about a pod's node and its refusals, read without the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+Line = Mapping[str, Any]  # Any: a line of the trace as JSON
+PLACES = ("allocate", "pipeline")
+STRICT = ("allocate", "backfill")
+ONE_BY_ONE = ("preempt", "reclaim")
+
+
+class PlacementReading(NamedTuple):
+    """What led to a pod's last placement."""
+
+    node: str
+    action: str
+    score: float | None
+    tied: list[str] | None
+    """Nodes with the score; None without scores."""
+    tried: list[str]
+    """Nodes that an action tried before; empty where it does not try one after the other."""
+    victims: list[str] | None
+    """What a dry run let go; None without one."""
+
+
+class RefusalReading(NamedTuple):
+    """The search that refused a pod, and the later ones of evicting actions."""
+
+    event: int
+    feasible: int
+    refused: list[str]
+    evicting: list[tuple[str, int, int, int]]
+    """(action, event, feasible, refused)."""
+
+
+def actions_by_line(lines: Sequence[Line]) -> list[str]:
+    """The action of each line; empty between two."""
+    found, now = [], ""
+    for line in lines:
+        if line["ev"] == "action":
+            now = line["action"] if line["what"] == "start" else ""
+        found.append(now)
+    return found
+
+
+def read_placements(lines: Sequence[Line]) -> dict[str, PlacementReading]:
+    """Each pod that an operation placed → what led to the last one."""
+    actions = actions_by_line(lines)
+    lasts = {line["task"]: at for at, line in enumerate(lines) if line["ev"] == "op" and line["op"] in PLACES}
+    return {pod: _read_placement(lines, actions, pod, at) for pod, at in lasts.items()}
+
+
+def _read_placement(lines: Sequence[Line], actions: Sequence[str], pod: str, at: int) -> PlacementReading:
+    node, action = lines[at]["node"], actions[at]
+    start = max((i for i in range(at) if lines[i]["ev"] == "action"), default=0)
+    searches = [i for i in range(start, at) if lines[i]["ev"] == "predicate" and lines[i]["task"] == pod]
+    ending = [*searches[1:], at]
+    led = [(i, end) for i, end in zip(searches, ending, strict=False) if _chosen(lines, i, end, pod, node)]
+    if not led:
+        return PlacementReading(node, action, None, None, [], None)
+    search, end = led[-1]
+    scores = [line for line in lines[search:end] if line["ev"] == "score" and line["task"] == pod]
+    total = next((line["total"] for line in reversed(scores) if node in line["total"]), None)
+    simulated = action == "preempt" and not scores
+    victims = [line["task"] for line in lines[search:end] if line["ev"] == "op" and line["op"] == "evict"]
+    feasible = lines[search]["feasible"]
+    if action in ONE_BY_ONE and not simulated:
+        turns = feasible if total is None else sorted(feasible, key=lambda name: -total[name])
+        tried = turns[: turns.index(node)]
+    else:
+        tried = []
+    tied = None if total is None else sorted(name for name in total if total[name] == total[node])
+    return PlacementReading(
+        node, action, None if total is None else total[node], tied, tried, victims if simulated else None
+    )
+
+
+def _chosen(lines: Sequence[Line], search: int, end: int, pod: str, node: str) -> bool:
+    """Whether the search found the node, and no choice for the pod after it took another one."""
+    if node not in lines[search]["feasible"]:
+        return False
+    scored = ""
+    for line in lines[search:end]:
+        scored = line["task"] if line["ev"] == "score" else scored
+        if line["ev"] == "best" and "node" in line and scored == pod:
+            return bool(line["node"] == node)
+        if line["ev"] == "op" and line["op"] in PLACES and line["task"] == pod:
+            return bool(line["node"] == node)
+    return True
+
+
+def read_refusals(lines: Sequence[Line]) -> dict[str, RefusalReading]:
+    """Each pod that was searched → the refusing search, and what evicting actions found."""
+    actions = actions_by_line(lines)
+    found: dict[str, dict[str, Line]] = {}
+    for line, action in zip(lines, actions, strict=True):
+        if line["ev"] == "predicate":
+            found.setdefault(line["task"], {})[action] = line
+    return {pod: _read_refusal(by_action) for pod, by_action in found.items()}
+
+
+def _read_refusal(by_action: Mapping[str, Line]) -> RefusalReading:
+    by_turn = sorted(by_action, key=lambda action: by_action[action]["seq"])
+    answering = ([action for action in by_turn if action in STRICT] or by_turn)[-1]
+    told = by_action[answering]
+    return RefusalReading(
+        told["seq"], len(told["feasible"]), sorted(told["failed"]), list(_evicting_searches(by_action, answering))
+    )
+
+
+def _evicting_searches(by_action: Mapping[str, Line], answering: str) -> Iterator[tuple[str, int, int, int]]:
+    for action, line in by_action.items():
+        if action not in (*STRICT, answering):
+            yield action, line["seq"], len(line["feasible"]), len(line["failed"])

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from vcdebug.snapshot.bundled import find_bundled
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.sources import find_bundled
 
 TITLE, COLOUR, CLIPBOARD = "\x1b]0;PWNED\x07", "\x9b31m", "\x1b]52;c;cm0gLXJm\x07"
 REORDERED, UNSEEN = "\u202e\u2066", "\u200b\u2060\ufeff\u00ad\u2028\u2029\x7f\x85"

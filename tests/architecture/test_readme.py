@@ -18,7 +18,7 @@ from vcdebug.cli.commands import COMMANDS
 from vcdebug.cli.main import main
 from vcdebug.plugins import PLUGINS
 from vcdebug.releases.release import KUBERNETES_BY_LINE, SUPPORTED_TAGS, release_at_tag
-from vcdebug.snapshot.bundled import list_bundled
+from vcdebug.snapshot.sources import list_bundled
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SNAPSHOTS = (ROOT / "docs" / "snapshots.md").read_text(encoding="utf-8")

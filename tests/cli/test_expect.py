@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.transcripts import call
-from vcdebug.snapshot.bundled import find_bundled
+from vcdebug.snapshot.sources import find_bundled
 
 WORKS = "preempt-works"
 BLOCKED = "preempt-blocked-by-gang"

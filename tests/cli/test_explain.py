@@ -12,8 +12,8 @@ import pytest
 from tests.cli.transcripts import call
 from vcdebug.cli import worker_processes as base
 from vcdebug.cli.batch import NamedBytes, pack_snapshot
-from vcdebug.snapshot.bundled import find_bundled, list_bundled
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.sources import find_bundled, list_bundled
 
 WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"
 JOB = "research/llm-finetune"

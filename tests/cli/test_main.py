@@ -16,7 +16,7 @@ from tests.cli.transcripts import call
 from tests.effort import PATIENCE
 from vcdebug.cli.commands import load_all_commands
 from vcdebug.cli.commands.inspect import InspectCommand
-from vcdebug.snapshot.bundled import find_bundled
+from vcdebug.snapshot.sources import find_bundled
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vcdebug.cli.main import main
-from vcdebug.snapshot.bundled import list_bundled
+from vcdebug.snapshot.sources import list_bundled
 
 GOLDEN = Path(__file__).parent / "golden"
 NAMES = [one.name for one in list_bundled()]

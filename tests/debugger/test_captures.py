@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.comparison.captures import compare_captures
+from vcdebug.comparison.cycles import compare_captures
 from vcdebug.debugger.captures import MAX_OPEN_CAPTURES, CaptureSeries, NewCapture
 from vcdebug.debugger.commands import CommandReply, execute_line
 from vcdebug.debugger.driver import Driver

@@ -15,9 +15,9 @@ from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.snapshot.bundled import list_bundled as bundled_names
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.snapshot.sources import list_bundled as bundled_names
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.fix import AmountRange, Fix, smaller_amount
 from vcdebug.whatif.fixes.search import (

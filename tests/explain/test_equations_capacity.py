@@ -8,10 +8,10 @@ from tests.builders import cluster, conf_of, node, pod_group, pods, priority_cla
 from tests.explain.test_equations import the, wrong
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.snapshot.bundled import find_bundled
 from vcdebug.snapshot.cycle_inputs import PersistenceSetting
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.snapshot.sources import find_bundled
 
 
 def tree(*objects: Any, actions: str = "allocate", level: int = 0) -> Recording:

@@ -11,9 +11,9 @@ from vcdebug.recording.file.object_tables import store_recording
 from vcdebug.recording.file.read import open_stored_recording
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.snapshot.bundled import list_bundled as bundled_snapshots
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.sources import list_bundled as bundled_snapshots
 from vcdebug.whatif.branch import edited_snapshot
 
 BUNDLED = [one.name for one in bundled_snapshots()]

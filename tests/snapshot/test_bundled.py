@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from vcdebug.snapshot.bundled import find_bundled, list_bundled
+from vcdebug.snapshot.sources import find_bundled, list_bundled
 
 KINDS = {"Node", "Queue", "PodGroup", "Pod", "PriorityClass", "Namespace"}
 

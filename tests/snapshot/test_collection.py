@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.bundled import find_bundled, list_bundled
-from vcdebug.snapshot.sources import find_only_snapshot, find_snapshots
+from vcdebug.snapshot.sources import find_bundled, find_only_snapshot, find_snapshots, list_bundled
 
 WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"
 Manifest = dict[str, object]

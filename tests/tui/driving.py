@@ -15,7 +15,7 @@ from tests.tui.drawing import contents_alone
 from tests.tui.settling import SLICE, settled
 from tests.tui.starting import quick_start
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.snapshot.bundled import find_bundled
+from vcdebug.snapshot.sources import find_bundled
 from vcdebug.tui.app import VcdebugApp
 from vcdebug.tui.config import UserSettings
 from vcdebug.tui.main.screen import MainScreen
@@ -23,8 +23,8 @@ from vcdebug.tui.messages import CommandRequested
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.session_state import SessionStore
+from vcdebug.tui.widgets.bars import Status
 from vcdebug.tui.widgets.prompt import Prompt
-from vcdebug.tui.widgets.status import Status
 from vcdebug.tui.worker import Start
 from vcdebug.views.table import format_table
 

@@ -9,9 +9,9 @@ from unittest.mock import patch
 
 from textual.css.stylesheet import Stylesheet
 
-from vcdebug.snapshot.bundled import list_bundled
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.snapshot.sources import list_bundled
 
 PARSE: Callable[..., Any] = Stylesheet._parse_rules
 BUNDLED = dict.fromkeys(one.path for one in list_bundled())

@@ -11,7 +11,7 @@ from vcdebug.errors import ConfigError
 from vcdebug.tui.config import THEMES, UserSettings, example_config, read_settings
 from vcdebug.tui.key_names import key_name, textual_key
 from vcdebug.tui.keymap import bindings_by_id
-from vcdebug.tui.widgets.status import Status
+from vcdebug.tui.widgets.bars import Status
 from vcdebug.tui.widgets.strokes import style_of_meaning
 
 

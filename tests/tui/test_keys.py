@@ -22,9 +22,9 @@ from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.dialogs import BreakpointScreen, CopyScreen
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen, help_table
+from vcdebug.tui.widgets.bars import Status
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
-from vcdebug.tui.widgets.status import Status
 
 BINDINGS = [binding for binding in MAIN_KEYS if isinstance(binding, Binding)]
 BOUND = {key.strip(): binding for binding in BINDINGS for key in binding.key.split(",")}

@@ -15,7 +15,7 @@ from tests.cli.test_hand_written import HAND_WRITTEN
 from tests.effort import PATIENCE
 from tests.tui import driving
 from tests.tui.driving import NARROW, opened
-from vcdebug.snapshot.bundled import find_bundled, list_bundled
+from vcdebug.snapshot.sources import find_bundled, list_bundled
 from vcdebug.tui import worker
 from vcdebug.tui.main import background_work, layout
 from vcdebug.tui.screens.chooser import ChooserScreen

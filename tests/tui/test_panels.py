@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.driving import NARROW, WIDE, opened
-from vcdebug.snapshot.bundled import find_bundled
+from vcdebug.snapshot.sources import find_bundled
 from vcdebug.tui.main.layout import MainLayout
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import log as log_panel

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.tui.driving import opened
-from vcdebug.snapshot.bundled import find_bundled, list_bundled
+from vcdebug.snapshot.sources import find_bundled, list_bundled
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.session_state import SessionStore, identify_snapshot
+from vcdebug.tui.widgets.bars import FirstKeys
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.status import FirstKeys
 
 
 @pytest.fixture

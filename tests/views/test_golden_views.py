@@ -17,19 +17,18 @@ from vcdebug.framework.record import PopEvent
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.snapshot.bundled import find_bundled
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
+from vcdebug.snapshot.sources import find_bundled
 from vcdebug.views.conf import conf_table
 from vcdebug.views.effects import effects_table, evictions_table
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view, subject_detail
 from vcdebug.views.flow import flow_table, span_key
-from vcdebug.views.hypernodes import hypernodes_table
 from vcdebug.views.jobs import jobs_table
 from vcdebug.views.log import log_table
-from vcdebug.views.nodes import nodes_table
+from vcdebug.views.nodes import hypernodes_table, nodes_table
 from vcdebug.views.order import orders_table
 from vcdebug.views.problems import problems_table, quirks_table
 from vcdebug.views.queues import cluster_page, queue_page, queues_table

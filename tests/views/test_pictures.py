@@ -3,8 +3,8 @@
 from tests.recorded import BLOCKED, bundled, golden
 from vcdebug.debugger.driver import Driver
 from vcdebug.views.bars import gang_line, stage_lines
-from vcdebug.views.hypernodes import hypernodes_table
 from vcdebug.views.jobs import job_page
+from vcdebug.views.nodes import hypernodes_table
 from vcdebug.views.pending import explanation_table
 from vcdebug.views.pieces import text_of
 from vcdebug.views.table import format_table

@@ -144,7 +144,6 @@ def _first_owner(manifest: Manifest) -> Manifest:
 
 
 def _iter_running_pods(scheduler: Scheduler | None, objects: ObjectsByKind) -> Iterator[Manifest]:
-    """The running pods of one scheduler."""
     for pod in objects.get("Pod", ()):
         metadata = object_in(pod.get("metadata"))
         if scheduler is None or not _is_up(pod) or metadata.get("namespace") != scheduler.namespace:

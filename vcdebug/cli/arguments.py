@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vcdebug.cli.output import Output
 from vcdebug.errors import ConfigError, SnapshotError, VcdebugError
-from vcdebug.snapshot.bundled import resolve_snapshot_path
-from vcdebug.snapshot.sources import find_only_snapshot
+from vcdebug.snapshot.sources import find_only_snapshot, resolve_snapshot_path
 
 if TYPE_CHECKING:
     from vcdebug.files.recording_files import RecordingCache

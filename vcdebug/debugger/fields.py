@@ -31,7 +31,6 @@ def _span_name(recording: Recording, seq: Seq, level: record.Level) -> str | Non
 
 
 def _stated_name(event: record.Event, field: str) -> str | None:
-    """A name that the event itself has; None if it has none."""
     if isinstance(event, record.HookEvent):
         return name_in(event.subject, field) or None
     if isinstance(event, record.PopEvent):

@@ -15,7 +15,7 @@ from vcdebug.files.html import html_text
 from vcdebug.files.text_files import check_target, split_force, write_text
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.bundled import is_bundled
+from vcdebug.snapshot.sources import is_bundled
 from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section, make_document_printable
 from vcdebug.views.pieces import Line, Piece, text_of
 from vcdebug.views.report import ReportSubject, build_report

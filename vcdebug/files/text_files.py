@@ -14,9 +14,9 @@ from vcdebug.debugger.notebook import Notebook
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot import file_access
 from vcdebug.snapshot.archive import ARCHIVE_ERRORS, GZIP_MAGIC, UnpackBudget, gunzip_bytes
-from vcdebug.snapshot.bundled import is_bundled
 from vcdebug.snapshot.manifest import Json
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.snapshot.sources import is_bundled
 
 STDIN = "-"
 FORCE: Final = "--force"

@@ -170,7 +170,6 @@ def _own_head(plugin: str, accounts: Accounts) -> FigureHead:
 
 
 def _above_head(plugin: str, accounts: Accounts) -> FigureHead:
-    """What it changes of the accounts above."""
     return FigureHead(plugin, RIPPLE, ("", *accounts.summed))
 
 
@@ -183,7 +182,6 @@ def _tuple_reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[objec
 
 
 def _figure_reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], dict[str, Value]]:
-    """account → the named figures as they are."""
     values = _tuple_reader(accounts, names)
     return lambda account: dict(zip(names, values(account), strict=True))
 

@@ -183,7 +183,6 @@ class FigureLog:
                 yield entry, having, self._owner_names(entry, numbers, places[having])
 
     def _owner_names(self, entry: FigureEntry, numbers: FloatArray, places: IntArray) -> Sequence[str]:
-        """As _owner, for a column of places."""
         found = [""] * len(places)
         for cell in reversed(entry.owner_cells()):
             named = map(self._others.__getitem__, numbers[places + cell.at].astype(np.int64).tolist())

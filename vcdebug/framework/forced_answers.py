@@ -268,7 +268,6 @@ def _read_verdict(answer: ForcedAnswer, _: Args) -> tuple[FitStatus, ...]:
 
 
 def _read_scores(answer: ForcedAnswer, _: Args) -> dict[str, float]:
-    """Scores of hypernodes."""
     if answer.value.lower() == NONE:
         return {}
     return {

@@ -175,7 +175,6 @@ class PredicateHelper:
         return NodeRows(nodes.table, event.feasible), errors
 
     def _search_from(self, task: TaskInfo, nodes: NodeRows, start: int, judge: NodeJudge, group: str) -> PredicateEvent:
-        """A search that begins at the row `start` of the nodes."""
         codes = self._known_codes(task, nodes, judge, group)
         if codes is not None:
             return self._search_known(task, nodes, start, codes)

@@ -282,7 +282,6 @@ def _count_outcome(recording: Recording, span: record.Span) -> ActionOutcome:
 
 
 def _events_within(recording: Recording, kind: type[EventKind], span: record.Span) -> Iterator[EventKind]:
-    """The events of one type that belong to a span."""
     for _, event in recording.filter_events(kind, seqs_during(recording.index.seqs_of_type(kind), span)):
         yield event
 
@@ -338,7 +337,6 @@ def pods_in_view(recording: Recording, seq: Seq) -> PodCount | None:
 
 @per_recording()
 def _pod_counts(recording: Recording) -> Mapping[Seq, PodCount]:
-    """Operation → counts."""
     # Backward from the counts after the cycle: the session keeps no counts of the opening.
     if VIEW_PLUGIN not in dict(event_handlers(recording)):
         return {}

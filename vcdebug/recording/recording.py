@@ -318,7 +318,6 @@ class _SpanColumns(NamedTuple):
 
 
 def _span_columns(spans: Sequence[Span]) -> _SpanColumns:
-    """The figures of all spans as columns."""
     if isinstance(spans, SpanLog):
         # Read from the log's columns: a Span object for each of a million spans costs more than all that follows.
         parts = (spans.levels, spans.firsts, spans.lasts, spans.parents)

@@ -210,7 +210,6 @@ def _cycle_states_step(recording: Recording) -> SessionStep:
 
 @per_recording()
 def _written_states(recording: Recording) -> Mapping[TaskKey, CycleState]:
-    """The states that were written to, by pod."""
     states = recording.session.cycle_states
     tasks = [task for job in recording.session.jobs.values() for task in job.tasks.values()]
     found = {task.key: states[task.uid] for task in tasks if task.uid in states}

@@ -306,7 +306,6 @@ def _counts_by_job(jobs: Mapping[JobId, JobState]) -> dict[JobId, Mapping[TaskSt
 
 
 def _figure_after_operation(event: Event, kind: str, key: str | FigureKey) -> Value:
-    """A figure as an operation left it."""
     assert isinstance(event, OpEvent)
     if isinstance(key, str):
         return event.state if kind == TASK else event.after

@@ -21,7 +21,7 @@ from vcdebug.debugger.fields import FIELD_NAMES
 from vcdebug.debugger.figures import iter_figure_completions as figure_completions
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.releases.release import release_names
-from vcdebug.snapshot.bundled import list_bundled
+from vcdebug.snapshot.sources import list_bundled
 from vcdebug.tui.config import THEMES
 from vcdebug.tui.panels import PANELS
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from textual.keys import Keys, _character_to_key, key_to_character
 
 from vcdebug.grouping import group_by_key
-from vcdebug.tui.widgets.status import FooterKey
+from vcdebug.tui.widgets.bars import FooterKey
 
 if TYPE_CHECKING:
     from textual.binding import ActiveBinding

@@ -13,9 +13,9 @@ from vcdebug.tui.key_names import KeyHint, footer_entries, key_name, keys_by_bin
 from vcdebug.tui.panels import PANELS, footer_keys
 from vcdebug.tui.panels import panel_keys as panel_keys
 from vcdebug.tui.panels.base import Panel
+from vcdebug.tui.widgets.bars import Status
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
-from vcdebug.tui.widgets.status import Status
 
 MAIN, TABLE = "main screen", "any table"
 OVERLAY_SCREENS: Final = (
@@ -66,7 +66,6 @@ def bindings_by_id() -> dict[str, Binding]:
 
 
 def _screen_bindings(screen: str) -> Iterable[BindingType]:
-    """The bindings of a screen alone."""
     own: Iterable[BindingType] = vars(resolve_reference(f"vcdebug.tui.screens.{screen}")).get("BINDINGS", ())
     return own
 

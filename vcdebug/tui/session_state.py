@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from vcdebug.snapshot.bundled import find_bundled
 from vcdebug.snapshot.manifest import Json, JsonDict, JsonObject
+from vcdebug.snapshot.sources import find_bundled
 
 STATE_VERSION: Final = 1
 MAX_RECENT: Final = 30

@@ -24,8 +24,7 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.effects import timeline_marks
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import ProgressBound, ReportProgress
-from vcdebug.snapshot.bundled import find_bundled
-from vcdebug.snapshot.sources import find_snapshots
+from vcdebug.snapshot.sources import find_bundled, find_snapshots
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
 from vcdebug.views.estimate import TimeEstimate
 
@@ -243,7 +242,7 @@ def _build_first_picture(recording: Recording, *, after: bool) -> None:
 
 def _source_path(source: SnapshotSource) -> str | Path | BinaryIO:
     """The source, with the name of a bundled snapshot resolved to its folder."""
-    from vcdebug.snapshot.bundled import resolve_snapshot_path
+    from vcdebug.snapshot.sources import resolve_snapshot_path
 
     return resolve_snapshot_path(source) if isinstance(source, str) else source
 

@@ -261,7 +261,6 @@ def _side_row(seqs: SeqPair, name: str, cells: tuple[Piece, Piece, Piece]) -> Ro
 
 
 def _cell_with_event(cell: Piece, seq: Seq) -> Piece:
-    """The cell with the number of its event."""
     return cell._replace(text=f"{cell.text} (event {seq})") if seq else cell
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.comparison.captures import CaptureChanges, compare_captures
-from vcdebug.comparison.cycles import TaskOutcome
+from vcdebug.comparison.cycles import CaptureChanges, TaskOutcome, compare_captures
 from vcdebug.debugger.commands.cycles import describe_repeat
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.recording.effects import Effects, cycle_effects

@@ -267,7 +267,6 @@ def _all_parts(recording: Recording, opened: OpenedKeys) -> list[tuple[int, Flow
 
 
 def _branch_parts(recording: Recording, branch: StepBranch, opened: OpenedKeys) -> list[tuple[int, FlowPart]]:
-    """A branch, its steps and its events, if it is open."""
     if branch.key not in opened:
         return [(0, branch)]
     runs = [(1, run) for run in _coarse_runs(recording, branch.first, branch.last)]

@@ -170,7 +170,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "HyperNodes",
         "H",
         "the network topology as a tree: HyperNodes with their tiers and nodes, and where the present job's pods sit",
-        "hypernodes:hypernodes_table",
+        "nodes:hypernodes_table",
         of=("recording", "node", "job", "seq"),
         group="cluster",
     ),

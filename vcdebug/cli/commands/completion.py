@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from vcdebug.cli.commands import Command, CommandOutcome, load_all_commands
 from vcdebug.cli.output import Output
 from vcdebug.releases.release import release_names
-from vcdebug.snapshot.bundled import list_bundled
+from vcdebug.snapshot.sources import list_bundled
 
 SHELLS = ("bash", "zsh", "fish")
 BASH_SCRIPT = """_vcdebug() {

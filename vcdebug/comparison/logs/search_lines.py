@@ -96,7 +96,6 @@ def _reached_plugins(asked: Sequence[str], statuses: tuple[FitStatus, ...]) -> S
 
 
 def _visited_rows(at: message.LogContext, event: PredicateEvent) -> list[Row]:
-    """Rows in visiting order."""
     # A search over all nodes is counted out: the feasible node that ended an early stop is named by no event.
     everything = len(at.recording.node_names)
     if event.considered == everything:
@@ -210,7 +209,6 @@ def _parts_of_nodeorder(at: message.LogContext, parts: Mapping[str, list[float]]
 
 
 def _part_lines(task: TaskKey, node: NodeName, parts: tuple[_NodeScorer, ...], index: int) -> Iterator[message.LogCall]:
-    """Each part with its weight."""
     for part in parts:
         score = part.scores[index]
         if not isnan(score):

@@ -13,7 +13,7 @@ from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import ORIGINAL
 
 if TYPE_CHECKING:
-    from vcdebug.comparison.captures import CaptureChanges
+    from vcdebug.comparison.cycles import CaptureChanges
 
 
 def _replay_capture(snapshot: Snapshot, like: Recording) -> Recording:
@@ -31,7 +31,7 @@ def capture_again(driver: Driver, _: str) -> CommandReply:
         raise CommandError("this snapshot is of no live cluster", "vcdebug open --context NAME captures and opens one")
     last = series.last_recording(driver.open_recordings)
 
-    from vcdebug.comparison.captures import compare_captures
+    from vcdebug.comparison.cycles import compare_captures
 
     def take_capture() -> CommandReply:
         taken = take()

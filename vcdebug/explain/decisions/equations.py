@@ -378,7 +378,6 @@ def scores_before(recording: Recording, seq: Seq) -> tuple[Seq, record.ScoreEven
 
 
 def _second_best(scores: record.ScoreEvent, index: int) -> int | None:
-    """The index of the best other node; None if only one was scored."""
     others = [(value, -i) for i, value in enumerate(scores.total.tolist()) if i != index and not isnan(value)]
     return -max(others)[1] if others else None
 

@@ -73,7 +73,6 @@ def tree_is_broken(recording: Recording) -> bool:
 
 
 def _capacity_plugin(recording: Recording) -> Capacity | None:
-    """The capacity plugin; None if it is not configured."""
     plugin = recording.session.plugins.get(CAPACITY)
     if plugin is None:
         return None

@@ -125,7 +125,6 @@ def _build_finding(
 
 
 def _larger_than_any_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
-    """The finding for a task larger than every node."""
     from vcdebug.explain.pending.constraint_failures import CSI, advice_for_larger
 
     request = task.init_resreq

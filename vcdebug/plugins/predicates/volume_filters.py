@@ -171,7 +171,6 @@ class DynamicResourcesFilter:
 
 
 def _collect_verdict(statuses: list[FitStatus | None]) -> FilterVerdict:
-    """A verdict from one status per row."""
     position: dict[FitStatus, int] = {}
     index = [0 if s is None else position.setdefault(s, len(position) + 1) for s in statuses]
     return FilterVerdict(tuple(position), np.array(index, dtype=INDEX_DTYPE))

@@ -252,7 +252,6 @@ class LazyClass:
         return MethodType(found, made) if isinstance(found, FunctionType) else NO_VALUE
 
     def _get_slow_attribute(self, made: Unfilled, name: str) -> Value:
-        """Fill one slow attribute."""
         value = self._read(self._rows[id(made)], name)
         if value is NO_VALUE:
             self._fill_slow(made)

@@ -79,7 +79,6 @@ class ObjectTables:
         self.tables.append(table)
 
     def _number_objects(self, objects: Sequence[Held]) -> list[int]:
-        """Number new objects."""
         numbers = list(range(self.count, self.count + len(objects)))
         self.count += len(objects)
         self._number_of.update(zip(map(id, objects), numbers, strict=True))
@@ -363,7 +362,6 @@ def _hold_arrays(gathered: ObjectTables, table: ObjectTable, objects: list[Array
 
 
 def _is_repeated(one: Array) -> bool:
-    """Whether the array repeats one number."""
     return one.size > 1 and not any(one.strides)
 
 

@@ -265,7 +265,6 @@ class StoredTable:
         return array(kind, bytes(self.store.bytes_at(at, size)))
 
     def _method(self, row: int) -> MethodType:
-        """A bound method."""
         of, name = self.row_values(row)
         # Looked up in the class: reading an attribute of the object would fill it.
         function = getattr(type(of), name, None)

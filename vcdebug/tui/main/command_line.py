@@ -14,9 +14,9 @@ from vcdebug.debugger.driver import DriverStep
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.tui.main.background_work import BackgroundWork, ScreenState
+from vcdebug.tui.widgets.bars import Status
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import FIRST_ROW, Prompt, PromptMode, no_completions
-from vcdebug.tui.widgets.status import Status
 
 IMMEDIATE_COMMANDS: Final = (["quit"], ["q"], ["help"])
 """Commands that run while long work does."""

@@ -79,7 +79,6 @@ class MarkCommands:
             self._commands.run_command(f"watch {found}")
 
     def _figure_under_cursor(self) -> Figure | None:
-        """The figure under the cursor; None with a message."""
         found = self._focused().cursor_figure if self._current.ready_driver() is not None else None
         if found is None and self._current.driver is not None:
             self._current.say(NO_FIGURE)

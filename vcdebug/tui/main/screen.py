@@ -26,10 +26,9 @@ from vcdebug.tui.main.session_keeper import SessionKeeper
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import SessionStore
-from vcdebug.tui.widgets.bars import ALL_PANELS, ONE_LINE_WIDTH, Header, Tabs, Timeline
+from vcdebug.tui.widgets.bars import ALL_PANELS, ONE_LINE_WIDTH, FirstKeys, Header, Status, Tabs, Timeline
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
-from vcdebug.tui.widgets.status import FirstKeys, Status
 from vcdebug.tui.worker import NextScreen, Start
 
 Result = TypeVar("Result")

@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Input, Label
 
-from vcdebug.snapshot.bundled import list_bundled
+from vcdebug.snapshot.sources import list_bundled
 from vcdebug.tui.key_names import KeyHint, hint_line
 from vcdebug.tui.session_state import RecentSnapshot, home_relative
 from vcdebug.tui.widgets.grid import Grid

@@ -155,7 +155,6 @@ class FixSearch:
         return outcome.admitted or outcome.cause != self._cause or outcome.places > self._places
 
     def _furthest_steps(self, size: int) -> list[TriedPlan]:
-        """The steps of one size that got furthest."""
         steps = [step for step in self._steps if len(step.plan.fixes) == size and step.outcome.fixes]
         ranked = sorted(
             steps,

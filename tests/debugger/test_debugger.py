@@ -218,6 +218,7 @@ def test_next_about_visits_the_events_that_concern_a_selection() -> None:
 
 def test_without_a_selection_there_is_nothing_to_go_to() -> None:
     assert "nothing is selected" == debugger().next_about().reason
+    assert "nothing is selected" == debugger().next_about(CursorSelection("job", "")).reason
 
 
 def test_last_position_goes_to_where_the_last_jump_began_and_back_again() -> None:

@@ -93,6 +93,15 @@ def test_a_child_queue_is_limited_by_its_parent() -> None:
     assert "0 of 4 cpu (what its parent org and the guarantees of others leave it)" in found.sentence
 
 
+def test_waiting_is_advised_at_a_capability_only_where_other_jobs_hold_some_of_it() -> None:
+    own = queue("default", capability={"cpu": "6", "memory": "80G"})
+    others = asked([*nodes("n1"), own, *running("a", "n1", 1), *wanted()], **CAPACITY)
+    alone = asked([*nodes("n1"), own, *wanted(2)], **CAPACITY)
+    advised = "wait until jobs of queue default end"
+    assert ("queue-not-allocatable", True) == (others.cause_code, advised in others.advice_texts)
+    assert ("queue-not-allocatable", False) == (alone.cause_code, advised in alone.advice_texts)
+
+
 def test_a_queue_that_is_not_open_may_not_reclaim_and_must_be_opened() -> None:
     queues = [queue("mine", state="Closed"), queue("theirs")]
     full = [*nodes("n1"), *running("a", "n1", queue="theirs")]

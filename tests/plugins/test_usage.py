@@ -245,6 +245,10 @@ def test_the_interval_of_the_metrics_says_how_long_a_pod_is_unseen() -> None:
 def test_a_node_without_capacity_counts_as_idle() -> None:
     ssn = opened(node("n0", cpu="0", memory="0"), loads={"n0": measured(50, 50), "n1": measured()})
     assert 500.0 == score(ssn)
+    other = task(ssn, "j-1")
+    other.node_name = "n0"
+    assert [] == ssn.notify_allocated(other)
+    assert 500.0 == score(ssn)
 
 
 def test_limits_of_init_containers_and_the_pod_count_as_requests_do() -> None:

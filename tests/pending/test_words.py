@@ -111,6 +111,15 @@ def test_a_queue_that_is_not_open_may_not_reclaim_and_must_be_opened() -> None:
     assert "open the queue: vcctl queue operate -a open -n mine" in found.advice_texts
 
 
+def test_a_share_that_forbids_reclaim_is_derived_in_the_lines_below_its_figures() -> None:
+    queues = [queue("mine", weight=1), queue("theirs", weight=15)]
+    full = [*nodes("n1", "n2"), *running("a", "n1", queue="theirs"), *running("b", "n2", queue="theirs")]
+    found = asked([*queues, *full, *wanted(queue="mine")], RECLAIM)
+    assert "preemptive" == found.cause_code
+    derived = "deserved cpu, round 1: 16 x weight 1 / 16 = 1"
+    assert ("cpu: allocated 0 + request 4 > deserved 1", derived) == found.dominant.lines
+
+
 def test_a_capability_that_forbids_reclaim_is_named() -> None:
     queues = [
         queue("mine", deserved={"cpu": "8"}, capability={"cpu": "2", "memory": "80G"}),

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import cluster, conf_of, open_session, pods, queue, task
 from tests.releases.shown_topology import racks, with_topology
-from vcdebug.actions.allocate.domains import allocate_from_nomination
+from vcdebug.actions.allocate.domains import DomainDecisions, allocate_from_nomination
 from vcdebug.actions.allocate.tasks import TaskPlacement
 from vcdebug.framework.order import task_queue
 
@@ -21,6 +21,23 @@ class Outcome(NamedTuple):
     left: int
     allocated: str
     nominated: str
+
+
+def test_the_hypernode_saved_for_a_sub_job_replaces_its_nomination() -> None:
+    ssn = open_session(cluster(racks(cpu="8"), with_topology("hard"), pods("j", 1), conf=conf_of("gang")))
+    job = ssn.jobs["default/j"]
+    sub_job = job.sub_jobs[job.uid]
+    decisions = DomainDecisions(ssn)
+    sub_job.allocated_hyper_node = "a"
+    decisions.save_job_decision(job, "a")
+    decisions.save_sub_job_decision(job, "a", sub_job)
+    sub_job.allocated_hyper_node, sub_job.nominated_hyper_node = "", "b"
+    decisions.update_decision_to_job(job)
+    assert ("a", "a", "") == (
+        job.allocated_hyper_node,
+        sub_job.allocated_hyper_node,
+        sub_job.nominated_hyper_node,
+    )
 
 
 def placed(nodes: Mapping[str, str], *, nominated: str = "a", cpu: str = "8", limit: str = "99") -> Outcome:

@@ -218,6 +218,13 @@ def test_next_about_visits_the_events_that_concern_a_selection() -> None:
 
 def test_without_a_selection_there_is_nothing_to_go_to() -> None:
     assert "nothing is selected" == debugger().next_about().reason
+    assert "nothing is selected" == debugger().next_about(CursorSelection("job", "")).reason
+
+
+def test_an_event_beyond_the_ends_is_the_first_or_the_last_one() -> None:
+    result = debugger()
+    ends = (1, len(bundled()))
+    assert ends == tuple(result.goto_event(seq).position.seq for seq in (0, 10**9))
 
 
 def test_last_position_goes_to_where_the_last_jump_began_and_back_again() -> None:

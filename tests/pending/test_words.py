@@ -32,7 +32,10 @@ from vcdebug.snapshot.edited_snapshot import apply_edits, snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest
 
 GPU = "nvidia.com/gpu"
-CAPACITY = {"second": "drf predicates capacity nodeorder", "more": {"drf": {"enablePreemptable": "false"}}}
+CAPACITY: dict[str, Any] = {
+    "second": "drf predicates capacity nodeorder",
+    "more": {"drf": {"enablePreemptable": "false"}},
+}
 
 
 def asked(objects: Sequence[Manifest], actions: str = PLAIN, **more: Any) -> Explanation:
@@ -93,6 +96,15 @@ def test_a_child_queue_is_limited_by_its_parent() -> None:
     assert "0 of 4 cpu (what its parent org and the guarantees of others leave it)" in found.sentence
 
 
+def test_waiting_is_advised_at_a_capability_only_where_other_jobs_hold_some_of_it() -> None:
+    own = queue("default", capability={"cpu": "6", "memory": "80G"})
+    others = asked([*nodes("n1"), own, *running("a", "n1", 1), *wanted()], **CAPACITY)
+    alone = asked([*nodes("n1"), own, *wanted(2)], **CAPACITY)
+    advised = "wait until jobs of queue default end"
+    assert ("queue-not-allocatable", True) == (others.cause_code, advised in others.advice_texts)
+    assert ("queue-not-allocatable", False) == (alone.cause_code, advised in alone.advice_texts)
+
+
 def test_a_queue_that_is_not_open_may_not_reclaim_and_must_be_opened() -> None:
     queues = [queue("mine", state="Closed"), queue("theirs")]
     full = [*nodes("n1"), *running("a", "n1", queue="theirs")]
@@ -100,6 +112,15 @@ def test_a_queue_that_is_not_open_may_not_reclaim_and_must_be_opened() -> None:
     assert "preemptive" == found.cause_code
     assert "it is Closed, and proportion lets only Open queues reclaim" in found.sentence
     assert "open the queue: vcctl queue operate -a open -n mine" in found.advice_texts
+
+
+def test_a_share_that_forbids_reclaim_is_derived_in_the_lines_below_its_figures() -> None:
+    queues = [queue("mine", weight=1), queue("theirs", weight=15)]
+    full = [*nodes("n1", "n2"), *running("a", "n1", queue="theirs"), *running("b", "n2", queue="theirs")]
+    found = asked([*queues, *full, *wanted(queue="mine")], RECLAIM)
+    assert "preemptive" == found.cause_code
+    derived = "deserved cpu, round 1: 16 x weight 1 / 16 = 1"
+    assert ("cpu: allocated 0 + request 4 > deserved 1", derived) == found.dominant.lines
 
 
 def test_a_capability_that_forbids_reclaim_is_named() -> None:

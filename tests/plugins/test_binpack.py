@@ -68,6 +68,13 @@ def test_a_listed_resource_that_the_node_lacks_dilutes_the_average() -> None:
     assert [25.0, 50.0] == scores(ssn)
 
 
+def test_a_request_for_all_of_what_other_nodes_lack_fits() -> None:
+    listed = {"binpack.resources": "nvidia.com/gpu", "binpack.resources.nvidia.com/gpu": 2}
+    nodes = [node("n1", cpu="2", memory="2G"), node("n2", cpu="2", memory="2G", gpu="1")]
+    ssn = opened(*nodes, pod("j-0", "j", requests=amounts("1", "1G", gpu="1")), **listed)
+    assert [25.0, 75.0] == scores(ssn)
+
+
 @pytest.mark.parametrize(
     "arguments", [{"binpack.cpu": -4}, {"binpack.cpu": '"4"'}, {"binpack.resources": "cpu", "binpack.resources.cpu": 9}]
 )

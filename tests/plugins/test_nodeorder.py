@@ -261,3 +261,10 @@ def test_image_locality_weighs_size_by_spread() -> None:
     off = opened(held, node("n2"), pod("j-0", "j"), weights={"imagelocality.weight": 0})
     answer = off.ask_plugins(NODE_ORDER, task(off, "j-0"), off.all_rows())["nodeorder"]
     assert ([0.0, 0.0], ()) == (answer.total.tolist(), answer.parts)
+
+
+@pytest.mark.parametrize(("weight", "parts"), [(0, []), (1, ["nodeorder/ImageLocality"])])
+def test_images_have_a_part_of_the_score_where_they_have_a_weight(weight: int, parts: list[str]) -> None:
+    ssn = opened(node("n1"), pod("j-0", "j"), weights={"imagelocality.weight": weight})
+    found = ssn.ask_plugins(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["nodeorder"]
+    assert parts == [name for name, _ in found.parts]

@@ -107,6 +107,15 @@ def test_a_host_port_is_taken_by_address_and_protocol(
     assert [[] if fits else [PORTS]] == reasons(ssn)
 
 
+def test_a_host_port_that_is_taken_after_prefilter_counts() -> None:
+    port = (80, "", "TCP")
+    ssn = opened(node("n1"), with_port(pod("r-0", "r"), *port), with_port(pod("j-0", "j"), *port))
+    assert prepare(ssn, "r-0") is None
+    assert [[]] == reasons(ssn)
+    assert [] == place(ssn, "r-0", "n1")
+    assert [PORTS] == [status.reason for status in judge(ssn)[0]]
+
+
 def test_the_first_pod_of_a_group_may_open_it_on_any_labelled_node() -> None:
     first = labelled(pod("j-0", "j", affinity=together(term("x", ZONE))), app="x")
     nodes = [node("n1", labels={ZONE: "a"}), node("n2", labels={ZONE: "b"}), node("n3")]

@@ -180,6 +180,13 @@ def test_a_busy_node_makes_estimates_larger() -> None:
     assert 1000.0 * 0.7 * 1.2 == estimate(stale)[0]
 
 
+def test_without_weights_no_node_is_busy() -> None:
+    unweighted: dict[str, Any] = {"cpu.weight": 0, "memory.weight": 0}
+    ssn = opened(loads={"n1": measured(90, 90)}, **unweighted)
+    place(ssn)
+    assert (700.0, 0.7e9) == estimate(ssn)
+
+
 @pytest.mark.parametrize(
     ("limit", "cpu"),
     [(None, 500.0), ("500m", 500.0), ("3", 1500.0), ("1100m", 550.0)],
@@ -244,6 +251,10 @@ def test_the_interval_of_the_metrics_says_how_long_a_pod_is_unseen() -> None:
 
 def test_a_node_without_capacity_counts_as_idle() -> None:
     ssn = opened(node("n0", cpu="0", memory="0"), loads={"n0": measured(50, 50), "n1": measured()})
+    assert 500.0 == score(ssn)
+    other = task(ssn, "j-1")
+    other.node_name = "n0"
+    assert [] == ssn.notify_allocated(other)
     assert 500.0 == score(ssn)
 
 

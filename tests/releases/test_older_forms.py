@@ -197,6 +197,14 @@ def test_usage_takes_weights_and_thresholds_as_they_are() -> None:
     assert bool(plugin.predicate(task(ssn, "a"), ssn.all_rows())[0])
 
 
+def test_usage_weighs_five_where_no_weight_is_stated() -> None:
+    snapshot = cluster(node("n1"), pod_group("j"), pod("a", "j", requests={"cpu": "1"}))
+    snapshot.usage = {"n1": {"time": "2026-11-01T00:00:00Z", "cpu": {"10m": 50}, "mem": {"10m": 50}}}
+    ssn = open_session(older(snapshot, "usage-shadow-load"), "usage")
+    plugin: Any = ssn.plugins["usage"]
+    assert [250.0] == plugin.node_order(task(ssn, "a"), ssn.all_rows()).total.tolist()
+
+
 def test_images_on_nodes_are_not_known() -> None:
     snapshot = cluster(node("n1"), metadata_only())
     snapshot.objects["Node"][0]["status"]["images"] = [{"names": ["train:1"], "sizeBytes": 900_000_000}]

@@ -75,6 +75,15 @@ def test_nodes_near_a_soft_jobs_hypernode_score_a_hundred() -> None:
     assert [0.0, 0.0, 100.0, 100.0, 0.0] == list(parts[0]["network-topology-aware/batch"])
 
 
+def test_nodes_equally_near_score_by_the_part_of_the_job_that_is_there() -> None:
+    group = with_topology("soft", None)
+    group["metadata"]["annotations"] = {HELD: "b"}
+    running = pods("j", 1, prefix="there", on="b1")
+    recording = old(cluster(racks(), group, pods("j", 1), running, conf=TOPOLOGY))
+    parts = [dict(event.parts) for event in recording.events if isinstance(event, ScoreEvent)]
+    assert [0.0, 0.0, 150.0, 150.0, 0.0] == list(parts[0]["network-topology-aware/batch"])
+
+
 @pytest.mark.parametrize(("switches", "rack"), [("", "b"), (",+nta-soft-only", "a"), (f",{V12}", "b")])
 def test_a_hard_job_grows_where_it_is(switches: str, rack: str) -> None:
     """By the scores of nodes, by none, by that of the HyperNode."""

@@ -81,7 +81,7 @@ def mistaken(recording: Recording, asked: list[Asked]) -> Iterator[str]:
     for one in dict.fromkeys(asked):
         comparison = order_of(recording, one.seq, one.kind, one.left, one.right, one.asker)
         if comparison.is_certain and (comparison.order_sign < 0) != one.less:
-            yield f"{one} is told as {comparison}"
+            yield f"{one} is explained as {comparison}"
 
 
 @pytest.mark.parametrize("name", GOLDEN)

@@ -101,13 +101,8 @@ class Reclaim(Action):
     def _reclaim_on_node(
         self, ssn: Session, statement: Statement, job: JobInfo, task: TaskInfo, node: NodeInfo
     ) -> bool:
-        ssn.log("node", task.key, node.name)
-        reclaimees = action.candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
-        if not reclaimees:
-            ssn.log("nobody", node.name)
-            return False
-        victims = ssn.ask_plugins(RECLAIMABLE, task, reclaimees) or []
-        if not action.validate_victims(ssn, task, node, victims):
+        victims = _valid_victims(ssn, job, task, node)
+        if victims is None:
             return False
         trial = statement if self._shares_statement else Statement(ssn)
         # A running sum as upstream keeps it: evictions move the node's own FutureIdle too, and would count twice.
@@ -157,6 +152,17 @@ def skip_reason(
     if owner.queue == job.queue:
         return action.SAME_QUEUE
     return "" if queues[owner.queue].reclaimable else action.NOT_RECLAIMABLE
+
+
+def _valid_victims(ssn: Session, job: JobInfo, task: TaskInfo, node: NodeInfo) -> list[TaskInfo] | None:
+    """The victims on the node, without which it can hold the task; None where it cannot."""
+    ssn.log("node", task.key, node.name)
+    reclaimees = action.candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
+    if not reclaimees:
+        ssn.log("nobody", node.name)
+        return None
+    victims = ssn.ask_plugins(RECLAIMABLE, task, reclaimees) or []
+    return victims if action.validate_victims(ssn, task, node, victims) else None
 
 
 def pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
@@ -239,13 +245,8 @@ def _reclaim_for_task(ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
 
 def _reclaim_on_node(ssn: Session, job: JobInfo, task: TaskInfo, node: NodeInfo) -> bool:
     """Whether the victims of this node alone cover the request; idle room there does not count."""
-    ssn.log("node", task.key, node.name)
-    reclaimees = action.candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
-    if not reclaimees:
-        ssn.log("nobody", node.name)
-        return False
-    victims = ssn.ask_plugins(RECLAIMABLE, task, reclaimees) or []
-    if not action.validate_victims(ssn, task, node, victims):
+    victims = _valid_victims(ssn, job, task, node)
+    if victims is None:
         return False
     heap, freed = build_victims_queue(ssn, action.copy_tasks(victims), task), Resource()
     while heap:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.actions import ALLOCATE, BACKFILL, PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, format_number, format_numbers_apart
 from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
 from vcdebug.explain.decisions import dry_runs
@@ -42,12 +41,7 @@ class PlacementSearch(NamedTuple):
     scores: Seq = 0
     choice: Seq = 0
     tried: tuple[NodeName, ...] = ()
-    """Nodes that preempt or reclaim tried before, without success."""
-
-    @property
-    def evicts_one_by_one(self) -> bool:
-        """Whether the action evicts for one pod on one node after the other."""
-        return self.action in (PREEMPT, RECLAIM)
+    """Nodes that an action that evicts pod by pod tried before, without success."""
 
     def steps_seen(self, *middle: Evidence) -> tuple[Evidence, ...]:
         """The placement as evidence, after what led to it."""
@@ -118,7 +112,7 @@ def _placement_json(search: PlacementSearch) -> dict[str, object]:
 def _reply_without_scores(recording: Recording, search: PlacementSearch) -> QuestionReply:
     event = _search_event(recording, search.passed) if search.passed else None
     feasible = None if event is None else len(event.feasible)
-    if search.evicts_one_by_one:
+    if recording.conf.facts_of(search.action).evicts_by_pod:
         before = f"; {count_noun(len(search.tried), 'node')} before it gave none" if search.tried else ""
         why = f"{search.action} asks no scores and takes the first node where evictions make room{before}"
     elif event is not None and event.considered == 1 < len(recording.node_names):
@@ -154,7 +148,7 @@ def _reply_with_scores(recording: Recording, search: PlacementSearch) -> Questio
         Evidence(scores, f"{len(ranked)} nodes are scored"), Evidence(search.choice, f"best is {node}")
     )
     compared = (each.comparison_sheet(mine, other) for each in insides if each.nodes_differ)
-    in_turn = search.evicts_one_by_one
+    in_turn = recording.conf.facts_of(search.action).evicts_by_pod
     text = _turn_sentence(search, mine, len(tied)) if in_turn else _choice_sentence(pod, mine, other, len(tied))
     return QuestionReply(text, (), (_scores_sheet(ranked, mine), *compared), evidence, data)
 
@@ -287,10 +281,11 @@ def why_refused(recording: Recording, word: str) -> QuestionReply:
     lasts = {tree.name_around(seq, Level.ACTION): (seq, each) for seq, each in searches if each.task == pod}
     if not lasts:
         return QuestionReply(f"No node was tried for {pod} in this cycle.", data={"pod": pod, "nodes": []})
-    strict = [found for action, found in lasts.items() if action in (ALLOCATE, BACKFILL)]
+    evicts = {action: recording.conf.facts_of(action).evicts for action in lasts}
+    strict = [found for action, found in lasts.items() if not evicts[action]]
     seq, event = max(strict or lasts.values(), key=lambda found: found[0])
     answering = tree.name_around(seq, Level.ACTION)
-    evicting = [(action, *found) for action, found in lasts.items() if action not in (ALLOCATE, BACKFILL, answering)]
+    evicting = [(action, *found) for action, found in lasts.items() if evicts[action] and action != answering]
     refused = [recording.node_names[row] for row in event.failed.tolist()]
     groups = group_by_key(
         # Nodes with equal reasons share one table: on thousands of nodes only a few differ.
@@ -316,18 +311,19 @@ def why_refused(recording: Recording, word: str) -> QuestionReply:
         "nodes": [_refusal_json(reasons, nodes, found) for reasons, nodes, found in checks],
     }
     sheets = tuple(_refusal_sheet(reasons, nodes, found) for reasons, nodes, found in checks[:MAX_REFUSAL_SHEETS])
-    lines = tuple(_evicting_search_line(action, each) for action, _, each in evicting)
+    lines = tuple(_evicting_search_line(recording, action, each) for action, _, each in evicting)
     shown = ((seq, event), *(found[1:] for found in evicting))
     evidence = tuple(Evidence(one, f"{each.processed} nodes are tried") for one, each in shown)
-    own = _refusal_sentence(pod, event, len(hits)) if strict else f"{pod}: {_evicting_search_line(answering, event)}"
-    return QuestionReply(own, lines, sheets, evidence, data)
+    own = _evicting_search_line(recording, answering, event)
+    sentence = _refusal_sentence(pod, event, len(hits)) if strict else f"{pod}: {own}"
+    return QuestionReply(sentence, lines, sheets, evidence, data)
 
 
-def _evicting_search_line(action: str, event: PredicateEvent) -> str:
+def _evicting_search_line(recording: Recording, action: str, event: PredicateEvent) -> str:
     """What the last search of an evicting action found."""
     fit, refuse = len(event.feasible), len(event.failed)
     tried = f"{action} tried {count_noun(event.processed, 'node')}"
-    if action in (PREEMPT, RECLAIM):
+    if recording.conf.facts_of(action).evicts_by_pod:
         return f"{tried} for evictions: {fit} could get room; refused whatever is evicted: {refuse}."
     return f"{tried} as if its planned victims were gone: {fit} could hold the pod; refused: {refuse}."
 

@@ -3,12 +3,12 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from tests.architecture.source_tree import Function, Source, sources
-from tests.architecture.test_shape import Graph, circles, name_of
+from tests.architecture.test_shape import Graph, circles, graph, name_of
 
 SMALL_MODULE = 40
 SHORT_MODULE = 80
@@ -77,23 +77,8 @@ def small_modules() -> int:
     return len([source for source in sources() if len(source.lines) < SMALL_MODULE])
 
 
-def imported_at_module_level(source: Source, known: set[str]) -> Iterator[str]:
-    """Modules of ours that a module imports when it is loaded, or for types alone; not what a function loads."""
-    in_functions = {id(node) for function in source.functions() for node in ast.walk(function)}
-    for node in source.nodes:
-        if isinstance(node, ast.ImportFrom) and id(node) not in in_functions:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-            yield from (name if name in known else node.module or "" for name in names)
-
-
 def module_level_graph() -> Graph:
-    known = {name_of(source) for source in sources()}
-    return {
-        name_of(source): [
-            name for name in dict.fromkeys(imported_at_module_level(source, known)) if name in known - {name_of(source)}
-        ]
-        for source in sources()
-    }
+    return graph(sources(), for_types=True, in_functions=False)
 
 
 def short_modules_with_one_importer() -> int:

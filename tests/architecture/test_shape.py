@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from tests.architecture.source_tree import ENGINE_ROOMS, PACKAGE, Source, sources
+from tests.architecture.source_tree import ENGINE_ROOMS, PACKAGE, Function, Source, sources
 
 FRONT = ("tui", "views", "cli", "files")
 ROOMS = (*FRONT, *(room for room in ENGINE_ROOMS if room not in FRONT), "capture")
@@ -22,12 +22,14 @@ def name_of(source: Source) -> str:
     return ".".join(parts).removesuffix(".__init__")
 
 
-def imports(tree: ast.AST, known: Mapping[str, Source], *, for_types: bool) -> Iterator[str]:
-    """The modules of ours that a module imports, within functions too."""
+def imports(tree: ast.AST, known: Mapping[str, Source], *, for_types: bool, in_functions: bool = True) -> Iterator[str]:
+    """The modules of ours that a module imports; `in_functions`: also those that a function loads when it is called."""
     for node in ast.iter_child_nodes(tree):
+        if isinstance(node, Function) and not in_functions:
+            continue
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             if for_types:
-                yield from imports(node, known, for_types=True)
+                yield from imports(node, known, for_types=True, in_functions=in_functions)
         elif isinstance(node, ast.ImportFrom) and node.module:
             for name in node.names:
                 whole = f"{node.module}.{name.name}"
@@ -35,13 +37,17 @@ def imports(tree: ast.AST, known: Mapping[str, Source], *, for_types: bool) -> I
         elif isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif not isinstance(node, ast.expr):
-            yield from imports(node, known, for_types=for_types)
+            yield from imports(node, known, for_types=for_types, in_functions=in_functions)
 
 
-def graph(found: list[Source], *, for_types: bool) -> Graph:
+def graph(found: list[Source], *, for_types: bool, in_functions: bool = True) -> Graph:
     known = {name_of(source): source for source in found}
     return {
-        name: [one for one in dict.fromkeys(imports(source.tree, known, for_types=for_types)) if one in known]
+        name: [
+            target
+            for target in dict.fromkeys(imports(source.tree, known, for_types=for_types, in_functions=in_functions))
+            if target in known
+        ]
         for name, source in known.items()
     }
 

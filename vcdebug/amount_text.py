@@ -244,6 +244,11 @@ def count_noun(value: int, noun: str) -> str:
     return f"{format_count(value)} {noun}{ending}"
 
 
+def capitalize_first(text: str) -> str:
+    """The text with its first letter as a capital; the other letters keep their case, unlike str.capitalize."""
+    return text[:1].upper() + text[1:]
+
+
 def join_names(names: Iterable[str], most: int = 3) -> str:
     """A few names, and how many more there are."""
     every = list(names)

@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_snapshot_without_a_job_is_a_table_of_all_that_wait() -> None:
     code, out, err = call(["explain", BLOCKED])
     assert (2, "") == (code, err)
-    assert f"{BLOCKED}: 1 of 6 jobs stays unscheduled" == out.splitlines()[0]
+    assert f"{BLOCKED}: 1 of 6 jobs is not scheduled" == out.splitlines()[0]
     sentence = json.loads(call(["explain", BLOCKED, JOB, "--json"])[1])["sentence"]
     assert out.splitlines()[2].split() == [JOB, "research", "2", "gang-discard", *sentence.split()]
 
@@ -41,9 +41,9 @@ def test_a_folder_of_snapshots_is_a_table_each_and_counts_of_causes(folder: Path
     code, out, err = call(["explain", str(folder), "-j", "1"])
     assert (2, "") == (code, err)
     lines = out.splitlines()
-    assert "monday: none of 4 jobs stays unscheduled, 2 are not whole yet" == lines[0]
-    assert "tuesday: 1 of 6 jobs stays unscheduled" in lines
-    assert "2 snapshots: 1 of 10 jobs stays unscheduled" in lines
+    assert "monday: all 4 jobs are scheduled; 2 still have missing pods" == lines[0]
+    assert "tuesday: 1 of 6 jobs is not scheduled" in lines
+    assert "2 snapshots: 1 of 10 jobs is not scheduled" in lines
     assert ["gang-discard", "1", "1"] in [line.split() for line in lines]
 
 
@@ -63,8 +63,8 @@ def test_worker_processes_say_the_same_as_one(folder: Path) -> None:
 def test_one_job_may_be_asked_about_in_every_snapshot(folder: Path) -> None:
     code, out, err = call(["explain", str(folder), JOB, "-j", "1"])
     assert (2, "") == (code, err)
-    assert "monday: not there" == out.splitlines()[0]
-    assert "tuesday: 1 of 1 job stays unscheduled" in out
+    assert "monday: not in this snapshot" == out.splitlines()[0]
+    assert "tuesday: 1 of 1 job is not scheduled" in out
     assert 0 == call(["explain", str(folder), "assistants/chat-api", "-j", "1"])[0]
 
 
@@ -81,8 +81,8 @@ def test_a_snapshot_that_fails_is_one_line_and_the_others_are_explained(folder: 
     damaged, empty = err.splitlines()
     assert damaged.startswith("vcdebug: broken.tar.gz: is damaged: ")
     assert "vcdebug: empty.zip: is empty" == empty
-    assert "tuesday: 1 of 6 jobs stays unscheduled" in out
-    assert "only 2 of 4 snapshots: 1 of 10 jobs stays unscheduled" in out
+    assert "tuesday: 1 of 6 jobs is not scheduled" in out
+    assert "only 2 of 4 snapshots: 1 of 10 jobs is not scheduled" in out
     failed = json.loads(call(["explain", str(folder), "-j", "1", "--json"])[1])["snapshots"][0]
     assert {"snapshot": "broken.tar.gz", "error": damaged.removeprefix("vcdebug: ")} == failed
 
@@ -111,7 +111,7 @@ def test_ctrl_c_reports_what_was_explained_until_then(folder: Path, monkeypatch:
     )
     code, out, err = call(["explain", str(folder), "-j", "1"])
     assert (130, "vcdebug: interrupted: 1 of 2 snapshots were looked at\n") == (code, err)
-    assert "only 1 of 2 snapshots: 0 of 4 jobs stay unscheduled" in out
+    assert "only 1 of 2 snapshots: 0 of 4 jobs are not scheduled" in out
     assert "tuesday" not in out
 
 
@@ -161,8 +161,11 @@ def test_what_an_answer_names_to_go_on_can_be_pasted_and_keeps_the_changes() -> 
     assert ["explain", BLOCKED, JOB, "--set", change] == first
     code, out, _ = call(first)
     commands = further(out)
-    assert (2, 4) == (code, len(commands))
-    assert [[2, ""], *[[0, ""]] * 3] == [[code, err] for code, _, err in map(call, commands)]
+    assert (2, [["--prove"], ["--verbose"]]) == (code, [command[3:-2] for command in commands])
+    assert [[2, ""]] * 2 == [[code, err] for code, _, err in map(call, commands)]
+    more = further(call(commands[-1])[1])
+    assert ["explain", "ask", "ask", "ask"] == [command[0] for command in more]
+    assert [[2, ""], *[[0, ""]] * 3] == [[code, err] for code, _, err in map(call, more)]
 
 
 def test_a_survey_of_many_snapshots_names_the_one_that_its_example_is_from() -> None:

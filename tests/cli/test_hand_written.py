@@ -51,7 +51,7 @@ def test_whoever_says_so_has_them_as_they_are(tmp_path: Path) -> None:
 
 
 def test_explain_says_that_the_input_has_problems(manifests: str) -> None:
-    assert "problems in the input: see vcdebug inspect" in call(["explain", manifests, "pg"])[1]
+    assert "input problems (list: vcdebug inspect)" in call(["explain", manifests, "pg"])[1]
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def test_closed_standard_streams_are_no_fault() -> None:
 
 def test_text_that_the_terminal_cannot_show_is_escaped() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "vcdebug", "explain", BLOCKED, "llm-finetune"]
+    command = [sys.executable, "-m", "vcdebug", "explain", BLOCKED, "llm-finetune", "--verbose"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=PATIENCE, check=False)
     assert 2 == done.returncode
     assert b"" == done.stderr

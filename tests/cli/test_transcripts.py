@@ -23,7 +23,7 @@ def test_there_is_an_expected_file_per_bundled_snapshot() -> None:
 def test_explain_gives_the_same_json_twice_with_all_its_keys(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = (explained(name, monkeypatch) for _ in range(2))
     assert first == second
-    keys = ["job", "pod", "outcome", "cause", "sentence", "numbers", "evidence", "lines"]
+    keys = ["job", "pod", "outcome", "cause", "sentence", "facts", "numbers", "evidence", "lines"]
     for _, out, _ in first:
         assert [*keys, "contributing", "advice", "steps"] == list(json.loads(out))
 

@@ -50,7 +50,7 @@ def test_what_is_told_wrongly_is_found(sentence: str, words: str) -> None:
     recording = evicting()
     answer = explain_by_name(recording, "default/new")
     victim = cycle_effects(recording).evicted[0].task.rpartition("/")[2]
-    wrong = replace(answer.dominant, sentence=sentence.format(job="default/new", victim=victim), evidence=())
+    wrong = replace(answer.dominant, headline=sentence.format(job="default/new", victim=victim), evidence=())
     found = list(contradictions(recording, replace(answer, dominant=wrong, contributing=())))
     assert any(words in one for one in found), found
 
@@ -58,7 +58,7 @@ def test_what_is_told_wrongly_is_found(sentence: str, words: str) -> None:
 def test_room_that_is_called_released_where_nobody_leaves_is_found() -> None:
     recording = asked(2976).recording()
     answer = explain_by_name(recording, "team/high")
-    wrong = replace(answer.dominant, sentence="team/high waits for room that is being released.", evidence=())
+    wrong = replace(answer.dominant, headline="team/high waits for room that is being released.", evidence=())
     found = list(contradictions(recording, replace(answer, dominant=wrong, contributing=())))
     assert any("nothing is Releasing" in one for one in found), found
 
@@ -90,14 +90,14 @@ def test_a_nought_that_is_too_few_is_found() -> None:
     job = next(iter(recording.session.jobs))
     answer = explain_by_name(recording, job)
     wrong = answer.dominant.sentence + " It is 0 too few, and nobody is evicted."
-    broken = replace(answer, dominant=replace(answer.dominant, sentence=wrong))
+    broken = replace(answer, dominant=replace(answer.dominant, headline=wrong))
     assert any("nought" in words for words in contradictions(recording, broken))
 
 
 def test_nobody_is_said_to_object_where_a_promise_was_refused() -> None:
     found = explain_by_name(asked(5884).recording(), "team/train")
-    (step,) = [step for step in found.steps if step.name == "queue and predicates after eviction"]
-    assert ("passed", "nobody objects on the last node tried, and yet no place there is kept") == (
+    (step,) = [step for step in found.steps if step.name == "quota and predicates after eviction"]
+    assert ("passed", "passed on the last node tried, but no place was reserved there") == (
         step.state,
         step.text,
     )

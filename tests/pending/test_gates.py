@@ -100,7 +100,7 @@ def test_the_sentence_of_a_discarded_gang_holds_no_code() -> None:
 def test_the_way_through_the_cycle_includes_the_gang_actions() -> None:
     steps = {step.name: (step.state, step.text) for step in asked([*FULL, *wanted(5)], GANG_PREEMPT).steps}
     assert "passed" == steps["starving (gangpreempt)"][0]
-    assert ("failed", "0 pods had a place; statement discarded") == steps["statement of gangpreempt"]
+    assert ("failed", "0 pods placed, rolled back") == steps["gangpreempt, result"]
 
 
 def summary_of(found: Explanation) -> tuple[str, tuple[str, ...], list[str]]:

@@ -112,7 +112,7 @@ def test_evidence_points_at_the_veto() -> None:
 
 def test_what_lies_behind_a_shut_door_is_not_reached() -> None:
     steps = {step.name: step.state for step in explain_by_name(case("enqueue-overcommit"), "ml/fraud-model").steps}
-    assert ("failed", "not reached") == (steps["enqueued"], steps["allocate"])
+    assert ("failed", "not reached") == (steps["admitted (enqueue)"], steps["allocate"])
 
 
 def test_a_pod_that_is_passed_over_names_the_one_of_its_role_that_found_no_node() -> None:
@@ -133,9 +133,9 @@ def test_a_pod_that_is_passed_over_names_the_one_of_its_role_that_found_no_node(
 def test_the_steps_quote_the_schedulers_message_where_it_counts_in_its_own_way() -> None:
     """A node that has neither memory nor cards is in the message once, under memory; the answer names both."""
     found = explain_by_name(bundled("preempt-blocked-by-gang"), "research/llm-finetune")
-    text = next(step.text for step in found.steps if step.name == "nodes found by allocate")
+    text = next(step.text for step in found.steps if step.name == "allocate, nodes")
     message = "0/8 nodes are unavailable: 1 Insufficient memory, 7 Insufficient nvidia.com/gpu."
-    assert f'the scheduler writes "{message}"' in text
+    assert f'scheduler message: "{message}"' in text
     assert text.count("Insufficient") == message.count("Insufficient")
     assert any("6 Insufficient nvidia.com/gpu, 2 without nvidia.com/gpu" in one.sentence for one in found.contributing)
 

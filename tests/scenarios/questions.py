@@ -357,9 +357,9 @@ QUESTIONS = (
     Question(
         1901,
         "enqueue-overcommit",
-        ("sla permits it in the same tier 2, where one reject decides",),
+        ("sla permits it, but overcommit rejects it in the same tier (2), and one rejection decides a tier",),
         {"short.cpu": 4},
-        advice="move sla into a tier before overcommit",
+        advice="Move sla into an earlier tier than overcommit",
     ),
     Question(
         2283,

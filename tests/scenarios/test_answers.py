@@ -47,7 +47,7 @@ def test_the_answer_is_the_cause_with_its_words_and_figures(question: Question) 
     found = explain_by_name(question.recording(), question.job)
     assert question.cause == found.cause_code
     assert (question.cause in GOT) == found.scheduled
-    assert [] == [words for words in question.says if words not in found.sentence]
+    assert [] == [words for words in question.says if words not in found.whole_text]
     figures = {name: round(found.dominant.numbers[name].value, 6) for name in question.numbers}
     assert dict(question.numbers) == figures
     text = "\n".join(found.dominant.lines)
@@ -67,7 +67,7 @@ def test_the_answer_is_proven_and_says_what_would_help(question: Question) -> No
 def test_a_gang_is_never_the_whole_reason_where_a_pod_has_one_of_its_own(question: Question) -> None:
     found = explain_by_name(question.recording(), question.job)
     if found.cause_code == "gang-discard":
-        assert " too few (" in found.sentence or "minTaskMember asks for (" in found.sentence
+        assert " too few (" in found.whole_text or "minTaskMember asks for (" in found.whole_text
 
 
 def test_the_page_of_questions_is_what_explain_says() -> None:

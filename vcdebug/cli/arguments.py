@@ -165,14 +165,17 @@ SHARED_ARGUMENTS: Final = {
     "prove": _argument_row(
         "--prove",
         action="store_true",
-        help="carry remedies out on the snapshot, replay them and list what works, the least harmful first",
+        help="try fixes on copies of the snapshot, replay each, and list those that work, the least harmful first",
+    ),
+    "verbose": _argument_row(
+        "-v", "--verbose", action="store_true", help="show every step through the cycle and cut no list"
     ),
     "budget": _argument_row(
         "--budget",
         metavar="SECONDS",
         type=positive_number,
         default=DEFAULT_BUDGET_SECONDS,
-        help=f"for --prove: stop so long after the command began; {DEFAULT_BUDGET_SECONDS} by default",
+        help=f"for --prove: stop SECONDS after the command began; {DEFAULT_BUDGET_SECONDS} by default",
     ),
 }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, Literal, NamedTuple, TypeVar
 
-from vcdebug.amount_text import count_noun, is_counted, join_names, listed_dimensions, value_in_units
+from vcdebug.amount_text import capitalize_first, count_noun, is_counted, join_names, listed_dimensions, value_in_units
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
@@ -23,11 +23,11 @@ class AdviceHarm(IntEnum):
 
 
 ADVICE_OWNER: Final = {
-    AdviceHarm.JOB: "the job's owner",
-    AdviceHarm.QUEUE: "who shares the queues",
-    AdviceHarm.CLUSTER: "the cluster's administrator",
+    AdviceHarm.JOB: "job owner",
+    AdviceHarm.QUEUE: "queue admin",
+    AdviceHarm.CLUSTER: "cluster admin",
 }
-"""The role in words, as the advice prints it."""
+"""The role that can carry out the advice, as answers print it."""
 
 
 class Advice(NamedTuple):
@@ -86,17 +86,62 @@ def proof_of(seq: Seq | None, text: str) -> tuple[Evidence, ...]:
     return (Evidence(seq, text),) if seq is not None else ()
 
 
+class CauseHeadline(NamedTuple):
+    """The first line of an answer: the object, its state, and the cause with its numbers.
+
+    "research/llm-finetune" "is Pending": "preempt found room for 1 of the 2 pods it needs at once"
+    """
+
+    subject: str
+    """A job or a pod by its whole name."""
+    state: str
+    reason: str
+    """True on its own, at most some 120 characters, without a full stop."""
+
+    def __str__(self) -> str:
+        return f"{self.subject} {self.state}: {self.reason}."
+
+
+def pending_headline(subject: str, reason: str) -> CauseHeadline:
+    """The first line about a job or a pod that is Pending."""
+    return CauseHeadline(subject, "is Pending", reason)
+
+
+def rejected_headline(subject: str, reason: str) -> CauseHeadline:
+    """The first line about a job whose PodGroup was not admitted."""
+    return CauseHeadline(subject, "is not admitted", reason)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One obstacle of a job, with its proof and what would remove it."""
 
     cause: str
-    sentence: str
+    headline: CauseHeadline | str
     numbers: Mapping[str, Number] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
     advice: tuple[Advice, ...] = ()
     lines: tuple[str, ...] = ()
-    """The equation, histogram or table behind the sentence, line by line."""
+    """The equation, histogram or table behind the headline, line by line."""
+    facts: tuple[str, ...] = ()
+    """Sentences that prove the headline: the objects that hold the room, the rule that rejects. The strongest first."""
+
+    @property
+    def sentence(self) -> str:
+        """The headline as one sentence."""
+        return str(self.headline)
+
+    @property
+    def reason(self) -> str:
+        """The cause alone, as a sentence of its own, for lists below the name of the job."""
+        if isinstance(self.headline, str):
+            return self.headline
+        return capitalize_first(self.headline.reason) + "."
+
+    @property
+    def whole_text(self) -> str:
+        """The headline and the facts as one paragraph."""
+        return " ".join((self.sentence, *self.facts))
 
 
 class ConstraintFailure(NamedTuple):
@@ -143,6 +188,11 @@ class Explanation:
     def sentence(self) -> str:
         """The answer in one sentence."""
         return self.dominant.sentence
+
+    @property
+    def whole_text(self) -> str:
+        """The first line and the facts that prove it."""
+        return self.dominant.whole_text
 
     @property
     def dominant_evidence(self) -> tuple[Evidence, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import capitalize_first, count_noun
 from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.answer import ADVICE_OWNER, Explanation, Finding
@@ -66,11 +66,12 @@ def _iter_pending_head(found: Explanation) -> Iterator[Line]:
     mark = YES if found.scheduled else NO
     yield make_line(Piece(f"{mark} {found.cause_code}", style))
     yield make_line(found.sentence)
+    yield from (make_line(f"  {fact}") for fact in found.dominant.facts)
     if found.doubt:
-        yield make_line(Piece(f"this answer may be wrong: {found.doubt}", "warn"))
+        yield make_line(Piece(f"Caution: this answer can be wrong: {found.doubt}", "warn"))
     yield from (make_line(muted_piece(f"  {text}")) for text in found.dominant.lines)
     for finding in found.contributing:
-        yield make_line(muted_piece("also  "), Piece(f"{finding.cause}  ", "warn"), finding.sentence)
+        yield make_line(muted_piece("also  "), Piece(f"{finding.cause}  ", "warn"), finding.reason)
     for advice in found.advice_texts:
         yield make_line(muted_piece("try   "), advice)
     yield ()
@@ -106,7 +107,7 @@ def pending_jobs_table(here: DebuggerState) -> Table:
 def _pending_row(surveyed: SurveyedJob) -> Row:
     found, finding = surveyed.explanation, surveyed.shown_finding
     name, mark = found.pod or found.job, YES if found.scheduled else NO
-    cells = (Piece(name, "strong"), Piece(str(surveyed.pending)), Piece(f"{mark} {finding.cause}: {finding.sentence}"))
+    cells = (Piece(name, "strong"), Piece(str(surveyed.pending)), Piece(f"{mark} {finding.cause}: {finding.reason}"))
     return Row(name, cells, subject=("job", found.job))
 
 
@@ -207,7 +208,7 @@ def answer_table(question: NamedQuestion, subject: str, reply: QuestionReply) ->
         Row(f"proof {number}", (Piece(str(proof.seq)), Piece(proof.text)), proof.seq)
         for number, proof in enumerate(reply.evidence)
     ]
-    title = f"{question.words[:1].upper()}{question.words[1:]}: {subject}" if subject else question.words
+    title = f"{capitalize_first(question.words)}: {subject}" if subject else question.words
     return Table(title, PROOF_COLUMNS, rows, head=(*head, ()))
 
 

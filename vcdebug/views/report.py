@@ -143,6 +143,7 @@ def _explanation_section(found: Explanation) -> Section:
 
 def _iter_reason_blocks(found: Explanation) -> Iterator[Block]:
     yield Paragraph(make_line(found.sentence))
+    yield from (Paragraph(make_line(fact)) for fact in found.dominant.facts)
     if found.dominant.lines:
         yield Code("\n".join(found.dominant.lines))
     if found.dominant_evidence:
@@ -151,7 +152,7 @@ def _iter_reason_blocks(found: Explanation) -> Iterator[Block]:
         yield Table("Proof", PROOF_COLUMNS, rows)
     if found.contributing:
         yield Paragraph(make_line(Piece("Also in the way:", "strong")))
-        yield Listed(tuple(make_line(Piece(each.cause, "warn"), f": {each.sentence}") for each in found.contributing))
+        yield Listed(tuple(make_line(Piece(each.cause, "warn"), f": {each.reason}") for each in found.contributing))
     if found.advice_texts:
         yield Paragraph(make_line(Piece("What would help:", "strong")))
         yield Listed(tuple(make_line(text) for text in found.advice_texts))

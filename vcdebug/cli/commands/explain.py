@@ -33,7 +33,7 @@ class ExplainCommand(Command):
             nargs="?",
             help="NAMESPACE/NAME, or a name that is unique; without it, every job that stays unscheduled",
         )
-        add_shared_arguments(parser, "prove", "budget", "complete", "release")
+        add_shared_arguments(parser, "verbose", "prove", "budget", "complete", "release")
         add_workers(parser, "for a folder, and for --prove: ")
         add_shared_arguments(parser, "edits", "extender", "no-cache", "json")
 

@@ -20,7 +20,7 @@ class SubmitCommand(Command):
         parser.add_argument(
             "manifest", metavar="MANIFEST", help="YAML or JSON of what is submitted; - is standard input"
         )
-        add_shared_arguments(parser, "prove", "budget")
+        add_shared_arguments(parser, "verbose", "prove", "budget")
         add_workers(parser, "for --prove: ")
         add_shared_arguments(parser, "complete", "release", "edits", "json")
 

@@ -213,4 +213,4 @@ def release_line(release: Release) -> str:
 def problem_count(recording: Recording) -> Iterator[Block]:
     """One line about the number of problems in the input; no block without any."""
     if problems := input_problems(recording):
-        yield make_paragraph(f"{count_noun(len(problems), 'problem')} in the input: see vcdebug inspect", "bad")
+        yield make_paragraph(f"{count_noun(len(problems), 'input problem')} (list: vcdebug inspect)", "bad")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import STDIN, snapshot_options
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import write_blocks
-from vcdebug.explain.answer import ADVICE_OWNER, Evidence, Explanation, Finding, QuestionReply
+from vcdebug.explain.answer import ADVICE_OWNER, Explanation, ExplanationStep, Finding, QuestionReply
 from vcdebug.recording.recording import Recording
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_blocks, titled_listing
 from vcdebug.views.pieces import Style
@@ -43,6 +44,7 @@ def _finding_document(finding: Finding) -> dict[str, object]:
     return {
         "cause": finding.cause,
         "sentence": finding.sentence,
+        "facts": list(finding.facts),
         "numbers": {
             name: {"value": _json_number(number.value), "unit": number.unit} for name, number in finding.numbers.items()
         },
@@ -58,39 +60,65 @@ def _json_number(value: float) -> float | int | str:
     return int(value) if value == int(value) else value
 
 
-def explanation_blocks(explanation: Explanation, *, advice: bool = True) -> Iterator[Block]:
-    """The text report; `advice` is false where tried fixes follow."""
+MAX_ARITHMETIC_LINES = 3
+MAX_EVIDENCE_ROWS = 4
+MAX_ADVICE_LINES = 4
+MAX_BLOCKERS = 2
+"""How much of each part the short answer shows; --verbose shows all."""
+
+
+def explanation_blocks(explanation: Explanation, *, advice: bool = True, verbose: bool = True) -> Iterator[Block]:
+    """The text report; `advice` is false where tried fixes follow, and without `verbose` long parts are cut."""
     yield make_paragraph(explanation.sentence, "title")
+    yield from (make_paragraph(fact, indent=2) for fact in explanation.dominant.facts)
     if explanation.doubt:
-        yield make_paragraph(f"this answer may be wrong: {explanation.doubt}", "bad")
-    yield make_paragraph(
-        f"cause: {explanation.cause_code} ({explanation.outcome})", "good" if explanation.scheduled else "bad"
-    )
-    if explanation.dominant.lines:
-        yield make_paragraph("")
-        yield from (make_paragraph(line, indent=2) for line in explanation.dominant.lines)
-    yield from proof_blocks(explanation.dominant_evidence)
-    yield make_paragraph("")
-    yield make_paragraph("the way through the cycle", "title")
-    for step in explanation.steps:
-        where = f"  event {', '.join(map(str, step.seqs))}" if step.seqs else ""
-        text = f"{STEP_MARKS[step.state]} {step.name}{f': {step.text}' if step.text else ''}{where}"
-        yield make_paragraph(text, STEP_STYLES[step.state], 2)
-    others = [f"{finding.cause}: {finding.sentence}" for finding in explanation.contributing]
-    yield from titled_blocks("also in the way", (make_paragraph(text, indent=2) for text in others))
+        yield make_paragraph(f"Caution: this answer can be wrong: {explanation.doubt}", "bad", 2)
     if advice:
-        yield from advice_blocks(explanation, "what would help (not tried yet)")
+        yield from advice_blocks(explanation, UNTRIED_TITLE, verbose=verbose)
+    yield from _blocker_blocks(explanation, verbose=verbose)
+    yield from _evidence_blocks(explanation, verbose=verbose)
+    if verbose:
+        steps = (_step_block(step) for step in explanation.steps)
+        yield from titled_blocks("Scheduling steps", steps)
 
 
-def proof_blocks(evidence: Iterable[Evidence]) -> Iterator[Block]:
-    """A table of the events that prove an answer."""
-    return titled_listing("proof", ("event#", "what it shows"), [(str(one.seq), one.text) for one in evidence])
+def _evidence_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Block]:
+    """The cause code, the arithmetic behind the first line, and the events that prove it."""
+    lines = _cut_list(explanation.dominant.lines, MAX_ARITHMETIC_LINES, "line", verbose=verbose)
+    rows = [f"event {one.seq}: {one.text}" for one in explanation.dominant_evidence]
+    shown = _cut_list(rows, MAX_EVIDENCE_ROWS, "event", verbose=verbose)
+    title = f"Evidence (cause: {explanation.cause_code})"
+    yield make_paragraph("")
+    yield make_paragraph(title, "title")
+    yield from (make_paragraph(text, indent=2) for text in (*lines, *shown))
 
 
-def advice_blocks(explanation: Explanation, title: str) -> Iterator[Block]:
+def _cut_list(texts: Sequence[str], most: int, noun: str, *, verbose: bool) -> Sequence[str]:
+    """The first of the texts and how many more there are; all of them with `verbose`, or if one alone is left."""
+    left = len(texts) - most
+    return texts if verbose or left <= 1 else [*texts[:most], f"… {count_noun(left, f'more {noun}')}: --verbose"]
+
+
+def _step_block(step: ExplanationStep) -> Block:
+    where = f"  event {', '.join(map(str, step.seqs))}" if step.seqs else ""
+    text = f"{STEP_MARKS[step.state]} {step.name}{f': {step.text}' if step.text else ''}{where}"
+    return make_paragraph(text, STEP_STYLES[step.state], 2)
+
+
+def _blocker_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Block]:
+    texts = [f"{finding.reason} ({finding.cause})" for finding in explanation.contributing]
+    shown = _cut_list(texts, MAX_BLOCKERS, "blocker", verbose=verbose)
+    return titled_blocks("Other blockers", (make_paragraph(f"- {text}", indent=2) for text in shown))
+
+
+UNTRIED_TITLE = "Suggested fixes (not tested on this snapshot)"
+
+
+def advice_blocks(explanation: Explanation, title: str, *, verbose: bool = True) -> Iterator[Block]:
     """Advice, the least harmful first; no blocks where there is none."""
     lines = [f"- {line.text}  [{ADVICE_OWNER[line.harm]}]" for line in explanation.advised]
-    return titled_blocks(title, (make_paragraph(text, indent=2) for text in lines))
+    shown = _cut_list(lines, MAX_ADVICE_LINES, "fix", verbose=verbose)
+    return titled_blocks(title, (make_paragraph(text, indent=2) for text in shown))
 
 
 # `vcdebug ask`
@@ -109,12 +137,13 @@ def reply_blocks(question: str, reply: QuestionReply) -> Iterator[Block]:
     yield from (make_paragraph(line, indent=2) for line in reply.lines)
     for sheet in reply.sheets:
         yield from titled_blocks(sheet.title, [make_listing(sheet.heads, sheet.rows, 2)])
-    yield from proof_blocks(reply.evidence)
+    rows = [(str(one.seq), one.text) for one in reply.evidence]
+    yield from titled_listing("Evidence", ("event#", "what happened"), rows)
 
 
 # The whole answer about one job, with tried fixes and the commands that follow it.
 
-_FOLLOW_UP_TITLE = (make_paragraph(""), make_paragraph("to go on", "title"))
+_FOLLOW_UP_TITLE = (make_paragraph(""), make_paragraph("Next", "title"))
 
 
 def command_line(args: Namespace, command: str, snapshot: str, *words: str) -> str:
@@ -123,23 +152,26 @@ def command_line(args: Namespace, command: str, snapshot: str, *words: str) -> s
 
 
 def follow_up_blocks(explanation: Explanation, args: Namespace) -> Iterator[Block]:
-    """Command lines of further questions about a pending job."""
+    """Command lines of further questions about a Pending job; the short answer has those about fixes and steps."""
     where, job = args.snapshot, explanation.job
     yield from _FOLLOW_UP_TITLE
     if not args.prove:
-        yield _follow_up_line("what of this works", command_line(args, "explain", where, args.job, "--prove"))
-    yield _follow_up_line("when it gets in", command_line(args, "ask when", where, job))
-    yield _follow_up_line("who holds what it needs", command_line(args, "ask holders", where, job))
-    yield _follow_up_line("who is tried before it", command_line(args, "ask next", where))
+        yield _follow_up_line("test fixes", command_line(args, "explain", where, args.job, "--prove"))
+    if not args.verbose:
+        yield _follow_up_line(
+            "scheduling steps, more questions", command_line(args, "explain", where, args.job, "--verbose")
+        )
+        return
+    yield _follow_up_line("forecast", command_line(args, "ask when", where, job))
+    yield _follow_up_line("what holds the resources", command_line(args, "ask holders", where, job))
+    yield _follow_up_line("which jobs go first", command_line(args, "ask next", where))
 
 
 def submit_follow_up_blocks(_: Explanation, args: Namespace) -> Iterator[Block]:
     """The command line of --prove for a submitted manifest; one from standard input cannot be read again."""
     if not args.prove and args.manifest != STDIN:
         yield from _FOLLOW_UP_TITLE
-        yield _follow_up_line(
-            "what of this works", command_line(args, "submit", args.snapshot, args.manifest, "--prove")
-        )
+        yield _follow_up_line("test fixes", command_line(args, "submit", args.snapshot, args.manifest, "--prove"))
 
 
 def _follow_up_line(words: str, command: str) -> Block:
@@ -157,7 +189,8 @@ def write_explanation(
     if not args.json:
         from vcdebug.cli.reports.contents import problem_count  # `ask` and `script` use this module without it
 
-        write_blocks([*explanation_blocks(explanation, advice=not args.prove), *problem_count(recording)], output)
+        blocks = explanation_blocks(explanation, advice=not args.prove, verbose=args.verbose)
+        write_blocks([*blocks, *problem_count(recording)], output)
     answer = explanation_document(explanation)
     going_on = [] if args.json or explanation.scheduled else list(go_on(explanation, args))
     if not args.prove:
@@ -171,6 +204,6 @@ def write_explanation(
     if not args.json:
         write_blocks(fixes.fix_blocks(search, args.snapshot, args.budget), output)
         if not any(remedy.is_proven for remedy in search.best_plans):
-            write_blocks(advice_blocks(explanation, "what would help (not proven)"), output)
+            write_blocks(advice_blocks(explanation, "Other suggestions (not tested)", verbose=args.verbose), output)
         write_blocks(going_on, output)
     return {**answer, "remedies": fixes.fix_documents(search)}

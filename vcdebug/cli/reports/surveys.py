@@ -61,8 +61,7 @@ def survey_blocks(found: Surveys) -> Iterator[Block]:
     if found.unscheduled_jobs:
         name, job = next((name, job) for name, one in found.results_by_name.items() for job in one.unscheduled_jobs)
         command = found.again("explain", name, job.explanation.job)
-        of = ", of the first one" if found.unscheduled_jobs > 1 else ""
-        yield make_paragraph(f"the proof, and what would help{of}: {command}", "muted")
+        yield make_paragraph(f"Details and fixes for {job.explanation.job}: {command}", "muted")
 
 
 def _survey_section(name: str, one: Survey) -> Iterator[Block]:
@@ -70,34 +69,32 @@ def _survey_section(name: str, one: Survey) -> Iterator[Block]:
         f"{name}: {_survey_headline(one)}", "bad" if one.unscheduled_jobs or one.incomplete else "good"
     )
     if one.doubt:
-        yield make_paragraph(f"this answer may be wrong: {one.doubt}", "bad", 2)
+        yield make_paragraph(f"Caution: this answer can be wrong: {one.doubt}", "bad", 2)
     if one.explained:
         yield make_listing(JOB_COLUMNS, tuple(_job_row(job) for job in one.explained), 2, prose=True)
     if one.problems:
-        yield make_paragraph(
-            f"{count_noun(one.problems, 'problem')} with the input: vcdebug inspect says which", "muted", 2
-        )
+        yield make_paragraph(f"{count_noun(one.problems, 'input problem')} (list: vcdebug inspect)", "muted", 2)
 
 
 def _survey_headline(one: Survey) -> str:
     if one.incomplete:
         return f"capture-incomplete: {one.incomplete}"
     if not one.jobs:
-        return "not there" if one.named else "no jobs"
+        return "not in this snapshot" if one.named else "no jobs"
     waiting, partly = len(one.unscheduled_jobs), len(one.partly_waiting_jobs)
+    have = "has" if partly == 1 else "have"
     if waiting:
-        more = f", {partly} more {'is' if partly == 1 else 'are'} not whole yet" if partly else ""
-        return f"{waiting} of {count_noun(one.jobs, 'job')} {'stays' if waiting == 1 else 'stay'} unscheduled{more}"
+        more = f"; {partly} more {have} missing pods" if partly else ""
+        return f"{waiting} of {count_noun(one.jobs, 'job')} {'is' if waiting == 1 else 'are'} not scheduled{more}"
     if partly:
-        are = "is" if partly == 1 else "are"
-        return f"none of {count_noun(one.jobs, 'job')} stays unscheduled, {partly} {are} not whole yet"
-    return "scheduled" if one.named else f"none of {count_noun(one.jobs, 'job')} waits"
+        return f"all {count_noun(one.jobs, 'job')} are scheduled; {partly} still {have} missing pods"
+    return "scheduled" if one.named else f"no Pending jobs ({one.jobs} in total)"
 
 
 def _job_row(job: SurveyedJob) -> tuple[str, ...]:
     found = job.explanation
     why = job.shown_finding
-    return found.pod or found.job, job.queue or "-", str(job.pending), why.cause, why.sentence
+    return found.pod or found.job, job.queue or "-", str(job.pending), why.cause, why.reason
 
 
 def _total_blocks(found: Surveys) -> Iterator[Block]:
@@ -108,9 +105,9 @@ def _total_blocks(found: Surveys) -> Iterator[Block]:
         if len(surveys) < len(found.names):
             looked = f"only {len(surveys)} of {count_noun(len(found.names), 'snapshot')}"
         jobs = len([job for one in surveys for job in range(one.jobs)])
-        stay = "stays" if found.unscheduled_jobs == 1 else "stay"
+        are = "is" if found.unscheduled_jobs == 1 else "are"
         yield make_paragraph(
-            f"{looked}: {found.unscheduled_jobs} of {count_noun(jobs, 'job')} {stay} unscheduled", "title"
+            f"{looked}: {found.unscheduled_jobs} of {count_noun(jobs, 'job')} {are} not scheduled", "title"
         )
     if found.unscheduled_jobs and (several or found.unscheduled_jobs > 1):
         heads = ("cause", "jobs#", "snapshots#") if several else ("cause", "jobs#")

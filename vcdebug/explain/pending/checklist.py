@@ -27,14 +27,14 @@ from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, TaskTry, says
 
 NumberedCall = tuple[Seq, HookEvent]
 
-COUNTED_ONCE: Final = "each counted under the first amount that it lacks, before any other rule"
+COUNTED_ONCE: Final = "each node is counted once, under its first missing resource"
 """The possible difference of an answer that covers everything a node lacks."""
 
 
 def steps_outside_session(recording: Recording, finding: answer.Finding) -> tuple[answer.ExplanationStep, ...]:
     """For what is not in the session at all."""
     seqs = tuple(recording.index.seqs_of_type(StateEvent)[:1])
-    return (answer.ExplanationStep("in the session", "failed", finding.sentence, seqs),)
+    return (answer.ExplanationStep("job in session", "failed", finding.reason, seqs),)
 
 
 def checklist_steps(view: JobView) -> tuple[answer.ExplanationStep, ...]:
@@ -61,29 +61,34 @@ def _evicting_actions(view: JobView) -> list[str]:
 def _in_session_step(view: JobView) -> answer.ExplanationStep:
     seqs = tuple(view.recording.index.seqs_of_type(StateEvent)[:1])
     text = f"queue {view.queue.name}, {count_noun(len(view.tasks), 'pod')}, minMember {view.job.min_available}"
-    return answer.ExplanationStep("in the session", "passed", text, seqs)
+    return answer.ExplanationStep("job in session", "passed", text, seqs)
 
 
 def _enqueued_step(view: JobView) -> answer.ExplanationStep:
     finding = admission(view)
     answers = view.calls_about(JOB_ENQUEUEABLE.upstream)
     if finding is not None:
-        return answer.ExplanationStep("enqueued", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
+        return answer.ExplanationStep(
+            "admitted (enqueue)", "failed", finding.cause, tuple(e.seq for e in finding.evidence)
+        )
     if answers:
         plugins = ", ".join(event.plugin for _, event in answers)
-        return answer.ExplanationStep("enqueued", "passed", f"{plugins} let it in", tuple(seq for seq, _ in answers))
+        return answer.ExplanationStep(
+            "admitted (enqueue)", "passed", f"permitted by {plugins}", tuple(seq for seq, _ in answers)
+        )
     phase = view.recording.timeline.opening_phases[view.job.uid]
-    text = f"nobody objects (phase {phase or 'empty'})" if phase in WAITING_PHASES else f"was {phase} before this cycle"
-    return answer.ExplanationStep("enqueued", "passed", text)
+    if phase in WAITING_PHASES:
+        return answer.ExplanationStep("admission", "passed", f"no plugin was consulted (phase {phase or 'empty'})")
+    return answer.ExplanationStep("admitted (enqueue)", "passed", f"already {phase} before this cycle")
 
 
 def _valid_step(view: JobView) -> answer.ExplanationStep:
     finding = validity(view) or gated(view)
     if finding is not None:
-        return answer.ExplanationStep("valid", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
+        return answer.ExplanationStep("job is valid", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
     answers = view.calls_about(JOB_VALID.upstream)[-1:]
     return answer.ExplanationStep(
-        "valid", "passed", count_noun(view.job.valid_task_num(), "usable pod"), tuple(seq for seq, _ in answers)
+        "job is valid", "passed", count_noun(view.job.valid_task_num(), "pod"), tuple(seq for seq, _ in answers)
     )
 
 
@@ -91,14 +96,14 @@ def _placing_steps(view: JobView) -> Iterator[answer.ExplanationStep]:
     yield _queue_step(view)
     tries = view.placing_tries
     if not tries:
-        yield answer.ExplanationStep("nodes found by allocate", "not reached", "no pod was tried")
+        yield answer.ExplanationStep("allocate, nodes", "not reached", "no pod was tried")
         return
     searched = [attempt for attempt in tries if attempt.predicate_passes]
     failed = [attempt for attempt in searched if attempt.last_placement is None]
     if searched:
         yield _search_step(view, (failed or searched)[0], passed=not failed)
     else:
-        yield answer.ExplanationStep("nodes found by allocate", "not reached", "predicates were not asked")
+        yield answer.ExplanationStep("allocate, nodes", "not reached", "not checked (blocked before)")
     ends = [visit for visit in view.visits_of(ALLOCATE) if visit.end is not None]
     if ends:
         yield _statement_step(ends[-1])
@@ -109,16 +114,14 @@ def _queue_step(view: JobView) -> answer.ExplanationStep:
     answers = [hook for attempt in view.placing_tries for hook in attempt.task_calls(ALLOCATABLE.upstream)]
     refused = [(seq, event) for seq, event in answers if not event.result]
     if not view.placing_tries and overused:
-        return answer.ExplanationStep("queue may allocate", "failed", "the queue is overused", (overused[0][0],))
+        return answer.ExplanationStep("queue quota", "failed", "queue is overused", (overused[0][0],))
     if refused:
-        text = f"{refused[0][1].plugin} refuses {count_noun(len(refused), 'pod')}"
-        return answer.ExplanationStep("queue may allocate", "failed", text, tuple(seq for seq, _ in refused[:3]))
+        text = f"{refused[0][1].plugin} rejects {count_noun(len(refused), 'pod')}"
+        return answer.ExplanationStep("queue quota", "failed", text, tuple(seq for seq, _ in refused[:3]))
     if answers:
-        return answer.ExplanationStep(
-            "queue may allocate", "passed", ALLOCATABLE.upstream, tuple(seq for seq, _ in answers[:1])
-        )
+        return answer.ExplanationStep("queue quota", "passed", "within limits", tuple(seq for seq, _ in answers[:1]))
     return answer.ExplanationStep(
-        "queue may allocate", "passed" if view.placing_tries else "not reached", "nobody was asked"
+        "queue quota", "passed" if view.placing_tries else "not reached", "no plugin checked it"
     )
 
 
@@ -132,23 +135,23 @@ def _fit_error_text(recording: Recording, attempt: TaskTry) -> str:
 
 def _search_step(view: JobView, attempt: TaskTry, *, passed: bool) -> answer.ExplanationStep:
     seq, event = attempt.predicate_passes[-1]
-    fit = f"{attempt.task_name}: {len(event.feasible)} of {count_noun(event.processed, 'node')} fit"
+    fit = f"{attempt.task_name}: fits {len(event.feasible)} of {count_noun(event.processed, 'node')}"
     found = search_reasons(view, attempt)
     reasons = "; ".join(f"{len(names)} {reason}" for reason, names in found)
     # Upstream counts a node under its first shortage only, so its message and our table have different numbers.
     if len(found) > 1 and any(reason.startswith(SHORTAGE_PREFIX) for reason, _ in found):
-        reasons = f'the scheduler writes "{_fit_error_text(view.recording, attempt)}", {COUNTED_ONCE}'
+        reasons = f'scheduler message: "{_fit_error_text(view.recording, attempt)}" ({COUNTED_ONCE})'
     text = f"{fit}: {reasons}" if reasons else fit
-    return answer.ExplanationStep("nodes found by allocate", "passed" if passed else "failed", text, (seq,))
+    return answer.ExplanationStep("allocate, nodes", "passed" if passed else "failed", text, (seq,))
 
 
 def _statement_step(visit: JobVisit) -> answer.ExplanationStep:
     assert visit.end is not None
     seq, statement = visit.end
     state: answer.StepState = "passed" if visit.was_committed and statement.ops else "failed"
-    done = "committed" if visit.was_committed else "discarded"
-    text = f"{len(visit.planned_tasks)} of {count_noun(len(visit.tries), 'pod')} had a place; statement {done}"
-    return answer.ExplanationStep(f"statement of {visit.action}", state, text, (seq,))
+    done = "committed" if visit.was_committed else "rolled back"
+    text = f"{len(visit.planned_tasks)} of {count_noun(len(visit.tries), 'pod')} placed, {done}"
+    return answer.ExplanationStep(f"{visit.action}, result", state, text, (seq,))
 
 
 def _evicting_steps(view: JobView, action: str) -> Iterator[answer.ExplanationStep]:
@@ -157,7 +160,7 @@ def _evicting_steps(view: JobView, action: str) -> Iterator[answer.ExplanationSt
     # A visit without an end belongs to a cycle that was cut off or panicked.
     visits = [visit for visit in view.visits_of(action) if visit.tries and visit.end is not None]
     if starving.state != "passed" or not visits:
-        yield answer.ExplanationStep(f"victims of {action}", "not reached", "")
+        yield answer.ExplanationStep(f"{action}, allowed victims", "not reached", "")
         return
     visit = visits[-1]
     entitled = _entitled_step(view, visit)
@@ -172,42 +175,41 @@ def _gang_steps(view: JobView, action: str) -> Iterator[answer.ExplanationStep]:
     yield _starving_step(view, action)
     ends = [(visit, visit.end) for visit in view.visits_of(action) if visit.end is not None]
     if not ends:
-        yield answer.ExplanationStep(f"statement of {action}", "not reached", "")
+        yield answer.ExplanationStep(f"{action}, result", "not reached", "")
         return
     visit, (seq, _) = ends[-1]
     done = (
-        f"{count_noun(len(visit.planned_tasks), 'pod')} had a place; statement "
-        f"{'committed' if visit.was_committed else 'discarded'}"
+        f"{count_noun(len(visit.planned_tasks), 'pod')} placed, {'committed' if visit.was_committed else 'rolled back'}"
     )
-    yield answer.ExplanationStep(f"statement of {action}", "passed" if visit.was_committed else "failed", done, (seq,))
+    yield answer.ExplanationStep(f"{action}, result", "passed" if visit.was_committed else "failed", done, (seq,))
 
 
 def _starving_step(view: JobView, action: str) -> answer.ExplanationStep:
     name = f"starving ({action})"
     if view.action_starts(action) is None:
-        return answer.ExplanationStep(name, "not reached", "the action never ran")
+        return answer.ExplanationStep(name, "not reached", f"{action} did not run")
     answers = view.calls_during(action, JOB_STARVING.upstream)
     refused = [(seq, event) for seq, event in answers if not event.result]
     if not answers:
-        return answer.ExplanationStep(name, "failed", "no plugin says so")
+        return answer.ExplanationStep(name, "failed", "no plugin reported it")
     if refused and not view.visits_of(action):
-        return answer.ExplanationStep(name, "failed", f"{refused[0][1].plugin} says no", (refused[0][0],))
+        return answer.ExplanationStep(name, "failed", f"not starving ({refused[0][1].plugin})", (refused[0][0],))
     return answer.ExplanationStep(
         name, "passed", ", ".join(dict.fromkeys(e.plugin for _, e in answers)), (answers[0][0],)
     )
 
 
 def _entitled_step(view: JobView, visit: JobVisit) -> answer.ExplanationStep | None:
-    name = f"may {visit.action}"
+    name = f"allowed to {visit.action}"
     never = [attempt for attempt in visit.tries if view.tasks[attempt.task].pod.preemption_policy == "Never"]
     if never:
         return answer.ExplanationStep(
-            name, "failed", "preemptionPolicy Never", tuple(attempt.first - 1 for attempt in never[:1])
+            name, "failed", "no (preemptionPolicy Never)", tuple(attempt.first - 1 for attempt in never[:1])
         )
     answers = visit.visit_calls(PREEMPTIVE.upstream)
     refused = [(seq, event) for seq, event in answers if not event.result]
     if refused:
-        return answer.ExplanationStep(name, "failed", f"{refused[0][1].plugin} says no (Preemptive)", (refused[0][0],))
+        return answer.ExplanationStep(name, "failed", f"no ({refused[0][1].plugin}, Preemptive)", (refused[0][0],))
     return answer.ExplanationStep(name, "passed", PREEMPTIVE.upstream, (answers[0][0],)) if answers else None
 
 
@@ -215,7 +217,7 @@ def _victim_steps(visit: JobVisit) -> Iterator[answer.ExplanationStep]:
     nodes = [node for attempt in visit.tries for node in attempt.nodes]
     votes = [hook for node in nodes for hook in node.victim_votes]
     offered = [hook for hook in votes if hook[1].candidates]
-    name = f"candidates of {visit.action}"
+    name = f"{visit.action}, candidate victims"
     if not nodes:
         yield answer.ExplanationStep(name, "not reached", "no node passed the predicates")
         return
@@ -227,7 +229,8 @@ def _victim_steps(visit: JobVisit) -> Iterator[answer.ExplanationStep]:
             tuple(seq for seq, _ in votes[:1]),
         )
         return
-    yield answer.ExplanationStep(name, "passed", f"on {count_noun(len(offered), 'call')} of plugins", (offered[0][0],))
+    with_candidates = len(dict.fromkeys(event.node for _, event in offered))
+    yield answer.ExplanationStep(name, "passed", f"found on {count_noun(with_candidates, 'node')}", (offered[0][0],))
     yield _vote_step(visit, offered)
     after = [hook for node in nodes for hook in node.node_calls(*POST_VICTIM_POINTS)]
     if after:
@@ -235,29 +238,32 @@ def _victim_steps(visit: JobVisit) -> Iterator[answer.ExplanationStep]:
 
 
 def _vote_step(visit: JobVisit, offered: Sequence[NumberedCall]) -> answer.ExplanationStep:
-    empty = group_by_key((event.plugin, seq) for seq, event in offered if not event.result and event.vote != 0)
-    name = f"victims of {visit.action}"
+    empty = group_by_key((event.plugin, (seq, event.node)) for seq, event in offered if not event.result and event.vote)
+    name = f"{visit.action}, allowed victims"
     placed = len(visit.planned_tasks) == len(visit.tries)
     if not empty:
-        return answer.ExplanationStep(name, "passed", "every plugin asked offers somebody", (offered[0][0],))
-    text = "; ".join(f"{plugin} offers nobody {count_noun(len(seqs), 'time')}" for plugin, seqs in empty.items())
-    seqs = tuple(sorted(seq for entries in empty.values() for seq in entries[:2]))
+        return answer.ExplanationStep(name, "passed", "every plugin allowed some", (offered[0][0],))
+    text = "; ".join(
+        f"{plugin} protected all candidates on {count_noun(len({node for _, node in entries}), 'node')}"
+        for plugin, entries in empty.items()
+    )
+    seqs = tuple(sorted(seq for entries in empty.values() for seq, _ in entries[:2]))
     return answer.ExplanationStep(name, "passed" if placed else "failed", text, seqs)
 
 
 def _after_step(visit: JobVisit, after: Sequence[NumberedCall]) -> answer.ExplanationStep:
-    name = "queue and predicates after eviction"
+    name = "quota and predicates after eviction"
     if visit.planned_tasks:
         return answer.ExplanationStep(
-            name, "passed", f"for {count_noun(len(visit.planned_tasks), 'pod')}", (after[-1][0],)
+            name, "passed", f"pass for {count_noun(len(visit.planned_tasks), 'pod')}", (after[-1][0],)
         )
     seq, event = after[-1]
     if says_no(event):
         return answer.ExplanationStep(
-            name, "failed", f"{event.plugin} ({event.point}) says no on the last node tried", (seq,)
+            name, "failed", f"rejected by {event.plugin} ({event.point}) on the last node tried", (seq,)
         )
     return answer.ExplanationStep(
-        name, "passed", "nobody objects on the last node tried, and yet no place there is kept", (seq,)
+        name, "passed", "passed on the last node tried, but no place was reserved there", (seq,)
     )
 
 

@@ -59,16 +59,16 @@ def _add_permits(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> F
     if not permits:
         return found
     who = join_names(seat.plugin for seat in permits)
-    text = (
-        f"; {who} permits it in the same tier {own}, where one reject decides: a permit counts only in an earlier tier"
+    fact = (
+        f"{who} permits it, but {event.plugin} rejects it in the same tier ({own}), and one rejection decides a tier."
     )
     proof = tuple(Evidence(seat.seq, f"{seat.plugin} permits it") for seat in permits if seat.seq is not None)
     advice = (
         *found.advice,
-        cluster_admin_advice(f"move {who} into a tier before {event.plugin}: then its permit decides"),
+        cluster_admin_advice(f"Move {who} into an earlier tier than {event.plugin}; its permit then decides."),
     )
     evidence = tuple(sorted((*found.evidence, *proof)))
-    return replace(found, sentence=found.sentence.removesuffix(".") + text + ".", evidence=evidence, advice=advice)
+    return replace(found, facts=(*found.facts, fact), evidence=evidence, advice=advice)
 
 
 def _plugin_finding(view: JobView, seq: Seq, plugin: str) -> Finding:

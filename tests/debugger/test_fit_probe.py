@@ -28,7 +28,7 @@ def full(cpu: str = "2") -> Recording:
 def test_a_job_that_is_too_large_does_not_fit_alone_either() -> None:
     found = probe_alone(full(cpu="5"), "default/job")
     assert (False, 0, 2) == (found.has_place, found.placed, found.tasks)
-    assert "the largest node (n1) has 4 in all" in found.explanation.sentence
+    assert "more than any node has (largest: n1, 4)" in found.explanation.sentence
 
 
 def test_a_job_that_waits_for_room_fits_alone() -> None:
@@ -94,4 +94,4 @@ def test_the_command_refuses_a_job_that_is_not_there() -> None:
 def test_that_nobody_is_evicted_is_no_reason_why_copies_do_not_fit() -> None:
     found = probe_copies(bundled("reclaim-across-queues"), "ads/bid-forecast", 1)
     assert (0, "is not among the actions" in found.stopped) == (found.fitting, False)
-    assert "Insufficient nvidia.com/gpu" in found.stopped
+    assert "it asks 2 nvidia.com/gpu; gpu-l40s-01 comes closest with 0 free" in found.stopped

@@ -95,7 +95,7 @@ def test_what_fits_no_node_is_never_placed_whoever_ends() -> None:
     found = foreseen(full("9"))
     assert "never" == found.course.outcome
     assert "even when all that can end has ended" in forecast_reply(found).sentence
-    assert "the largest node (n1) has 8" in forecast_reply(found).sentence
+    assert "more than any node has (largest: n1, 8)" in forecast_reply(found).sentence
 
 
 def test_a_job_gets_in_behind_those_that_come_first() -> None:

@@ -83,18 +83,18 @@ def test_devices_are_counted_where_too_few_are_free() -> None:
     (check,) = [one.inside for one in checks_of_node(recording, seq, "n1") if "resource claims" in one.inside.title]
     assert [Term("default/c r", (2, 2, 1), None, "too few are free")] == list(check.terms)
     assert "cannot allocate all claims" == check.note
-    found = explain_by_name(recording, "default/j").sentence
-    assert "its claim default/c asks for 2 devices (request r): 1 of 2 of the kind are free on n1 (the rest" in found
-    assert "(the rest is held by default/old), and no node has more" in found
-    assert "n1, the only node, cannot take j-0 as things stand" in found, "what is held comes back"
+    found = explain_by_name(recording, "default/j").whole_text
+    assert "default/c requests 2 devices (request r); n1 has the most free: 1 of 2 matching devices (in use: " in found
+    assert "(in use: default/old)." in found
+    assert "the only node, n1, does not currently fit j-0" in found, "what is held comes back"
 
 
 def test_freeing_devices_is_no_advice_where_no_node_has_enough_of_them() -> None:
     recording, _, _ = refused(node("n1"), *claiming(count=3), resourceClaims=REFERS)
     found = explain_by_name(recording, "default/j")
-    assert "asks for 3 devices (request r): no node has more than 2 of the kind, as n1 has" in found.sentence
-    assert "n1, the only node, cannot ever take j-0 as it is" in found.sentence
-    assert any("ask for 2 devices at most" in line for line in found.advice_texts)
+    assert "requests 3 devices (request r); the most matching devices on one node is 2 (n1)" in found.whole_text
+    assert "the only node, n1, does not fit j-0" in found.whole_text
+    assert any("Request 2 devices at most" in line for line in found.advice_texts)
     assert not any("free devices" in line for line in found.advice_texts)
 
 
@@ -103,16 +103,16 @@ def test_a_pool_that_its_driver_is_writing_is_no_obstacle_for_ever() -> None:
     objects[0]["spec"]["pool"]["resourceSliceCount"] = 2
     recording, _, _ = refused(node("n1"), *objects, resourceClaims=REFERS)
     found = explain_by_name(recording, "default/j")
-    assert "n1, the only node, cannot take j-0 as things stand" in found.sentence
-    assert any("look at the driver's ResourceSlices" in line for line in found.advice_texts)
+    assert "the only node, n1, does not currently fit j-0" in found.whole_text
+    assert any("Check the driver's ResourceSlices" in line for line in found.advice_texts)
 
 
 def test_a_kind_of_device_that_no_node_has_is_said() -> None:
     nowhere = [{"cel": {"expression": "device.driver == 'tpu'"}}]
     recording, _, _ = refused(node("n1"), *claiming(selectors=nowhere), resourceClaims=REFERS)
     found = explain_by_name(recording, "default/j")
-    assert "(request r): no node has a device of the kind" in found.sentence
-    assert any("the selectors of the claim and of its class" in line for line in found.advice_texts)
+    assert "(request r); no node has a matching device" in found.whole_text
+    assert any("Check the selectors of the claim and its DeviceClass" in line for line in found.advice_texts)
 
 
 def test_the_devices_that_a_claim_gets_are_named() -> None:

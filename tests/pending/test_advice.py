@@ -36,8 +36,8 @@ def asked(objects: Sequence[Manifest], actions: str = PLAIN, **more: Any) -> Exp
 
 def test_a_queue_that_may_have_the_whole_cluster_gains_nothing_by_weight() -> None:
     advice = asked([*FULL, *wanted()]).advice_texts
-    assert "wait until jobs of queue default end: it may already have the whole cluster (16 cpu)" == advice[0]
-    assert "add nodes that fit" == advice[-1]
+    assert "Wait until jobs in queue default finish; it may already use the whole cluster (16 cpu)." == advice[0]
+    assert not any("Add a node" in line for line in advice)
     assert not any("spec.weight" in line for line in advice)
 
 
@@ -45,30 +45,30 @@ def test_a_queue_that_is_not_open_must_be_opened() -> None:
     closed = [queue("default", state="Closed")]
     found = asked([*nodes("n1"), *closed, *wanted(cpu="1")])
     assert "queue-not-allocatable" == found.cause_code
-    assert "open the queue: vcctl queue operate -a open -n default" in found.advice_texts
+    assert "Open queue default: vcctl queue operate -a open -n default" in found.advice_texts
 
 
 def test_no_factor_helps_where_no_node_has_any() -> None:
     waiting = wanted(phase="Pending", min_resources={GPU: "1"})
     found = asked([*nodes("n1"), *waiting], second=OVERCOMMIT)
     assert (
-        f"ask for no {GPU} in spec.minResources: no node has any",
-        f"add a node that has {GPU}",
+        f"Remove {GPU} from spec.minResources; no node provides it.",
+        f"Add a node that provides {GPU}.",
     ) == found.advice_texts
 
 
 def test_a_resource_that_no_node_has_is_said_plainly() -> None:
     found = asked([*nodes("n1", "n2"), *wanted(requests={"cpu": "1", GPU: "1"})])
     assert "larger-than-any-node" == found.cause_code
-    assert f"wanted-0 asks 1 {GPU}, and no node has any: no eviction can help." == found.sentence
+    assert f"wanted-0 asks 1 {GPU}, and no node in the snapshot provides it. Evictions cannot help." in found.whole_text
     assert "split" not in " ".join(found.advice_texts)
 
 
 def test_everything_that_is_short_on_the_nearest_node_is_named() -> None:
     small = node("n1", cpu="8", memory="8Gi")
     found = asked([small, *running("a", "n1", 1, cpu="6", memory="6Gi"), *wanted(cpu="4", memory="4Gi")])
-    assert "nearest is n1 with 2 cpu and 2Gi memory free, 2 cpu and 2Gi memory too few." in found.sentence
-    assert "free 2 cpu and 2Gi memory on n1" in found.advice_texts
+    assert "n1 has 2 cpu and 2Gi memory free (2 cpu and 2Gi memory short)." in found.whole_text
+    assert "Free 2 cpu and 2Gi memory on n1." in found.advice_texts
 
 
 def test_without_a_plugin_that_knows_starving_the_configuration_is_to_blame() -> None:
@@ -83,7 +83,7 @@ def test_the_weight_is_one_among_the_queues_that_have_jobs() -> None:
     full = [*nodes("n1"), *running("a", "n1", queue="rich")]
     found = asked([*queues, *full, *wanted(queue="poor")], RECLAIM)
     assert "preemptive" == found.cause_code
-    assert "(weight 1 of 8)" in found.sentence
+    assert "by weight 1 of 8" in found.whole_text
 
 
 @pytest.mark.parametrize(("actions", "switch"), [(PREEMPT, "enablePreemptable"), (RECLAIM, "enableReclaimable")])
@@ -100,15 +100,17 @@ def test_only_jobs_in_the_same_plight_are_likened() -> None:
     free = [*nodes("n3"), *running("c", "n3", min_member=1)]
     found = asked([*GUARDED, *free, *wanted(cpu="8")], PREEMPT)
     assert "gang" == found.cause_code
-    assert "default/a has 2 ready of minMember 2, one less would break the gang (likewise default/b)" in found.sentence
+    assert (
+        "default/a has 2 ready of minMember 2, one less would break the gang (likewise default/b)" in found.whole_text
+    )
 
 
 def test_what_somebody_tainted_is_left_alone_where_anything_else_helps() -> None:
     found = asked([*nodes("n1", taints=TAINT), *wanted()])
     assert (
-        "add nodes that fit",
-        "remove taint maintenance:NoSchedule, once what it was set for is over",
-        "add a toleration to the pod for maintenance:NoSchedule, if whoever set it agrees: it keeps pods away",
+        "Add a node with 4 cpu, 954Mi memory free.",
+        "Remove taint maintenance:NoSchedule when it is no longer needed.",
+        "Add a toleration for maintenance:NoSchedule, if the node's owner agrees.",
     ) == found.advice_texts
     assert [False, True, True] == [line.risky for line in found.advised]
 
@@ -138,7 +140,7 @@ def test_a_taint_that_drives_running_pods_away_is_not_tolerated() -> None:
     taint = [{"key": "drain", "value": "now", "effect": "NoExecute"}]
     advice = asked([*nodes("n1", taints=taint), *wanted()]).advice_texts
     assert [] == [line for line in advice if "toleration" in line]
-    assert "remove taint drain=now:NoExecute, once what it was set for is over" == advice[-1]
+    assert "Remove taint drain=now:NoExecute when it is no longer needed." == advice[-1]
 
 
 LINE = "default/{}: {} ready, minMember {}, {} to spare"
@@ -163,6 +165,6 @@ def test_gang_says_of_the_tightest_job_what_may_go_and_which_are_alike(minimums:
     size = str(8 * len(minimums))
     found = asked([node("n1", cpu=size), *taken, *wanted(cpu=size)], PREEMPT)
     assert "gang" == found.cause_code
-    assert sentence == found.sentence.partition("; ")[2]
+    assert sentence == found.whole_text.partition("; ")[2]
     lines = [LINE.format(name, 2, least, 2 - least) for name, least in minimums.items()]
     assert lines == [line for line in found.dominant.lines if "to spare" in line]

@@ -52,24 +52,24 @@ def of_npus_in_use() -> Snapshot:
     [
         (
             of_two_cards,
-            "none of the cards of n1 would do (1 card: its memory is short; 1 card: all of its cores are taken)",
+            "no card of n1 qualifies (1 card: its memory is short; 1 card: all of its cores are taken)",
         ),
-        (of_instances, "none of the cards of n1 would do (2 cards: no instance of that size is left)"),
+        (of_instances, "no card of n1 qualifies (2 cards: no instance of that size is left)"),
         (
             of_shared_memory,
-            "asks for 1001 memory of one card: none of the cards of n1 would do (1 card: its memory is short)",
+            "The pod asks 1001 memory of one card; no card of n1 qualifies (1 card: its memory is short)",
         ),
-        (of_npus_in_use, "none of the cards of n1 would do (1 card: "),
+        (of_npus_in_use, "no card of n1 qualifies (1 card: "),
     ],
 )
 def test_cards_of_which_none_would_do_are_told_by_what_they_lack(snapshot: Callable[[], Snapshot], words: str) -> None:
     found = why(snapshot())
-    assert words in found.sentence
-    assert "free a card of n1" in found.advice_texts
+    assert words in found.whole_text
+    assert "Free a card on n1." in found.advice_texts
 
 
 def test_nothing_is_said_of_cards_where_one_would_do() -> None:
     """The pod waits for a processor."""
     waits = asking("j-0", memory="500")
     waits["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1000"
-    assert "cards" not in why(sharing(cards(1), node("n2"), pod_group("j"), waits)).sentence
+    assert "cards" not in why(sharing(cards(1), node("n2"), pod_group("j"), waits)).whole_text

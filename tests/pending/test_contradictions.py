@@ -89,7 +89,7 @@ def test_a_nought_that_is_too_few_is_found() -> None:
     recording = bundled()
     job = next(iter(recording.session.jobs))
     answer = explain_by_name(recording, job)
-    wrong = answer.dominant.sentence + " It is 0 too few, and nobody is evicted."
+    wrong = answer.dominant.whole_text + " It is 0 too few, and nobody is evicted."
     broken = replace(answer, dominant=replace(answer.dominant, headline=wrong))
     assert any("nought" in words for words in contradictions(recording, broken))
 

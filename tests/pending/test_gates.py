@@ -14,7 +14,9 @@ from vcdebug.snapshot.snapshot import Manifest
 GANG_PREEMPT = "enqueue, allocate, gangpreempt"
 GANG_RECLAIM = "enqueue, allocate, gangreclaim"
 TOPOLOGY = "gang network-topology-aware"
-NOT_VALID = "default/wanted is not valid:"
+SKIPPED = "The scheduler skips the job until then."
+CHECK = "Check the controller that creates them, and the quotas."
+CONTROLLER = "Find out why the controller of default/wanted created"
 
 
 def asked(objects: Sequence[Manifest], actions: str, **more: Any) -> Explanation:
@@ -25,13 +27,13 @@ def test_gangpreempt_without_candidates_is_named() -> None:
     full = [*nodes("n1"), *running("a", "n1", annotations={"volcano.sh/preemptable": "false"})]
     found = asked([*full, *wanted()], GANG_PREEMPT)
     assert "victims-not-preemptable" == found.cause_code
-    assert found.sentence.startswith("gangpreempt finds nobody it may evict for the 1 pod of default/wanted (4 cpu")
+    assert found.whole_text.startswith("gangpreempt finds nobody it may evict for the 1 pod of default/wanted (4 cpu")
 
 
 def test_gangpreempt_whose_victims_are_too_few_is_named() -> None:
     found = asked([*FULL, *wanted(5)], GANG_PREEMPT)
     assert "gang-discard" == found.cause_code
-    assert "gangpreempt may evict 4 of 4 candidates for the 5 pods of default/wanted" in found.sentence
+    assert "gangpreempt may evict 4 of 4 candidates for the 5 pods of default/wanted" in found.whole_text
     assert 4 == found.dominant.numbers["victims"].value
 
 
@@ -73,7 +75,7 @@ def test_a_gang_that_no_hypernode_holds_is_told_so() -> None:
     found = asked([*nodes("n1", "n2", "n3"), *switches, group, *members], PREEMPT, first=TOPOLOGY)
     assert "no-hypernode" == found.cause_code
     assert ("s0: 16 cpu idle, 4 cpu too few", "s1: 8 cpu idle, 12 cpu too few") == found.dominant.lines
-    assert "tier 1 or below" in found.sentence
+    assert "tier 1 or below" in found.whole_text
 
 
 def test_a_queue_that_is_no_leaf_is_told_so() -> None:
@@ -81,8 +83,8 @@ def test_a_queue_that_is_no_leaf_is_told_so() -> None:
     waiting = wanted(queue="org", phase="Pending", min_resources={"cpu": "4"})
     hierarchy = {"capacity": {"enableHierarchy": "true"}}
     found = asked([*nodes("n1"), *tree, *waiting], PREEMPT, second="predicates capacity nodeorder", more=hierarchy)
-    assert "it is no leaf (children: leaf)" in found.sentence
-    assert ("put the job into a leaf queue",) == found.advice_texts
+    assert "queue org has child queues (leaf); capacity admits only to leaf queues" in found.whole_text
+    assert ("Set the job's queue to a leaf queue: leaf.",) == found.advice_texts
 
 
 def test_the_sentence_of_a_discarded_gang_holds_no_code() -> None:
@@ -94,7 +96,7 @@ def test_the_sentence_of_a_discarded_gang_holds_no_code() -> None:
         member["metadata"]["labels"] = labels
     found = asked([*nodes("n1", "n2"), group, *members], PREEMPT)
     assert "gang-discard" == found.cause_code
-    assert "wanted-2: the predicates object on every node left" in found.sentence
+    assert "wanted-2: the predicates object on every node left" in found.whole_text
 
 
 def test_the_way_through_the_cycle_includes_the_gang_actions() -> None:
@@ -105,18 +107,21 @@ def test_the_way_through_the_cycle_includes_the_gang_actions() -> None:
 
 def summary_of(found: Explanation) -> tuple[str, tuple[str, ...], list[str]]:
     """What an answer says, advises and shows as proof."""
-    return found.sentence, found.advice_texts, [one.text for one in found.dominant_evidence]
+    return found.whole_text, found.advice_texts, [one.text for one in found.dominant_evidence]
 
 
 def test_a_missing_role_is_named_where_the_pods_are_enough() -> None:
     roles = wanted(2, cpu="1", min_task_member={"ps": 1, "worker": 1}, role="worker")
     found = asked([*nodes("n1"), *roles], PLAIN)
     assert (
-        "default/wanted is not valid: role ps has 0 of 1 pod that minTaskMember asks for, so no action considers it.",
-        ("create the missing pods of each role", "take the role out of minTaskMember, or lower its minimum"),
+        f"default/wanted is Pending: role ps has 0 of the 1 pod that minTaskMember requires. {SKIPPED}",
+        (
+            "Create the missing pods of each role.",
+            "default/wanted: remove the role from minTaskMember, or lower its minimum.",
+        ),
         ["gang: Not enough valid pods of each task for gang-scheduling"],
     ) == summary_of(found)
-    assert ("role ps has 0 of 1 pod",) == found.dominant.lines
+    assert ("role ps has 0 of the 1 pod that minTaskMember requires",) == found.dominant.lines
     assert {"pods.valid": 2, "job.minAvailable": 2, "pods.missing": 0} == {
         name: number.value for name, number in found.dominant.numbers.items()
     }
@@ -124,13 +129,13 @@ def test_a_missing_role_is_named_where_the_pods_are_enough() -> None:
 
 def test_missing_pods_are_counted_and_the_minimum_may_be_lowered_to_those_that_there_are() -> None:
     assert (
-        f"{NOT_VALID} it has 1 usable pod of the 2 that minMember asks for, so no action considers it.",
-        ("create 1 more pod (look at the Volcano Job, its controller and quotas)", "lower minMember to 1"),
+        f"default/wanted is Pending: it has 1 of the 2 pods that minMember requires. {SKIPPED}",
+        (f"{CONTROLLER} only 1 pod (quota, webhook, controller log).", "default/wanted: spec.minMember 2 -> 1."),
         ["gang: Not enough valid tasks for gang-scheduling, valid: 1, min: 2"],
     ) == summary_of(asked([*nodes("n1"), *wanted(1, min_member=2)], PLAIN))
     assert (
-        f"{NOT_VALID} it has 0 usable pods of the 1 that minMember asks for, so no action considers it.",
-        ("create 1 more pod (look at the Volcano Job, its controller and quotas)",),
+        f"default/wanted has no pods in this snapshot: 0 of minMember 1. {CHECK}",
+        (f"{CONTROLLER} no pods (quota, webhook, controller log).",),
         ["gang: Not enough valid tasks for gang-scheduling, valid: 0, min: 1"],
     ) == summary_of(asked([*nodes("n1"), pod_group("wanted")], PLAIN))
 
@@ -141,10 +146,10 @@ def test_a_job_that_no_action_admits_is_told_which_actions_there_are() -> None:
     assert "action-not-configured" == found.cause_code
     assert (
         (
-            "default/wanted stays Pending: neither enqueue nor allocate is among the actions (preempt, backfill), so "
-            "nothing admits its PodGroup."
+            "default/wanted is not admitted: actions (preempt, backfill) contain neither enqueue nor allocate, so its "
+            "PodGroup stays Pending."
         ),
-        ('put "enqueue, allocate" into actions',),
+        ("Add enqueue and allocate to actions.",),
         ["the session opens with the PodGroup Pending"],
     ) == summary_of(found)
 
@@ -152,4 +157,4 @@ def test_a_job_that_no_action_admits_is_told_which_actions_there_are() -> None:
 def test_where_pods_and_a_role_are_missing_more_pods_are_asked_for() -> None:
     few = wanted(1, cpu="1", min_member=3, min_task_member={"ps": 1}, role="worker")
     found = asked([*nodes("n1"), *few], PLAIN)
-    assert "create 2 more pods (look at the Volcano Job, its controller and quotas)" == found.advice_texts[0]
+    assert f"{CONTROLLER} only 1 pod (quota, webhook, controller log)." == found.advice_texts[0]

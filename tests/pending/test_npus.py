@@ -19,23 +19,23 @@ def asked(**limits: Any) -> Explanation:
 @pytest.mark.parametrize(
     ("limits", "cause", "words", "advice"),
     [
-        ({"number": "1"}, "predicates-mixed", "1 no ascend device available", ""),
+        ({"number": "1"}, "predicates-mixed", "no ascend device available", ""),
         (
             {"number": "2"},
             "predicates-unresolvable",
-            "a pod takes each of its NPUs from another physical card: n1 has 1 card, 2 asked",
-            "ask for 1 NPU per pod, with more memory or cores of it",
+            "A pod takes each of its NPUs from another physical card: 2 asked, n1 has 1 card",
+            "Request 1 NPU per pod, with more memory or cores of it.",
         ),
         (
             {"number": "2", "memory": "5000"},
             "predicates-unresolvable",
-            "a container asks for 2 NPUs and for a part of each (memory 6144): parts are given of one only",
-            "ask for one NPU per container, or for all of their memory",
+            "A container asks 2 NPUs with partial memory (6144); partial NPUs are allocated only one per container",
+            "Request one NPU per container, or all of their memory.",
         ),
     ],
 )
 def test_why_no_npu_is_given(limits: dict[str, str], cause: str, words: str, advice: str) -> None:
     found = asked(**limits)
     assert cause == found.cause_code
-    assert words in found.sentence
+    assert words in found.whole_text
     assert not advice or advice in found.advice_texts

@@ -22,8 +22,8 @@ def check(recording: Recording, found: Explanation) -> None:
     """What holds of every explanation."""
     findings = (found.dominant, *found.contributing)
     for finding in findings:
-        assert "\n" not in finding.sentence
-        assert finding.sentence.endswith((".", "?")) or finding.cause == "panic"
+        assert "\n" not in finding.whole_text
+        assert finding.whole_text.endswith((".", "?")) or finding.cause == "panic"
         assert finding.evidence
         assert all(1 <= evidence.seq <= len(recording) for evidence in finding.evidence)
         assert list(finding.evidence) == sorted(finding.evidence)
@@ -93,12 +93,12 @@ def test_the_numbers_say_what_is_short_by_how_much() -> None:
 
 def test_a_misspelt_switch_is_named_where_it_matters() -> None:
     found = explain_by_name(case("switch-misspelt"), "ml/fraud-model")
-    assert "enabledPreemptable is ignored (did you mean enablePreemptable?" in found.sentence
+    assert "enabledPreemptable is ignored (did you mean enablePreemptable?" in found.whole_text
 
 
 def test_the_victims_of_a_missing_action_come_from_a_trial() -> None:
     found = explain_by_name(case("preempt-not-configured"), "ml/fraud-model")
-    assert "with it 1 pod would go to cpu-01, evicting ml/etl-nightly-1-worker-0" in found.sentence
+    assert "with it 1 pod would go to cpu-01, evicting ml/etl-nightly-1-worker-0" in found.whole_text
 
 
 def test_evidence_points_at_the_veto() -> None:
@@ -126,8 +126,7 @@ def test_a_pod_that_is_passed_over_names_the_one_of_its_role_that_found_no_node(
     )
     found = explain_by_name(replay_cycle(snapshot), "later-0")
     assert "not-tried" == found.cause_code
-    assert "once a pod of role a finds no place" in found.sentence
-    assert "and j-0 found none" in found.sentence
+    assert "After j-0 of role a found no node, allocate skips the other pods of role a" in found.whole_text
 
 
 def test_the_steps_quote_the_schedulers_message_where_it_counts_in_its_own_way() -> None:
@@ -137,7 +136,9 @@ def test_the_steps_quote_the_schedulers_message_where_it_counts_in_its_own_way()
     message = "0/8 nodes are unavailable: 1 Insufficient memory, 7 Insufficient nvidia.com/gpu."
     assert f'scheduler message: "{message}"' in text
     assert text.count("Insufficient") == message.count("Insufficient")
-    assert any("6 Insufficient nvidia.com/gpu, 2 without nvidia.com/gpu" in one.sentence for one in found.contributing)
+    assert any(
+        "6 Insufficient nvidia.com/gpu, 2 without nvidia.com/gpu" in one.whole_text for one in found.contributing
+    )
 
 
 def test_a_panic_before_the_session_is_open_is_the_cause_whatever_phase_the_job_is_in() -> None:

@@ -132,10 +132,8 @@ def test_a_fault_in_one_answer_leaves_the_other_jobs_theirs(monkeypatch: pytest.
     monkeypatch.setattr(surveys, "explain_subject", fails_at_one)
     found = survey_jobs(replay_cycle(busy()))
     fault = next(one for one in found.explained if one.explanation.cause_code == FAULT)
-    expected = (
-        "vcdebug cannot explain default/waits-a: IndexError: list index out of range; this is a fault of vcdebug."
-    )
-    assert (expected, 1) == (fault.explanation.sentence, fault.pending)
+    expected = "default/waits-a cannot be explained: IndexError: list index out of range; this is a bug in vcdebug."
+    assert (expected, 1) == (fault.explanation.whole_text, fault.pending)
     assert [one for one in whole.explained if one.explanation.job != "default/waits-a"] == [
         one for one in found.explained if one is not fault
     ]

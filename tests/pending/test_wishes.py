@@ -38,34 +38,37 @@ def gpus(count: int) -> dict[str, str]:
 def test_a_label_that_is_spelt_otherwise_is_found() -> None:
     nodes = [node("n1", labels={"gpu-type": "A100"}), node("n2", labels={"gpu-type": "V100"})]
     found = asked(nodes, nodeSelector={"gpu-type": "a100"})
-    assert "no node has gpu-type=a100: gpu-type is A100 on n1, V100 on n2" in found.sentence
-    assert found.advice_texts[0].startswith("did you mean gpu-type=A100?")
+    assert "No node in the snapshot has gpu-type=a100: gpu-type is A100 on n1, V100 on n2" in found.whole_text
+    assert found.advice_texts[0].startswith("Did you mean gpu-type=A100?")
 
 
 def test_a_label_that_nobody_has_is_said_to_be_nowhere() -> None:
     found = asked(node("n1", labels={"disktype": "ssd"}), nodeSelector={"disk-type": "ssd"})
-    assert "no node has disk-type=ssd, nor any label disk-type" in found.sentence
-    assert "did you mean the label disktype?" in found.advice_texts
+    assert "No node in the snapshot has disk-type=ssd, and none has label disk-type at all" in found.whole_text
+    assert "Did you mean label disktype?" in found.advice_texts
 
 
 def test_a_required_node_affinity_is_told_like_a_selector() -> None:
     terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["b", "c"]}]}]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     found = asked(node("n1", labels={"zone": "a"}), affinity={"nodeAffinity": required})
-    assert "no node has zone in (b, c): zone is a on n1" in found.sentence
+    assert "No node in the snapshot has zone in (b, c): zone is a on n1" in found.whole_text
 
 
 def test_neighbours_that_do_not_run_are_named_by_their_labels() -> None:
     term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     found = asked(node("n1", labels={"zone": "a"}), affinity=affinity)
-    assert "wants to stand beside pods with app=db (by zone), and none runs on any node" in found.sentence
+    assert (
+        "Its required podAffinity needs pods with app=db in the same zone; no such pod runs on any node"
+        in found.whole_text
+    )
     assert "change the pod's nodeSelector" not in " ".join(found.advice_texts)
 
 
 def test_a_resource_that_is_spelt_otherwise_is_found() -> None:
     found = asked(node("n1", gpu="4"), requests={"cpu": "1", "nvidia.com/gpus": "1"})
-    assert found.sentence.endswith("no eviction can help; did you mean nvidia.com/gpu, which n1 has?")
+    assert "Did you mean nvidia.com/gpu, which n1 provides?" in found.dominant.facts
     assert [] == [line for line in found.advice_texts if line.startswith("ask for less")]
 
 
@@ -73,7 +76,7 @@ def test_room_in_pieces_is_said_to_be_in_pieces() -> None:
     nodes = [node(f"n{number}", gpu="4") for number in range(4)]
     old = [one for at in range(4) for one in (pod_group(f"o{at}", phase="Running"), *_on(f"o{at}", f"n{at}", gpus(2)))]
     found = asked(nodes, old, conf=conf_of("gang", "predicates"), requests=gpus(4))
-    assert "8 nvidia.com/gpu are free in all, but in pieces on 4 nodes" in found.sentence
+    assert "8 nvidia.com/gpu is free in total, but spread over 4 nodes" in found.whole_text
 
 
 def _on(group: str, where: str, requests: dict[str, str], **more: Any) -> list[Manifest]:
@@ -82,8 +85,8 @@ def _on(group: str, where: str, requests: dict[str, str], **more: Any) -> list[M
 
 def test_a_guarantee_that_nobody_uses_is_named_with_its_queue() -> None:
     found = asked(node("n1", cpu="16"), queue("idle", guarantee={"cpu": "14"}))
-    assert "of the 16 cpu of the cluster 14 cpu are guaranteed to queue idle, which holds 0" in found.sentence
-    assert ("lower spec.guarantee of queue idle", "add nodes that fit") == found.advice_texts
+    assert "Of the cluster's 16 cpu, queue idle is guaranteed 14 and uses 0." in found.whole_text
+    assert ("Queue idle: lower spec.guarantee.",) == found.advice_texts
 
 
 def test_a_gang_that_asks_more_than_a_capability_is_told_what_it_asks_in_all() -> None:
@@ -91,7 +94,7 @@ def test_a_gang_that_asks_more_than_a_capability_is_told_what_it_asks_in_all() -
     group = [pod_group("train", queue="small", min_member=2), *pods("train", 2, cpu="4")]
     found = explain_by_name(replay_cycle(cluster(*objects, group, conf=CONF)), "default/train")
     assert "queue-not-allocatable" == found.cause_code
-    assert "the 2 pods that its gang lacks ask 8 cpu in all, where 6 cpu is all there may be" in found.sentence
+    assert "The 2 pods still missing from the gang ask 8 cpu in total; the queue's hard limit is 6." in found.whole_text
     assert "make room" not in " ".join(found.advice_texts)
 
 
@@ -110,8 +113,8 @@ def test_a_full_ancestor_says_which_queue_below_it_holds_it() -> None:
     found = explain_by_name(
         replay_cycle(cluster(node("n1", cpu="32"), tree, leaves, old, wanted, conf=HIERARCHY)), "default/train"
     )
-    assert "its ancestor org holds 8 of 8 cpu (capability)" in found.sentence
-    assert "b holds 8 cpu of it" in found.sentence
+    assert "parent queue org uses 8 of its capability 8" in found.whole_text
+    assert "Queue b uses 8 cpu and deserves 0." in found.whole_text
 
 
 def test_the_same_priority_is_what_keeps_victims_and_a_switch_of_drf_is_not_advised() -> None:
@@ -122,7 +125,7 @@ def test_the_same_priority_is_what_keeps_victims_and_a_switch_of_drf_is_not_advi
     ]
     wanted = [pod_group("train", priority_class="high"), *pods("train", 1, cpu="4", priority=1000)]
     found = explain_by_name(replay_cycle(cluster(node("n1", cpu="4"), high, old, wanted, conf=CONF)), "default/train")
-    assert "default/train has priority 1000, and no candidate's job is lower" in found.sentence
+    assert "default/train has priority 1000, and no candidate's job is lower" in found.whole_text
     assert "give default/train a priority class above 1000" == found.advice_texts[0]
     assert "enablePreemptable of drf" not in " ".join(found.advice_texts)
 
@@ -144,15 +147,15 @@ def test_a_gang_for_which_no_hypernode_is_large_enough_is_told_so_without_min_re
     conf = conf_of("priority gang network-topology-aware", "predicates proportion", actions="enqueue, allocate")
     found = explain_by_name(replay_cycle(cluster(nodes, tree, top, wanted, conf=conf)), "default/train")
     assert "no-hypernode" == found.cause_code
-    assert "none of 2 HyperNodes has room for its minMember of 4 pods (32 cpu" in found.sentence
+    assert "none of 2 HyperNodes has room for its minMember of 4 pods (32 cpu" in found.whole_text
 
 
 def test_a_window_that_is_shut_is_not_for_ever() -> None:
     revocable = node("n1", labels={"volcano.sh/revocable-zone": "rz1"})
     found = asked(revocable, conf=WINDOWS, annotations={"volcano.sh/revocable-zone": "*"})
-    assert "ever" not in found.sentence.split()
-    assert "n1 is in revocable zone rz1, open 18:00-20:00 only" in found.sentence
-    assert found.advice_texts[0].startswith("wait until the window of zone rz1 opens")
+    assert "ever" not in found.whole_text.split()
+    assert "n1 is in revocable zone rz1, open only 18:00-20:00" in found.whole_text
+    assert found.advice_texts[0].startswith("Wait until zone rz1 opens")
 
 
 def test_a_class_that_does_not_exist_is_named_with_those_that_do() -> None:
@@ -165,5 +168,5 @@ def test_a_class_that_does_not_exist_is_named_with_those_that_do() -> None:
     slow: Manifest = {"kind": "StorageClass", "metadata": {"name": "slow", "uid": "slow"}, "provisioner": "x"}
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
     found = asked(node("n1"), claim, slow, volumes=volumes)
-    assert "there is no StorageClass fast (there are slow)" in found.sentence
-    assert "create StorageClass fast, or name one that exists in the claim" in found.advice_texts
+    assert "StorageClass fast is not in this snapshot (it has slow)" in found.whole_text
+    assert "Create StorageClass fast, or name an existing one in the claim." in found.advice_texts

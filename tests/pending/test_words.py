@@ -52,8 +52,11 @@ def test_overcommit_speaks_of_the_scarcest_dimension_and_of_the_others_beside_it
     gpus = [node("n1", cpu="8", gpu="2")]
     found = asked([*gpus, *wanted(phase="Pending", min_resources={"cpu": "10", GPU: "9"})], second=OVERCOMMIT)
     assert "enqueue-overcommit" == found.cause_code
-    assert f"it asks 9 {GPU} as minResources" in found.sentence
-    assert "short by 6.6 (and by 0.4 cpu); that is more than the whole cluster has" in found.sentence
+    assert f"minResources asks 9 {GPU}; overcommit allows 2.4 more (2 x 1.2 - 0 used), 6.6 short." in found.whole_text
+    assert (
+        "Also short: 0.4 cpu. That is more than the whole cluster's 2 nvidia.com/gpu x 1.2 = 2.4 nvidia.com/gpu"
+        in found.whole_text
+    )
     assert (6.6, 0.4) == tuple(round(found.dominant.numbers[f"short.{each}"].value, 6) for each in (GPU, "cpu"))
 
 
@@ -61,30 +64,32 @@ def test_a_factor_that_is_not_under_arguments_is_not_advised_to_be_raised_where_
     beside = {"overcommit": {"overcommit-factor": "15"}}
     big = wanted(phase="Pending", min_resources={"cpu": "10"})
     found = asked([*nodes("n1"), *big], second=OVERCOMMIT, more=beside)
-    assert found.sentence.endswith("; overcommit-factor is set beside arguments and not under it, so 1.2 applies.")
-    advised = "indent overcommit-factor under arguments of overcommit, where it is read, and set it above 1.25"
+    assert found.whole_text.endswith(
+        " overcommit-factor is set next to arguments, not under it, so the default 1.2 applies."
+    )
+    advised = "Move overcommit-factor under arguments of overcommit, where it is read, and set it above 1.25."
     assert [advised] == [line for line in found.advice_texts if "factor" in line]
 
 
 def test_where_nothing_is_taken_nothing_is_advised_to_be_freed() -> None:
     big = wanted(phase="Pending", min_resources={"cpu": "10"})
     found = asked([*nodes("n1"), *big], second=OVERCOMMIT)
-    assert ("ask for less in spec.minResources", "add nodes that fit") == found.advice_texts[:2]
+    assert ("Request less in spec.minResources.", "Set overcommit-factor above 1.25.") == found.advice_texts
     busy = asked([*nodes("n1"), *running("a", "n1", 1), *big], second=OVERCOMMIT)
-    assert ("ask for less in spec.minResources", "free 4.4 cpu", "add nodes that fit") == busy.advice_texts[:3]
+    assert ("Request less in spec.minResources.", "Free 4.4 cpu.") == busy.advice_texts[:2]
 
 
 def test_a_quota_names_the_other_dimensions_that_it_is_exceeded_in() -> None:
     small = [queue("default", capability={"cpu": "2", "memory": "1Gi"})]
     found = asked([*nodes("n1"), *small, *wanted(phase="Pending", min_resources={"cpu": "4", "memory": "8Gi"})])
     assert "enqueue-queue-quota" == found.cause_code
-    assert "exceeds that by 2 (memory exceeded too)." in found.sentence
+    assert "allocated or reserved (2 over; also over: memory)." in found.whole_text
 
 
 def test_a_limit_of_nothing_says_that_no_node_has_any() -> None:
     waiting = wanted(phase="Pending", min_resources={GPU: "1"})
     found = asked([*nodes("n1"), *waiting])
-    assert f"0 of 0 {GPU} (no node has any)" in found.sentence
+    assert f"0 of its limit 0 allocated or reserved (1 over). No node provides {GPU}." in found.whole_text
 
 
 def test_a_child_queue_is_limited_by_its_parent() -> None:
@@ -93,14 +98,17 @@ def test_a_child_queue_is_limited_by_its_parent() -> None:
     hierarchy = {"capacity": {"enableHierarchy": "true"}}
     waiting = wanted(queue="leaf", phase="Pending", min_resources={"cpu": "6"})
     found = asked([*nodes("n1"), *tree, leaf, *waiting], second="predicates capacity nodeorder", more=hierarchy)
-    assert "0 of 4 cpu (what its parent org and the guarantees of others leave it)" in found.sentence
+    assert (
+        "leaf has 0 of its limit 4 allocated or reserved (2 over). The limit is what parent queue org and"
+        in found.whole_text
+    )
 
 
 def test_waiting_is_advised_at_a_capability_only_where_other_jobs_hold_some_of_it() -> None:
     own = queue("default", capability={"cpu": "6", "memory": "80G"})
     others = asked([*nodes("n1"), own, *running("a", "n1", 1), *wanted()], **CAPACITY)
     alone = asked([*nodes("n1"), own, *wanted(2)], **CAPACITY)
-    advised = "wait until jobs of queue default end"
+    advised = "Wait until jobs in queue default finish."
     assert ("queue-not-allocatable", True) == (others.cause_code, advised in others.advice_texts)
     assert ("queue-not-allocatable", False) == (alone.cause_code, advised in alone.advice_texts)
 
@@ -110,8 +118,8 @@ def test_a_queue_that_is_not_open_may_not_reclaim_and_must_be_opened() -> None:
     full = [*nodes("n1"), *running("a", "n1", queue="theirs")]
     found = asked([*queues, *full, *wanted(queue="mine")], RECLAIM)
     assert "preemptive" == found.cause_code
-    assert "it is Closed, and proportion lets only Open queues reclaim" in found.sentence
-    assert "open the queue: vcctl queue operate -a open -n mine" in found.advice_texts
+    assert "queue mine is Closed; proportion allows reclaim only for Open queues" in found.whole_text
+    assert "Open queue mine: vcctl queue operate -a open -n mine" in found.advice_texts
 
 
 def test_a_share_that_forbids_reclaim_is_derived_in_the_lines_below_its_figures() -> None:
@@ -131,17 +139,17 @@ def test_a_capability_that_forbids_reclaim_is_named() -> None:
     full = [*nodes("n1"), *running("a", "n1", queue="theirs")]
     found = asked([*queues, *full, *wanted(queue="mine")], RECLAIM, **CAPACITY)
     assert "queue-not-allocatable" == found.cause_code
-    assert "wanted-0 alone asks 4 where 2 cpu is all there may be" in found.sentence
+    assert "wanted-0 alone asks 4, more than the whole limit of 2" in found.whole_text
     (beside,) = [one for one in found.contributing if one.cause == "preemptive"]
-    assert "with that it would hold 4 of 2 cpu (capability), so capacity says no" in beside.sentence
-    assert any("raise spec.capability of queue mine" in line for line in found.advice_texts)
+    assert "it would use 4 cpu of its capability 2 (capacity)" in beside.whole_text
+    assert any("Queue mine: raise spec.capability" in line for line in found.advice_texts)
 
 
 @pytest.mark.parametrize(
     ("release", "says"),
     [
-        ("master", "with that it would hold 4 of 3 cpu (capability)"),
-        ("v1.14.4", "with that it would hold 4 of 2 cpu, "),
+        ("master", "it would use 4 cpu of its capability 3 (capacity)"),
+        ("v1.14.4", "it would use 4 cpu and deserves 2"),
     ],
 )
 def test_a_claim_is_refused_by_the_limit_only_where_the_release_asks_for_it(release: str, says: str) -> None:
@@ -154,7 +162,7 @@ def test_a_claim_is_refused_by_the_limit_only_where_the_release_asks_for_it(rele
         snapshot_at_release(cluster(*world, conf=conf(RECLAIM, "drf predicates capacity nodeorder")), release)
     )
     found = explain_by_name(recording, WANTED)
-    sentences = {found.cause_code: found.sentence, **{one.cause: one.sentence for one in found.contributing}}
+    sentences = {found.cause_code: found.whole_text, **{one.cause: one.whole_text for one in found.contributing}}
     assert says in sentences["preemptive"]
     seq = recording.index.seqs_at_point("Preemptive")[0]
     equation = equation_at(recording, seq)
@@ -168,7 +176,7 @@ def test_gangreclaim_is_asked_about_all_pods_at_once() -> None:
     full = [*nodes("n1", "n2"), *running("a", "n1", queue="theirs"), *running("b", "n2", queue="theirs")]
     found = asked([*queues, *full, *wanted(2, queue="mine")], "enqueue, allocate, gangreclaim")
     assert "preemptive" == found.cause_code
-    assert "may not reclaim for 2 pods at once: with that it would hold 8 of 4 cpu" in found.sentence
+    assert "may not reclaim for 2 pods at once: it would use 8 cpu and deserves 4 by weight 1 of 4" in found.whole_text
 
 
 def test_gangpreempt_counts_whom_its_filter_leaves_alone() -> None:
@@ -182,8 +190,8 @@ def test_gangpreempt_counts_whom_its_filter_leaves_alone() -> None:
     found = asked([*objects, *wanted()], "enqueue, allocate, gangpreempt")
     assert "victims-not-preemptable" == found.cause_code
     parts = ("2 in queue other", "2 of jobs whose priority is not lower", "2 with volcano.sh/preemptable false")
-    assert [] == [part for part in parts if part not in found.sentence]
-    assert "of 6 pods, " in found.sentence
+    assert [] == [part for part in parts if part not in found.whole_text]
+    assert "of 6 pods, " in found.whole_text
 
 
 def test_pods_of_the_queue_that_could_not_make_room_do_not_make_preempt_the_last_hope() -> None:
@@ -222,7 +230,7 @@ def test_the_queue_refuses_the_pod_of_which_it_is_told() -> None:
     roomy = [*nodes("n1", "n2"), queue("default", capability={"cpu": "6"})]
     found = asked([*roomy, *wanted(2, cpu="4")])
     refusals = [one for one in (found.dominant, *found.contributing) if one.cause == "queue-not-allocatable"]
-    assert [True] == ["may not allocate wanted-1: it holds 4 of 6 cpu" in one.sentence for one in refusals]
+    assert [True] == ["wanted-1 asks 4 cpu, and its queue default uses 4 of" in one.whole_text for one in refusals]
 
 
 def test_what_stopped_the_last_plan_of_a_gang_action_is_told() -> None:
@@ -230,7 +238,7 @@ def test_what_stopped_the_last_plan_of_a_gang_action_is_told() -> None:
     objects = [queue("default", capability={"cpu": "5"}), *nodes("n1"), *held, *running("b", "n1", 1, cpu="6")]
     found = asked([*objects, *wanted()], "enqueue, allocate, gangpreempt")
     assert "gang-discard" == found.cause_code
-    assert "but even without them its queue may not allocate wanted-0, so nobody is evicted" in found.sentence
+    assert "but even without them its queue may not allocate wanted-0, so nobody is evicted" in found.whole_text
     assert "proportion refuses wanted-0" in [evidence.text for evidence in found.dominant_evidence]
 
 
@@ -255,13 +263,13 @@ def reclaiming(theirs: dict[str, Any], count: int = 2, cpu: str = "4") -> Explan
 def test_capacity_keeps_what_a_queue_deserves() -> None:
     found = reclaiming({"deserved": {"cpu": "8", "memory": "80G"}})
     assert "victims-not-above-deserved" == found.cause_code
-    assert "2 of queue theirs, which holds 8 of 8 cpu and " in found.sentence
+    assert "2 of queue theirs, which holds 8 of 8 cpu and " in found.whole_text
     assert 8.0 == found.dominant.numbers["queue.theirs.deserved.cpu"].value
 
 
 def test_capacity_keeps_what_a_queue_is_guaranteed() -> None:
     found = reclaiming({"deserved": {"cpu": "1"}, "guarantee": {"cpu": "3"}}, 1, "8")
-    assert "of queue theirs, which would fall below its guarantee (3 cpu)" in found.sentence
+    assert "of queue theirs, which would fall below its guarantee (3 cpu)" in found.whole_text
     assert any("its spec.guarantee" in line for line in found.advice_texts)
 
 
@@ -274,8 +282,8 @@ def test_a_quota_of_the_namespace_is_named_with_its_figures() -> None:
     waiting = wanted(phase="Pending", min_resources={"cpu": "4", "memory": "8Gi"})
     found = asked([*nodes("n1", "n2"), quota, *waiting], first="priority gang resourcequota")
     assert "enqueue-resourcequota" == found.cause_code
-    assert "ResourceQuota team-quota allows 10 cpu, 7.5 are used, and minResources of 4 more" in found.sentence
-    assert "exceeds that by 1.5 (memory by 4Gi)." in found.sentence
+    assert "minResources asks 4 cpu; ResourceQuota team-quota has 7.5 of 10 used" in found.whole_text
+    assert "(1.5 over; also over: memory 4Gi)." in found.whole_text
     assert (1.5, "cores") == tuple(found.dominant.numbers["short.cpu"])
 
 
@@ -306,7 +314,7 @@ def test_a_device_quota_is_told_in_the_words_that_the_plugin_writes() -> None:
     limited = [queue("default", capability={"deviceclass/gpu": "2"})]
     found = asked([*nodes("n1"), *limited, claim, group, *members], second="predicates capacity nodeorder", more={})
     assert "enqueue-queue-quota" == found.cause_code
-    assert "dra-resource-exceeded" in found.sentence
+    assert "dra-resource-exceeded" in found.whole_text
 
 
 def test_a_closed_queue_is_not_to_blame_for_pods_that_are_not_preemptable_anyway() -> None:

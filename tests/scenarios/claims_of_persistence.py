@@ -144,6 +144,6 @@ PERSISTENCE = (
         "8: in master they count, and so do root's own limits",
         "persist-queue-without-gpus",
         f"{OFF}; explain team/chat",
-        "team/chat is not admitted: queue serving",
+        "team/chat is not admitted: minResources asks 8 cpu; queue serving",
     ),
 )

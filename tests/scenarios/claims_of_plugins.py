@@ -19,7 +19,7 @@ PLUGINS = (
         "Pods behind a scheduling gate are not counted",
         "pending-scheduling-gate",
         "explain",
-        "is behind a scheduling gate",
+        "1 pod has a scheduling gate (acme.io/dataset-ready)",
     ),
     claim(
         "nodeorder: least requested",

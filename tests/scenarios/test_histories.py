@@ -166,7 +166,7 @@ def test_4949_the_two_queues_take_turns_for_ever() -> None:
 def test_2814_the_job_that_holds_the_promise_can_never_run() -> None:
     found = explain_by_name(asked(2814).recording(), "team/big")
     assert "larger-than-any-node" == found.cause_code
-    assert "asks 2 nvidia.com/gpu, the largest node (n1) has 1 in all" in found.sentence
+    assert "asks 2 nvidia.com/gpu, more than any node has (largest: n1, 1)" in found.sentence
 
 
 def test_2052_the_larger_job_comes_first_and_the_smaller_one_gets_in() -> None:

@@ -60,7 +60,7 @@ def test_panel_page_debugger_explain_and_report_write_an_amount_alike(data: st.D
     )
     assert page.endswith(f"  0 of {text} used")
     found = explain_by_name(recording, "default/train")
-    assert f"the largest node (n1) has {text} in all" in found.sentence
+    assert f"more than any node has (largest: n1, {text})" in found.sentence
     assert found.sentence in report_text(ReportSubject(recording, "1", (), (), ("default/train",)), "md")
 
 

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, Literal, NamedTuple, TypeVar
 
-from vcdebug.amount_text import capitalize_first, count_noun, is_counted, join_names, listed_dimensions, value_in_units
+from vcdebug.amount_text import (
+    count_noun,
+    format_resource,
+    is_counted,
+    join_names,
+    listed_dimensions,
+    value_in_units,
+)
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
@@ -39,6 +46,8 @@ class Advice(NamedTuple):
     """As --set takes them; empty where an amount or an object is left to the reader."""
     risky: bool = False
     """Whether it overrides a taint or a cordon of a node; risky advice is sorted last."""
+    last_resort: bool = False
+    """Whether it always helps, so that it is shown only where nothing else is known."""
 
 
 def owner_advice(text: str, *edits: str) -> Advice:
@@ -57,13 +66,20 @@ def cluster_admin_advice(text: str, *edits: str) -> Advice:
 
 
 def sort_by_harm(lines: Iterable[Advice]) -> tuple[Advice, ...]:
-    """Each line once, the least harmful first, what is risky last."""
+    """Each line once, the least harmful first, what is risky last; a last resort only where it is alone."""
     once = {line.text: line for line in lines}
-    return tuple(sorted(once.values(), key=lambda line: (line.risky, line.harm)))
+    shown = [line for line in once.values() if not line.last_resort]
+    if all(line.risky for line in shown):
+        shown = list(once.values())
+    return tuple(sorted(shown, key=lambda line: (line.risky, line.harm)))
 
 
-ADD_NODES_ADVICE: Final = cluster_admin_advice("add nodes that fit")
-"""Always helps, and costs most."""
+def add_nodes_advice(request: Resource | None = None) -> Advice:
+    """Always helps, and costs most."""
+    size = f" with {format_resource(request)} free" if request is not None else ""
+    return Advice(f"Add a node{size}.", AdviceHarm.CLUSTER, last_resort=True)
+
+
 StepState = Literal["passed", "failed", "not reached"]
 
 
@@ -133,10 +149,8 @@ class Finding:
 
     @property
     def reason(self) -> str:
-        """The cause alone, as a sentence of its own, for lists below the name of the job."""
-        if isinstance(self.headline, str):
-            return self.headline
-        return capitalize_first(self.headline.reason) + "."
+        """The cause alone, for lists below the name of the job; it may begin with a name, so its case stays."""
+        return self.headline if isinstance(self.headline, str) else self.headline.reason
 
     @property
     def whole_text(self) -> str:

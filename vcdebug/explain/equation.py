@@ -323,8 +323,8 @@ class QueueCheck(NamedTuple):
         return self.capability is not None and self.capability.get(name) == self.check.limit.get(name)
 
     def format_limit(self, name: str) -> str:
-        """`8 cpu`."""
-        return f"{self._written(name, self.check.limit)} {name}"
+        """`8`."""
+        return self._written(name, self.check.limit)
 
     def format_taken(self, name: str) -> str:
         """`4`."""
@@ -349,10 +349,17 @@ class QueueCheck(NamedTuple):
         """By how much the limit would be exceeded."""
         return amount_text.format_amount(name, self.check.excess_of(name))
 
-    def others_exceeded_words(self) -> str:
-        """` (memory exceeded too)`: the exceeded dimensions after the first; empty if there are none."""
-        others = [name for name in self.exceeded_dimensions if name != self.first_dimension]
-        return f" ({amount_text.join_names(others)} exceeded too)" if others else ""
+    def excess_words(self) -> str:
+        """`4 over; also over: memory`: by how much the first dimension exceeds its limit, and which others do."""
+        others = amount_text.join_names(name for name in self.exceeded_dimensions if name != self.first_dimension)
+        return f"{self.format_excess(self.first_dimension)} over{f'; also over: {others}' if others else ''}"
+
+    def missing_amounts(self) -> str:
+        """`2 cpu and 2Gi memory`: by how much the limit would have to grow, in every exceeded dimension."""
+        amounts_short = (
+            amount_text.format_named_amount(name, self.check.excess_of(name)) for name in self.exceeded_dimensions
+        )
+        return " and ".join(amounts_short)
 
     def arithmetic_lines(self) -> tuple[str, ...]:
         """The arithmetic, dimension by dimension."""

@@ -204,7 +204,7 @@ def _virtual_gpu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None
         return None
     asked = max((request.number for request in requests_of(task.pod, ledgers[0].rules.names)), default=0)
     return CardShortage(
-        max(len(ledger.cards) for ledger in ledgers), asked, "a container takes each of its virtual GPUs"
+        max(len(ledger.cards) for ledger in ledgers), asked, "A container takes each of its virtual GPUs"
     )
 
 
@@ -217,7 +217,7 @@ def _npu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
     for ledger in ledgers:
         requests = ledger.resource_reqs(task.pod, next(iter(ledger.cards.values())))
         asked = sum(max(request.number, 1) for request in requests)
-        found.append(CardShortage(len(ledger.cards), asked, "a pod takes each of its NPUs"))
+        found.append(CardShortage(len(ledger.cards), asked, "A pod takes each of its NPUs"))
     return max(found, key=lambda one: one.asked - one.have, default=None)
 
 

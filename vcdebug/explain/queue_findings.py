@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from vcdebug import amount_text
-from vcdebug.amount_text import format_amounts_apart, format_named_amount, join_names
+from vcdebug.amount_text import (
+    capitalize_first,
+    format_amount,
+    format_amounts_apart,
+    format_named_amount,
+    join_names,
+)
 from vcdebug.explain import answer
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
@@ -18,23 +24,53 @@ from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, circle_text
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.plugins import CAPACITY
 from vcdebug.recording.input_problems import circle_of_queues
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 
 
-def guarantee_words(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> str:
-    """Queues whose guarantee reserves what this queue lacks, appended to the limit; empty if there are none."""
+def guarantee_facts(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[str, ...]:
+    """Which queues' guarantees reserve what this queue lacks."""
     name = limit.first_dimension
     parts = [
-        f"{more} {name} are guaranteed to queue {queue}, which holds {less}"
+        f"queue {queue} is guaranteed {more} and uses {less}"
         for queue, amounts in unmet_guarantees(view, plugin, limit, seq).items()
         for more, less in [format_amounts_apart(name, *amounts)]
     ]
     total = format_named_amount(name, view.session.total_resource.get(name))
-    return f"; of the {total} of the cluster {join_names(parts)}" if parts else ""
+    return (f"Of the cluster's {total}, {join_names(parts)}.",) if parts else ()
+
+
+MAX_HOLDERS = 3
+
+
+def holder_facts(view: JobView, seq: Seq, limit: QueueCheck) -> tuple[str, ...]:
+    """Which jobs use what the limit counts, the largest first: one pod by its own name."""
+    tasks, name = view.recording.timeline.state_at(seq - 1).tasks, limit.first_dimension
+    members = _queues_below(view, limit.queue)
+    held: dict[str, float] = {}
+    for uid, job in view.session.jobs.items():
+        holding = [each for each in job.tasks.values() if is_allocated_status(tasks[each.key].status)]
+        used = sum_resources(each.resreq for each in holding).get(name)
+        if job.queue in members and used > 0:
+            held[holding[0].key if len(holding) == 1 else uid] = used
+    if not held:
+        return ()
+    largest = sorted(held, key=lambda who: (-held[who], who))
+    parts = [f"{who} {format_amount(name, held[who])}" for who in largest]
+    return (f"In use in queue {limit.queue} ({name}): {join_names(parts, MAX_HOLDERS)}.",)
+
+
+def _queues_below(view: JobView, queue: QueueName) -> list[QueueName]:
+    """The queue and its descendants; every queue for the root."""
+    found, queues = [queue], view.session.queues
+    if queue == ROOT_QUEUE:
+        return list(queues)
+    for name in found:
+        found += [each.name for each in queues.values() if each.parent == name and each.name not in found]
+    return found
 
 
 def unmet_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> dict[QueueName, tuple[float, float]]:
@@ -55,19 +91,20 @@ def unmet_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) ->
     return found
 
 
-def gang_request_words(view: JobView, limit: QueueCheck) -> str:
-    """What the rest of the gang asks together, where even that is more than the limit; empty otherwise."""
+def gang_request_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
+    """What the rest of the gang asks together, where even that is more than the limit."""
     job, name = view.job, limit.first_dimension
     lacks, waiting = job.min_available - job.ready_task_num(), unbound_tasks(view)
     if lacks < 2 or lacks > len(waiting) or not limit.exceeded_dimensions:
-        return ""
+        return ()
     asked = 0.0
     # The smallest pods: if even these exceed the limit, no choice of pods fits. A loop, as Go adds, not sum().
     for value in sorted(task.resreq.get(name) for task in waiting)[:lacks]:
         asked += value
     if asked <= limit.check.limit.get(name):
-        return ""
-    return f"; the {lacks} pods that its gang lacks ask {format_named_amount(name, asked)} in all"
+        return ()
+    hard = f"; the queue's hard limit is {limit.format_limit(name)}" if limit.is_capability else ""
+    return (f"The {lacks} pods still missing from the gang ask {format_named_amount(name, asked)} in total{hard}.",)
 
 
 def unbound_tasks(view: JobView) -> list[TaskInfo]:
@@ -77,11 +114,10 @@ def unbound_tasks(view: JobView) -> list[TaskInfo]:
 
 CAPACITY_PLUGIN = CAPACITY
 BROKEN_TREE_ADVICE = (
-    answer.owner_advice("see vcdebug inspect for what is missing"),
     answer.queue_admin_advice(
-        "give the queue an existing parent, and limits within its parent's, or move the job to a leaf queue: one fault "
-        "stops every queue"
+        "Give every queue an existing parent and limits within its parent's; one error blocks every queue."
     ),
+    answer.owner_advice("List what is missing: vcdebug inspect."),
 )
 
 
@@ -104,24 +140,26 @@ def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding 
     if not fault:
         return None
     circle = circle_of_queues(view.recording)
-    names = f"; {circle_text(circle)}" if circle else ""
-    sentence = f"{view.job.uid} is refused like every other: {fault}{names}."
-    evidence = (answer.Evidence(seq, f"{plugin} refuses without looking at amounts"),)
+    facts = (f"{capitalize_first(text)}." for text in (fault, circle_text(circle) if circle else "") if text)
+    headline = answer.pending_headline(
+        view.job.uid, f"{plugin} rejects every job because of an error in the queue tree"
+    )
+    evidence = (answer.Evidence(seq, f"{plugin} rejects it without comparing amounts"),)
     advice: tuple[answer.Advice, ...] = BROKEN_TREE_ADVICE
     if circle:
         edit = f"Queue/{circle[0]}:spec.parent={ROOT_QUEUE}"
-        advice = (answer.queue_admin_advice(f"give queue {circle[0]} another spec.parent, say {ROOT_QUEUE}", edit),)
-    return answer.Finding(QUEUE_TREE_BROKEN, sentence, {}, evidence, advice)
+        advice = (answer.queue_admin_advice(f"Queue {circle[0]}: set spec.parent to {ROOT_QUEUE}.", edit),)
+    return answer.Finding(QUEUE_TREE_BROKEN, headline, {}, evidence, advice, facts=tuple(facts))
 
 
 def open_queue_advice(view: JobView) -> tuple[answer.Advice, ...]:
     """For a queue that is not Open."""
     name = view.queue.name
     return (
-        answer.owner_advice("move the job to an open queue"),
         answer.queue_admin_advice(
-            f"open the queue: vcctl queue operate -a open -n {name}", f"Queue/{name}:status.state=Open"
+            f"Open queue {name}: vcctl queue operate -a open -n {name}", f"Queue/{name}:status.state=Open"
         ),
+        answer.owner_advice("Move the job to an open queue."),
     )
 
 
@@ -134,16 +172,18 @@ def whole_cluster_advice(view: JobView, queue: QueueName, name: str) -> tuple[an
     """The advice where a queue may have the whole cluster already."""
     total = amount_text.format_named_amount(name, view.session.total_resource.get(name))
     return (
-        answer.owner_advice(f"wait until jobs of queue {queue} end: it may already have the whole cluster ({total})"),
-        answer.ADD_NODES_ADVICE,
+        answer.owner_advice(
+            f"Wait until jobs in queue {queue} finish; it may already use the whole cluster ({total})."
+        ),
+        answer.add_nodes_advice(),
     )
 
 
-def sibling_holders_words(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> str:
-    """Of an ancestor: which of the queues below it hold the most, and whether they could be made to give it back."""
+def sibling_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
+    """Of an ancestor: what the queues below it use and deserve, and which of them are not reclaimable."""
     queues, name = view.session.queues, limit.first_dimension
     if limit.queue == view.queue.name or plugin != CAPACITY_PLUGIN:
-        return ""
+        return ()
     state = view.recording.timeline.state_at(seq - 1)
     held = {
         queue.name: state.plugin_amount(plugin, queue.name, "allocated").get(name)
@@ -152,18 +192,18 @@ def sibling_holders_words(view: JobView, seq: Seq, plugin: str, limit: QueueChec
     }
     holders = [queue for queue, value in held.items() if value > 0]
     if not holders:
-        return ""
+        return ()
     parts = [
-        f"{queue} holds {taken} {name} of it and deserves {least}"
+        f"queue {queue} uses {taken} {name} and deserves {least}"
         for queue in holders
         for taken, least in [
             format_amounts_apart(name, held[queue], state.plugin_amount(plugin, queue, "deserved").get(name))
         ]
     ]
     kept = [queue for queue in holders if not queues[queue].reclaimable]
-    verb = "says" if len(kept) == 1 else "say"
-    closed = f"; {join_names(kept)} {verb} reclaimable: false, so nothing can be taken back from there" if kept else ""
-    return f"; {join_names(parts)}{closed}"
+    has = "has" if len(kept) == 1 else "have"
+    closed = (f"{join_names(kept)} {has} spec.reclaimable: false, so reclaim cannot evict pods there.",) if kept else ()
+    return (f"{capitalize_first(join_names(parts))}.", *closed)
 
 
 def victim_queues(view: JobView, refused: Sequence[TaskKey]) -> list[QueueName]:
@@ -189,10 +229,8 @@ def not_above_share(
             for n in deserved.resource_names()
             for held, least in [format_amounts_apart(n, allocated.get(n), deserved.get(n))]
         ]
-        parts.append(
-            f"queue {queue} holds {amount_text.format_resource(allocated, ('cpu', 'memory'))} and deserves "
-            f"{amount_text.format_resource(deserved, ('cpu', 'memory'))}"
-        )
+        use, share = (amount_text.format_resource(each, ("cpu", "memory")) for each in (allocated, deserved))
+        parts.append(f"queue {queue} uses {use}, not more than it deserves ({share})")
         numbers.update(answer.numbers(f"queue.{queue}.allocated", allocated))
         numbers.update(answer.numbers(f"queue.{queue}.deserved", deserved))
     sated = [
@@ -200,12 +238,12 @@ def not_above_share(
         for q in queues
         if state.plugin_amount(plugin, q, "request").less_equal(state.plugin_amount(plugin, q, "deserved"))
     ]
-    verb = "deserves all it asks for" if len(queues) == 1 else "deserve all they ask for"
+    verb = "deserves all it requests" if len(queues) == 1 else "deserve all they request"
     enough = answer.queue_admin_advice(
-        f"free room that others hold, or add nodes: {join_names(queues)} {verb}, no weight changes that"
+        f"Free resources or add nodes; weights cannot help, since {join_names(queues)} {verb}."
     )
     advice = enough if len(sated) == len(queues) else smaller(view, queues)
-    return VetoReason(f"{'; '.join(parts[:2])}: not above its share", numbers, (advice,), tuple(lines))
+    return VetoReason("; ".join(parts[:2]), numbers, (advice,), tuple(lines))
 
 
 QUOTA_CAUSE = "enqueue-queue-quota"
@@ -233,67 +271,76 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
     if stuck and limit.check._replace(total=total_without(view, limit.check.total, stuck)).is_within_limit:
         return stuck_jobs_finding(view, seq, plugin, stuck, limit.arithmetic_lines(), limit.check.limit)
     name, minimum = limit.first_dimension, limit.check.request
-    sentence = (
-        f"{view.job.uid} is not admitted: queue {limit.queue} already counts {limit.format_taken(name)} of "
-        f"{limit.format_limit(name)} ({_limit_source(view, plugin, limit)}), and minResources of "
-        f"{limit.request_of(name)} more exceeds that by {limit.format_excess(name)}{limit.others_exceeded_words()}"
-        f"{sibling_holders_words(view, seq, plugin, limit)}."
+    figure, *source = _limit_source(view, plugin, limit)
+    reason = (
+        f"minResources asks {limit.request_of(name)} {name}; queue {limit.queue} has {limit.format_taken(name)} of its "
+        f"{figure} {limit.format_limit(name)} allocated or reserved ({limit.excess_words()})"
     )
+    facts = (*source, *holder_facts(view, seq, limit), *sibling_facts(view, seq, plugin, limit), *_too_early(view))
     numbers = {**answer.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
-    advice = (answer.owner_advice("ask for less in spec.minResources"), *_more_room_advice(view, limit))
+    advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
     cause = CAPABILITY_CAUSE if plugin == CAPACITY_PLUGIN and limit.is_capability else QUOTA_CAUSE
-    return answer.Finding(cause, sentence, numbers, rejection_evidence(seq, plugin), advice, limit.arithmetic_lines())
+    headline, evidence = answer.rejected_headline(view.job.uid, reason), rejection_evidence(seq, plugin)
+    return answer.Finding(cause, headline, numbers, evidence, advice, limit.arithmetic_lines(), facts)
+
+
+LESS_MINIMUM_ADVICE = answer.owner_advice("Request less in spec.minResources.")
+
+
+def _too_early(view: JobView) -> tuple[str, ...]:
+    """That evictions cannot help yet, where an action that evicts is configured."""
+    evicting = [action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts]
+    does = "considers" if len(evicting) == 1 else "consider"
+    return (f"{capitalize_first(join_names(evicting))} {does} only admitted jobs.",) if evicting else ()
 
 
 def _closed_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:
     state = view.queue.state or "without a state"
-    sentence = (
-        f"{view.job.uid} is not admitted: its queue {view.queue.name} is {state}, "
-        f"and {plugin} rejects every PodGroup of a queue that is not Open."
+    headline = answer.rejected_headline(
+        view.job.uid, f"queue {view.queue.name} is {state}; {plugin} admits only to Open queues"
     )
-    return answer.Finding(CLOSED_CAUSE, sentence, {}, rejection_evidence(seq, plugin), open_queue_advice(view))
+    return answer.Finding(CLOSED_CAUSE, headline, {}, rejection_evidence(seq, plugin), open_queue_advice(view))
 
 
-def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> str:
-    """Which queue or cluster figure the limit is, in words."""
+def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
+    """The kind of limit in words, then the sentence that says where it comes from."""
     if limit.is_capability:
-        return "its capability"
+        return ("capability",)
     if view.session.total_resource.get(limit.first_dimension) <= 0:
-        return "no node has any"
+        return "limit", f"No node provides {limit.first_dimension}."
     parent = view.session.queues[limit.queue].parent if limit.queue in view.session.queues else ""
     if plugin == CAPACITY_PLUGIN and parent and view.session.hierarchy_enabled(plugin):
-        return f"what its parent {parent} and the guarantees of others leave it"
-    return "what the cluster and guarantees leave it"
+        return "limit", f"The limit is what parent queue {parent} and other queues' guarantees leave."
+    return "limit", "The limit is the cluster's total minus other queues' guarantees."
 
 
 def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[answer.Advice, ...]:
-    name = limit.first_dimension
+    wait = answer.owner_advice(f"Wait until jobs in queue {limit.queue} finish.")
     if limit.is_capability:
-        more = amount_text.format_named_amount(name, limit.check.excess_of(name))
-        return (
-            answer.owner_advice(f"wait until jobs of queue {limit.queue} end"),
-            answer.queue_admin_advice(f"raise the capability of queue {limit.queue} by {more}"),
-        )
-    if is_whole_cluster(view, limit.check.limit, name):
-        return whole_cluster_advice(view, limit.queue, name)
-    return (
-        answer.owner_advice(f"wait until jobs of queue {limit.queue} end"),
-        answer.queue_admin_advice("lower the guarantees of other queues"),
-    )
+        return wait, raise_capability_advice(limit)
+    if is_whole_cluster(view, limit.check.limit, limit.first_dimension):
+        return whole_cluster_advice(view, limit.queue, limit.first_dimension)
+    return wait, answer.queue_admin_advice("Lower spec.guarantee of other queues.")
+
+
+def raise_capability_advice(limit: QueueCheck) -> answer.Advice:
+    """Raise the queue's capability by what is missing, in every exceeded dimension."""
+    return answer.queue_admin_advice(f"Queue {limit.queue}: raise spec.capability by {limit.missing_amounts()}.")
 
 
 def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:
     """Rejected without regard to amounts: a queue that is no leaf, devices, a tree that cannot be read."""
     children, written = _child_queues(view), view.plugin_message(seq)
-    amounts_hold = f"none of its amounts is exceeded{f': {written}' if written else ''}"
-    reason = f"it is no leaf (children: {join_names(children)})" if children else amounts_hold
-    sentence = f"{view.job.uid} is not admitted: {plugin} rejects it in queue {view.queue.name}, and {reason}."
-    advice = (
-        (answer.owner_advice("put the job into a leaf queue"),)
-        if children
-        else (answer.cluster_admin_advice("look at the plugin's arguments and at devices"),)
-    )
-    return answer.Finding(QUOTA_CAUSE, sentence, {}, rejection_evidence(seq, plugin), advice)
+    reason = f"{plugin} rejects it in queue {view.queue.name}, although no limit is exceeded"
+    advice = answer.cluster_admin_advice(f"Check the arguments of plugin {plugin}, and the devices of the nodes.")
+    if children:
+        reason = (
+            f"queue {view.queue.name} has child queues ({join_names(children)}); {plugin} admits only to leaf queues"
+        )
+        advice = answer.owner_advice(f"Set the job's queue to a leaf queue: {join_names(children)}.")
+    facts = (f'Scheduler message: "{written}".',) if written else ()
+    headline, evidence = answer.rejected_headline(view.job.uid, reason), rejection_evidence(seq, plugin)
+    return answer.Finding(QUOTA_CAUSE, headline, {}, evidence, (advice,), facts=facts)
 
 
 def _child_queues(view: JobView) -> list[QueueName]:
@@ -346,11 +393,12 @@ def stuck_jobs_finding(
     # Without pods: nearly every minimum counts them, and the sentence is about amounts.
     names = [name for name, value in minimum.items() if value > 0 and held.get(name) > 0 and name != PODS]
     who = amount_text.join_names(job.uid for job in stuck)
-    holds, asked = "holds" if len(stuck) == 1 else "hold", amount_text.format_resource(minimum)
-    sentence = (
-        f"{view.job.uid} is not admitted: it asks {asked} as minResources and would fit, but {who} "
-        f"{holds} {amount_text.format_resource(held, names)} as Inqueue without being placed, so {plugin} rejects."
+    verbs = ("is", "reserves", "it") if len(stuck) == 1 else ("are", "reserve", "them")
+    headline = answer.rejected_headline(
+        view.job.uid,
+        f"{who} {verbs[0]} Inqueue but not placed, and {verbs[1]} {amount_text.format_resource(held, names)}",
     )
+    facts = (f"Without {verbs[2]}, {plugin} would admit its minResources of {amount_text.format_resource(minimum)}.",)
     numbers = {
         **answer.numbers("minResources", minimum, names),
         **answer.numbers("held", held, names),
@@ -358,14 +406,16 @@ def stuck_jobs_finding(
         "jobs.holding": answer.count(len(stuck), "jobs"),
     }
     advice = (
-        answer.owner_advice(f"find out why {stuck[0].uid} cannot be placed (vcdebug explain)"),
+        answer.owner_advice(f"Find out why {stuck[0].uid} is not placed: vcdebug explain SNAPSHOT {stuck[0].uid}."),
         answer.queue_admin_advice(
-            f"delete {stuck[0].uid}: that gives back "
-            f"{amount_text.format_resource(_reserved_by(view, stuck[0]), names)}",
+            f"Delete PodGroup {stuck[0].uid}; this releases "
+            f"{amount_text.format_resource(_reserved_by(view, stuck[0]), names)}.",
             f"PodGroup/{stuck[0].uid}:-",
         ),
     )
     more = tuple(
         f"{job.uid}: Inqueue, reserves {amount_text.format_resource(_reserved_by(view, job), names)}" for job in stuck
     )
-    return answer.Finding(HELD_CAUSE, sentence, numbers, rejection_evidence(seq, plugin), advice, (*lines, *more))
+    return answer.Finding(
+        HELD_CAUSE, headline, numbers, rejection_evidence(seq, plugin), advice, (*lines, *more), facts
+    )

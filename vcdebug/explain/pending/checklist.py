@@ -322,16 +322,18 @@ def not_tried_finding(view: JobView) -> answer.Finding:
     actions = ", ".join(view.actions)
     task = view.blocked_task
     if task is None:
-        sentence = f"{view.job.uid} has no pod that waits for a place."
+        headline = answer.CauseHeadline(view.job.uid, "has no Pending pods", "every pod has a node or has ended")
     elif task.best_effort and BACKFILL not in view.actions:
         return _no_backfill_finding(view, task)
     elif found := _passed_over_finding(view, task):
         return found
     else:
-        sentence = f"No action ({actions}) tried to place {task.name}, although a node would take it."
+        headline = answer.pending_headline(
+            view.job.uid, f"no action ({actions}) tried to place {task.name}, although it fits a node"
+        )
     evidence = _last_action_evidence(view, "the last action ends")
     return answer.Finding(
-        NOT_TRIED_CAUSE, sentence, {}, evidence, (answer.owner_advice("look at the actions and at the next cycle"),)
+        NOT_TRIED_CAUSE, headline, {}, evidence, (answer.owner_advice("Check the actions, and the next cycle."),)
     )
 
 
@@ -349,30 +351,28 @@ def _passed_over_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
         return None
     name = view.tasks[alike[0].task].name
     role = f"role {task.task_role}" if task.task_role else "its job"
-    sentence = (
-        f"{task.name} was passed over, although a node would take it: once a pod of {role} finds no place, allocate "
-        f"looks for none for the others, and {name} found none."
-    )
+    headline = answer.pending_headline(view.job.uid, f"allocate skipped {task.name}, although it fits a node")
+    facts = (f"After {name} of {role} found no node, allocate skips the other pods of {role}.",)
     evidence = (
         answer.Evidence(alike[0].predicate_passes[0][0], f"no node for {name}"),
-        answer.Evidence(own[0].first, f"{task.name} is taken up and let go without a look at any node"),
+        answer.Evidence(own[0].first, f"{task.name} is skipped without a check of any node"),
     )
     advice = (
-        answer.owner_advice(f"find out what {name} lacks: explain {name}"),
-        answer.owner_advice("give the pods roles of their own"),
+        answer.owner_advice(f"Find out what {name} lacks: vcdebug explain SNAPSHOT {name}."),
+        answer.owner_advice("Give the pods different roles (task names)."),
     )
-    return answer.Finding(NOT_TRIED_CAUSE, sentence, {}, evidence, advice)
+    return answer.Finding(NOT_TRIED_CAUSE, headline, {}, evidence, advice, facts=facts)
 
 
 def _no_backfill_finding(view: JobView, task: TaskInfo) -> answer.Finding:
     """The pod requests nothing, and no configured action places such pods."""
-    sentence = (
-        f"{task.name} requests nothing (best effort): allocate leaves such pods to {BACKFILL}, which is not among the "
-        f"actions ({', '.join(view.actions)})."
-    )
-    evidence = _last_action_evidence(view, "the last action ends, and nobody looked at it")
+    reason = f"{task.name} requests no resources, and {BACKFILL} is not in actions ({', '.join(view.actions)})"
+    evidence = _last_action_evidence(view, "the last action ends, and no action tried it")
     advice = (
-        answer.owner_advice("let the pod request some cpu or memory"),
-        answer.cluster_admin_advice(f"add {BACKFILL} to the actions"),
+        answer.owner_advice(f"Set a cpu or memory request in {task.name}."),
+        answer.cluster_admin_advice(f"Add {BACKFILL} to actions."),
     )
-    return answer.Finding(NOT_TRIED_CAUSE, sentence, {}, evidence, advice)
+    facts = (f"Only {BACKFILL} places pods without requests (best effort).",)
+    return answer.Finding(
+        NOT_TRIED_CAUSE, answer.pending_headline(view.job.uid, reason), {}, evidence, advice, facts=facts
+    )

@@ -50,11 +50,10 @@ def _taint_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     for text, names in unready.items():
         verb = "is" if len(names) == 1 else "are"
         yield ConstraintFailure(
-            f"{join_names(names)} {verb} NotReady ({text})",
+            f"{join_names(names)} {verb} NotReady (taint {text})",
             (
                 answer.cluster_admin_advice(
-                    f"look at the kubelet of {join_names(names)}: it counts again once Ready, and a dead node runs "
-                    "nothing"
+                    f"Check the kubelet on {join_names(names)}; the scheduler uses a node again once it is Ready."
                 ),
             ),
         )
@@ -62,9 +61,9 @@ def _taint_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     for text in passing:
         names = others[text]
         condition = text.removeprefix(CONTROL_PLANE_PREFIX).partition(":")[0].replace("-", " ")
-        yield ConstraintFailure(f"{join_names(names)} has the condition {condition} ({text}), which passes")
+        yield ConstraintFailure(f"{join_names(names)}: condition {condition} ({text}), usually temporary")
     for text in [text for text in others if text not in passing]:
-        yield ConstraintFailure(f"the pod tolerates no {text}, the taint of {join_names(others[text])}")
+        yield ConstraintFailure(f"{room.task.name} does not tolerate taint {text} on {join_names(others[text])}")
 
 
 def untolerated_taints(room: NodeFits, node: NodeFit) -> Iterator[Taint]:
@@ -98,10 +97,10 @@ def _port_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
         ]
         if held:
             yield ConstraintFailure(
-                f"host port {port.port} is held by {join_names(held, placement_constraints.MAX_HOLDERS)}",
+                f"Host port {port.port} is already used by {join_names(held, placement_constraints.MAX_HOLDERS)}",
                 (
                     answer.owner_advice(
-                        f"give the pod another host port than {port.port}, or none: a Service finds it without"
+                        f"Use a free host port, or remove hostPort {port.port} (a Service does not need it)."
                     ),
                 ),
             )
@@ -115,9 +114,9 @@ def _anti_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     if total:
         names = (f"{other.name} on {node.name}" for node, others in held for other in others)
         yield ConstraintFailure(
-            "its anti-affinity forbids to stand beside "
+            "Its required podAntiAffinity conflicts with "
             f"{join_first_names(names, total, placement_constraints.MAX_HOLDERS)}",
-            (answer.owner_advice("make the anti-affinity preferred, or leave the others out of its labelSelector"),),
+            (answer.owner_advice("Make the podAntiAffinity preferred, or narrow its labelSelector."),),
             "affinity",
         )
     mine = _label_group(room.task)
@@ -129,7 +128,7 @@ def _anti_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     ]
     if objecting:
         yield ConstraintFailure(
-            f"the anti-affinity of {join_names(objecting, placement_constraints.MAX_HOLDERS)} keeps it away",
+            f"podAntiAffinity of {join_names(objecting, placement_constraints.MAX_HOLDERS)} excludes it",
             (),
             "affinity",
         )
@@ -175,16 +174,15 @@ def waiting_holder_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     held = requested_together(room.view.recording, (task.key for task in theirs))
     if not own or not theirs or not all(held.get(name) >= lack for name, lack in near.short):
         return
-    jobs = dict.fromkeys(task.job for task in theirs)
-    verb, lack = ("waits", "its") if len(jobs) == 1 else ("wait", "their")
+    jobs = join_names(dict.fromkeys(task.job for task in theirs))
+    pods = join_names((task.name for task in theirs), placement_constraints.MAX_HOLDERS)
     yield ConstraintFailure(
-        f"{near.name} is held by {join_names((task.name for task in theirs), placement_constraints.MAX_HOLDERS)} of "
-        f"{join_names(jobs)}, which {verb} for {lack} own other pods as this job does with "
-        f"{count_noun(len(own), 'running pod')}: if none can end without them, they hold each other up for ever",
+        f"Possible deadlock: {near.name} is in use by {pods} of {jobs}; {jobs} and this job "
+        f"({count_noun(len(own), 'running pod')}) all have Pending pods",
         (
             answer.queue_admin_advice(
-                f"end {join_names(jobs, 1)} or this job, and let fewer start at once (minMember or minResources of "
-                "whole jobs)"
+                f"Delete {jobs} or this job, and start fewer jobs at once (set minMember or minResources for the whole "
+                "job)."
             ),
         ),
     )
@@ -224,7 +222,7 @@ _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] 
 
 
 CSI = "attachable-volumes-csi-"
-_CHANGE_REQUEST = answer.owner_advice("change what the pod asks for")
+_CHANGE_REQUEST = answer.owner_advice("Change the pod's nodeSelector, affinity, tolerations or requests.")
 _GENERAL_ADVICE = (_CHANGE_REQUEST,)
 """Advice of last resort: dropped if more specific advice exists."""
 
@@ -235,15 +233,15 @@ def advice_for_larger(nowhere: list[str]) -> tuple[answer.Advice, ...]:
     if drivers:
         return (
             answer.cluster_admin_advice(
-                f"no CSINode names the driver {join_names(drivers)}: look whether it runs on the nodes"
+                f"No CSINode lists driver {join_names(drivers)}; check that it runs on the nodes."
             ),
         )
     if nowhere:
-        device = "; for a device, look whether its plugin runs on the nodes"
-        return (answer.cluster_admin_advice(f"add a node that has {join_names(nowhere)}{device}"),)
+        device = "; for a device, check that its device plugin runs on the nodes"
+        return (answer.cluster_admin_advice(f"Add a node that provides {join_names(nowhere)}{device}."),)
     return (
-        answer.owner_advice("split the task into smaller ones"),
-        answer.cluster_admin_advice("add a node of that size"),
+        answer.owner_advice("Split the pod into smaller ones."),
+        answer.cluster_admin_advice("Add a node of that size."),
     )
 
 
@@ -266,34 +264,40 @@ def advice_for_unresolvable(room: NodeFits, reasons: list[str]) -> tuple[answer.
     for volumes in placement_constraints.VOLUME_ELSEWHERE_REASONS:
         text = text.replace(volumes, "volume")
     if "node group" in text:
-        advice.append(answer.queue_admin_advice(f"change spec.affinity of queue {room.view.queue.name}"))
-        advice.append(answer.cluster_admin_advice("label a node with the node group of the queue"))
+        advice.append(answer.queue_admin_advice(f"Queue {room.view.queue.name}: change spec.affinity."))
+        advice.append(answer.cluster_admin_advice("Label a node with the node group of the queue."))
         text = text.replace("node group affinity", "")
     if "affinity" in text or "selector" in text:
-        advice.append(answer.owner_advice("change the pod's nodeSelector or affinity"))
-        advice.append(answer.cluster_admin_advice("label a node accordingly"))
+        advice.append(answer.owner_advice("Change the pod's nodeSelector or affinity."))
+        advice.append(answer.cluster_admin_advice("Label a node accordingly."))
     if "taint" in text:
         advice.extend(_taint_advice(room))
     if "unschedulable" in text:
-        advice.append(answer.cluster_admin_advice("uncordon a node, once what it was cordoned for is over"))
+        advice.append(
+            answer.cluster_admin_advice(f"Uncordon {join_names(_cordoned_nodes(room))} when the maintenance is done.")
+        )
     if "numa" in text or "manager policy" in text or "topology policy" in text:
         advice.append(
             answer.cluster_admin_advice(
-                "look at the kubelets' cpu and topology manager policies, and at the Numatopology of the nodes"
+                "Check the kubelets' CPU manager and topology manager policies, and the nodes' Numatopology objects."
             )
         )
     if "load of the node" in text:
-        advice.append(answer.owner_advice("wait until the load falls"))
-        advice.append(answer.cluster_admin_advice("raise the thresholds of the usage plugin"))
+        advice.append(answer.owner_advice("Wait until the load of the nodes falls."))
+        advice.append(answer.cluster_admin_advice("Raise the thresholds of plugin usage."))
     if placement_constraints.is_pool_unsettled(reasons):
         advice.append(
             answer.cluster_admin_advice(
-                "look at the driver's ResourceSlices: as many as each says, and each device in one of them"
+                "Check the driver's ResourceSlices: each pool must be complete, with each device in one slice."
             )
         )
     if "volume" in text or "persistentvolume" in text:
-        advice.append(answer.owner_advice("look at the pod's claims and at the zones of their volumes"))
+        advice.append(answer.owner_advice("Check the pod's PersistentVolumeClaims and the zones of their volumes."))
     return tuple(advice) or (_CHANGE_REQUEST,)
+
+
+def _cordoned_nodes(room: NodeFits) -> list[str]:
+    return [node.name for node in room.of_kind("unresolvable") if "unschedulable" in node.reason]
 
 
 def _taint_advice(room: NodeFits) -> Iterator[answer.Advice]:
@@ -304,12 +308,12 @@ def _taint_advice(room: NodeFits) -> Iterator[answer.Advice]:
         for taint in untolerated_taints(room, node):
             lifted.update({format_taint(taint): taint} if may_be_lifted(taint, manifest) else {})
             accepted.update({format_taint(taint): taint} if may_be_tolerated(taint, manifest) else {})
-    yield answer.ADD_NODES_ADVICE
+    yield answer.add_nodes_advice(room.task.init_resreq)
     if lifted:
-        words = f"remove taint {join_names(lifted)}, once what it was set for is over"
+        words = f"Remove taint {join_names(lifted)} when it is no longer needed."
         yield answer.Advice(words, answer.AdviceHarm.CLUSTER, risky=True)
     if accepted:
-        words = f"add a toleration to the pod for {join_names(accepted)}, if whoever set it agrees: it keeps pods away"
+        words = f"Add a toleration for {join_names(accepted)}, if the node's owner agrees."
         yield answer.Advice(words, answer.AdviceHarm.CLUSTER, risky=True)
 
 
@@ -319,11 +323,11 @@ def advice_for_mixed(room: NodeFits) -> tuple[answer.Advice, ...]:
     if room.nearest_node is not None and room.nearest_node.short:
         advice += [
             answer.queue_admin_advice(
-                f"free {join_named_amounts(room.nearest_node.short)} on {room.nearest_node.name}"
+                f"Free {join_named_amounts(room.nearest_node.short)} on {room.nearest_node.name}."
             ),
-            answer.ADD_NODES_ADVICE,
+            answer.add_nodes_advice(room.task.init_resreq),
         ]
     refusals = [reason for node in room.of_kind("unresolvable") for reason in [node.reason]]
     if refusals:
         advice.extend(advice_for_unresolvable(room, refusals))
-    return tuple(advice) or (answer.ADD_NODES_ADVICE,)
+    return tuple(advice) or (answer.add_nodes_advice(room.task.init_resreq),)

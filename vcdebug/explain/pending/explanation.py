@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 from vcdebug.amount_text import count_noun
 from vcdebug.errors import VcdebugError
-from vcdebug.explain.answer import Evidence, Explanation, Finding, cluster_admin_advice, owner_advice, sort_by_harm
+from vcdebug.explain.answer import (
+    CauseHeadline,
+    Evidence,
+    Explanation,
+    Finding,
+    cluster_admin_advice,
+    owner_advice,
+    sort_by_harm,
+)
 from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, find_subject
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import checklist
@@ -76,7 +84,7 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
 
 
 def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
-    """Add the line that minMember is met, so the gang does not hold the Pending pods back."""
+    """Add the fact that minMember is met, so gang does not block the Pending pods."""
     ready = view.job.ready_task_num()
     if (
         not view.left_over
@@ -85,8 +93,8 @@ def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
     ):
         return finding
     met = f"minMember {view.job.min_available} is met by {count_noun(ready, 'ready pod')}"
-    line = f"{met}: the gang does not hold {count_noun(len(view.left_over), 'pending pod')} back"
-    return replace(finding, lines=(*finding.lines, line))
+    fact = f"{met}, so gang does not block the other {len(view.left_over)}."
+    return replace(finding, facts=(*finding.facts, fact))
 
 
 def _contributing_findings(view: JobView, found: Finding) -> list[Finding]:
@@ -144,18 +152,18 @@ def _order_findings(gates: list[Gate], base: list[Finding], room: NodeFits) -> l
 
 
 def _panic_finding(view: JobView, event: PanicEvent) -> Finding:
-    sentence = f"The real scheduler panics before {view.job.uid} is placed: {event.message}"
+    headline = CauseHeadline(view.job.uid, "is not placed", f"the scheduler panics first: {event.message}")
     evidence = (Evidence(len(view.recording), "the scheduler's process ends here"),)
     advice = cluster_admin_advice(crash_change(event))
-    return Finding(PANIC_CAUSE, sentence, {}, evidence, (advice,), crash_lines(view.recording, event))
+    return Finding(PANIC_CAUSE, headline, {}, evidence, (advice,), crash_lines(view.recording, event))
 
 
 def _cut_off_finding(view: JobView, event: CutEvent) -> Finding:
-    sentence = f"{view.job.uid} was not placed before the replay was cut off at its bound of {event.bound}."
-    evidence = (Evidence(len(view.recording), "the recording ends here, the cycle does not"),)
-    return Finding(
-        CUT_OFF_CAUSE, sentence, {}, evidence, (owner_advice("give more room with --max-events and --max-memory"),)
+    headline = CauseHeadline(
+        view.job.uid, "is not explained", f"the replay stopped at its limit of {event.bound} before placing it"
     )
+    evidence = (Evidence(len(view.recording), "the recording ends here, the cycle does not"),)
+    return Finding(CUT_OFF_CAUSE, headline, {}, evidence, (owner_advice("Raise --max-events and --max-memory."),))
 
 
 FAULT = "fault"
@@ -265,9 +273,7 @@ def _explain_or_report(recording: Recording, subject: ExplainSubject) -> Explana
         raise
     except Exception as error:  # noqa: BLE001 - boundary: a fault in one answer is an answer
         name = subject.pod or subject.job
-        sentence = f"vcdebug cannot explain {name}: {type(error).__name__}: {error}; this is a fault of vcdebug."
-        advice = owner_advice(
-            f"run `vcdebug explain` about {name} alone with VCDEBUG_TRACEBACK=1, and report what it says"
-        )
-        finding = Finding(FAULT, sentence, {}, (), (advice,))
+        reason = f"{type(error).__name__}: {error}; this is a bug in vcdebug"
+        advice = owner_advice(f"Run `vcdebug explain SNAPSHOT {name}` with VCDEBUG_TRACEBACK=1, and report the output.")
+        finding = Finding(FAULT, CauseHeadline(name or "", "cannot be explained", reason), {}, (), (advice,))
         return Explanation(subject.job or name or "", subject.pod, False, finding, (), finding.advice, ())

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import capitalize_first, count_noun, join_names
 from vcdebug.explain import answer
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits, room_by_node
@@ -54,19 +54,18 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
     if not passed:
         return None
     seq, event = passed[-1]
-    sentence = (
-        f"{count_noun(len(event.feasible), 'node')} would take {task.name}, but scoring them failed and no best node "
-        "was chosen: the task is passed over without a reason in its condition."
-    )
+    feasible = count_noun(len(event.feasible), "node")
+    fit = "fits" if len(event.feasible) == 1 else "fit"
+    headline = answer.pending_headline(view.job.uid, f"{feasible} {fit} {task.name}, but scoring failed")
+    facts = ("No best node was chosen, and the pod's condition gives no reason.",)
     advice = (
         answer.cluster_admin_advice(
-            "look at the scoring plugins: one needs a state that predicates did not write (enablePredicate: false?)"
+            "Check the scoring plugins: one needs a state that predicates did not write (enablePredicate: false?)."
         ),
     )
     evidence = (answer.Evidence(seq, f"{count_noun(len(event.feasible), 'node')} pass; no best node follows"),)
-    return answer.Finding(
-        NODE_ORDER, sentence, {"nodes.feasible": answer.count(len(event.feasible), "nodes")}, evidence, advice
-    )
+    nodes = {"nodes.feasible": answer.count(len(event.feasible), "nodes")}
+    return answer.Finding(NODE_ORDER, headline, nodes, evidence, advice, facts=facts)
 
 
 def search_evidence(view: JobView, task: TaskInfo) -> tuple[answer.Evidence, ...]:
@@ -77,8 +76,8 @@ def search_evidence(view: JobView, task: TaskInfo) -> tuple[answer.Evidence, ...
             if attempt.task != task.key:
                 continue
             for seq, event in attempt.predicate_passes:
-                refused = f"{len(event.failed)} of {count_noun(event.processed, 'node')} refuse"
-                found.setdefault(visit.action, answer.Evidence(seq, f"{visit.action}: {refused} {task.name}"))
+                refused = f"{task.name} fits {len(event.feasible)} of {count_noun(event.processed, 'node')}"
+                found.setdefault(visit.action, answer.Evidence(seq, f"{visit.action}: {refused}"))
             for seq, hook in attempt.task_calls(PRE_PREDICATE.upstream):
                 if hook.result is not None:
                     found.setdefault(
@@ -92,7 +91,7 @@ def _untried_evidence(view: JobView) -> tuple[answer.Evidence, ...]:
     end = view.action_ends(ALLOCATE)
     if end is None:
         return opening_evidence(view.recording, "the nodes when the session opened")
-    return (answer.Evidence(end, "the nodes when allocate ended; the predicates were not asked"),)
+    return (answer.Evidence(end, "the nodes at the end of allocate; no predicate was called"),)
 
 
 def histogram_lines(room: NodeFits) -> tuple[str, ...]:
@@ -105,9 +104,10 @@ def histogram_lines(room: NodeFits) -> tuple[str, ...]:
 def _build_finding(
     room: NodeFits,
     cause: str,
-    sentence: str,
+    reason: str,
     advice: tuple[answer.Advice, ...],
     numbers: Mapping[str, answer.Number],
+    facts: Sequence[str] = (),
     proof: tuple[answer.Evidence, ...] = (),
 ) -> answer.Finding:
     """A finding about all nodes, with the searches as proof and the reasons as table."""
@@ -121,7 +121,8 @@ def _build_finding(
     every = {**answer.numbers("request", room.task.init_resreq), **counted, **numbers}
     evidence = search_evidence(room.view, room.task)
     all_evidence = tuple(sorted((*evidence, *proof))) if proof else evidence
-    return answer.Finding(cause, sentence, every, all_evidence, advice, histogram_lines(room))
+    headline = answer.pending_headline(room.view.job.uid, reason)
+    return answer.Finding(cause, headline, every, all_evidence, advice, histogram_lines(room), tuple(facts))
 
 
 def _larger_than_any_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
@@ -134,31 +135,29 @@ def _larger_than_any_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
             largest[name] = max(room.node_fits, key=lambda node: node.allocatable.get(name))
     beyond = [name for name, node in largest.items() if request.get(name) > node.allocatable.get(name)]
     numbers: dict[str, answer.Number] = {}
+    facts = [EVICTIONS_CANNOT_HELP]
     if beyond:
         name = beyond[0]
         node = largest[name]
         have = node.allocatable.get(name)
         asked, most = amount_text.format_amounts_apart(name, request.get(name), have)
-        too_few = amount_text.format_amount(name, request.get(name) - have)
-        largest_has = f"the largest node ({node.name}) has {most} in all, {too_few} too few"
         driver = name.removeprefix(CSI)
-        meant = f"; {near}" if have <= 0 and (near := format_resource_meant(room, name)) else ""
-        sentence = (
-            f"{task.name} asks {asked} {name}, "
-            f"{largest_has if have > 0 else 'and no node has any'}: no eviction can help{meant or '.'}"
-        )
-        if driver != name and have <= 0:
-            sentence = f"{task.name} mounts a volume of driver {driver}, and no node runs it: no eviction can help."
+        if have > 0:
+            reason = f"{task.name} asks {asked} {name}, more than any node has (largest: {node.name}, {most})"
+        elif driver != name:
+            reason = f"{task.name} mounts a volume of CSI driver {driver}, which no node in the snapshot runs"
+        else:
+            reason = f"{task.name} asks {asked} {name}, and no node in the snapshot provides it"
+            near = format_resource_meant(room, name)
+            facts = [near, *facts] if near else facts
         for each in beyond:
             numbers[f"largest.{each}"] = answer.number(each, largest[each].allocatable.get(each))
             numbers[f"short.{each}"] = answer.number(each, request.get(each) - largest[each].allocatable.get(each))
     else:
-        sentence = (
-            f"{task.name} asks {amount_text.format_resource(request)}: some nodes are large enough in one of these, "
-            "none is in all of them, and no eviction can help."
-        )
+        asked = amount_text.format_resource(request)
+        reason = f"no node is large enough for {task.name} ({asked}) in all resources at once"
     advice = advice_for_larger([name for name in beyond if largest[name].allocatable.get(name) <= 0])
-    return _build_finding(room, LARGER_CAUSE, sentence, advice, numbers)
+    return _build_finding(room, LARGER_CAUSE, reason, advice, numbers, facts)
 
 
 def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
@@ -170,22 +169,46 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     )
 
     if not room.node_fits:
-        sentence = f"The session has no nodes at all, so nothing can take {task.name}."
-        return _build_finding(room, UNRESOLVABLE_CAUSE, sentence, (answer.ADD_NODES_ADVICE,), {})
+        more = (answer.add_nodes_advice(task.init_resreq),)
+        return _build_finding(room, UNRESOLVABLE_CAUSE, f"no node is in the session for {task.name}", more, {})
     reasons = room.reason_histogram
-    several = "; ".join(f"{len(names)} {reason}" for reason, names in reasons)
-    text = reasons[0][0] if len(reasons) == 1 else several
     ways = find_constraint_failures(room)
-    sentence = (
-        f"{_none_takes_words(task, room)}: {text}{_format_node_selector(task)}{_format_failures(ways)}. Evictions "
-        "would not help."
-    )
+    temporary = _is_temporary(room)
+    fits = "fits" if not temporary else "currently fits"
+    none = f"none of {len(room.node_fits)} nodes {fits} {task.name}"
+    if len(room.node_fits) == 1:
+        only = room.node_fits[0].name
+        none = f"the only node, {only}, does not {'currently ' if temporary else ''}fit {task.name}"
     advice = merge_advice(ways, advice_for_unresolvable(room, [reason for reason, _ in reasons]))
-    return _build_finding(room, UNRESOLVABLE_CAUSE, sentence, advice, {})
+    facts = [*failure_facts(ways), *([] if temporary else [EVICTIONS_CANNOT_HELP])]
+    reason = f"{none}: {format_reasons(room)}{_format_node_selector(task)}"
+    return _build_finding(room, UNRESOLVABLE_CAUSE, reason, advice, {}, facts)
 
 
-def _none_takes_words(task: TaskInfo, room: NodeFits) -> str:
-    """`None of 3 nodes can ever take a as it is`; without "ever" if a condition passes by itself."""
+MAX_REASONS = 3
+"""Reasons of nodes in a first line; the table behind it has all."""
+
+
+def format_reasons(room: NodeFits) -> str:
+    """`2 node(s) had untolerated taint(s), 1 too small: cpu`; one reason of all nodes without its count."""
+    reasons = room.reason_histogram
+    if len(reasons) == 1:
+        return reasons[0][0]
+    shown = ", ".join(f"{len(names)} {reason}" for reason, names in reasons[:MAX_REASONS])
+    rest = sum(len(names) for _, names in reasons[MAX_REASONS:])  # exact: ints
+    return f"{shown} and {rest} more" if rest else shown
+
+
+EVICTIONS_CANNOT_HELP = "Evictions cannot help."
+
+
+def failure_facts(ways: Sequence[answer.ConstraintFailure]) -> list[str]:
+    """What the reasons of the nodes mean in this snapshot, a sentence each."""
+    return [f"{way.text}." for way in ways]
+
+
+def _is_temporary(room: NodeFits) -> bool:
+    """Whether some reason can end by itself: a condition, a closed window, a claim that is being bound."""
     # Imported here, since only a task that no node can take needs the readers of constraints.
     from vcdebug.explain.pending.constraint_failures import CONTROL_PLANE_PREFIX, plugin_failures, untolerated_taints
     from vcdebug.explain.pending.placement_constraints import are_devices_held, is_pool_unsettled
@@ -200,24 +223,14 @@ def _none_takes_words(task: TaskInfo, room: NodeFits) -> str:
         or any(plugin_failures(TDM, room))
         or any(w in n.reason.lower() for n in room.node_fits for w in UNBOUND_REASONS)
     )
-    passing = passing or are_devices_held(room) or is_pool_unsettled(node.reason for node in room.node_fits)
-    several = len(room.node_fits) > 1
-    none = f"None of {len(room.node_fits)} nodes" if several else f"{room.node_fits[0].name}, the only node, cannot"
-    if passing:
-        return f"{none} {'can take' if several else 'take'} {task.name} as things stand"
-    return f"{none} {'can ever' if several else 'ever'} take {task.name} as it is"
-
-
-def _format_failures(ways: Sequence[answer.ConstraintFailure]) -> str:
-    """The meaning of the reasons in this snapshot, appended to them."""
-    return f"; {'; '.join(way.text for way in ways)}" if ways else ""
+    return passing or are_devices_held(room) or is_pool_unsettled(node.reason for node in room.node_fits)
 
 
 def _format_node_selector(task: TaskInfo) -> str:
     selector = task.pod.spec.get("nodeSelector")
     if not selector:
         return ""
-    return f" (it wants {', '.join(f'{key}={value}' for key, value in sorted(selector.items()))})"
+    return f" (nodeSelector {', '.join(f'{key}={value}' for key, value in sorted(selector.items()))})"
 
 
 def _pod_count_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
@@ -225,68 +238,82 @@ def _pod_count_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     limits = dict.fromkeys(amount_text.format_amount(PODS, node.allocatable.get(PODS)) for node in crowded)
     node = crowded[0]
     free = amount_text.format_resource(Resource(node.future.milli_cpu, node.future.memory))
-    sentence = (
-        f"{count_noun(len(crowded), 'node')} would have room for {task.name} ({node.name}: {free} free), "
-        f"but not for one more pod: each already has the {' or '.join(limits)} pods it may run."
+    verbs = ("has", "has reached its") if len(crowded) == 1 else ("have", "have reached their")
+    reason = (
+        f"{count_noun(len(crowded), 'node')} {verbs[0]} room for {task.name} but {verbs[1]} pod limit "
+        f"({' or '.join(limits)})"
     )
+    facts = [f"{node.name} has {free} free."]
     numbers = {
         "pods.allocatable": answer.number(PODS, node.allocatable.get(PODS)),
         "pods.free": answer.number(PODS, node.future.get(PODS)),
     }
     advice = (
-        answer.owner_advice("run fewer small pods"),
-        answer.cluster_admin_advice("add nodes, or raise the kubelets' maxPods"),
+        answer.owner_advice("Run fewer small pods."),
+        answer.cluster_admin_advice("Add nodes, or raise the kubelets' maxPods."),
     )
-    return _build_finding(room, POD_COUNT, sentence, advice, numbers)
+    return _build_finding(room, POD_COUNT, reason, advice, numbers, facts)
 
 
 def _mixed_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     from vcdebug.explain.pending.constraint_failures import advice_for_mixed, find_constraint_failures, merge_advice
 
-    text = ", ".join(f"{len(names)} {reason}" for reason, names in room.reason_histogram)
-    where = f"fits none of {len(room.node_fits)} nodes" if len(room.node_fits) > 1 else "does not fit on the only node"
-    sentence = f"{task.name} ({amount_text.format_resource(task.init_resreq)}) {where}: {text}"
-    numbers, node = dict[str, answer.Number](), room.nearest_node
-    if node is not None and node.short:
-        free = [(name, max(node.future.get(name), 0.0)) for name, _ in node.short]
-        sentence += (
-            f"; nearest is {node.name} with {amount_text.join_named_amounts(free)} free, {_format_missing(node)} too "
-            "few"
-        )
+    numbers, node, facts = dict[str, answer.Number](), room.nearest_node, list[str]()
+    short = node.short if node is not None else ()
+    if node is not None and short:
+        free = [(name, max(node.future.get(name), 0.0)) for name, _ in short]
         numbers.update({f"nearest.{name}": answer.number(name, value) for name, value in free})
-        numbers.update({f"short.{name}": answer.number(name, missing) for name, missing in node.short})
-    sentence += _spread_out_words(task, room)
+        numbers.update({f"short.{name}": answer.number(name, missing) for name, missing in short})
+    # One reason alone, a shortage: its numbers say more than the reason.
+    if node is not None and short and len(room.reason_histogram) == 1:
+        reason = _shortage_reason(task, room, node)
+    else:
+        where = f"fits none of {len(room.node_fits)} nodes" if len(room.node_fits) > 1 else "does not fit the only node"
+        reason = f"{task.name} {where}: {format_reasons(room)}"
+        facts += [f"{capitalize_first(_nearest_words(task, node))}."] if node is not None and short else []
+    facts += _spread_out_facts(task, room)
     ways = find_constraint_failures(room)
-    sentence += _format_failures(ways)
-    advice = merge_advice(ways, advice_for_mixed(room))
+    facts += failure_facts(ways)
     taken = room_takers(room)
-    if taken:
-        sentence += f"; {format_takers(room, taken)}"
-    return _build_finding(room, MIXED_CAUSE, f"{sentence}.", advice, numbers, taker_evidence(taken))
+    facts += taker_facts(room, taken) if taken else []
+    advice = merge_advice(ways, advice_for_mixed(room))
+    return _build_finding(room, MIXED_CAUSE, reason, advice, numbers, facts, taker_evidence(taken))
 
 
-def _spread_out_words(task: TaskInfo, room: NodeFits) -> str:
-    """The room of all nodes together, if it would be enough and only its fragmentation refuses the task."""
+def _shortage_reason(task: TaskInfo, room: NodeFits, node: NodeFit) -> str:
+    """What the pod asks, and how near the nearest node comes."""
+    if len(room.node_fits) > 1:
+        return f"no node has room for {task.name}: {_nearest_words(task, node)}"
+    return f"the only node, {node.name}, has no room for {task.name}: {_nearest_words(task, node, several=False)}"
+
+
+def _nearest_words(task: TaskInfo, node: NodeFit, *, several: bool = True) -> str:
+    """`it asks 1.5 cpu; n1 comes closest with 1 free (0.5 short)`, in every dimension that is short."""
+    asked = amount_text.join_named_amounts((name, task.init_resreq.get(name)) for name, _ in node.short)
+    free = [(name, max(node.future.get(name), 0.0)) for name, _ in node.short]
+    has = amount_text.format_amount(*free[0]) if len(free) == 1 else amount_text.join_named_amounts(free)
+    missing = (
+        amount_text.format_amount(*node.short[0])
+        if len(node.short) == 1
+        else amount_text.join_named_amounts(node.short)
+    )
+    near = f"{node.name} comes closest with" if several else f"{node.name} has"
+    return f"it asks {asked}; {near} {has} free ({missing} short)"
+
+
+def _spread_out_facts(task: TaskInfo, room: NodeFits) -> list[str]:
+    """The room of all nodes together, if it would be enough and only its fragmentation keeps the task out."""
     short = room.of_kind("short")
     names = dict.fromkeys(name for node in short for name, _ in node.short)
     if len(short) < 2 or len(names) != 1 or PODS in names:
-        return ""
+        return []
     name = next(iter(names))
     free = 0.0
     for node in short:
         free += max(node.future.get(name), 0.0)
     if free < task.init_resreq.get(name):
-        return ""
-    return f"; {amount_text.format_named_amount(name, free)} are free in all, but in pieces on {len(short)} nodes"
-
-
-def _format_missing(node: NodeFit) -> str:
-    """The missing amounts; the dimension's name is omitted if only one is short."""
-    return (
-        amount_text.format_amount(*node.short[0])
-        if len(node.short) == 1
-        else amount_text.join_named_amounts(node.short)
-    )
+        return []
+    return [f"{amount_text.format_named_amount(name, free)} is free in total, but spread over {len(short)} nodes."]
 
 
 MAX_TAKERS = 3
@@ -320,15 +347,18 @@ def room_takers(room: NodeFits) -> list[RoomTaker]:
     ]
 
 
-def format_takers(room: NodeFits, found: list[RoomTaker]) -> str:
-    """The tasks that got the room, and which order put them first."""
+def taker_facts(room: NodeFits, found: list[RoomTaker]) -> list[str]:
+    """The tasks that got the room in this cycle, and which order put them first."""
     jobs = room.view.session.jobs
     who = join_names((f"{t.task.name} of {t.task.job} (queue {jobs[t.task.job].queue})" for t in found), MAX_TAKERS)
     nodes = join_names(dict.fromkeys(taker.node for taker in found))
-    return f"{nodes} had room when the cycle began, and this very cycle gave it to {who}{_format_order(room, found[0])}"
+    placed = "was" if len(found) == 1 else "were"
+    order = _order_words(room, found[0])
+    first = f"{nodes} had room at the start of this cycle; {who} {placed} placed there first."
+    return [first, order] if order else [first]
 
 
-def _format_order(room: NodeFits, first: RoomTaker) -> str:
+def _order_words(room: NodeFits, first: RoomTaker) -> str:
     from vcdebug.explain.orders import order_of
 
     recording, mine = room.view.recording, room.view.job
@@ -337,15 +367,17 @@ def _format_order(room: NodeFits, first: RoomTaker) -> str:
         decided = order_of(recording, first.seq, "queue", other.queue, mine.queue)
         if decided.order_sign >= 0:
             return ""
-        by = f" by {decided.deciding_step.difference.what}" if decided.deciding_step is not None else ""
-        rest = "; priority only orders jobs within a queue" if mine.priority > other.priority else ""
-        return f": queues come first, and {other.queue} comes before {mine.queue}{by}{rest}"
+        by = f" ({decided.deciding_step.difference.what})" if decided.deciding_step is not None else ""
+        rest = "; priority orders jobs only within a queue" if mine.priority > other.priority else ""
+        return f"Queue {other.queue} is served before {mine.queue}{by}{rest}."
     decided = order_of(recording, first.seq, "job", other.uid, mine.uid)
     if decided.order_sign >= 0 or decided.deciding_step is None:
         return ""
-    return f", which is tried first by {decided.deciding_step.difference.what}"
+    return f"{other.uid} is tried before {mine.uid} ({decided.deciding_step.difference.what})."
 
 
 def taker_evidence(found: list[RoomTaker]) -> tuple[answer.Evidence, ...]:
     """The placements."""
-    return tuple(answer.Evidence(taker.seq, f"{taker.task.key} gets {taker.node}") for taker in found[:MAX_TAKERS])
+    return tuple(
+        answer.Evidence(taker.seq, f"{taker.task.key} is placed on {taker.node}") for taker in found[:MAX_TAKERS]
+    )

@@ -60,17 +60,13 @@ def _requirement_failures(room: NodeFits, requirement: Requirement) -> Iterator[
         return
     key = requirement.key
     found = group_by_key((node.labels[key], node.name) for node in nodes if key in node.labels)
-    unmet = f"no node has {format_requirement(requirement)}"
+    unmet = f"No node in the snapshot has {format_requirement(requirement)}"
     if not found:
         yield from _unknown_key(room, requirement, unmet)
         return
     values = join_names((f"{value or 'empty'} on {join_names(names, 2)}" for value, names in found.items()), MAX_VALUES)
     meant = _closest_name(requirement.values, found) if requirement.operator == "In" else ""
-    advice = (
-        (owner_advice(f"did you mean {requirement.key}={meant}? Labels are compared letter by letter"),)
-        if meant
-        else ()
-    )
+    advice = (owner_advice(f"Did you mean {requirement.key}={meant}? Labels are case-sensitive."),) if meant else ()
     yield ConstraintFailure(f"{unmet}: {requirement.key} is {values}", advice)
 
 
@@ -79,15 +75,17 @@ def _few_nodes_failure(have: list[str], lack: list[str], unmet: str) -> Iterator
     few, verb = (lack, "lack") if len(lack) <= len(have) else (have, "have")
     if few and len(few) < MAX_VALUES:
         single = {"lack": "lacks", "have": "has"}
-        only = "" if verb == "lack" else "only "
+        only = "" if verb == "lack" else "Only "
         yield ConstraintFailure(f"{only}{join_names(few)} {verb if len(few) > 1 else single[verb]} {unmet}")
 
 
 def _unknown_key(room: NodeFits, requirement: Requirement, unmet: str) -> Iterator[ConstraintFailure]:
     keys = dict.fromkeys(key for node in room.node_fits for key in room.view.session.nodes[node.name].labels)
     meant = _closest_name((requirement.key,), keys)
-    advice = (owner_advice(f"did you mean the label {meant}?"),) if meant else ()
-    yield ConstraintFailure(f"{unmet}, nor any label {requirement.key}" if requirement.values else unmet, advice)
+    advice = (owner_advice(f"Did you mean label {meant}?"),) if meant else ()
+    yield ConstraintFailure(
+        f"{unmet}, and none has label {requirement.key} at all" if requirement.values else unmet, advice
+    )
 
 
 def _closest_name(wanted: Iterable[str], known: Iterable[str]) -> str:
@@ -123,7 +121,7 @@ def format_resource_meant(room: NodeFits, name: str) -> str:
     known = {each: node.name for node in nodes for each, value in node.allocatable.items() if value > 0}
     # Device names have a domain; cpu and memory are never a misspelt device.
     meant = _closest_name((name,), [each for each in known if "/" in each])
-    return f"did you mean {meant}, which {known[meant]} has?" if meant else ""
+    return f"Did you mean {meant}, which {known[meant]} provides?" if meant else ""
 
 
 def find_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
@@ -136,7 +134,7 @@ def find_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
 
 def _pod_affinity_failure(room: NodeFits, term: AffinityTerm) -> ConstraintFailure:
     labels = join_names(format_requirement(each) for each in term.selector.requirements) or "any labels"
-    unmet = f"its affinity wants to stand beside pods with {labels} (by {term.topology_key})"
+    unmet = f"Its required podAffinity needs pods with {labels} in the same {term.topology_key}"
     there = [
         f"{task.name} on {node.name}"
         for node in room.node_fits
@@ -145,9 +143,9 @@ def _pod_affinity_failure(room: NodeFits, term: AffinityTerm) -> ConstraintFailu
     ]
     if there:
         return ConstraintFailure(f"{unmet}: {join_names(there, MAX_HOLDERS)}", (), "affinity")
-    lacking = f"{unmet}, and none runs on any node"
+    lacking = f"{unmet}; no such pod runs on any node"
     return ConstraintFailure(
-        lacking, (owner_advice("start such pods first, or correct the labelSelector of the affinity"),), "affinity"
+        lacking, (owner_advice("Start those pods first, or correct the podAffinity's labelSelector."),), "affinity"
     )
 
 
@@ -168,16 +166,22 @@ def find_volume_shortages(room: NodeFits) -> Iterator[ConstraintFailure]:
     # Upstream's reason already names the claim.
     if not named or any(f'"{name}"' in reason for name in named for reason in reasons):
         return
-    text = f"its volume claim{'s are' if len(named) > 1 else ' is'} {join_names(named)}"
     mounted = _mounted_by(room, named)
-    yield ConstraintFailure(f"{text}, mounted by {join_names(mounted, MAX_HOLDERS)}" if mounted else text)
+    if mounted:
+        claims = "PersistentVolumeClaims" if len(named) > 1 else "PersistentVolumeClaim"
+        by = join_names(mounted, MAX_HOLDERS)
+        yield ConstraintFailure(f"{claims} {join_names(named)} already mounted by {by}")
     beyond = [name for name, reason in by_node.items() if any(text in reason for text in VOLUME_ELSEWHERE_REASONS)]
     if beyond:
         reach = [name for name in by_node if name not in beyond]
-        where = f"only {join_names(reach)} reaches its volumes" if reach else "no node reaches its volumes"
+        where = (
+            f"Its volumes are accessible only from {join_names(reach)}"
+            if reach
+            else "Its volumes are accessible from no node in the snapshot"
+        )
         yield ConstraintFailure(
             where,
-            (queue_admin_advice(f"free room on {join_names(reach)}, or move the data"),) if reach else (),
+            (queue_admin_advice(f"Free resources on {join_names(reach)}, or move the data."),) if reach else (),
             "volume",
         )
     for claim in _claims_of(room, named):
@@ -209,8 +213,9 @@ def _unbound_claim_failures(room: NodeFits, claim: Manifest, reasons: Sequence[s
     found = classes.get(owner)
     if any(word in reason for word in UNBOUND_REASONS for reason in reasons):
         yield ConstraintFailure(
-            f"claim {name} has no volume yet, and its class {owner or '(none)'} binds before a pod is placed",
-            (cluster_admin_advice(f"look at the provisioner of claim {name} (kubectl describe pvc {name})"),),
+            f"PersistentVolumeClaim {name} is unbound and must be bound before scheduling ("
+            f"{f'StorageClass {owner}, volumeBindingMode Immediate' if owner else 'it has no StorageClass'})",
+            (cluster_admin_advice(f"Check the provisioner: kubectl describe pvc {name}."),),
             "volume",
         )
     elif found is not None and any(NONE_TO_BIND in reason for reason in reasons):
@@ -221,10 +226,10 @@ def _unbound_claim_failures(room: NodeFits, claim: Manifest, reasons: Sequence[s
         ]
         if allowed:
             yield ConstraintFailure(
-                f"class {owner} of claim {name} makes volumes only where {join_names(allowed)}",
+                f"StorageClass {owner} of claim {name} provisions only where {join_names(allowed)} (allowedTopologies)",
                 (
                     cluster_admin_advice(
-                        f"let class {owner} serve the zones of the nodes (allowedTopologies), or run the pod there"
+                        f"StorageClass {owner}: add the zones of the nodes to allowedTopologies, or run the pod there."
                     ),
                 ),
                 "volume",
@@ -235,10 +240,10 @@ def _missing_class_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[
     known = [name_of(manifest) for manifest in room.view.recording.snapshot.objects_of("StorageClass")]
     missing = [one for reason in reasons for one in _MISSING_CLASS.findall(reason)]
     for name in dict.fromkeys(missing):
-        there = f"there are {join_names(known)}" if known else "there is none at all"
+        there = f"it has {join_names(known)}" if known else "it has none"
         yield ConstraintFailure(
-            f"there is no StorageClass {name} ({there})",
-            (cluster_admin_advice(f"create StorageClass {name}, or name one that exists in the claim"),),
+            f"StorageClass {name} is not in this snapshot ({there})",
+            (cluster_admin_advice(f"Create StorageClass {name}, or name an existing one in the claim."),),
             "volume",
         )
 
@@ -304,24 +309,22 @@ def _is_better(one: RequestCandidates, other: RequestCandidates) -> bool:
 
 def _device_failure(one: RequestCandidates, node: NodeName, holders: Sequence[TaskKey]) -> ConstraintFailure:
     many = "all devices" if one.wanted is None else count_noun(one.wanted, "device")
-    asks = f"its claim {one.claim} asks for {many} (request {one.request})"
+    asks = f"ResourceClaim {one.claim} requests {many} (request {one.request})"
     if not one.matching_count:
-        look = owner_advice(
-            "look at the selectors of the claim and of its class, and at the ResourceSlices of the nodes"
-        )
-        return ConstraintFailure(f"{asks}: no node has a device of the kind", (look,))
+        look = owner_advice("Check the selectors of the claim and its DeviceClass, and the nodes' ResourceSlices.")
+        return ConstraintFailure(f"{asks}; no node has a matching device", (look,))
     if one.matching_count < _required_count(one):
-        most = f"no node has more than {one.matching_count} of the kind, as {node} has"
+        most = f"the most matching devices on one node is {one.matching_count} ({node})"
         fewer = owner_advice(
-            f"ask for {count_noun(one.matching_count, 'device')} at most, or for devices of another kind"
+            f"Request {count_noun(one.matching_count, 'device')} at most, or devices of another class."
         )
         return ConstraintFailure(
-            f"{asks}: {most}", (fewer, cluster_admin_advice(f"add devices of the kind to {node} or to another node"))
+            f"{asks}; {most}", (fewer, cluster_admin_advice(f"Add matching devices to {node} or to another node."))
         )
-    rest = f" (the rest is held by {join_names(holders)})" if holders else ""
-    there = f"{one.free_count} of {one.matching_count} of the kind are free on {node}{rest}, and no node has more"
-    by = f", held by {join_names(holders)}" if holders else ""
-    return ConstraintFailure(f"{asks}: {there}", (queue_admin_advice(f"free devices on {node}{by}"),))
+    use = f" (in use: {join_names(holders)})" if holders else ""
+    there = f"{node} has the most free: {one.free_count} of {one.matching_count} matching devices{use}"
+    by = f", in use by {join_names(holders)}" if holders else ""
+    return ConstraintFailure(f"{asks}; {there}", (queue_admin_advice(f"Free devices on {node}{by}."),))
 
 
 def _claims_of_task(room: NodeFits) -> tuple[DynamicResources | None, ClaimState | None]:

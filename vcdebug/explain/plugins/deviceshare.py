@@ -108,11 +108,11 @@ def _too_few_cards(room: NodeFits) -> Iterator[ConstraintFailure]:
             f"{count_noun(have, 'NPU')} per pod" if "NPU" in who else f"{count_noun(have, 'virtual GPU')} per container"
         )
         yield ConstraintFailure(
-            f"{who} from another physical card: {join_names(names)} {verb} "
-            f"{count_noun(have, 'card')}, {asked} asked, however many slices are free",
+            f"{who} from another physical card: {asked} asked, {join_names(names)} {verb} {count_noun(have, 'card')}; "
+            "free slices on the same card do not help",
             (
-                owner_advice(f"ask for {per}, with more memory or cores of it"),
-                cluster_admin_advice(f"add a node with {count_noun(asked, 'card')}"),
+                owner_advice(f"Request {per}, with more memory or cores of it."),
+                cluster_admin_advice(f"Add a node with {count_noun(asked, 'card')}."),
             ),
         )
 
@@ -121,8 +121,9 @@ def _parts_of_npus(room: NodeFits) -> Iterator[ConstraintFailure]:
     parts = (npu_parts_request(room.view.session.nodes[node.name], room.task) for node in room.node_fits)
     for number, memory in dict.fromkeys(one for one in parts if one is not None):
         yield ConstraintFailure(
-            f"a container asks for {number} NPUs and for a part of each (memory {memory}): parts are given of one only",
-            (owner_advice("ask for one NPU per container, or for all of their memory"),),
+            f"A container asks {number} NPUs with partial memory ({memory}); partial NPUs are allocated only one per "
+            "container",
+            (owner_advice("Request one NPU per container, or all of their memory."),),
         )
 
 
@@ -135,10 +136,10 @@ def _unsuitable_cards(room: NodeFits) -> Iterator[ConstraintFailure]:
     )
     for (asks, lacks), names in none_does.items():
         yield ConstraintFailure(
-            f"asks for {asks}: none of the cards of {join_names(names)} would do ({lacks})",
+            f"The pod asks {asks}; no card of {join_names(names)} qualifies ({lacks})",
             (
-                queue_admin_advice(f"free a card of {join_names(names, 1)}"),
-                owner_advice("ask for less of a card, or for another kind of cards"),
+                queue_admin_advice(f"Free a card on {join_names(names, 1)}."),
+                owner_advice("Request less of the card, or another card type."),
             ),
         )
 

@@ -17,7 +17,6 @@ from vcdebug.explain.pending.gates.eviction.entitlement import ineligible_reason
 from vcdebug.explain.pending.gates.queue_limits import room_limit
 from vcdebug.explain.plugins import NodeAnswers, OrderDifference, OrderMoment, PluginExplainer, VetoReason
 from vcdebug.explain.predicate_reasons import refusal_histogram
-from vcdebug.explain.queue_findings import gang_request_words, guarantee_words
 from vcdebug.framework import hooks
 from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level, StatementEvent
@@ -375,11 +374,8 @@ def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
     if not limit.exceeded_dimensions:
         return ""
     whose = "" if limit.queue == view.queue.name else f" of its ancestor {limit.queue}"
-    kept = guarantee_words(view, event.plugin, limit, seq)
-    return (
-        f": {limit.format_excess(limit.first_dimension)} over the "
-        f"{limit.format_limit(limit.first_dimension)}{whose}{gang_request_words(view, limit)}{kept}"
-    )
+    name = limit.first_dimension
+    return f": {limit.format_excess(name)} over the {limit.format_limit(name)} {name}{whose}"
 
 
 def _nearest_node_words(view: JobView, attempt: TaskTry, visit: JobVisit) -> str:

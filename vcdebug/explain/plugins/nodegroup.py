@@ -92,20 +92,21 @@ def find_group_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     bare = [node.name for node in refusing if any("affinity not specified" in s.reason for s in node.statuses)]
     if bare:
         yield ConstraintFailure(
-            f"queue {queue.name} names no node group in spec.affinity, so {NodeGroup.name} keeps it off every node of "
-            f"a group ({join_names(bare)})",
-            (queue_admin_advice(f"give queue {queue.name} a spec.affinity with the node group that it may use"),),
+            f"Queue {queue.name} has no node group in spec.affinity, so {NodeGroup.name} rejects every node that "
+            f"belongs to a group ({join_names(bare)})",
+            (queue_admin_advice(f"Queue {queue.name}: set spec.affinity.nodeGroupAffinity."),),
             "affinity",
         )
     loose = [node.name for node in refusing if any("label not found" in s.reason for s in node.statuses)]
     if loose and bare:
-        takes = f"{join_names(loose)}, which {'is' if len(loose) == 1 else 'are'} in no group"
         advice = cluster_admin_advice(
-            f"set strict: false in the arguments of {NodeGroup.name}, so that it may use {takes}"
+            f"Set strict: false in the arguments of {NodeGroup.name}; the queue may then use {join_names(loose)}."
         )
-        yield ConstraintFailure(f"and, being strict, off {takes}", (advice,))
+        yield ConstraintFailure(
+            f"In strict mode also nodes without a group are rejected ({join_names(loose)})", (advice,)
+        )
     elif loose:
-        yield ConstraintFailure(f"{join_names(loose)} {'has' if len(loose) == 1 else 'have'} no label of a node group")
+        yield ConstraintFailure(f"{join_names(loose)} {'has' if len(loose) == 1 else 'have'} no node-group label")
 
 
 EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations, failures=find_group_failures)

@@ -10,7 +10,13 @@ from vcdebug.amount_text import format_amount, format_amounts_apart, format_numb
 from vcdebug.explain import answer, equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer
-from vcdebug.explain.queue_findings import rejection_evidence, stuck_jobs, stuck_jobs_finding, total_without
+from vcdebug.explain.queue_findings import (
+    LESS_MINIMUM_ADVICE,
+    rejection_evidence,
+    stuck_jobs,
+    stuck_jobs_finding,
+    total_without,
+)
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -22,7 +28,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import state_before
 
 NAME, CAUSE = "overcommit", "enqueue-overcommit"
-UNREAD = f"; {FACTOR_KEY} is set beside arguments and not under it, so {{factor}} applies"
+UNREAD = f"{FACTOR_KEY} is set next to arguments, not under it, so the default {{factor}} applies."
 
 
 def admission_check(recording: Recording, seq: Seq, job: JobInfo) -> LimitCheck:
@@ -68,14 +74,17 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
     name = max(names, key=lambda each: wanted.get(each) / max(total.get(each), 1.0), default=CPU)
     unread = any(problem.field == FACTOR_KEY for problem in view.recording.conf.unread_keys(NAME))
     short = {each: check.excess_of(each) for each in names or [name]}
-    others = ", ".join(amount_text.format_named_amount(each, value) for each, value in short.items() if each != name)
+    others = join_names(amount_text.format_named_amount(each, value) for each, value in short.items() if each != name)
     asked, promised, free, most, taken = written[name]
-    unread_factor = UNREAD.format(factor=format_number(factor))
-    sentence = (
-        f"{view.job.uid} is not admitted: it asks {asked} {name} as minResources, overcommit "
-        f"has {free} to give ({most} x {format_number(factor)} - {taken} used) with {promised} promised to "
-        f"Inqueue jobs, short by {format_amount(name, short[name])}{f' (and by {others})' if others else ''}"
-        f"{_beyond_cluster_words(minimum, total, names)}{unread_factor if unread else ''}."
+    reserved = f", of which Inqueue jobs reserve {promised}" if inqueue.get(name) else ""
+    reason = (
+        f"minResources asks {asked} {name}; overcommit allows {free} more ({most} x {format_number(factor)} - {taken} "
+        f"used){reserved}, {format_amount(name, short[name])} short"
+    )
+    facts = (
+        *((f"Also short: {others}.",) if others else ()),
+        *_beyond_cluster_facts(minimum, total, factor, [name, *names]),
+        *((UNREAD.format(factor=format_number(factor)),) if unread else ()),
     )
     numbers: dict[str, answer.Number] = {
         **answer.numbers("minResources", minimum, names),
@@ -89,14 +98,22 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
     missing = " and ".join(amount_text.format_named_amount(each, value) for each, value in short.items())
     held = any(used.get(each) + inqueue.get(each) > 0 for each in short)
     advice = _overcommit_advice(wanted, total, names, missing if held else "", unread=unread)
-    return answer.Finding(CAUSE, sentence, numbers, rejection_evidence(seq, NAME), advice, lines)
+    headline, evidence = answer.rejected_headline(view.job.uid, reason), rejection_evidence(seq, NAME)
+    return answer.Finding(CAUSE, headline, numbers, evidence, advice, lines, facts)
 
 
-def _beyond_cluster_words(minimum: Resource, total: Resource, names: list[str]) -> str:
-    """Where the minimum is more than all nodes have together, no job's end can help."""
-    beyond = [name for name in names if 0 < total.get(name) < minimum.get(name)]
-    has = join_names(amount_text.format_named_amount(name, total.get(name)) for name in beyond)
-    return f"; that is more than the whole cluster has ({has}), so waiting cannot help" if beyond else ""
+def _beyond_cluster_facts(minimum: Resource, total: Resource, factor: float, names: list[str]) -> tuple[str, ...]:
+    """Where the minimum is more than the enlarged cluster, no job's end can admit it."""
+    for name in names:
+        asked, most = minimum.get(name), total.get(name)
+        if 0 < most * factor < asked:
+            enlarged, whole = (amount_text.format_named_amount(name, each) for each in (most * factor, most))
+            more = f"That is more than the whole cluster's {whole} x {format_number(factor)} = {enlarged}"
+            return (f"{more}: waiting cannot help.",)
+        if 0 < most < asked:
+            whole = amount_text.format_named_amount(name, most)
+            return (f"It is more than the whole cluster has ({whole}), so not all of it can run at the same time.",)
+    return ()
 
 
 def _overcommit_advice(
@@ -104,18 +121,18 @@ def _overcommit_advice(
 ) -> tuple[answer.Advice, ...]:
     nowhere = join_names(name for name in names if total.get(name) <= 0)
     if nowhere:
-        none = answer.owner_advice(f"ask for no {nowhere} in spec.minResources: no node has any")
-        return none, answer.cluster_admin_advice(f"add a node that has {nowhere}")
+        none = answer.owner_advice(f"Remove {nowhere} from spec.minResources; no node provides it.")
+        return none, answer.cluster_admin_advice(f"Add a node that provides {nowhere}.")
     factor = max((wanted.get(name) / total.get(name) for name in names), default=1.0)
-    free = (answer.queue_admin_advice(f"free {missing}"),) if missing else ()
+    free = (answer.queue_admin_advice(f"Free {missing}."),) if missing else ()
     if unread:
-        words = f"indent {FACTOR_KEY} under arguments of overcommit, where it is read, and set it above {factor:.2f}"
+        words = f"Move {FACTOR_KEY} under arguments of overcommit, where it is read, and set it above {factor:.2f}."
     else:
-        words = f"raise {FACTOR_KEY} above {factor:.2f}"
+        words = f"Set {FACTOR_KEY} above {factor:.2f}."
     return (
-        answer.owner_advice("ask for less in spec.minResources"),
+        LESS_MINIMUM_ADVICE,
         *free,
-        answer.ADD_NODES_ADVICE,
+        answer.add_nodes_advice(),
         answer.cluster_admin_advice(words),
     )
 

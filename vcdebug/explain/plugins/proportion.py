@@ -263,15 +263,15 @@ def iter_portion_lines(recording: Recording, queue: QueueName, name: str) -> Ite
 def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
     """Changes after which a queue deserves more."""
     more = queue_admin_advice(
-        f"raise spec.weight ({view.queue.weight}) of queue {view.queue.name}, or lower the others'"
+        f"Queue {view.queue.name}: raise spec.weight ({view.queue.weight}), or lower the weight of other queues."
     )
-    return owner_advice("use another queue"), more
+    return owner_advice("Use another queue."), more
 
 
 def smaller_share_advice(view: JobView, queues: Sequence[QueueName]) -> Advice:
     """Changes after which the victims' queues deserve less."""
     return queue_admin_advice(
-        f"raise spec.weight of queue {view.queue.name}, or lower that of {amount_text.join_names(queues)}"
+        f"Queue {view.queue.name}: raise spec.weight, or lower that of {amount_text.join_names(queues)}."
     )
 
 

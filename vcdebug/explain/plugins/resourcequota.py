@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from vcdebug.amount_text import format_unit_amount, is_counted, join_names
 from vcdebug.explain import answer
-from vcdebug.explain.answer import Finding, owner_advice, queue_admin_advice
+from vcdebug.explain.answer import Finding, owner_advice, queue_admin_advice, rejected_headline
 from vcdebug.explain.equation import NO_MINIMUM, Equation, Term, UnitAmount, admission_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer
@@ -78,26 +78,26 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
     if not found:
         return None
     first, name = found[0], found[0].name
-    others = ", ".join(f"{one.name} by {_format_nano(one.name, one.exceeded_by)}" for one in found[1:])
-    holders = quota_holders(view.recording, view.job.namespace, name, view.job.uid)
-    who = f" (by {join_names(holders, MAX_HOLDERS)})" if holders else ""
-    admitted = f" and {_format_nano(name, first.pending)} promised in this cycle" if first.pending else ""
-    sentence = (
-        f"{view.job.uid} is not admitted: ResourceQuota {first.quota.name} allows {_format_nano(name, first.hard)} "
-        f"{name}, {_format_nano(name, first.used)} are used{who}{admitted}, and minResources of "
-        f"{_format_nano(name, first.minimum)} more exceeds that by {_format_nano(name, first.exceeded_by)}"
-        f"{f' ({others})' if others else ''}."
+    others = join_names(f"{one.name} {_format_nano(one.name, one.exceeded_by)}" for one in found[1:])
+    admitted = f" and {_format_nano(name, first.pending)} reserved in this cycle" if first.pending else ""
+    reason = (
+        f"minResources asks {_format_nano(name, first.minimum)} {name}; ResourceQuota {first.quota.name} has "
+        f"{_format_nano(name, first.used)} of {_format_nano(name, first.hard)} used{admitted} "
+        f"({_format_nano(name, first.exceeded_by)} over{f'; also over: {others}' if others else ''})"
     )
+    holders = quota_holders(view.recording, view.job.namespace, name)
+    facts = (f"Used by: {join_names(holders, MAX_HOLDERS)}.",) if holders else ()
     numbers = {
         "quota.hard": answer.number(name, _scale_nano(name, first.hard)),
         "quota.used": answer.number(name, _scale_nano(name, first.used)),
         f"short.{name}": answer.number(name, _scale_nano(name, first.exceeded_by)),
     }
     advice = (
-        owner_advice("ask for less in spec.minResources, or wait until pods of its namespace end"),
-        queue_admin_advice(f"raise spec.hard of ResourceQuota {first.quota.name}"),
+        owner_advice("Request less in spec.minResources, or wait until pods of its namespace finish."),
+        queue_admin_advice(f"ResourceQuota {first.quota.name}: raise spec.hard."),
     )
-    return Finding(CAUSE, sentence, numbers, rejection_evidence(seq, NAME), advice)
+    headline = rejected_headline(view.job.uid, reason)
+    return Finding(CAUSE, headline, numbers, rejection_evidence(seq, NAME), advice, facts=facts)
 
 
 def _scale_nano(name: str, value: int) -> float:
@@ -130,8 +130,8 @@ class ExhaustedQuota(NamedTuple):
     @property
     def quota_text(self) -> str:
         """In words."""
-        who = f", by {join_names(self.holders, MAX_HOLDERS)}" if self.holders else ""
-        return f"ResourceQuota {self.quota} has {self.used} of {self.hard} {self.name} in use{who}"
+        who = f" by {join_names(self.holders, MAX_HOLDERS)}" if self.holders else ""
+        return f"ResourceQuota {self.quota}: {self.used} of {self.hard} {self.name} used{who}"
 
 
 def exhausted_quotas(recording: Recording, namespace: str) -> Iterator[ExhaustedQuota]:

@@ -175,12 +175,8 @@ def find_closed_zones(room: NodeFits) -> Iterator[ConstraintFailure]:
             now = plugin.zones.now.strftime("%H:%M")
             verb = "is" if len(names) == 1 else "are"
             yield ConstraintFailure(
-                f"{join_names(names)} {verb} in revocable zone {zone}, open {window} only, and it is {now}",
-                (
-                    owner_advice(
-                        f"wait until the window of zone {zone} opens (vcdebug ask when says when the job gets in)"
-                    ),
-                ),
+                f"{join_names(names)} {verb} in revocable zone {zone}, open only {window} (now {now})",
+                (owner_advice(f"Wait until zone {zone} opens; `vcdebug ask when` forecasts the cycle."),),
             )
 
 

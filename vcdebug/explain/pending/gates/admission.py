@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from vcdebug.actions import ALLOCATE, ENQUEUE
 from vcdebug.amount_text import join_names
-from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice
+from vcdebug.explain.answer import CauseHeadline, Evidence, Finding, cluster_admin_advice, rejected_headline
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
@@ -74,30 +74,30 @@ def _add_permits(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> F
 def _plugin_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
     """For plugins of which only the answer is known; what it wrote about the PodGroup is its reason."""
     written = view.plugin_message(seq)
-    reason = f": {written}" if written else ""
-    sentence = f"{view.job.uid} is not admitted: plugin {plugin} rejects it at enqueue{reason}."
-    advice = (cluster_admin_advice(f"look at plugin {plugin}'s arguments, or switch its enableJobEnqueued off"),)
-    return Finding(f"enqueue-{plugin}", sentence, {}, rejection_evidence(seq, plugin), advice)
+    facts = (f'Scheduler message: "{written}".',) if written else ()
+    headline = rejected_headline(view.job.uid, f"plugin {plugin} rejects it in enqueue")
+    advice = (cluster_admin_advice(f"Check the arguments of plugin {plugin}, or set its enableJobEnqueued to false."),)
+    return Finding(f"enqueue-{plugin}", headline, {}, rejection_evidence(seq, plugin), advice, facts=facts)
 
 
 def _no_enqueue_finding(view: JobView) -> Finding:
-    sentence = (
-        f"{view.job.uid} stays Pending: neither enqueue nor allocate is among the actions "
-        f"({', '.join(view.actions)}), so nothing admits its PodGroup."
-    )
+    reason = f"actions ({', '.join(view.actions)}) contain neither enqueue nor allocate, so its PodGroup stays Pending"
+    headline = rejected_headline(view.job.uid, reason)
     evidence = opening_evidence(view.recording, "the session opens with the PodGroup Pending")
     return Finding(
-        NOT_CONFIGURED_CAUSE, sentence, {}, evidence, (cluster_admin_advice('put "enqueue, allocate" into actions'),)
+        NOT_CONFIGURED_CAUSE, headline, {}, evidence, (cluster_admin_advice("Add enqueue and allocate to actions."),)
     )
 
 
 def _too_late_finding(view: JobView) -> Finding:
     turns = (view.action_ends(ENQUEUE), _first_scheduling_seq(view))
     evidence = sorted(Evidence(seq, "an action begins or ends") for seq in turns if seq is not None)
-    sentence = (
-        f"{view.job.uid} was still Pending when {view.actions[0]} began: enqueue comes later in the actions "
-        f"({', '.join(view.actions)}), so it takes one more cycle."
-    )
+    first = next(action for action in view.actions if view.facts_of(action).places)
+    reason = f"enqueue comes later in actions ({', '.join(view.actions)})"
     return Finding(
-        TOO_LATE_CAUSE, sentence, {}, tuple(evidence), (cluster_admin_advice("put enqueue first in actions"),)
+        TOO_LATE_CAUSE,
+        CauseHeadline(view.job.uid, f"was not admitted before {first} ran", reason),
+        {},
+        tuple(evidence),
+        (cluster_admin_advice("Put enqueue first in actions."),),
     )

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import Evidence, Finding, count, owner_advice, proof_of, queue_admin_advice
+from vcdebug.explain.answer import (
+    CauseHeadline,
+    Evidence,
+    Finding,
+    count,
+    owner_advice,
+    pending_headline,
+    proof_of,
+    queue_admin_advice,
+)
 from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
@@ -41,9 +50,11 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
         return _unreadable_finding(recording, subject) if known else _queue_missing_finding(recording, subject, queue)
     running = [pod for pod in pods if pod.node_name]
     if running and len(running) == len(pods):
-        sentence = f"{running[0].key} already runs on {running[0].node_name}; it belongs to no job of Volcano's."
+        headline = CauseHeadline(
+            running[0].key, f"already runs on {running[0].node_name}", "it belongs to no Volcano job"
+        )
         return Finding(
-            PLACES_CAUSE, sentence, {}, opening_evidence(recording, "the session opens with the pod on its node")
+            PLACES_CAUSE, headline, {}, opening_evidence(recording, "the session opens with the pod on its node")
         )
     names = recording.snapshot.flags.scheduler_names
     hidden = [pod for pod in pods if not pod.node_name and pod.scheduler_name not in names]
@@ -66,25 +77,26 @@ def _lacks(recording: Recording, kind: str) -> bool:
 
 def _capture_incomplete(recording: Recording, subject: ExplainSubject) -> Finding:
     kinds = missing_kinds(recording.snapshot)
-    sentence = f"No cause can be named for {subject.job}: the snapshot has {join_kinds(kinds)}."
-    advice = owner_advice(f"add the output of `{supplying_command(kinds)}` to the snapshot, or use `vcdebug capture`")
+    headline = CauseHeadline(subject.job, "cannot be explained", f"the snapshot has {join_kinds(kinds)}")
+    advice = owner_advice(f"Add the output of `{supplying_command(kinds)}` to the snapshot, or use `vcdebug capture`.")
     evidence = opening_evidence(recording, "the session opens without the job")
-    return Finding(CAPTURE_INCOMPLETE, sentence, {}, evidence, (advice,))
+    return Finding(CAPTURE_INCOMPLETE, headline, {}, evidence, (advice,))
 
 
 def other_scheduler_finding(recording: Recording, who: str, hidden: list[Pod]) -> Finding:
     """The finding for pods that name another scheduler."""
     names = recording.snapshot.flags.scheduler_names
     named = ", ".join(dict.fromkeys(pod.scheduler_name or "none" for pod in hidden))
-    verb = "names" if len(hidden) == 1 else "name"
-    sentence = (
-        f"Volcano never sees {count_noun(len(hidden), 'pod')} of {who}: {join_names(pod.name for pod in hidden)} "
-        f"{verb} schedulerName {named}, this scheduler takes only {' or '.join(names)}."
+    use = "uses" if len(hidden) == 1 else "use"
+    reason = (
+        f"{count_noun(len(hidden), 'pod')} {use} schedulerName {named}; this scheduler handles only "
+        f"{' or '.join(names)}"
     )
+    headline, facts = pending_headline(who, reason), (f"Pods: {join_names(pod.name for pod in hidden)}.",)
     numbers = {"pods.hidden": count(len(hidden), "pods")}
     evidence = opening_evidence(recording, "the session opens without them")
-    advice = (owner_advice(f"create the pods with spec.schedulerName: {names[0]}"),)
-    return Finding(OTHER_SCHEDULER, sentence, numbers, evidence, advice)
+    advice = (owner_advice(f"Create the pods with spec.schedulerName {names[0]}."),)
+    return Finding(OTHER_SCHEDULER, headline, numbers, evidence, advice, facts=facts)
 
 
 def opening_evidence(recording: Recording, text: str) -> tuple[Evidence, ...]:
@@ -103,49 +115,49 @@ def _groups_named(recording: Recording, job: JobId) -> Iterator[PodGroup]:
 def _queue_missing_finding(recording: Recording, subject: ExplainSubject, queue: str) -> Finding:
     queues = list(recording.session.queues)
     close = _closest_word(queue, queues, 0.6)
-    sentence = (
-        f"{subject.job} is not in the session: its PodGroup names queue {queue}, which does not exist "
-        f"(queues: {join_names(queues, 6)}){f'; did you mean {close}?' if close else '.'}"
-    )
+    headline = pending_headline(subject.job, f"its queue {queue} is not in this snapshot")
+    facts = (f"Queues in the snapshot: {join_names(queues, 6)}.{f' Did you mean {close}?' if close else ''}",)
     edits = (f"PodGroup/{subject.job}:spec.queue={close}",) if close else ()
-    other = owner_advice(f"set spec.queue of PodGroup {subject.job} to {close or 'an existing queue'}", *edits)
+    other = owner_advice(f"PodGroup {subject.job}: set spec.queue to {close or 'an existing queue'}.", *edits)
     evidence = opening_evidence(recording, "the session opens without the job")
-    advice = (other, queue_admin_advice(f"create queue {queue}"))
-    return Finding(QUEUE_MISSING, sentence, {"queues": count(len(queues), "queues")}, evidence, advice)
+    advice = (other, queue_admin_advice(f"Create queue {queue}."))
+    numbers = {"queues": count(len(queues), "queues")}
+    return Finding(QUEUE_MISSING, headline, numbers, evidence, advice, facts=facts)
 
 
 def _unreadable_finding(recording: Recording, subject: ExplainSubject) -> Finding:
-    sentence = f"{subject.job} is not in the session: its PodGroup could not be read."
+    headline = CauseHeadline(subject.job, "cannot be replayed", "its PodGroup in this snapshot is not readable")
     evidence = opening_evidence(recording, "the session opens without the job")
     lines = tuple(p.format_line() for p in recording.snapshot.problems if subject.job in p.object)
-    return Finding(NOT_IN_SESSION, sentence, {}, evidence, (owner_advice("see vcdebug inspect"),), lines)
+    advice = owner_advice("Correct the PodGroup; vcdebug inspect lists what is wrong.")
+    return Finding(NOT_IN_SESSION, headline, {}, evidence, (advice,), lines)
 
 
 def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: list[Pod]) -> Finding:
     if subject.job:
-        verb = "names" if len(pods) == 1 else "name"
-        sentence = (
-            f"{count_noun(len(pods), 'pod')} {verb} PodGroup {subject.job}, which does not exist: no job is made of "
-            f"them{_namesake_words(recording, subject)}."
-        )
+        names = "names" if len(pods) == 1 else "name"
+        reason = f"{count_noun(len(pods), 'pod')} {names} this PodGroup, which is not in this snapshot"
+        facts = _namesake_facts(recording, subject)
     else:
-        sentence = f"{subject.pod} has no annotation {GROUP_ANNOTATION}: it belongs to no PodGroup, so no job has it."
-    advice = "create the PodGroup; Volcano's controllers do so for Volcano Jobs and for plain pods"
+        reason = "it has no PodGroup, so no Volcano job contains it"
+        facts = (f"Annotation {GROUP_ANNOTATION} is missing.",)
+    advice = "Create the PodGroup; Volcano's controllers do so for Volcano Jobs and for plain pods."
     if subject.job and (there := _namespaces_with(recording, subject)):
-        advice = f"create the pod in namespace {there[0]}, or a PodGroup in the pod's namespace"
+        advice = f"Create the pod in namespace {there[0]}, or a PodGroup in the pod's namespace."
     evidence = opening_evidence(recording, "the session opens without a job for them")
-    return Finding(POD_GROUP_MISSING, sentence, {"pods": count(len(pods), "pods")}, evidence, (owner_advice(advice),))
+    headline, numbers = pending_headline(subject.job or subject.pod or "", reason), {"pods": count(len(pods), "pods")}
+    return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (owner_advice(advice),), facts=facts)
 
 
-def _namesake_words(recording: Recording, subject: ExplainSubject) -> str:
+def _namesake_facts(recording: Recording, subject: ExplainSubject) -> tuple[str, ...]:
     """A PodGroup of the same name in another namespace, or of a similar name in this one, in words."""
     namespace, _, name = subject.job.partition("/")
     elsewhere = _namespaces_with(recording, subject)
     if elsewhere:
-        there = f"namespace {join_names(elsewhere)} has a PodGroup {name}"
-        return f"; {there}, but a pod's PodGroup must be in its own namespace, {namespace}"
+        there = f"Namespace {join_names(elsewhere)} has a PodGroup {name}"
+        return (f"{there}; a pod uses only PodGroups of its own namespace ({namespace}).",)
     close = _closest_word(name, [group.name for group in _all_groups(recording) if group.namespace == namespace], 0.8)
-    return f"; did you mean {namespace}/{close}" if close else ""
+    return (f"Did you mean {namespace}/{close}?",) if close else ()
 
 
 def _closest_word(word: str, words: list[str], near: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, join_names
+from vcdebug.amount_text import capitalize_first, count_noun, format_amount, format_amounts_apart, join_names
 from vcdebug.explain import answer, queue_findings
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
@@ -27,12 +27,12 @@ def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) 
     if view.queue.state != OPEN:
         return queue_findings.open_queue_advice(view)
     if limit.is_capability:
-        wait = answer.owner_advice(f"wait until jobs of queue {limit.queue} end")
-        raised = answer.queue_admin_advice(f"raise spec.capability of queue {limit.queue}")
+        wait = answer.owner_advice(f"Wait until jobs in queue {limit.queue} finish.")
+        raised = queue_findings.raise_capability_advice(limit)
         return (wait, raised) if _is_held_by_others(view, limit, seq) else (raised,)
     if not limit.exceeded_dimensions:
-        return answer.owner_advice("use another queue"), answer.cluster_admin_advice(
-            f"look at {plugin}'s arguments and at queue {limit.queue}"
+        return answer.owner_advice("Use another queue."), answer.cluster_admin_advice(
+            f"Check the arguments of plugin {plugin} and queue {limit.queue}."
         )
     if queue_findings.is_whole_cluster(view, limit.check.limit, limit.first_dimension):
         if _is_held_by_others(view, limit, seq):
@@ -40,19 +40,19 @@ def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) 
         total = amount_text.format_named_amount(
             limit.first_dimension, view.session.total_resource.get(limit.first_dimension)
         )
-        less = answer.owner_advice(f"ask for less: the whole cluster has {total}, and no other job holds any of it")
-        return (less, answer.ADD_NODES_ADVICE)
+        less = answer.owner_advice(f"Request less: the whole cluster has {total}, and no other job uses any of it.")
+        return (less, answer.add_nodes_advice())
     keepers = queue_findings.unmet_guarantees(view, plugin, limit, seq)
     if keepers:
         return (
-            answer.queue_admin_advice(f"lower spec.guarantee of queue {join_names(keepers)}"),
-            answer.ADD_NODES_ADVICE,
+            answer.queue_admin_advice(f"Queue {join_names(keepers)}: lower spec.guarantee."),
+            answer.add_nodes_advice(),
         )
     unread = plugin != queue_findings.CAPACITY_PLUGIN and view.queue.deserved
     other = (
         (
             answer.cluster_admin_advice(
-                f"put {queue_findings.CAPACITY_PLUGIN} in the place of {plugin}: it reads spec.deserved"
+                f"Replace plugin {plugin} with {queue_findings.CAPACITY_PLUGIN}, which uses spec.deserved."
             ),
         )
         if unread
@@ -87,11 +87,10 @@ def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> a
     )
     names = [name for name in deserved.resource_names() if name != PODS]
     by_weight = deserved.is_empty() and event.plugin != queue_findings.CAPACITY_PLUGIN
-    sentence = (
-        f"{action} leaves {view.job.uid} out: its queue {queue.name} is overused, it holds "
-        f"{amount_text.format_resource(allocated, names or None)} and deserves {amount_text.format_resource(deserved)}"
-        f"{f' (its weight is {queue.weight})' if by_weight else ''}."
-    )
+    headline = answer.pending_headline(view.job.uid, f"queue {queue.name} is overused, so {action} skips it")
+    weight = f" (weight {queue.weight})" if by_weight else ""
+    use = f"Queue {queue.name} uses {amount_text.format_resource(allocated, names or None)}"
+    facts = (f"{use}; it deserves {amount_text.format_resource(deserved)}{weight}.",)
     numbers = {**answer.numbers("queue.allocated", allocated), **answer.numbers("queue.deserved", deserved)}
     evidence = (answer.Evidence(seq, f"{event.plugin} calls queue {queue.name} overused"),)
     whole = [
@@ -102,7 +101,7 @@ def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> a
         if whole
         else queue_findings.quota_explainer(event.plugin).larger(view)
     )
-    return answer.Finding(OVERUSED, sentence, numbers, evidence, advice, lines)
+    return answer.Finding(OVERUSED, headline, numbers, evidence, advice, lines, facts)
 
 
 def allocatable_refusals(view: JobView) -> list[tuple[Seq, HookEvent]]:
@@ -120,15 +119,13 @@ def room_limit(view: JobView, plugin: str, seq: Seq, request: Resource) -> Queue
 def not_allocatable_finding(
     view: JobView, task: TaskInfo, fits: NodeFits, seq: Seq, event: HookEvent, *, after: str = ""
 ) -> answer.Finding:
-    """The finding for a queue that may not allocate the task; `after` names the evictions that would make room."""
+    """The finding for a queue that may not allocate the task; `after` is the fact that evictions would make room."""
     broken = queue_findings.broken_tree_finding(view, seq, event.plugin)
     if broken is not None:
         return broken
     quota = queue_findings.quota_explainer(event.plugin)
     limit = room_limit(view, event.plugin, seq, task.resreq)
     alone = dimension_over_limit(view, limit)
-    have = "has" if len(fits.free_nodes) == 1 else "have"
-    free = f"{count_noun(len(fits.free_nodes), 'node')} {have} room for {task.name}, but " if fits.free_nodes else after
     numbers = {
         **answer.numbers("request", task.resreq),
         **answer.numbers("queue.allocated", limit.check.counted_already, limit.exceeded_dimensions),
@@ -137,23 +134,38 @@ def not_allocatable_finding(
         "nodes.free": answer.count(len(fits.free_nodes), "nodes"),
     }
     evidence = (answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
-    holds = "then holds" if after and not fits.free_nodes else "holds"
-    sentence = _refusal_sentence(view, task, free, event.plugin, limit, holds)
-    sentence += queue_findings.sibling_holders_words(view, seq, event.plugin, limit) + queue_findings.guarantee_words(
-        view, event.plugin, limit, seq
-    )
-    if gang := queue_findings.gang_request_words(view, limit):
-        never = f", where {limit.format_limit(limit.first_dimension)} is all there may be"
-        sentence += gang + (never if limit.is_capability and not alone else "")
-    if alone:
-        asks, has = limit.request_of(alone), limit.format_limit(alone)
-        helps = "no waiting, no eviction and no node can help"
-        sentence += f"; {task.name} alone asks {asks} where {has} is all there may be: {helps}"
+    evicting = bool(after) and not fits.free_nodes
+    headline = answer.pending_headline(view.job.uid, _rejection_reason(view, task, event.plugin, limit, evicting))
     rounds = () if limit.is_capability else quota.derivation(view.recording, limit.queue, limit.first_dimension)
-    advice = _larger_limit_advice(limit, alone) if alone else _more_share_advice(view, event.plugin, limit, seq)
-    return answer.Finding(
-        NOT_ALLOCATABLE, f"{sentence}.", numbers, evidence, advice, (*limit.arithmetic_lines(), *rounds)
+    facts = (
+        *_too_large_facts(task, limit, alone),
+        *_share_facts(view, event.plugin, limit),
+        *queue_findings.gang_request_facts(view, limit),
+        *queue_findings.holder_facts(view, seq, limit),
+        *queue_findings.sibling_facts(view, seq, event.plugin, limit),
+        *queue_findings.guarantee_facts(view, event.plugin, limit, seq),
+        *_free_nodes_facts(fits, after),
     )
+    advice = _larger_limit_advice(limit, alone) if alone else _more_share_advice(view, event.plugin, limit, seq)
+    lines = (*limit.arithmetic_lines(), *rounds)
+    return answer.Finding(NOT_ALLOCATABLE, headline, numbers, evidence, advice, lines, facts)
+
+
+def _too_large_facts(task: TaskInfo, limit: QueueCheck, name: str) -> tuple[str, ...]:
+    """For a pod that alone exceeds the limit in a dimension; none where `name` is empty."""
+    if not name:
+        return ()
+    # A queue that only the cluster limits gets more with more nodes, which the advice says.
+    helps = "waiting, evictions or more nodes" if limit.is_capability else "waiting or evictions"
+    alone = f"{task.name} alone asks {limit.request_of(name)}, more than the whole limit of {limit.format_limit(name)}"
+    return (f"{alone}: {helps} cannot help.",)
+
+
+def _free_nodes_facts(fits: NodeFits, after: str) -> tuple[str, ...]:
+    free = len(fits.free_nodes)
+    if not free:
+        return (after,) if after else ()
+    return (f"{count_noun(free, 'node')} {'has' if free == 1 else 'have'} room for the pod.",)
 
 
 def dimension_over_limit(view: JobView, limit: QueueCheck) -> str:
@@ -171,10 +183,10 @@ def _larger_limit_advice(limit: QueueCheck, name: str) -> tuple[answer.Advice, .
     wanted = amount_text.format_named_amount(name, limit.check.request.get(name))
     if not limit.is_capability:
         return answer.owner_advice(
-            f"ask for less than {wanted} in one pod: the whole cluster has less"
-        ), answer.ADD_NODES_ADVICE
-    more = answer.queue_admin_advice(f"raise spec.capability of queue {limit.queue} to {wanted} or more")
-    return answer.owner_advice("ask for less in one pod, or use another queue"), more
+            f"Request less than {wanted} per pod; the cluster has less in total."
+        ), answer.add_nodes_advice()
+    more = answer.queue_admin_advice(f"Queue {limit.queue}: raise spec.capability to {wanted} or more.")
+    return answer.owner_advice("Request less per pod, or use another queue."), more
 
 
 def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
@@ -188,7 +200,7 @@ def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
             continue
         limit = room_limit(view, event.plugin, seq, task.resreq)
         if dimension_over_limit(view, limit) or (
-            limit.is_capability and queue_findings.gang_request_words(view, limit)
+            limit.is_capability and queue_findings.gang_request_facts(view, limit)
         ):
             return seq, event
     return None
@@ -204,32 +216,37 @@ def _is_held_by_others(view: JobView, limit: QueueCheck, seq: Seq) -> bool:
     return left > 0
 
 
-def _refusal_sentence(view: JobView, task: TaskInfo, but: str, plugin: str, limit: QueueCheck, holds: str) -> str:
-    where = f"{but}q" if but else "Q"
+def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCheck, evicting: bool) -> str:
+    """The pod's request against the limit; `evicting`: with what the queue would use after evictions."""
     if not limit.exceeded_dimensions:
-        state = view.queue.state or "without a state"
-        reason = "says no" if state == OPEN else "lets only Open queues allocate"
-        return f"{where}ueue {view.queue.name} ({state}) may not allocate {task.name}: {plugin} {reason}"
+        state, queue = view.queue.state or "without a state", view.queue.name
+        reason = f"{plugin} rejects {task.name}" if state == OPEN else f"{plugin} places pods only for Open queues"
+        return f"queue {queue} is {state}, and {reason}"
     name = limit.first_dimension
-    above = "" if limit.queue == view.queue.name else f": its ancestor {limit.queue}"
-    return (
-        f"{where}ueue {view.queue.name} may not allocate {task.name}{above or ': it'} {holds} "
-        f"{limit.format_taken(name)} of {limit.format_limit(name)} ({_limit_kind(view, plugin, limit)}), and "
-        f"{format_amount(name, task.resreq.get(name))} more is {limit.format_excess(name)} "
-        f"over{limit.others_exceeded_words()}"
-    )
+    whose = "its queue" if limit.queue == view.queue.name else f"{_ancestor_word(view, limit)} queue"
+    uses = "would then use" if evicting else "uses"
+    kind = _limit_kind(limit)
+    use = f"{uses} {limit.format_taken(name)} of its {kind} {limit.format_limit(name)} ({limit.excess_words()})"
+    return f"{task.name} asks {limit.request_of(name)} {name}, and {whose} {limit.queue} {use}"
 
 
-def _limit_kind(view: JobView, plugin: str, limit: QueueCheck) -> str:
-    """The kind of limit; for proportion with the value of spec.deserved, which it does not read."""
-    if limit.is_capability:
-        return "capability"
-    if limit.figure != "deserved":
-        return "real capability"
+def _ancestor_word(view: JobView, limit: QueueCheck) -> str:
+    return "parent" if view.queue.parent == limit.queue else "ancestor"
+
+
+def _limit_kind(limit: QueueCheck) -> str:
+    """The kind of limit by the name of its field."""
+    return "capability" if limit.is_capability else limit.figure
+
+
+def _share_facts(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
+    """How proportion derives what a queue deserves, and that it does not read spec.deserved."""
+    if limit.figure != "deserved" or limit.is_capability or plugin == queue_findings.CAPACITY_PLUGIN:
+        return ()
     name, stated = limit.first_dimension, Resource.from_list(view.queue.deserved or {})
-    if plugin == queue_findings.CAPACITY_PLUGIN or stated.get(name) <= 0:
-        return "deserved amount"
-    return f"deserved by weight; {plugin} does not read spec.deserved, {format_amount(name, stated.get(name))}"
+    share = f"{plugin} divides the cluster among queues with jobs{_format_weight(view, plugin)}"
+    unread = f"; it ignores spec.deserved ({format_amount(name, stated.get(name))})" if stated.get(name) > 0 else ""
+    return (f"{capitalize_first(share)}{unread}.",)
 
 
 def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> answer.Finding:
@@ -243,36 +260,42 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
     evidence = (
         answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} is not entitled to more (Preemptive false)"),
     )
-    refused = f"Queue {view.queue.name} may not reclaim for {who}"
     if view.queue.state != OPEN:
         state = view.queue.state or "without a state"
-        sentence = f"{refused}: it is {state}, and {event.plugin} lets only Open queues reclaim."
-        return answer.Finding(PREEMPTIVE, sentence, {}, evidence, queue_findings.open_queue_advice(view))
+        reason = f"queue {view.queue.name} is {state}; {event.plugin} allows reclaim only for Open queues"
+        headline = answer.pending_headline(view.job.uid, reason)
+        return answer.Finding(PREEMPTIVE, headline, {}, evidence, queue_findings.open_queue_advice(view))
     quota = queue_findings.quota_explainer(event.plugin)
     # Only capacity, in newer releases, also requires room below the queue's capability.
     limited = quota.reclaims_within_limit(view.recording)
     levels = quota.room(view.recording, seq, view.queue.name, request) if limited else []
     if levels and levels[0].exceeded_dimensions:
-        return _beyond_capability(view, refused, levels[0], event, evidence)
-    return _beyond_deserved(view, refused, seq, request, event, evidence)
+        return _beyond_capability(view, who, levels[0], event, evidence)
+    return _beyond_deserved(view, who, seq, request, event, evidence)
+
+
+def _reclaim_reason(view: JobView, who: str, use: str, event: HookEvent) -> str:
+    """With the pods the queue would use more than it may: `use` says of which figure."""
+    return f"queue {view.queue.name} may not reclaim for {who}: it would use {use} ({event.plugin})"
 
 
 def _beyond_capability(
-    view: JobView, refused: str, limit: QueueCheck, event: HookEvent, evidence: tuple[answer.Evidence, ...]
+    view: JobView, who: str, limit: QueueCheck, event: HookEvent, evidence: tuple[answer.Evidence, ...]
 ) -> answer.Finding:
     """What the queue would hold is more than it may ever hold."""
     name = limit.first_dimension
-    then = limit.total_of(name)
-    sentence = (
-        f"{refused}: with that it would hold {then} of {limit.format_limit(name)} "
-        f"({_limit_kind(view, event.plugin, limit)}), so {event.plugin} says no{limit.others_exceeded_words()}."
-    )
+    kind = _limit_kind(limit)
+    use = f"{limit.total_of(name)} {name} of its {kind} {limit.format_limit(name)}"
+    headline = answer.pending_headline(view.job.uid, _reclaim_reason(view, who, use, event))
     advice = _more_share_advice(view, event.plugin, limit, evidence[0].seq)
-    return answer.Finding(PREEMPTIVE, sentence, limit.limit_numbers(), evidence, advice, limit.arithmetic_lines())
+    facts = queue_findings.holder_facts(view, evidence[0].seq, limit)
+    return answer.Finding(
+        PREEMPTIVE, headline, limit.limit_numbers(), evidence, advice, limit.arithmetic_lines(), facts
+    )
 
 
 def _beyond_deserved(
-    view: JobView, refused: str, seq: Seq, request: Resource, event: HookEvent, evidence: tuple[answer.Evidence, ...]
+    view: JobView, who: str, seq: Seq, request: Resource, event: HookEvent, evidence: tuple[answer.Evidence, ...]
 ) -> answer.Finding:
     """What the queue would hold is more than it deserves."""
     quota, queue = queue_findings.quota_explainer(event.plugin), view.queue
@@ -283,11 +306,11 @@ def _beyond_deserved(
         for n in names
         for held, asked, least in [format_amounts_apart(n, taken.get(n), request.get(n), deserved.get(n))]
     )
-    over = ", ".join(f"{claim.total_of(n)} of {claim.format_limit(n)}" for n in names)
-    sentence = (
-        f"{refused}: with that it would hold {over or 'too much'} that "
-        f"it deserves{_format_weight(view, event.plugin)}, so {event.plugin} says no."
-    )
+    over, rest = "more than it deserves", f"; also over: {join_names(names[1:])}" if names[1:] else ""
+    if names:
+        over = f"{claim.total_of(names[0])} {names[0]} and deserves {claim.format_limit(names[0])}"
+    reason = _reclaim_reason(view, who, f"{over}{_format_weight(view, event.plugin)}{rest}", event)
+    headline = answer.pending_headline(view.job.uid, reason)
     numbers = {
         **answer.numbers("request", request),
         **answer.numbers("queue.allocated", taken, names),
@@ -295,9 +318,10 @@ def _beyond_deserved(
         **claim.excess_numbers(),
         "queue.weight": answer.count(queue.weight, ""),
     }
-    advice = (answer.owner_advice("ask for less at once"), *quota.larger(view))
+    advice = (answer.owner_advice("Request less at a time."), *quota.larger(view))
     rounds = tuple(line for n in names[:1] for line in quota.derivation(view.recording, queue.name, n))
-    return answer.Finding(PREEMPTIVE, sentence, numbers, evidence, advice, (*lines, *rounds))
+    facts = queue_findings.holder_facts(view, seq, claim) if names else ()
+    return answer.Finding(PREEMPTIVE, headline, numbers, evidence, advice, (*lines, *rounds), facts)
 
 
 def _format_weight(view: JobView, plugin: str) -> str:
@@ -307,4 +331,4 @@ def _format_weight(view: JobView, plugin: str) -> str:
     # proportion divides the cluster among the queues with jobs only.
     names = dict.fromkeys(job.queue for job in view.session.jobs.values())
     weights = [view.session.queues[name].weight for name in names]
-    return f" (weight {view.queue.weight} of {sum(weights)})"
+    return f" by weight {view.queue.weight} of {sum(weights)}"

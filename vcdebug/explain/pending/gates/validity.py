@@ -6,14 +6,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import Advice, Evidence, Finding, count, owner_advice, proof_of, queue_admin_advice
+from vcdebug.amount_text import capitalize_first, count_noun, join_names
+from vcdebug.explain.answer import (
+    Advice,
+    CauseHeadline,
+    Evidence,
+    Finding,
+    count,
+    owner_advice,
+    pending_headline,
+    proof_of,
+    queue_admin_advice,
+)
 from vcdebug.explain.decisions.evictions import Eviction, lost_pods
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.plugins.resourcequota import PENDING_SUFFIX, ExhaustedQuota, exhausted_quotas
 from vcdebug.framework.hooks import JOB_VALID
-from vcdebug.model.names import JobId
 from vcdebug.model.task import TaskStatus
 
 NOT_ENOUGH = "not-enough-pods"
@@ -49,54 +58,55 @@ def validity(view: JobView) -> Finding | None:
     have = Counter(task.task_role for task in view.tasks.values())
     least = {} if job.are_roles_unchecked() else job.task_min_available
     roles = [
-        f"role {role} has {have[role]} of {count_noun(few, 'pod')}" for role, few in least.items() if have[role] < few
+        f"role {role} has {have[role]} of the {count_noun(few, 'pod')} that minTaskMember requires"
+        for role, few in least.items()
+        if have[role] < few
     ]
-    sentence, missing = _validity_sentence(view, valid, roles), max(job.min_available - valid, 0)
+    missing = max(job.min_available - valid, 0)
     numbers = {
         "pods.valid": count(valid, "pods"),
         "job.minAvailable": count(job.min_available, "pods"),
         "pods.missing": count(missing, "pods"),
     }
     full = list(exhausted_quotas(view.recording, job.namespace)) if missing else []
-    if full:
-        sentence = (
-            f"{sentence.removesuffix('.')}; {'; '.join(one.quota_text for one in full[:2])}: no more can be created."
-        )
-    advice = (*(_quota_advice(one) for one in full[:2]), *_validity_advice(job.uid, missing, valid, bool(roles)))
+    headline, *facts = _validity_lines(view, valid, roles)
+    facts += [f"{one.quota_text}: no more pods can be created." for one in full[:2]]
+    advice = (*(_quota_advice(one) for one in full[:2]), *_validity_advice(view, missing, valid, bool(roles)))
     said = [Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:]]
     evidence = tuple(said) or opening_evidence(view.recording, "the job has no pods")
-    return Finding(NOT_ENOUGH, sentence, numbers, evidence, advice, tuple(roles))
+    return Finding(
+        NOT_ENOUGH, CauseHeadline(*headline), numbers, evidence, advice, tuple(roles), tuple(map(str, facts))
+    )
 
 
-def _validity_advice(job: JobId, missing: int, valid: int, roles: bool) -> tuple[Advice, ...]:
+def _validity_advice(view: JobView, missing: int, valid: int, roles: bool) -> tuple[Advice, ...]:
+    job, least = view.job.uid, view.job.min_available
     if not missing and roles:
-        lower = owner_advice("take the role out of minTaskMember, or lower its minimum")
-        return owner_advice("create the missing pods of each role"), lower
-    more = count_noun(missing, "more pod") if missing else "the pods"
-    create = owner_advice(f"create {more} (look at the Volcano Job, its controller and quotas)")
+        lower = owner_advice(f"{job}: remove the role from minTaskMember, or lower its minimum.")
+        return owner_advice("Create the missing pods of each role."), lower
+    made = f"only {count_noun(len(view.tasks), 'pod')}" if view.tasks else "no pods"
+    create = owner_advice(f"Find out why the controller of {job} created {made} (quota, webhook, controller log).")
     edit = f"PodGroup/{job}:spec.minMember={valid}"
-    return (create, owner_advice(f"lower minMember to {valid}", edit)) if missing and valid else (create,)
+    return (
+        (create, owner_advice(f"{job}: spec.minMember {least} -> {valid}.", edit)) if missing and valid else (create,)
+    )
 
 
 def _quota_advice(full: ExhaustedQuota) -> Advice:
-    waiting = [name for name in full.holders if name.endswith(PENDING_SUFFIX)]
-    end = (
-        f"delete {join_names(name.removesuffix(PENDING_SUFFIX) for name in waiting)}, which only waits, or "
-        if waiting
-        else ""
-    )
-    return queue_admin_advice(f"{end}raise {full.name} of ResourceQuota {full.quota}")
+    waiting = [name.removesuffix(PENDING_SUFFIX) for name in full.holders if name.endswith(PENDING_SUFFIX)]
+    end = f", or delete the Pending pods {join_names(waiting)}" if waiting else ""
+    return queue_admin_advice(f"Raise {full.name} of ResourceQuota {full.quota}{end}.")
 
 
 def _lost_pods_finding(view: JobView, valid: int, lost: Sequence[Eviction]) -> Finding:
     """The job was valid when the cycle began, and evictions in the cycle made it invalid."""
     job, one = view.job, lost[0]
-    own = f" of the job itself for {one.preemptor}" if one.preemptor in view.tasks else f" for {one.preemptor}"
-    sentence = (
-        f"{job.uid} lost {count_noun(len(lost), 'pod')} in this cycle: {one.action} evicts "
-        f"{join_names(e.victim for e in lost)}{own if one.preemptor else ''}, which leaves "
-        f"{count_noun(valid, 'usable pod')} of the {job.min_available} that minMember asks for."
-    )
+    own = " of the same job" if one.preemptor in view.tasks else ""
+    whom = f" for {one.preemptor}{own}" if one.preemptor else ""
+    reason = f"{one.action} evicts {join_names(e.victim for e in lost)}{whom}"
+    headline = CauseHeadline(job.uid, "fell below minMember in this cycle", reason)
+    remain = "remains" if valid == 1 else "remain"
+    facts = (f"{valid} of the {count_noun(job.min_available, 'pod')} that minMember requires {remain}.",)
     numbers = {
         "pods.valid": count(valid, "pods"),
         "pods.evicted": count(len(lost), "pods"),
@@ -104,30 +114,30 @@ def _lost_pods_finding(view: JobView, valid: int, lost: Sequence[Eviction]) -> F
     }
     evidence = tuple(Evidence(e.end, f"{e.action} evicts {e.victim}") for e in lost)
     advice = (
-        owner_advice("its controller has to create the evicted pods anew"),
-        owner_advice("set minMember below the number of its pods"),
+        owner_advice("Its controller must recreate the evicted pods."),
+        owner_advice(f"{job.uid}: set spec.minMember below the number of its pods."),
     )
-    return Finding(NOT_ENOUGH, sentence, numbers, evidence, advice)
+    return Finding(NOT_ENOUGH, headline, numbers, evidence, advice, facts=facts)
 
 
-def _validity_sentence(view: JobView, valid: int, roles: list[str]) -> str:
-    job = view.job
+def _validity_lines(view: JobView, valid: int, roles: list[str]) -> tuple[tuple[str, str, str], str]:
+    """The first line in its three parts, and the fact below it."""
+    job, skipped = view.job, "The scheduler skips the job until then."
+    least = f"{job.min_available} pods that minMember requires"
     if roles and valid >= job.min_available:
-        return f"{job.uid} is not valid: {'; '.join(roles)} that minTaskMember asks for, so no action considers it."
+        return (job.uid, "is Pending", roles[0]), skipped
     if valid >= job.min_available:
-        return f"{job.uid} has no pod that could be scheduled."
-    running = job.count_tasks(*RUNNING_STATUSES)
+        return (job.uid, "is Pending", "it has no pod that could be scheduled"), skipped
+    running, missing = job.count_tasks(*RUNNING_STATUSES), job.min_available - len(view.tasks)
     if running:
-        missing = job.min_available - len(view.tasks)
-        gone = f"{missing} of {job.min_available} pods do not exist any more" if missing > 0 else "some are failing"
-        return (
-            f"{job.uid} is broken: {running} of the {job.min_available} pods that minMember asks for run, {gone}, so "
-            "the scheduler has nothing to place until the controller creates them."
-        )
-    why = [*roles, *_format_leaving(view)]
-    detail = f" ({'; '.join(why)})" if why else ""
-    found = f"{count_noun(valid, 'usable pod')} of the {job.min_available} that minMember asks for{detail}"
-    return f"{job.uid} is not valid: it has {found}, so no action considers it."
+        gone = f"{missing} are not in this snapshot" if missing > 0 else "some are failing"
+        reason = f"{running} of the {least} run, and {gone}"
+        return (job.uid, "is incomplete", reason), "Nothing can be scheduled until the controller recreates them."
+    if not view.tasks:
+        check = "Check the controller that creates them, and the quotas."
+        return (job.uid, "has no pods in this snapshot", f"0 of minMember {job.min_available}"), check
+    why = "; ".join([*map(capitalize_first, roles), *_format_leaving(view)])
+    return (job.uid, "is Pending", f"it has {valid} of the {least}"), f"{why}." if why else skipped
 
 
 def _format_leaving(view: JobView) -> Iterator[str]:
@@ -135,7 +145,7 @@ def _format_leaving(view: JobView) -> Iterator[str]:
     opening = view.recording.timeline.opening_tasks
     names = [task.name for task in view.tasks.values() if opening[task.key].status is TaskStatus.RELEASING]
     if names:
-        yield f"{join_names(names)} {'is' if len(names) == 1 else 'are'} leaving"
+        yield f"{join_names(names)} {'is' if len(names) == 1 else 'are'} terminating"
 
 
 def gated(view: JobView) -> Finding | None:
@@ -147,18 +157,25 @@ def gated(view: JobView) -> Finding | None:
     if not closed or (open_ones and reachable >= job.min_available):
         return None
     gates = dict.fromkeys(gate for task in closed for gate in task.pod.scheduling_gates)
-    are = "is" if len(closed) == 1 else "are"
-    sentence = (
-        f"{count_noun(len(closed), 'pod')} of {job.uid} {are} behind a scheduling gate ({join_names(gates)}): "
-        f"{join_names(task.name for task in closed)}; without, {reachable} of minMember {job.min_available} can be "
-        "placed."
+    have = "has" if len(closed) == 1 else "have"
+    gate = "a scheduling gate" if len(gates) == 1 else "scheduling gates"
+    headline = pending_headline(job.uid, f"{count_noun(len(closed), 'pod')} {have} {gate} ({join_names(gates)})")
+    pods = join_names(task.name for task in closed)
+    are = "is" if reachable == 1 else "are"
+    facts = (
+        f"minMember {job.min_available} is met without {pods}."
+        if reachable >= job.min_available
+        else f"Without {pods}, {reachable} of the {job.min_available} pods that minMember requires {are} available.",
     )
     numbers = {
         "pods.gated": count(len(closed), "pods"),
         "pods.usable": count(reachable, "pods"),
         "job.minAvailable": count(job.min_available, "pods"),
     }
-    left_out = proof_of(view.action_starts(ALLOCATE), "allocate leaves gated pods out")
+    left_out = proof_of(view.action_starts(ALLOCATE), "allocate skips pods with scheduling gates")
     evidence = left_out or opening_evidence(view.recording, "the session opens with gated pods")
-    advice = (owner_advice(f"whoever set {join_names(gates)} must remove it from spec.schedulingGates"),)
-    return Finding(GATED, sentence, numbers, evidence, advice)
+    owns = "owns gate" if len(gates) == 1 else "owns gates"
+    advice = (
+        owner_advice(f"The controller that {owns} {join_names(gates)} must remove it from spec.schedulingGates."),
+    )
+    return Finding(GATED, headline, numbers, evidence, advice, facts=facts)

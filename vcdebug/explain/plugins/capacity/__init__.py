@@ -267,8 +267,8 @@ def _claim_terms(queue: QueueName, check: LimitCheck) -> Iterator[equation.Term]
 
 def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
     """Changes after which a queue deserves more."""
-    more = queue_admin_advice(f"raise spec.deserved of queue {view.queue.name}, or lower the others' guarantees")
-    return owner_advice("use another queue"), more
+    more = queue_admin_advice(f"Queue {view.queue.name}: raise spec.deserved, or lower the guarantees of other queues.")
+    return owner_advice("Use another queue."), more
 
 
 def queue_order(then: OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[OrderDifference]:

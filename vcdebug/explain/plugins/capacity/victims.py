@@ -187,11 +187,9 @@ def _format_share(attr: CapacityQueueAttr, victim: TaskInfo) -> str:
 def _veto_advice(attrs: dict[QueueName, CapacityQueueAttr], queues: Sequence[QueueName]) -> Advice:
     guaranteed = [queue for queue in queues if not attrs[queue].guarantee.is_empty()]
     more = f", or its spec.guarantee where that is what holds them ({join_names(guaranteed)})" if guaranteed else ""
-    return queue_admin_advice(
-        f"lower spec.deserved of queue {join_names(queues)}{more}; what a queue deserves is never reclaimed"
-    )
+    return queue_admin_advice(f"Queue {join_names(queues)}: lower spec.deserved{more}; reclaim never goes below it.")
 
 
 def smaller_share_advice(_: JobView, queues: Sequence[QueueName]) -> Advice:
     """Changes after which the victims' queues deserve less."""
-    return queue_admin_advice(f"lower spec.deserved of queue {join_names(queues)}")
+    return queue_admin_advice(f"Queue {join_names(queues)}: lower spec.deserved.")

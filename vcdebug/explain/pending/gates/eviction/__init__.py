@@ -184,7 +184,7 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
         # Both can refuse in one try: the later refusal is the one that ended it.
         refused = asked and says_no(asked[-1][1]) and (not objections or objections[-1][0] < asked[-1][0])
         if refused and last >= asked[-1][0]:
-            after = f"{attempt.action} would make room for {task.name} on {node.node}{_format_victims(node)}, but "
+            after = f"{attempt.action} could make room on {node.node}{_format_victims(node)}."
             return queue_limits.not_allocatable_finding(view, task, fits, *asked[-1], after=after)
         if objections:
             return _predicate_finding(view, attempt, node, *objections[-1])

@@ -269,7 +269,7 @@ def filter_advice(view: JobView, cause: str, order: RankedObjections) -> tuple[a
         found.append(
             answer.owner_advice("look at the next cycle: pods that were placed in this one can be evicted only then")
         )
-    return tuple(found) or (answer.owner_advice("wait for free room"), answer.ADD_NODES_ADVICE)
+    return tuple(found) or (answer.owner_advice("wait for free room"), answer.add_nodes_advice())
 
 
 def _missing_action_advice(view: JobView, rule: str, action: str, why: str) -> dict[str, answer.Advice]:

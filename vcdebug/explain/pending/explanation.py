@@ -211,7 +211,8 @@ class Survey:
     @property
     def partly_waiting_jobs(self) -> list[SurveyedJob]:
         """The jobs that have their minimum and still have Pending pods."""
-        return [] if self.named else [one for one in self.explained if one.explanation.scheduled]
+        waiting = [one for one in self.explained if one.explanation.scheduled and one.pending]
+        return [] if self.named else waiting
 
 
 def survey_jobs(recording: Recording, tell: Callable[[int, int], object] | None = None) -> Survey:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from vcdebug.amount_text import count_noun, format_amount, join_names
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_by_name
+from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
@@ -31,6 +32,8 @@ from vcdebug.whatif.fixes.pod_fixes import propose_pod_fixes, propose_volume_fix
 from vcdebug.whatif.fixes.queue_fixes import propose_queue_fixes
 
 EditTexts = tuple[str, ...]
+_WITHOUT_PODS: Final = (NOT_ENOUGH, ADMITTED_CAUSE)
+"""What explain says of a job that edits admit and that has no pods yet."""
 
 
 class AssumedPods(NamedTuple):
@@ -107,7 +110,7 @@ class FixTrials:
         if explanation.cause_code == PANIC_CAUSE:
             return None
         situation = FixSituation(recording, explanation)
-        if self._cause != NOT_ENOUGH and explanation.cause_code == NOT_ENOUGH and not situation.has_pods:
+        if self._cause != NOT_ENOUGH and explanation.cause_code in _WITHOUT_PODS and not situation.has_pods:
             return self._with_pods(changed, recording, explanation)
         further = not explanation.scheduled and explanation.cause_code != self._cause
         outcome = self._build_outcome(recording, explanation, reached=explanation.scheduled)

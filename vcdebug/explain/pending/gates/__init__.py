@@ -15,8 +15,9 @@ NOT_IN_SESSION = "vcdebug.explain.pending.gates.not_in_session:not_in_session"
 ALREADY_PLACED = (
     "vcdebug.explain.pending.gates.placed:pipelined_for_ever",
     "vcdebug.explain.pending.gates.placed:placed",
+    "vcdebug.explain.pending.gates.admitted:admitted",
 )
-"""Whether the job has its minimum, or is pipelined and never bound."""
+"""Whether the job has its minimum, is pipelined and never bound, or is admitted before its pods are made."""
 PRECONDITIONS = (
     "vcdebug.explain.pending.gates.validity:all_hidden",
     "vcdebug.explain.pending.gates.admission:admission",

@@ -26,7 +26,8 @@ from vcdebug.snapshot.manifest import metadata_of
 PLACES_CAUSE = "places"
 PIPELINED_CAUSE = "pipelined"
 EVICTED_CAUSE = "evicted"
-HAS_CAUSES = (PLACES_CAUSE, PIPELINED_CAUSE, EVICTED_CAUSE)
+ADMITTED_CAUSE = "admitted"
+HAS_CAUSES = (PLACES_CAUSE, PIPELINED_CAUSE, EVICTED_CAUSE, ADMITTED_CAUSE)
 """The causes of a job for which this cycle has no more to do."""
 
 
@@ -59,10 +60,9 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     who = join_names(dict.fromkeys(one.preemptor for one in lost if one.preemptor))
     why = f"{f' by {by}' if by else ''}{f' for {who}' if who else ''}"
     cost = f"; {join_names(one.victim for one in lost)} evicted in this cycle{why}" if lost else ""
-    sentence = (
-        f"Nothing of {view.job.uid} waits: {count_noun(len(tasks), 'pod')} {' or '.join(states)} before this "
-        f"cycle{cost}."
-    )
+    what = f"{view.pod} does not wait" if view.pod in keys else f"Nothing of {view.job.uid} waits"
+    number = "it was" if view.pod in keys else count_noun(len(tasks), "pod")
+    sentence = f"{what}: {number} {' or '.join(states)} before this cycle{cost}."
     evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
     proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in lost))
     numbers = {"pods": count(len(tasks), "pods"), "pods.evicted": count(len(lost), "pods")}

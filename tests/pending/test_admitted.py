@@ -1,0 +1,62 @@
+"""A Volcano Job whose PodGroup this cycle admits before its controller has made the pods."""
+
+from typing import Any
+
+import pytest
+
+from tests.builders import cluster, node, pod_group, pods
+from tests.pending.situations import CLASSES, PLAIN, WANTED, conf, running
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+
+VOLCANO_JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "wanted", "uid": "1"}
+
+
+def recorded(cpu: str = "4", min_member: int = 2, phase: str = "Pending", owner: Any = VOLCANO_JOB) -> Recording:
+    group = pod_group("wanted", min_member=min_member, phase=phase, min_resources={"cpu": cpu} if cpu else None)
+    group["metadata"]["ownerReferences"] = [owner] if owner else []
+    objects = [*CLASSES, node("n1", cpu="8"), node("n2", cpu="8"), group]
+    return replay_cycle(cluster(objects, conf=conf(PLAIN)))
+
+
+def asked(**how: Any) -> Explanation:
+    return explain_by_name(recorded(**how), WANTED)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "min_member", "fact"),
+    [
+        ("4", 2, "2 pods of 2 cpu (minResources / minMember) would fit on n1."),
+        ("15", 3, "3 pods of 5 cpu (minResources / minMember) would not fit now: the nodes have room for 2."),
+        ("12", 2, "2 pods of 6 cpu (minResources / minMember) would fit on n1, n2."),
+        ("", 2, "Its PodGroup has no minResources, so whether the pods would fit is unknown."),
+    ],
+)
+def test_an_admitted_volcano_job_without_pods_is_healthy(cpu: str, min_member: int, fact: str) -> None:
+    found = asked(cpu=cpu, min_member=min_member)
+    assert ("admitted", True) == (found.cause_code, found.scheduled)
+    assert f"{WANTED} is admitted in this cycle: its controller creates its pods next." == found.sentence
+    assert (fact,) == found.dominant.facts
+
+
+@pytest.mark.parametrize("how", [{"phase": "Inqueue"}, {"owner": None}])
+def test_a_job_that_nothing_gives_pods_in_this_cycle_still_lacks_them(how: dict[str, Any]) -> None:
+    found = asked(**how)
+    assert ("not-enough-pods", False) == (found.cause_code, found.scheduled)
+
+
+def test_the_survey_counts_an_admitted_job_neither_as_unscheduled_nor_as_partly_waiting() -> None:
+    found = survey_jobs(recorded())
+    assert ([], []) == (found.unscheduled_jobs, found.partly_waiting_jobs)
+
+
+def test_a_running_pod_of_a_job_with_pending_pods_is_answered_for_itself() -> None:
+    more = pods("a", 1, cpu="16")
+    more[0]["metadata"] |= {"name": "a-late", "uid": "a-late"}
+    objects = [*CLASSES, node("n1", cpu="8"), *running("a", "n1"), *more]
+    recording = replay_cycle(cluster(objects, conf=conf(PLAIN)))
+    running_pod, late = (explain_by_name(recording, f"default/{name}") for name in ("a-0", "a-late"))
+    assert "default/a-0 does not wait: it was Running before this cycle." == running_pod.sentence
+    assert (True, False) == (running_pod.scheduled, late.scheduled)

@@ -31,7 +31,7 @@ from vcdebug.explain.pending.gates import (
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, incomplete
-from vcdebug.explain.pending.gates.placed import HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
+from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE, HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
 from vcdebug.explain.pending.no_node import hopeless_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.framework.record import CutEvent, PanicEvent
@@ -211,8 +211,8 @@ class Survey:
     @property
     def partly_waiting_jobs(self) -> list[SurveyedJob]:
         """The jobs that have their minimum and still have Pending pods."""
-        waiting = [one for one in self.explained if one.explanation.scheduled and one.pending]
-        return [] if self.named else waiting
+        placed = [one for one in self.explained if one.explanation.scheduled and not self.named]
+        return [one for one in placed if one.explanation.cause_code != ADMITTED_CAUSE]
 
 
 def survey_jobs(recording: Recording, tell: Callable[[int, int], object] | None = None) -> Survey:

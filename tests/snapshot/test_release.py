@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.builders import node
+from tests.cli.transcripts import call
 from vcdebug.releases.change import Change, Tag
 from vcdebug.releases.nodes import CSI_LIMIT_KEY, PREFILTER_REGISTRATIONS, VOLUMEBINDING_CAPACITY
 from vcdebug.releases.release import CHANGES, NEWEST, SUPPORTED_TAGS, release_at_tag
@@ -222,3 +223,18 @@ def test_defaults_of_flags_and_gates_follow_the_release() -> None:
         old.is_gate_on("DRAConsumableCapacity"),
     )
     assert old.release.has_older_form(VOLUMEBINDING_CAPACITY)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("v1.99", "there are master"), ("v1.51.1", "did you mean v1.15.1? there are"), ("mastr", "did you")],
+)
+def test_a_release_that_cannot_exist_is_refused_on_the_command_line(name: str, hint: str) -> None:
+    code, out, err = call(["explain", "preempt-works", "--release", name])
+    assert (1, "") == (code, out)
+    assert hint in err
+
+
+@pytest.mark.parametrize("name", ["v1.10.2-cce.3", "v1.11.2", "v1.9.0", "v1.16.0", "v1.15.1-acme.3"])
+def test_an_old_or_a_vendors_release_is_replayed_as_the_nearest(name: str) -> None:
+    assert 1 != call(["explain", "preempt-works", "--release", name])[0]

@@ -48,6 +48,10 @@ def _load_source(
     where: Source, complete: bool | None, release: str | None, tell: StatusCallback = ignore_progress
 ) -> LoadedSnapshot:
     start = time.perf_counter()
+    if release:
+        from vcdebug.releases.release_names import require_release  # only --release needs its patterns
+
+        require_release(release)
     if is_recording_file(where):
         snapshot = _open_recording(where, complete, release).snapshot
         # A recording's manifests are read-only sequences; callers may edit those of a snapshot.

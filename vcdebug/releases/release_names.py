@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from vcdebug.errors import VcdebugError
 from vcdebug.releases.change import Change, Tag
-from vcdebug.releases.release import CHANGES, MASTER, NEWEST, SUPPORTED_TAGS, Release, release_at_tag
+from vcdebug.releases.release import CHANGES, MASTER, NEWEST, SUPPORTED_TAGS, Release, release_at_tag, release_names
 
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(.*)", re.ASCII | re.DOTALL)
 _PRE_RELEASE = re.compile(r"-(?:alpha|beta|rc)\b.*", re.DOTALL)
@@ -26,7 +27,7 @@ class NamedRelease(NamedTuple):
     """The fault of the name; empty for a supported release."""
     effect: str = ""
     readable: bool = True
-    """False for a name that is no version."""
+    """False for a name that is no version, or of a release line that does not exist yet."""
 
 
 def resolve_release(text: str) -> NamedRelease:
@@ -71,9 +72,23 @@ def _resolve_base(text: str) -> NamedRelease:
     if exact is not None:
         effect = f"{_replayed_as(nearest)}; what its makers changed is not known"
         return NamedRelease(nearest, f"{_shorten_name(text)} is a build of its own", effect)
-    what = f"{_shorten_name(text)} is newer than what is replayed" if tag.release_line > _NEWEST_LINE else ""
-    what = what or f"{_shorten_name(text)} is not among the releases that are replayed ({_list_replayed()})"
-    return NamedRelease(nearest, what, _replayed_as(nearest) + _format_differences(tag, nearest))
+    newer = tag.release_line > _NEWEST_LINE
+    what = f"is {'newer than what is' if newer else 'not among the releases that are'} replayed"
+    what = f"{_shorten_name(text)} {what}{'' if newer else f' ({_list_replayed()})'}"
+    effect = _replayed_as(nearest) + _format_differences(tag, nearest)
+    return NamedRelease(nearest, what, effect, readable=not newer)
+
+
+def require_release(text: str) -> NamedRelease:
+    """The release that a user asks for; raises VcdebugError for a name that no release can have."""
+    found = resolve_release(text)
+    if not found.readable:
+        from difflib import get_close_matches  # slow to import, and needed only for a misspelt name
+
+        close = get_close_matches(text, release_names(), 1)
+        meant = f"did you mean {close[0]}? " if close else ""
+        raise VcdebugError(found.what, f"{meant}there are {', '.join(release_names())}", "--release")
+    return found
 
 
 def _parse_version(text: str) -> tuple[int, int, int] | None:

@@ -13,10 +13,10 @@ from vcdebug.cli.batch import BatchResults, PackedSnapshot
 from vcdebug.cli.output import Output, status_line
 from vcdebug.cli.reports.contents import release_document
 from vcdebug.cli.worker_processes import TrialRounds
-from vcdebug.errors import EngineError, VcdebugError
+from vcdebug.errors import EngineError
 from vcdebug.grouping import group_by_key
-from vcdebug.releases.release import CHANGES, Release, release_names
-from vcdebug.releases.release_names import resolve_release
+from vcdebug.releases.release import CHANGES, Release
+from vcdebug.releases.release_names import require_release
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_listing
@@ -203,9 +203,7 @@ def upgrades_document(found: Upgrades) -> dict[str, object]:
 
 def wanted_release(text: str, output: Output) -> Release:
     """The release of this name, else the nearest one with a notice; raises VcdebugError for an unreadable name."""
-    named = resolve_release(text)
-    if not named.readable:
-        raise VcdebugError(named.what, f"there are {', '.join(release_names())}", "--release")
+    named = require_release(text)
     if named.what:
         output.write_notice(f"{named.what}: {named.effect}")
     return named.release

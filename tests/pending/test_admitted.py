@@ -7,6 +7,7 @@ import pytest
 from tests.builders import cluster, node, pod_group, pods
 from tests.pending.situations import CLASSES, PLAIN, WANTED, conf, running
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
@@ -60,3 +61,22 @@ def test_a_running_pod_of_a_job_with_pending_pods_is_answered_for_itself() -> No
     running_pod, late = (explain_by_name(recording, f"default/{name}") for name in ("a-0", "a-late"))
     assert "default/a-0 does not wait: it was Running before this cycle." == running_pod.sentence
     assert (True, False) == (running_pod.scheduled, late.scheduled)
+
+
+@pytest.mark.parametrize("word", ["train", "default/train"])
+def test_a_job_is_found_by_its_owners_name_before_its_pods_exist(word: str) -> None:
+    recording = recorded(owner=VOLCANO_JOB | {"name": "train"})
+    assert WANTED == explain_by_name(recording, word).job
+
+
+def test_an_owner_of_another_namespace_is_not_found() -> None:
+    with pytest.raises(NotFoundError):
+        explain_by_name(recorded(owner=VOLCANO_JOB | {"name": "train"}), "other/train")
+
+
+def test_a_job_is_found_by_the_name_of_its_pods_owner() -> None:
+    group = pod_group("podgroup-1234", min_member=1)
+    members = pods("podgroup-1234", 1)
+    members[0]["metadata"]["ownerReferences"] = [{"kind": "StatefulSet", "apiVersion": "apps/v1", "name": "web"}]
+    recording = replay_cycle(cluster([node("n1"), group, *members], conf=conf(PLAIN)))
+    assert "default/podgroup-1234" == explain_by_name(recording, "web").job

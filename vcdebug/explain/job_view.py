@@ -20,6 +20,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, TaskTry, job_visits
+from vcdebug.snapshot.manifest import owners_of
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -172,7 +173,7 @@ class NotFoundError(VcdebugError):
 
 
 def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
-    """`namespace/name` of a PodGroup or pod, the name of its Volcano Job, or a bare name that is unique."""
+    """`namespace/name` of a PodGroup or pod, the name of its owner, or a bare name that is unique."""
     groups = dict.fromkeys(
         f"{group.namespace}/{group.name}" for group in map(PodGroup, snapshot.objects_of("PodGroup"))
     )
@@ -184,7 +185,7 @@ def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
     by_name = [key for key in groups if key.rpartition("/")[2] == word]
     if by_name:
         return ExplainSubject(_require_unique(by_name, word))
-    owned = _groups_of_volcano_job(list(pods.values()), word)
+    owned = _groups_of_volcano_job(list(pods.values()), word) or _groups_of_owner(snapshot, word)
     if owned:
         return ExplainSubject(_require_unique(owned, word))
     named = [key for key in pods if key.rpartition("/")[2] == word]
@@ -212,6 +213,20 @@ def _groups_of_volcano_job(pods: Sequence[Pod], word: str) -> list[JobId]:
         and namespace in ("", pod.namespace)
     ]
     return list(dict.fromkeys(owned))
+
+
+def _groups_of_owner(snapshot: Snapshot, word: str) -> list[JobId]:
+    """PodGroups whose owner reference, or that of their pods, has this name."""
+    namespace, _, name = word.rpartition("/")
+    found: dict[JobId, None] = {}
+    for kind in ("PodGroup", "Pod"):
+        for manifest in snapshot.objects_of(kind):
+            if any(owner.get("name") == name for owner in owners_of(manifest)):
+                own = PodGroup(manifest) if kind == "PodGroup" else Pod(manifest)
+                job = f"{own.namespace}/{own.name}" if isinstance(own, PodGroup) else own.job_id
+                if job and namespace in ("", own.namespace):
+                    found[job] = None
+    return list(found)
 
 
 def _require_unique(keys: Sequence[str], word: str) -> str:

@@ -79,14 +79,14 @@ def test_a_job_behind_one_that_may_not_reclaim_never_has_its_turn() -> None:
     recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), large, poor(1, name="s"))
     found = explain_by_name(recording, "default/s").dominant
     assert "queue-turns-ended" == found.cause
-    assert "default/p came before it in queue poor" in found.sentence
+    assert "default/p was first in queue poor" in found.sentence
 
 
 def test_why_a_job_still_waits() -> None:
     recording = reclaim(
         node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1", reclaimable=False), poor(2, min_member=2)
     )
-    assert "reclaimable" in explain_by_name(recording, "default/p").dominant.sentence
+    assert "reclaimable" in explain_by_name(recording, "default/p").whole_text
 
 
 def test_victims_that_free_too_little_are_what_a_job_waits_for() -> None:
@@ -98,7 +98,7 @@ def test_victims_that_free_too_little_are_what_a_job_waits_for() -> None:
     found = explain_by_name(recording, "default/p").dominant
     assert "freed-too-little" == found.cause
     assert "evicted default/a-0 on n1 for p-0" in found.sentence
-    assert "that frees 1 of 2 cpu" in found.sentence
+    assert "The evictions free 1 of 2 cpu" in found.whole_text
 
 
 def test_a_job_that_one_plugin_holds_back_does_not_starve() -> None:
@@ -117,7 +117,7 @@ def test_a_job_that_one_plugin_holds_back_does_not_starve() -> None:
 
 def test_what_a_place_cost_is_said_without_a_statement() -> None:
     recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), poor(1))
-    assert "at the cost of default/r-1" in explain_by_name(recording, "default/p").sentence
+    assert "reclaim evicts default/r-1" in explain_by_name(recording, "default/p").whole_text
 
 
 def test_behind_a_broken_tree_no_amounts_are_named() -> None:

@@ -41,7 +41,7 @@ def test_two_pods_without_uid_stay_two_and_a_job_that_waits_is_not_called_schedu
     path.write_text((HAND_WRITTEN + second).replace("minMember: 1", "minMember: 2").replace("{cpu: 1}", "{cpu: 3}"))
     code, out, _ = call(["explain", str(path), "default/pg"])
     assert 2 == code
-    assert "needs 2 pods at once" in out
+    assert "found room for 1 of the 2 pods it needs at once" in out
 
 
 def test_whoever_says_so_has_them_as_they_are(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_it_holds_what_somebody_needs_who_was_not_there(form: str) -> None:
         "enqueue, allocate, preempt, backfill",
         "gang-discard",
         "JobPipelined: gang answers -1",
-        "lower minMember to 1",
+        "research/llm-finetune: spec.minMember 2",
         "the pipeline",
         "platform/feature-etl-mapper-0",
         "view-lost-pod",

@@ -48,7 +48,7 @@ def notes(found: Equation) -> list[str]:
 def test_cdp_says_how_long_the_cooldown_still_lasts() -> None:
     found = the(preemption("cdp", low={"volcano.sh/cooldown-time": "12m"}), "Preemptable", "cdp")
     assert [("12m", "5m ago", "7m")] * 3 == [term.figures for term in found.terms]
-    assert "scheduled 5m ago, its cooldown of 12m lasts another 7m" == notes(found)[0]
+    assert "scheduled 5m ago; cooldown 12m ends in 7m" == notes(found)[0]
     assert () == found.verdict
 
 
@@ -76,8 +76,8 @@ def test_pdb_names_the_budget_and_what_is_taken_of_it() -> None:
     found = the(preemption("pdb", budget("wide", 3), budget("web-budget", 1)), "Preemptable", "pdb")
     assert [True, False, False] == [term.holds for term in found.terms]
     assert ("web-budget", 1, 0) == found.terms[1].figures
-    assert "budget web-budget allows 1, and 1 is taken already" == notes(found)[1]
-    assert "budget web-budget allows 1, and 2 are taken already" == notes(found)[2]
+    assert "PodDisruptionBudget web-budget allows 1 disruption; 1 already used in this call" == notes(found)[1]
+    assert "PodDisruptionBudget web-budget allows 1 disruption; 2 already used in this call" == notes(found)[2]
 
 
 def test_tdm_says_what_a_jobs_budget_lets_go() -> None:
@@ -85,12 +85,17 @@ def test_tdm_says_what_a_jobs_budget_lets_go() -> None:
     found = the(recording, "Preemptable", "tdm")
     assert [True, False, False] == [term.holds for term in found.terms]
     assert ("Running", 1, 1) == found.terms[1].figures
-    assert "the budget of low lets 1 go: volcano.sh/jdb-min-available 2, 3 of 3 run" == notes(found)[1]
+    assert (
+        "the disruption budget of low allows 1 eviction: volcano.sh/jdb-min-available 2, 3 of 3 run" == notes(found)[1]
+    )
 
 
 def test_tdm_says_that_one_goes_at_a_time_without_a_budget() -> None:
     found = the(preemption("tdm"), "Preemptable", "tdm")
-    assert "the budget of low lets 1 go: it states no budget, so one at a time, 3 of 3 run" == notes(found)[2]
+    assert (
+        "the disruption budget of low allows 1 eviction: it states no budget, so one at a time, 3 of 3 run"
+        == notes(found)[2]
+    )
 
 
 def quota_recording(*minimums: str) -> Recording:

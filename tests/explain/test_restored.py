@@ -52,9 +52,7 @@ def test_the_list_of_cycles_counts_it_while_it_waits() -> None:
 def test_explain_says_that_it_keeps_its_place_for_ever_where_nobody_leaves() -> None:
     found = explain_by_name(waiting(), "default/j")
     assert ("phantom-pipelined", False) == (found.cause_code, found.scheduled)
-    assert (
-        "an earlier cycle pipelined j-0 on n1 without evicting anyone, and nothing is being released" in found.sentence
-    )
+    assert "an earlier cycle pipelined j-0 on n1, but no pod there is terminating" in found.sentence
     assert ["the session opens with the pod pipelined"] == [one.text for one in found.dominant_evidence]
 
 
@@ -85,7 +83,7 @@ def test_a_pod_that_somebody_else_bound_elsewhere_is_told_as_such() -> None:
     recording = bundled("persist-bound-meanwhile")
     found = explain_by_name(recording, "team/search")
     assert ("bound-elsewhere", False) == (found.cause_code, found.scheduled)
-    assert "somebody else bound it to cpu-01 while the cycle ran" in found.sentence
+    assert "another client bound it to cpu-01 during this cycle" in found.sentence
     assert ["commit"] == [getattr(recording.event_at(one.seq), "what", "") for one in found.dominant_evidence]
     assert "places" == explain_by_name(recording, "team/chat").cause_code
 

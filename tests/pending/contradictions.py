@@ -14,15 +14,15 @@ from vcdebug.model.task import TaskStatus
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 
-NOBODY = ("nobody is evicted", "without evicting anyone", "nothing was evicted for it")
+NO_EVICTION = ("No pod is evicted", "No evictions")
 PLACED = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
 WAITS = (TaskStatus.PENDING, TaskStatus.PIPELINED)
-NOUGHT = re.compile(r"(?<![\d.])0 (too few|more pods|pods? at the same time)")
+NOUGHT = re.compile(r"(?<![\d.])0 (short|over|more pods|pods? at the same time)")
 KINDS: tuple[tuple[str, type[Event], str], ...] = (
     (r"^\S+ commits ", StatementEvent, "commit"),
-    (r"^\S+ discards ", StatementEvent, "discard"),
+    (r"^\S+ (discards|rolls back) ", StatementEvent, "discard"),
     (r"^(allocate|pipeline|bind) \S+ on ", OpEvent, ""),
-    (r"^\w+: \d+ of \d+ nodes? refuse ", PredicateEvent, ""),
+    (r"^\w+: \S+ fits \d+ of \d+ nodes?$", PredicateEvent, ""),
     (r"rejects the PodGroup", HookEvent, "JobEnqueueable"),
     (r"may not allocate", HookEvent, "Allocatable"),
     (r"pipelines it, where nothing is Releasing", OpEvent, "pipeline"),
@@ -101,15 +101,19 @@ def _sentence(recording: Recording, found: Explanation, finding: Finding) -> Ite
         if one.fate in CARRIED_OUT_FATES and one.preemptor in (*own, found.job)
     ]
     sentence = finding.whole_text
-    if victims and any(words in sentence for words in NOBODY):
+    if victims and any(words in sentence for words in NO_EVICTION):
         yield f"{victims[0].victim} is evicted for it, and yet: {sentence}"
     if NOUGHT.search(" ".join((sentence, *(line.text for line in finding.advice)))):
         yield f"nought too few: {sentence} {[line.text for line in finding.advice]}"
     if finding.cause == "evicted" and not any(one.job == found.job for one in cycle_effects(recording).evicted):
         yield f"nobody of {found.job} is evicted, and yet: {sentence}"
-    if "room that is being released" in sentence and not _releasing(recording, own):
+    if (
+        "waiting for pods to terminate" in sentence
+        and "not idle yet" not in sentence
+        and not _releasing(recording, own)
+    ):
         yield f"nothing is Releasing, and yet: {sentence}"
-    if "waits for nothing" in sentence and _releasing(recording, own):
+    if "no pod there is terminating" in sentence and _releasing(recording, own):
         yield f"room is being released where it waits, and yet: {sentence}"
     yield from (
         f"{name} was not Releasing before this cycle, and yet: {sentence}"
@@ -133,7 +137,8 @@ def _wrongly_early(recording: Recording, sentence: str) -> Iterator[str]:
 
 def _evicted_in(sentence: str) -> list[str]:
     """Names of pods of which a sentence says that this cycle evicted them."""
-    found = re.search(r"at the cost of ([^;:.]+)", sentence)
+    # Not of a replay with another action: there the verb follows a semicolon.
+    found = re.search(r"\b[a-z]+ evicts (.+?)(?: for |[;:.]|$)", sentence)
     names = re.split(r", | and ", found[1]) if found else []
     return [name.rpartition("/")[2] for name in names if "/" in name]
 
@@ -160,11 +165,11 @@ def _sums(finding: Finding) -> Iterator[str]:
 
 def _steps(recording: Recording, found: Explanation) -> Iterator[str]:
     for step in found.steps:
-        for what in ("committed", "discarded"):
-            if step.text.endswith(f"statement {what}"):
+        for words, what in (("committed", "commit"), ("rolled back", "discard")):
+            if step.text.endswith(f"placed, {words}"):
                 event = recording.event_at(step.seqs[0])
-                if not isinstance(event, StatementEvent) or not what.startswith(event.what):
-                    yield f"step {step.name}: {event!r:.60} is no statement that is {what}"
+                if not isinstance(event, StatementEvent) or event.what != what:
+                    yield f"step {step.name}: {event!r:.60} is no statement that is {words}"
 
 
 def _outcome(recording: Recording, found: Explanation) -> Iterator[str]:

@@ -10,6 +10,7 @@ from tests.builders import cluster, node, pod, pod_group, priority_class, queue
 from tests.pending.contradictions import contradictions, not_in_the_survey
 from tests.recorded import ROOT, bundled
 from tests.scenarios.questions import QUESTIONS, Question, asked
+from vcdebug.explain.answer import CauseHeadline
 from vcdebug.explain.pending.explanation import Survey, explain_by_name
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
@@ -38,11 +39,15 @@ def test_no_answer_of_a_question_contradicts_its_cluster(question: Question) -> 
 
 
 WRONG = (
-    ("{job} gets what it needs in this cycle: a pod pipelined on n1, at the cost of team/nobody-0.", "is not evicted"),
-    ("Nothing of {job} waits: nobody is evicted.", "is evicted for it"),
-    ("{victim} was Releasing before this cycle.", "was not Releasing"),
-    ("It is 0 too few.", "nought"),
+    ("has a place in this cycle: preempt evicts team/absent-0", "is not evicted"),
+    ("has a place in this cycle. No pod is evicted", "is evicted for it"),
+    ("has a place, since {victim} was Releasing before this cycle", "was not Releasing"),
+    ("is Pending: 1 cpu is free (0 short)", "nought"),
 )
+
+
+def said(reason: str) -> CauseHeadline:
+    return CauseHeadline("default/new", "is said", reason)
 
 
 @pytest.mark.parametrize(("sentence", "words"), WRONG)
@@ -50,7 +55,7 @@ def test_what_is_told_wrongly_is_found(sentence: str, words: str) -> None:
     recording = evicting()
     answer = explain_by_name(recording, "default/new")
     victim = cycle_effects(recording).evicted[0].task.rpartition("/")[2]
-    wrong = replace(answer.dominant, headline=sentence.format(job="default/new", victim=victim), evidence=())
+    wrong = replace(answer.dominant, headline=said(sentence.format(victim=victim)), facts=(), evidence=())
     found = list(contradictions(recording, replace(answer, dominant=wrong, contributing=())))
     assert any(words in one for one in found), found
 
@@ -58,7 +63,7 @@ def test_what_is_told_wrongly_is_found(sentence: str, words: str) -> None:
 def test_room_that_is_called_released_where_nobody_leaves_is_found() -> None:
     recording = asked(2976).recording()
     answer = explain_by_name(recording, "team/high")
-    wrong = replace(answer.dominant, headline="team/high waits for room that is being released.", evidence=())
+    wrong = replace(answer.dominant, headline=said("team/high is waiting for pods to terminate"), facts=(), evidence=())
     found = list(contradictions(recording, replace(answer, dominant=wrong, contributing=())))
     assert any("nothing is Releasing" in one for one in found), found
 
@@ -89,12 +94,12 @@ def test_a_nought_that_is_too_few_is_found() -> None:
     recording = bundled()
     job = next(iter(recording.session.jobs))
     answer = explain_by_name(recording, job)
-    wrong = answer.dominant.whole_text + " It is 0 too few, and nobody is evicted."
+    wrong = said("it is 0 short")
     broken = replace(answer, dominant=replace(answer.dominant, headline=wrong))
     assert any("nought" in words for words in contradictions(recording, broken))
 
 
-def test_nobody_is_said_to_object_where_a_promise_was_refused() -> None:
+def test_no_rejection_is_claimed_where_a_reservation_was_refused() -> None:
     found = explain_by_name(asked(5884).recording(), "team/train")
     (step,) = [step for step in found.steps if step.name == "quota and predicates after eviction"]
     assert ("passed", "passed on the last node tried, but no place was reserved there") == (

@@ -27,13 +27,13 @@ def test_gangpreempt_without_candidates_is_named() -> None:
     full = [*nodes("n1"), *running("a", "n1", annotations={"volcano.sh/preemptable": "false"})]
     found = asked([*full, *wanted()], GANG_PREEMPT)
     assert "victims-not-preemptable" == found.cause_code
-    assert found.whole_text.startswith("gangpreempt finds nobody it may evict for the 1 pod of default/wanted (4 cpu")
+    assert found.dominant.reason.startswith("gangpreempt has no candidate victim for its 1 pod (4 cpu")
 
 
 def test_gangpreempt_whose_victims_are_too_few_is_named() -> None:
     found = asked([*FULL, *wanted(5)], GANG_PREEMPT)
     assert "gang-discard" == found.cause_code
-    assert "gangpreempt may evict 4 of 4 candidates for the 5 pods of default/wanted" in found.whole_text
+    assert "evicting every candidate victim is not enough for its 5 pods" in found.whole_text
     assert 4 == found.dominant.numbers["victims"].value
 
 
@@ -45,7 +45,7 @@ def test_gangreclaim_names_the_queue_that_is_not_reclaimable() -> None:
     queues = [queue("rich", reclaimable=False), queue("poor")]
     found = asked([*queues, *nodes("n1"), *running("a", "n1", queue="rich"), *wanted(queue="poor")], GANG_RECLAIM)
     assert "queue-not-reclaimable" == found.cause_code
-    assert ("set spec.reclaimable of queue rich to true",) == found.advice_texts[:1]
+    assert ("Queue rich: set spec.reclaimable to true.",) == found.advice_texts[:1]
 
 
 def test_a_job_with_topology_is_left_out_of_preempt_only_where_the_release_does() -> None:
@@ -74,8 +74,8 @@ def test_a_gang_that_no_hypernode_holds_is_told_so() -> None:
     group["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 1}
     found = asked([*nodes("n1", "n2", "n3"), *switches, group, *members], PREEMPT, first=TOPOLOGY)
     assert "no-hypernode" == found.cause_code
-    assert ("s0: 16 cpu idle, 4 cpu too few", "s1: 8 cpu idle, 12 cpu too few") == found.dominant.lines
-    assert "tier 1 or below" in found.whole_text
+    assert ("s0: 16 cpu idle, 4 cpu short", "s1: 8 cpu idle, 12 cpu short") == found.dominant.lines
+    assert "no HyperNode up to tier 1 has room" in found.whole_text
 
 
 def test_a_queue_that_is_no_leaf_is_told_so() -> None:
@@ -96,7 +96,7 @@ def test_the_sentence_of_a_discarded_gang_holds_no_code() -> None:
         member["metadata"]["labels"] = labels
     found = asked([*nodes("n1", "n2"), group, *members], PREEMPT)
     assert "gang-discard" == found.cause_code
-    assert "wanted-2: the predicates object on every node left" in found.whole_text
+    assert "wanted-2 fits no node: every remaining node fails the predicates" in found.whole_text
 
 
 def test_the_way_through_the_cycle_includes_the_gang_actions() -> None:

@@ -93,12 +93,14 @@ def test_the_numbers_say_what_is_short_by_how_much() -> None:
 
 def test_a_misspelt_switch_is_named_where_it_matters() -> None:
     found = explain_by_name(case("switch-misspelt"), "ml/fraud-model")
-    assert "enabledPreemptable is ignored (did you mean enablePreemptable?" in found.whole_text
+    assert (
+        "enabledPreemptable is not a known switch and is ignored (did you mean enablePreemptable?" in found.whole_text
+    )
 
 
 def test_the_victims_of_a_missing_action_come_from_a_trial() -> None:
     found = explain_by_name(case("preempt-not-configured"), "ml/fraud-model")
-    assert "with it 1 pod would go to cpu-01, evicting ml/etl-nightly-1-worker-0" in found.whole_text
+    assert "With preempt (replayed): 1 pod placed on cpu-01; evicts ml/etl-nightly-1-worker-0." in found.whole_text
 
 
 def test_evidence_points_at_the_veto() -> None:

@@ -125,8 +125,8 @@ def test_the_same_priority_is_what_keeps_victims_and_a_switch_of_drf_is_not_advi
     ]
     wanted = [pod_group("train", priority_class="high"), *pods("train", 1, cpu="4", priority=1000)]
     found = explain_by_name(replay_cycle(cluster(node("n1", cpu="4"), high, old, wanted, conf=CONF)), "default/train")
-    assert "default/train has priority 1000, and no candidate's job is lower" in found.whole_text
-    assert "give default/train a priority class above 1000" == found.advice_texts[0]
+    assert "default/train has priority 1000, and the lowest candidate's job, default/old, has 1000" in found.whole_text
+    assert "Give default/train a PriorityClass above 1000." == found.advice_texts[0]
     assert "enablePreemptable of drf" not in " ".join(found.advice_texts)
 
 
@@ -135,7 +135,7 @@ def test_a_pod_of_another_queue_says_that_reclaim_is_not_there() -> None:
     wanted = [pod_group("train", queue="b"), *pods("train", 1, cpu="4", priority=9)]
     snapshot = cluster(node("n1", cpu="4"), queue("a"), queue("b"), old, wanted, conf=CONF)
     advice = " ".join(explain_by_name(replay_cycle(snapshot), "default/train").advice_texts)
-    assert "put reclaim into actions (enqueue, allocate, preempt, backfill): it takes from other queues" in advice
+    assert "Add reclaim to actions (enqueue, allocate, preempt, backfill): it evicts in other queues" in advice
 
 
 def test_a_gang_for_which_no_hypernode_is_large_enough_is_told_so_without_min_resources() -> None:
@@ -147,7 +147,7 @@ def test_a_gang_for_which_no_hypernode_is_large_enough_is_told_so_without_min_re
     conf = conf_of("priority gang network-topology-aware", "predicates proportion", actions="enqueue, allocate")
     found = explain_by_name(replay_cycle(cluster(nodes, tree, top, wanted, conf=conf)), "default/train")
     assert "no-hypernode" == found.cause_code
-    assert "none of 2 HyperNodes has room for its minMember of 4 pods (32 cpu" in found.whole_text
+    assert "no HyperNode up to tier 1 has room for its 4 pods (minMember) (32 cpu" in found.whole_text
 
 
 def test_a_window_that_is_shut_is_not_for_ever() -> None:

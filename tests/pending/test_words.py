@@ -189,9 +189,13 @@ def test_gangpreempt_counts_whom_its_filter_leaves_alone() -> None:
     ]
     found = asked([*objects, *wanted()], "enqueue, allocate, gangpreempt")
     assert "victims-not-preemptable" == found.cause_code
-    parts = ("2 in queue other", "2 of jobs whose priority is not lower", "2 with volcano.sh/preemptable false")
+    parts = (
+        "2 in queue other",
+        "2 of jobs with equal or higher priority",
+        '2 with volcano.sh/preemptable: "false"',
+    )
     assert [] == [part for part in parts if part not in found.whole_text]
-    assert "of 6 pods, " in found.whole_text
+    assert "6 running pods: " in found.whole_text
 
 
 def test_pods_of_the_queue_that_could_not_make_room_do_not_make_preempt_the_last_hope() -> None:
@@ -211,11 +215,11 @@ def test_pods_of_the_queue_that_could_not_make_room_do_not_make_preempt_the_last
 )
 def test_the_minimum_that_is_advised_places_the_job(name: str, job: str) -> None:
     recording = bundled(name)
-    advice = next(
-        line for line in explain_by_name(recording, job).advice_texts if line.startswith("lower minMember of ")
+    lines = (
+        re.match(r"(\S+): spec.minMember \d+ -> (\d+), if", line)
+        for line in explain_by_name(recording, job).advice_texts
     )
-    words = advice.replace(",", "").split()
-    other, least = words[3], words[words.index("to") + 1]
+    other, least = next(found.groups() for found in lines if found)
     assert "places" == explain_by_name(edited(recording, f"PodGroup/{other}:spec.minMember={least}"), job).cause_code
 
 
@@ -223,7 +227,7 @@ def test_a_gang_that_would_have_to_go_whole_is_not_told_to_lower_its_minimum() -
     single = [*nodes("n1"), *running("a", "n1", 1, cpu="8")]
     found = asked([*single, *wanted(cpu="8")], "enqueue, allocate, preempt")
     assert "gang" == found.cause_code
-    assert "free room elsewhere: no minMember lets gang give up all 1 pod of default/a" in found.advice_texts
+    assert "Free room elsewhere: gang never allows evicting the only pod of default/a." in found.advice_texts
 
 
 def test_the_queue_refuses_the_pod_of_which_it_is_told() -> None:
@@ -238,8 +242,8 @@ def test_what_stopped_the_last_plan_of_a_gang_action_is_told() -> None:
     objects = [queue("default", capability={"cpu": "5"}), *nodes("n1"), *held, *running("b", "n1", 1, cpu="6")]
     found = asked([*objects, *wanted()], "enqueue, allocate, gangpreempt")
     assert "gang-discard" == found.cause_code
-    assert "but even without them its queue may not allocate wanted-0, so nobody is evicted" in found.whole_text
-    assert "proportion refuses wanted-0" in [evidence.text for evidence in found.dominant_evidence]
+    assert "Its queue has no quota left for wanted-0. No pod is evicted." in found.whole_text
+    assert "proportion rejects wanted-0" in [evidence.text for evidence in found.dominant_evidence]
 
 
 def test_a_pod_beyond_the_minimum_that_no_node_can_ever_take_is_told_so() -> None:
@@ -263,7 +267,7 @@ def reclaiming(theirs: dict[str, Any], count: int = 2, cpu: str = "4") -> Explan
 def test_capacity_keeps_what_a_queue_deserves() -> None:
     found = reclaiming({"deserved": {"cpu": "8", "memory": "80G"}})
     assert "victims-not-above-deserved" == found.cause_code
-    assert "2 of queue theirs, which holds 8 of 8 cpu and " in found.whole_text
+    assert "2 pods of queue theirs, which uses 8 of 8 cpu and " in found.whole_text
     assert 8.0 == found.dominant.numbers["queue.theirs.deserved.cpu"].value
 
 

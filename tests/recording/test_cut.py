@@ -68,7 +68,7 @@ def test_a_job_behind_the_cut_is_explained_by_the_cut() -> None:
     found = explain_by_name(recording, "research/llm-finetune").dominant
     assert "cut-off" == found.cause
     assert (
-        "research/llm-finetune was not placed before the replay was cut off at its bound of 20 events."
+        "research/llm-finetune is not explained: the replay stopped at its limit of 20 events before placing it."
         == found.sentence
     )
 

@@ -363,7 +363,7 @@ PREEMPTION = (
         "A task whose preemptionPolicy is Never evicts nobody",
         "preempt-never",
         "explain",
-        "music-tagging-worker-0 may not evict anybody: its preemptionPolicy is Never",
+        "no node has free room for music-tagging-worker-0, and its preemptionPolicy Never rules out preempt",
     ),
     claim("The log lines of the article", WORKS, "log 4", "No preemptors in Queue <inference>, break."),
     claim(
@@ -382,7 +382,7 @@ PREEMPTION = (
         "tdm: who has to leave a revocable node whose window is shut",
         "shuffle-clears-nodes",
         'break vote VictimTasks if plugin == "tdm"; continue; panel equation',
-        "the budget of nightly lets 2 go",
+        "the disruption budget of nightly allows 2 evictions",
     ),
     claim("Log: the action's entry", WORKS, "log 5", "Enter Preempt ..."),
     claim("Log: the action's end", WORKS, "log 5", "Leaving Preempt ..."),
@@ -447,7 +447,7 @@ def shown(each: Claim) -> str:
     texts: list[str] = []
     for answer in run_script(driver, each.commands):
         found = AnswerReport(answer, driver)
-        texts += [answer.text, found.table, found.explanation.sentence if found.explanation is not None else ""]
+        texts += [answer.text, found.table, found.explanation.whole_text if found.explanation is not None else ""]
     return "\n".join(texts)
 
 

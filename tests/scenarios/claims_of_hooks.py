@@ -128,13 +128,13 @@ FIELDS = (
         "A tier that decides leaves the next one unasked",
         RECLAIM,
         "explain nlp/tokenizer-study",
-        "evicted in this cycle by reclaim for ads/bid-forecast-worker-0",
+        "for ads/bid-forecast-worker-0",
     ),
     claim(
         "A higher tier decides alone",
         TURNS,
         "explain team/b",
-        "conformance alone decided in tier 1, so gang in tier 2, capacity in tier 2 were not asked",
+        "Tier 1 (conformance) already named victims, so gang in tier 2, capacity in tier 2 were not consulted",
     ),
     claim(
         "Where no plugin decides an order, index, creation and UID do",

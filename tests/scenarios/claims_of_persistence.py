@@ -80,7 +80,7 @@ PERSISTENCE = (
         "3: what does not fit yet stays Pipelined",
         "persist-eviction-under-way",
         "explain team/chat",
-        "keeps the place that",
+        "from an earlier cycle",
     ),
     claim(
         "3: a cordoned node's promise is released",
@@ -119,7 +119,7 @@ PERSISTENCE = (
         "7: bound elsewhere is an error",
         "persist-bound-meanwhile",
         "explain team/search",
-        "somebody else bound it to cpu-01",
+        "another client bound it to cpu-01",
     ),
     claim(
         "7: both lose their annotations",

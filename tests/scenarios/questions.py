@@ -225,7 +225,7 @@ QUESTIONS = (
     Question(
         2034,
         "drf",
-        ("drf offers 0 of 2 candidates", "gang offers nobody in tier 1, so tier 2 is asked", "100.0% (cpu)"),
+        ("drf protects both candidate victims", "Tier 1 (gang) allows no victim, so tier 2 decided", "100.0% (cpu)"),
         {"tier": 2, "candidates": 2, "victims": 0, "share.preemptor": 1, "share.victim": 0.5},
         ("tier 1: priority 2 of 2, gang 0 of 2", "tier 2: drf 0 of 2"),
         "enablePreemptable of drf",
@@ -241,7 +241,7 @@ QUESTIONS = (
     Question(
         1539,
         "drf",
-        ("drf offers 0 of 2 candidates on 1 node", "100.0% (cpu), more than the 50.0%"),
+        ("drf protects both candidate victims on 1 node", "a dominant share of 100.0% (cpu)", "50.0% at most"),
         {"tier": 1, "share.preemptor": 1, "share.victim": 0.5},
         ("tier 1: priority 2 of 2, drf 0 of 2",),
         "enablePreemptable of drf",
@@ -249,55 +249,58 @@ QUESTIONS = (
     Question(
         3332,
         "gang",
-        ("gang offers 0 of 2 candidates", "team/med has 2 ready of minMember 2, one less would break the gang"),
+        ("gang protects both candidate victims", "would leave team/med below minMember 2 (2 ready)"),
         {"victim.ready": 2, "victim.minAvailable": 2},
         ("tier 1: priority 2 of 2, gang 0 of 2",),
-        "set enablePreemptable of gang to false",
+        "Disable gang's veto (enablePreemptable: false)",
     ),
-    Question(3207, "places", ("urgent-0 pipelined on n1, at the cost of team/old-0",), {"pods.evicted": 1}),
-    Question(3079, "places", ("urgent-0 pipelined on n1", "at the cost of team/tiny-"), {"pods.evicted": 1}),
+    Question(3207, "places", ("urgent-0 reserved (pipelined) on n1", "preempt evicts team/old-0"), {"pods.evicted": 1}),
+    Question(3079, "places", ("urgent-0 reserved (pipelined) on n1", "preempt evicts team/tiny-"), {"pods.evicted": 1}),
     Question(
         4439,
         "gang-discard",
-        ("needs 3 pods at once", "for 1 (n1) after 1 eviction, 2 too few", "gang leaves nobody", "the victims stay"),
+        ("room for 1 of the 3 pods it needs at once", "gang protects every candidate victim", "it was rolled back"),
         {"job.minAvailable": 3, "pods.placed": 1, "pods.missing": 2},
-        advice="lower minMember of team/normal from 3 to 2",
+        advice="team/normal: spec.minMember 3 -> 2",
         contributing=("gang",),
     ),
     # Gangs and statements.
     Question(
-        3291, "places", ("2 pods pipelined", "at the cost of team/old-0"), {"pods.pipelined": 2, "pods.evicted": 1}
+        3291,
+        "places",
+        ("2 pods reserved (pipelined)", "preempt evicts team/old-0"),
+        {"pods.pipelined": 2, "pods.evicted": 1},
     ),
     Question(
         5131,
         "gang-discard",
-        ("for 3 (n1, n2, n3) after 3 evictions, 1 too few", "urgent-0 may not preempt", "already schedulable"),
+        ("room for 3 of the 4 pods", "urgent-0 is not eligible to preempt", "fits its nominated node n5"),
         {"pods.missing": 1, "pods.evicted": 3},
-        advice="clear status.nominatedNodeName of urgent-0",
+        advice="Clear status.nominatedNodeName of urgent-0",
         contributing=("not-eligible-to-preempt", "queue-not-allocatable"),
     ),
     Question(
         5044,
         "gang-discard",
-        ("found places for 2 (n1, n2), 1 too few", "it asks 8, at most 4 cpu is left, on n3"),
+        ("found room for 2 of the 3 pods", "It asks 8 cpu; n3 has the most left, 4."),
         {"pods.placed": 2, "pods.missing": 1},
         ("allocate team/gang-0 @ n1", "team/gang-2: 4 Insufficient cpu"),
     ),
-    Question(5022, "places", ("pipelined on n2, at the cost of team/large-0",), {"pods.evicted": 1}),
+    Question(5022, "places", ("reserved (pipelined) on n2", "preempt evicts team/large-0"), {"pods.evicted": 1}),
     Question(
         2083,
         "pipelined",
-        ("being released (team/old-0 2h overdue, team/old-1 due in 20s)", "without evicting anyone"),
+        ("Terminating: team/old-0 (2h past its grace period), team/old-1 (terminates in 20s). No evictions.",),
         {"pods.pipelined": 2, "pods.evicted": 0},
-        ("team/train-0 -> n1 behind team/old-0 (2h overdue)",),
+        ("team/train-0 -> n1 after team/old-0 (2h past its grace period)",),
     ),
     # Reclaim.
     Question(
         3861,
         "action-not-configured",
-        ("reclaim is not among the actions (enqueue, allocate, backfill)", "with it 1 pod would go to n1"),
+        ("reclaim is not in actions (enqueue, allocate, backfill)", "With reclaim (replayed): 1 pod placed on n1"),
         {"pods.placed": 1, "victims": 1},
-        advice="put reclaim into actions",
+        advice="Add reclaim to actions",
     ),
     Question(
         3842,
@@ -307,22 +310,24 @@ QUESTIONS = (
         ("cpu: allocated 40 + request 10 > deserved 20",),
         "Queue ours: raise spec.deserved",
     ),
-    Question(4658, "places", ("ours-0 pipelined on n1", "at the cost of team/b-2, team/b-1"), {"pods.evicted": 2}),
-    Question(3003, "places", ("modest-0 pipelined on n1", "at the cost of team/b-"), {"pods.evicted": 1}),
+    Question(
+        4658, "places", ("ours-0 reserved (pipelined) on n1", "reclaim evicts team/b-2, team/b-1"), {"pods.evicted": 2}
+    ),
+    Question(3003, "places", ("modest-0 reserved (pipelined) on n1", "reclaim evicts team/b-"), {"pods.evicted": 1}),
     Question(
         5881,
         "victims-not-preemptable",
-        ("of 4 pods on 3 nodes", "2 outside Volcano; 1 in the same queue; 1 with volcano.sh/preemptable false"),
+        ("on 3 nodes. 4 pods run there", "2 not managed by Volcano; 1 in the same queue"),
         {"pods.onNodes": 4, "pods.candidates": 0, "nodes.tried": 3},
-        ("outside Volcano  (shop/web-0, shop/db-0)",),
-        "put preempt into actions",
+        ("not managed by Volcano  (shop/web-0, shop/db-0)",),
+        "Add preempt to actions",
     ),
-    Question(4949, "places", ("b-0 pipelined on n1", "at the cost of team/a-0"), {"pods.evicted": 1}),
+    Question(4949, "places", ("b-0 reserved (pipelined) on n1", "reclaim evicts team/a-0"), {"pods.evicted": 1}),
     # Order.
     Question(
         2052,
         "gang-discard",
-        ("found places for 1 (n2), 1 too few", "it asks 8, at most 6 cpu is left, on n1"),
+        ("found room for 1 of the 2 pods", "It asks 8 cpu; n1 has the most left, 6."),
         {"pods.placed": 1, "pods.missing": 1},
         contributing=("predicates-mixed",),
     ),
@@ -344,9 +349,9 @@ QUESTIONS = (
     Question(
         1755,
         "gang-discard",
-        ("found places for 5 pods", "role ps has 1 of the 2 that minTaskMember asks for", "1 nvidia.com/gpu"),
+        ("minMember 4 alone would be met by 5 pods", "role ps has room for 1 of its 2 pods", "1 nvidia.com/gpu"),
         {"pods.placed": 5, "pods.missing": 0},
-        advice="make room for one more pod of role ps",
+        advice="Free room for one more pod of role ps",
         contributing=("queue-not-allocatable",),
     ),
     Question(
@@ -369,11 +374,11 @@ QUESTIONS = (
         {"pods.missing": 3},
         advice="created only 2 pods",
     ),
-    Question(2622, "places", ("at the cost of team/mid-0", "n2 would have done as well (low-0 of priority 10)")),
+    Question(2622, "places", ("preempt evicts team/mid-0", "n2 would have done as well (low-0 of priority 10)")),
     Question(
         2976,
         "phantom-pipelined",
-        ("never bound", "without evicting anyone", "preempt pipelined high-0 on n1"),
+        ("never bound", "no pod there is terminating", "preempt pipelined high-0 on n1"),
         {"pods.pipelined": 1},
         advice="Make the podAntiAffinity preferred",
     ),
@@ -435,8 +440,8 @@ QUESTIONS = (
     Question(
         3040,
         "gang-discard",
-        ("preempt found places for 1 (n1) after 1 eviction, 1 too few (second-1: drf leaves nobody to evict)",),
-        advice="lower minMember to 1",
+        ("preempt found room for 1 of the 2 pods", "second-1 fits no node: drf protects every candidate victim"),
+        advice="team/second: spec.minMember 2 -> 1",
         contributing=("drf",),
     ),
     Question(
@@ -448,14 +453,14 @@ QUESTIONS = (
     Question(
         3512,
         "preemption-policy-never",
-        ("its preemptionPolicy is Never (priority class high)",),
+        ("its preemptionPolicy Never rules out preempt (PriorityClass high)",),
         advice="PreemptLowerPriority",
     ),
     Question(
         3916,
         "action-not-configured",
-        ("reclaim is not among the actions", "evicting team/low-1-0"),
-        advice="put reclaim into actions",
+        ("reclaim is not in actions", "evicts team/low-1-0"),
+        advice="Add reclaim to actions",
         contributing=("victims-not-preemptable",),
     ),
     Question(
@@ -466,23 +471,23 @@ QUESTIONS = (
         advice="Queue test-2: lower spec.guarantee",
     ),
     # What else users run into.
-    Question(3559, "action-not-configured", ("No node has room for b-0", "evicting team/run-0")),
+    Question(3559, "action-not-configured", ("no node has free room for b-0", "evicts team/run-0")),
     Question(
         4802, "not-enough-pods", ("task0 has 0 of the 2 pods that minTaskMember requires",), advice="minTaskMember"
     ),
     Question(
         4995, "queue-capability", ("faked-root has 8 of its capability 9", "queue-2 have spec.reclaimable: false")
     ),
-    Question(5896, "places", ("at the cost of team/c-run-8", "conformance alone decided in tier 1")),
+    Question(5896, "places", ("reclaim evicts team/c-run-8", "Tier 1 (conformance) already named victims")),
     Question(
         1301, "predicates-mixed", ("4040 is already used by spark-1-driver on n1, spark-2-driver on n2",), advice="4040"
     ),
     Question(
         5884,
         "predicates-mixed",
-        ("would make room for train-0 on n1 by evicting team/web-0", "refused and taken back", "not say the node yet"),
+        ("reserved n1 for train-0 by evicting team/web-0", "it was rolled back", "not say the node yet"),
         {"nodes.tried": 1},
-        advice="make room on n1 by other means",
+        advice="Free room on n1",
         contributing=("queue-not-allocatable",),
     ),
     Question(

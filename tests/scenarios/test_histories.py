@@ -120,7 +120,7 @@ def test_5131_every_cycle_plans_three_of_four_and_gives_all_of_it_back() -> None
         ops = Counter(event.op for event in recording.events if isinstance(event, OpEvent))
         assert (3, 3, 3, 3) == tuple(ops[op] for op in ("evict", "unevict", "pipeline", "unpipeline"))
         assert ([], {}) == (gone(recording), placed(recording))
-        assert "urgent-0 may not preempt" in explain_by_name(recording, "team/urgent").sentence
+        assert "urgent-0 is not eligible to preempt" in explain_by_name(recording, "team/urgent").whole_text
     found = find_repeat(cycles.recordings)
     assert found is not None
     assert (1, ()) == (found.later - found.earlier, found.evicted)

@@ -133,7 +133,7 @@ class Finding:
     """One obstacle of a job, with its proof and what would remove it."""
 
     cause: str
-    headline: CauseHeadline | str
+    headline: CauseHeadline
     numbers: Mapping[str, Number] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
     advice: tuple[Advice, ...] = ()
@@ -150,7 +150,7 @@ class Finding:
     @property
     def reason(self) -> str:
         """The cause alone, for lists below the name of the job; it may begin with a name, so its case stays."""
-        return self.headline if isinstance(self.headline, str) else self.headline.reason
+        return self.headline.reason
 
     @property
     def whole_text(self) -> str:

@@ -435,15 +435,15 @@ def skip_rule(recording: Recording, spares: action_module.CandidateFilter, victi
 
 def _rule_text(rule: str, victim: TaskInfo, queue: str) -> str:
     return {
-        action_module.NO_JOB: "outside Volcano",
-        action_module.NOT_RUNNING: f"{victim.status.upstream_name}, not Running",
-        action_module.NOT_PREEMPTABLE: "with volcano.sh/preemptable false",
-        action_module.ASKS_NOTHING: "that request resources, as the preemptor does not",
+        action_module.NO_JOB: "not managed by Volcano",
+        action_module.NOT_RUNNING: f"{victim.status.upstream_name} (only Running pods can be evicted)",
+        action_module.NOT_PREEMPTABLE: 'with volcano.sh/preemptable: "false"',
+        action_module.ASKS_NOTHING: "that request resources (a best-effort preemptor evicts only best-effort pods)",
         action_module.OTHER_QUEUE: f"in queue {queue}",
         action_module.SAME_QUEUE: "in the same queue",
         action_module.SAME_JOB: "of the same job",
         action_module.OTHER_JOB: "of other jobs",
-        action_module.NOT_RECLAIMABLE: f"in queue {queue}, which is not reclaimable",
-        action_module.GROUP_NOT_PREEMPTABLE: "of a PodGroup with volcano.sh/preemptable false",
-        action_module.NOT_LOWER: "of jobs whose priority is not lower",
+        action_module.NOT_RECLAIMABLE: f"in queue {queue} (reclaimable: false)",
+        action_module.GROUP_NOT_PREEMPTABLE: 'of a PodGroup with volcano.sh/preemptable: "false"',
+        action_module.NOT_LOWER: "of jobs with equal or higher priority",
     }[rule]

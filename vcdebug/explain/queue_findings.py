@@ -230,7 +230,7 @@ def not_above_share(
             for held, least in [format_amounts_apart(n, allocated.get(n), deserved.get(n))]
         ]
         use, share = (amount_text.format_resource(each, ("cpu", "memory")) for each in (allocated, deserved))
-        parts.append(f"queue {queue} uses {use}, not more than it deserves ({share})")
+        parts.append(f"Queue {queue} uses {use}, not more than it deserves ({share})")
         numbers.update(answer.numbers(f"queue.{queue}.allocated", allocated))
         numbers.update(answer.numbers(f"queue.{queue}.deserved", deserved))
     sated = [
@@ -291,7 +291,7 @@ def _too_early(view: JobView) -> tuple[str, ...]:
     """That evictions cannot help yet, where an action that evicts is configured."""
     evicting = [action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts]
     does = "considers" if len(evicting) == 1 else "consider"
-    return (f"{capitalize_first(join_names(evicting))} {does} only admitted jobs.",) if evicting else ()
+    return (f"{join_names(evicting)} {does} only admitted jobs.",) if evicting else ()
 
 
 def _closed_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:

@@ -19,10 +19,10 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskId, TaskKey
 from vcdebug.model.resource import Resource
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import session_at_event
-from vcdebug.recording.state_before import task_of
+from vcdebug.recording.state_before import idle_without, sum_resources, task_of
 
 MOST_NODES = 3
 ORDER_OF_NODES_NOTE = "nodes are tried in order of score, not of their victims' priority"
@@ -156,18 +156,52 @@ def _fates_by_seq(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, t
     return found
 
 
-def eviction_price(view: JobView) -> str:
-    """`; conformance alone decided ..., n2 would have done as well`; empty if the evictions show neither."""
+def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
+    """Which tier decided without which plugins, where milder victims were, and whether fewer would have been enough."""
     evicted = carried_out(view.recording)
     facts_of = view.recording.conf.facts_of
     mine = [one for one in evicted if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
-    return (
-        "".join(
-            f"; {part}" for part in (_deciding_tier_words(view, mine[0]), _milder_nodes_words(view, mine[0])) if part
-        )
-        if mine
-        else ""
-    )
+    if mine:
+        words = (_deciding_tier_words(view, mine[0]), _milder_nodes_words(view, mine[0]))
+        yield from (word for word in words if word)
+        yield from _priority_facts(view, mine)
+    yield from _fewer_victims_facts(view, [one for one in evicted if one.victim in victims])
+
+
+def _priority_facts(view: JobView, mine: Sequence[Eviction]) -> Iterator[str]:
+    """The priorities that preempt compares, which are those of the PodGroups and not of the pods."""
+    jobs = {one.job: view.session.jobs[one.job] for one in mine if one.job in view.session.jobs}
+    lower = {name: job.priority for name, job in jobs.items() if job.priority < view.job.priority}
+    if lower and len(lower) == len(jobs):
+        others = join_names(f"{name} has {priority}" for name, priority in lower.items())
+        yield f"{view.job.uid} has priority {view.job.priority} (of its PodGroup); {others}."
+
+
+def _fewer_victims_facts(view: JobView, mine: Sequence[Eviction]) -> Iterator[str]:
+    """Where fewer evictions would have made the room for the pods that are now pipelined: how many, and which first."""
+    pipelined = [task for task in view.placed_tasks if task.status is TaskStatus.PIPELINED]
+    by_node = group_by_key((task.node_name, task) for task in pipelined)
+    enough: list[TaskKey] = []
+    for node, tasks in by_node.items():
+        there = [one for one in mine if one.node == node]
+        if not there:
+            continue
+        need = sum_resources(task.init_resreq for task in tasks)
+        future = idle_without(view.recording, min(one.seq for one in there), node, ())
+        # The largest first gives the fewest; equal ones in the order of the plan.
+        ranked = sorted(there, key=lambda one: -_largest_share(task_of(view.recording, one.victim), need))
+        for one in ranked:
+            if need.less_equal(future):
+                break
+            future.add(task_of(view.recording, one.victim).resreq)
+            enough.append(one.victim)
+    if 0 < len(enough) < len(mine):
+        yield f"All {len(mine)} are evicted, though {len(enough)} would do ({join_names(enough)})."
+
+
+def _largest_share(victim: TaskInfo, need: Resource) -> float:
+    """The largest part of what is needed that this victim frees, over all dimensions."""
+    return max((victim.resreq.get(name) / value for name, value in need.items() if value > 0), default=0.0)
 
 
 def _deciding_tier_words(view: JobView, one: Eviction) -> str:
@@ -182,15 +216,16 @@ def _deciding_tier_words(view: JobView, one: Eviction) -> str:
     unasked = [f"{seat.plugin} in tier {number}" for number, seat in offers if seat.state == "not asked"]
     if not unasked or not said:
         return ""
-    alone = " alone" if len(said) == 1 else ""
     was = "was" if len(unasked) == 1 else "were"
-    return f"{' and '.join(said)}{alone} decided in tier {one.tier}, so {join_names(unasked)} {was} not asked"
+    return (
+        f"Tier {one.tier} ({' and '.join(said)}) already named victims, so {join_names(unasked)} {was} not consulted."
+    )
 
 
 def _milder_nodes_words(view: JobView, one: Eviction) -> str:
     found = milder_nodes(view.recording, one)
     who = join_names((f"{task.name} of priority {task.priority}" for task in found.values()), MOST_NODES)
-    return f"{join_names(found, MOST_NODES)} would have done as well ({who}): {ORDER_OF_NODES_NOTE}" if found else ""
+    return f"{join_names(found, MOST_NODES)} would have done as well ({who}): {ORDER_OF_NODES_NOTE}." if found else ""
 
 
 def milder_nodes(recording: Recording, one: Eviction) -> dict[NodeName, TaskInfo]:

@@ -18,9 +18,7 @@ from vcdebug.plugins.cdp import Cooldown
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import tasks_of
 
-ADVICE = owner_advice(
-    "wait until the cooldown of these pods is over, or let their owners shorten volcano.sh/cooldown-time"
-)
+ADVICE = owner_advice("Wait for the cooldown to end, or shorten annotation volcano.sh/cooldown-time of these pods.")
 
 
 def cooldown_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -40,7 +38,7 @@ def _cooldown_term(task: TaskInfo, now: int) -> Term:
         stated = None if cooldown.time is None else format_duration(cooldown.time / SECOND)
         return Term(task.key, (stated, None, None), True, why)
     time, since = format_duration(cooldown.time / SECOND), f"{format_duration((now - cooldown.scheduled) / SECOND)} ago"
-    note = f"scheduled {since}, its cooldown of {time} lasts another {format_duration(left / SECOND)}" if left else ""
+    note = f"scheduled {since}; cooldown {time} ends in {format_duration(left / SECOND)}" if left else ""
     return Term(task.key, (time, since, format_duration(left / SECOND)), not left, note)
 
 

@@ -41,8 +41,10 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
     tasks = tasks_of(view.recording, refused)
     lines = tuple(f"{t.key}: namespace {t.namespace}, class {t.pod.priority_class_name or 'none'}" for t in tasks)
     verb = "is" if len(refused) == 1 else "are"
-    text = f"{join_names(refused)} {verb} critical (kube-system, or a system- priority class)"
-    return VetoReason(text, {}, (queue_admin_advice("free room elsewhere: critical pods are never evicted"),), lines)
+    text = f"{join_names(refused)} {verb} system-critical (namespace kube-system, or a system-* PriorityClass)"
+    return VetoReason(
+        text, {}, (queue_admin_advice("Free room elsewhere; system-critical pods are never evicted."),), lines
+    )
 
 
 EXPLAINER = PluginExplainer(

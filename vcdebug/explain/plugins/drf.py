@@ -26,8 +26,8 @@ from vcdebug.recording.timeline import ClusterState, LazyMap
 
 NAME = "drf"
 ADVICE = (
-    owner_advice("ask for less: drf lets a job take from those that hold a larger share than it would then"),
-    cluster_admin_advice("set enablePreemptable of drf to false"),
+    owner_advice("Request less: drf allows victims only from jobs that keep at least the share this job would have."),
+    cluster_admin_advice("Set enablePreemptable of drf to false."),
 )
 
 
@@ -126,8 +126,8 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
     # Enough digits that the two shares differ in the sentence.
     digits = 1 if round(own, 3) != round(best, 3) else 4
     text = (
-        f"with {task.name} the share of {view.job.uid} would be {own:.{digits}%} ({dominant}), "
-        f"more than the {best:.{digits}%} that the richest victim's job would keep"
+        f"With {task.name}, {view.job.uid} would have a dominant share of {own:.{digits}%} ({dominant}); every "
+        f"candidate's job would be left with less ({best:.{digits}%} at most)"
     )
     numbers = {"share.preemptor": Number(own, "share"), "share.victim": Number(best, "share")}
     return plugins.VetoReason(text, numbers, ADVICE, lines)

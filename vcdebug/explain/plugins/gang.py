@@ -26,7 +26,15 @@ from vcdebug.model.sub_job import MinimumCount, SubJobInfo, TaskSet
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins.gang import GangMember, gang_members, unready_first
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.state_before import idle_without, job_before, jobs_before, sub_job_before, task_of, tasks_of
+from vcdebug.recording.state_before import (
+    idle_without,
+    job_before,
+    jobs_before,
+    sub_job_before,
+    sum_resources,
+    task_of,
+    tasks_of,
+)
 from vcdebug.recording.visits import JobVisit, NodeTry, TaskTry
 
 READY_FORMULA = "ready + best-effort pending ≥ min available"
@@ -157,10 +165,14 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
     )
     example = next((job for job in jobs if spares[job.uid] <= 0), jobs[0])
     ready, spare = example.ready_task_num(), spares[example.uid]
-    limit = f"only {spare} may go" if spare > 0 else "one less would break the gang"
     alike = [uid for uid, each in spares.items() if uid != example.uid and (each <= 0) == (spare <= 0)]
-    more = f" (likewise {join_names(alike)})" if alike else ""
-    text = f"{example.uid} has {ready} ready of minMember {example.min_available}, {limit}{more}"
+    more = f"; the same holds for {join_names(alike)}" if alike else ""
+    below = f"below minMember {example.min_available} ({ready} ready)"
+    text = (
+        f"{example.uid} can lose {count_noun(spare, 'pod')} before it falls {below}{more}"
+        if spare > 0
+        else f"Evicting one pod would leave {example.uid} {below}{more}"
+    )
     numbers = {
         "victim.ready": answer.count(ready, "pods"),
         "victim.minAvailable": answer.count(example.min_available, "pods"),
@@ -174,7 +186,8 @@ def _victim_advice(view: JobView, task: TaskInfo, answers: NodeAnswers) -> tuple
     costs = [cost for node, allowed in answers if (cost := _gang_cost(view, task, node, allowed)) is not None]
     point = f"enable{node.victim_votes[0][1].point}"
     switch = answer.cluster_admin_advice(
-        f"set {point} of gang to false, and accept broken gangs", f"conf:plugins.gang.{point}=false"
+        f"Disable gang's veto ({point}: false); running gangs can then drop below minMember.",
+        f"conf:plugins.gang.{point}=false",
     )
     if not costs:
         return (switch,)
@@ -204,11 +217,11 @@ def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, gone: int) -
     counts = view.recording.timeline.state_at(node.first - 1).job_counts(job)
     left = counts.ready_count - gone
     if left <= 0:
-        pods = count_noun(counts.ready_count, "pod")
-        yield answer.queue_admin_advice(f"free room elsewhere: no minMember lets gang give up all {pods} of {job}")
+        whole = "the only pod" if counts.ready_count == 1 else f"all {counts.ready_count} pods"
+        yield answer.queue_admin_advice(f"Free room elsewhere: gang never allows evicting {whole} of {job}.")
     elif left < counts.min_available:
         edit = f"PodGroup/{job}:spec.minMember={left}"
-        words = f"lower minMember of {job} from {counts.min_available} to {left}, if it can run with that few"
+        words = f"{job}: spec.minMember {counts.min_available} -> {left}, if it can run with {count_noun(left, 'pod')}."
         yield answer.queue_admin_advice(words, edit)
 
 
@@ -251,7 +264,7 @@ DISCARD_CAUSE = "gang-discard"
 def discarded_finding(view: JobView, action: str, blame: str = "") -> answer.Finding | None:
     """None unless the action's last statement for the job had places for some tasks and was discarded.
 
-    `blame` names in a few words what stopped the first unplaced task.
+    `blame` says in a few words what stopped the first unplaced task.
     """
     ends = [visit for visit in view.visits_of(action) if visit.end is not None]
     if not ends or ends[-1].was_committed or not ends[-1].planned_tasks:
@@ -270,20 +283,20 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
     job, planned = view.job, visit.planned_tasks
     ready = view.recording.timeline.state_at(visit.first - 1).job_counts(job.uid).ready_count
     missing = max(job.min_available - ready - len(planned), 0)
-    nodes = dict.fromkeys(node for kind, _, node in statement.ops if kind != "evict")
     victims = [task for kind, task, _ in statement.ops if kind == "evict"]
     failed = [attempt for attempt in visit.tries if attempt.task not in planned]
-    cost = f" after {count_noun(len(victims), 'eviction')}" if victims else ""
     asked = [] if missing else job_before(view.recording, job.uid, seq).pipelined_roles()
     roles = {role.name: role for role in asked if not role.is_reached}
     failed = [one for one in failed if view.tasks[one.task].task_role in roles] or failed
-    why = f"{_failure_words(view, failed, visit, blame)}, so its statement is discarded"
-    sentence = (
-        _format_short_roles(job, visit, roles.values(), f"{cost}{why}")
-        if roles
-        else f"{job.uid} needs {job.min_available} pods at once ({ready} already run): {visit.action} found places for "
-        f"{len(planned)} ({join_names(nodes)}){cost}, {missing} too "
-        f"few{why}{' and the victims stay' if victims else ''}."
+    reason = (
+        _short_roles_reason(roles.values()) if roles else _found_room_reason(visit, job.min_available - ready, ready)
+    )
+    rolled_back = f"The plan would have evicted {count_noun(len(victims), 'pod')}; it was rolled back."
+    facts = (
+        *([f"minMember {job.min_available} alone would be met by {count_noun(len(planned), 'pod')}."] if roles else []),
+        *_failure_facts(view, failed, visit, blame),
+        *_total_shortage_facts(view, visit, job.min_available - ready),
+        *([rolled_back] if victims else []),
     )
     numbers = {
         "job.minAvailable": answer.count(job.min_available, "pods"),
@@ -294,23 +307,46 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
     }
     advice = _role_advice(roles.values()) if roles else _gang_advice(view, failed, missing)
     evidence, lines = _gang_evidence(visit, seq, failed), _gang_lines(view, statement, failed)
-    return answer.Finding(DISCARD_CAUSE, sentence, numbers, evidence, advice, lines)
+    headline = answer.pending_headline(job.uid, reason)
+    return answer.Finding(DISCARD_CAUSE, headline, numbers, evidence, advice, lines, facts)
 
 
-def _format_short_roles(job: JobInfo, visit: JobVisit, roles: Iterable[MinimumCount], why: str) -> str:
-    """The sentence about roles with fewer places than minTaskMember, in the plan before it was discarded."""
-    short = join_names(f"role {role.name} has {role.have} of the {role.least}" for role in roles)
-    return (
-        f"{job.uid} is not whole: {visit.action} found places for {count_noun(len(visit.planned_tasks), 'pod')}, "
-        f"which would do for minMember {job.min_available}, but {short} that minTaskMember asks for{why}."
-    )
+def _found_room_reason(visit: JobVisit, need: int, ready: int) -> str:
+    running = f" ({ready} already running)" if ready else ""
+    found = len(visit.planned_tasks)
+    return f"{visit.action} found room for {found} of the {count_noun(need, 'pod')} it needs at once{running}"
+
+
+def _short_roles_reason(roles: Iterable[MinimumCount]) -> str:
+    """Roles with fewer places than minTaskMember, in the plan before it was discarded."""
+    parts = (f"role {role.name} has room for {role.have} of its {count_noun(role.least, 'pod')}" for role in roles)
+    return f"{join_names(parts)} (minTaskMember)"
+
+
+def _total_shortage_facts(view: JobView, visit: JobVisit, need: int) -> tuple[str, ...]:
+    """What the pods that the gang needs ask together, where all nodes together have less and no action evicts."""
+    if len(view.left_over) < need or view.facts_of(visit.action).evicts:
+        return ()
+    state = view.recording.timeline.state_at(visit.first - 1)
+    free = sum_resources(state.nodes[name].future_idle() for name in view.session.nodes)
+    for name in dict.fromkeys(name for task in view.left_over for name in task.init_resreq.resource_names()):
+        # The smallest requests: if even these are too much, no choice of pods fits. A loop, as Go adds, not sum().
+        asked, left = 0.0, max(free.get(name), 0.0)
+        for value in sorted(task.init_resreq.get(name) for task in view.left_over)[:need]:
+            asked += value
+        if asked > left:
+            most, least = amount_text.format_amounts_apart(name, asked, left)
+            short = amount_text.format_amount(name, asked - left)
+            pods = count_noun(need, "pod")
+            return (f"The {pods} ask {most} {name} in total; {least} is free on all nodes ({short} short).",)
+    return ()
 
 
 def _role_advice(roles: Collection[MinimumCount]) -> tuple[answer.Advice, ...]:
     lower = (
-        answer.owner_advice(f"lower minTaskMember of role {one.name} ({one.least})") for one in roles if one.least > 1
+        answer.owner_advice(f"Lower minTaskMember of role {one.name} ({one.least}).") for one in roles if one.least > 1
     )
-    return (*lower, *(answer.queue_admin_advice(f"make room for one more pod of role {one.name}") for one in roles))
+    return (*lower, *(answer.queue_admin_advice(f"Free room for one more pod of role {one.name}.") for one in roles))
 
 
 def _gang_advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tuple[answer.Advice, ...]:
@@ -319,8 +355,11 @@ def _gang_advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tupl
         return ()
     enough = view.job.min_available - missing
     edit = f"PodGroup/{view.job.uid}:spec.minMember={enough}"
-    lower = (answer.owner_advice(f"lower minMember to {enough}", edit),) if 0 < enough else ()
-    return (*lower, answer.queue_admin_advice(f"make room for {count_noun(missing, 'more pod')} at the same time"))
+    change = f"{view.job.uid}: spec.minMember {view.job.min_available} -> {enough}."
+    lower = (answer.owner_advice(change, edit),) if 0 < enough else ()
+    if not missing:
+        return lower
+    return (*lower, answer.queue_admin_advice(f"Free room for {count_noun(missing, 'more pod')} at the same time."))
 
 
 def _gang_evidence(visit: JobVisit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[answer.Evidence, ...]:
@@ -333,8 +372,8 @@ def _gang_evidence(visit: JobVisit, seq: Seq, failed: Sequence[TaskTry]) -> tupl
             answer.Evidence(s, f"no place for {one.task}") for s, e in one.predicate_passes if not len(e.feasible)
         ][:1]
         refused = [s for s, e in one.task_calls(hooks.ALLOCATABLE.upstream) if not e.result]
-        found += [answer.Evidence(s, f"the queue may not take {one.task}") for s in refused]
-    found.append(answer.Evidence(seq, f"{visit.action} discards {count_noun(len(visit.planned_tasks), 'placement')}"))
+        found += [answer.Evidence(s, f"the queue has no quota left for {one.task}") for s in refused]
+    found.append(answer.Evidence(seq, f"{visit.action} rolls back {count_noun(len(visit.planned_tasks), 'placement')}"))
     return tuple(sorted(found))
 
 
@@ -349,36 +388,37 @@ def operation_lines(statement: StatementEvent) -> tuple[str, ...]:
     return tuple(f"{kind} {task} @ {node}" for kind, task, node in statement.ops)
 
 
-def _failure_words(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, blame: str) -> str:
+def _failure_facts(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, blame: str) -> list[str]:
+    """What stopped the first task without a place."""
     if not failed:
-        return ""
+        return []
     attempt, name = failed[0], failed[0].task_name
     left_out = ineligible_reason(view, attempt)
     if left_out is not None:
-        return f" ({name} may not preempt: {left_out})"
+        return [f"{name} is not eligible to preempt: {left_out}."]
     if any(not event.result for _, event in attempt.task_calls(hooks.ALLOCATABLE.upstream)):
-        return f" (queue {view.queue.name} may not allocate {name}{_beyond_limit_words(view, attempt)})"
+        return [f"Queue {view.queue.name} has no quota left for {name}{_beyond_limit_words(view, attempt)}."]
     reasons = search_reasons(view, attempt)
     if reasons:
-        text = ", ".join(f"{len(names)} {reason}" for reason, names in reasons)
-        return f" ({name}: {text}{_nearest_node_words(view, attempt, visit)})"
+        text = reasons[0][0] if len(reasons) == 1 else ", ".join(f"{len(names)} {reason}" for reason, names in reasons)
+        return [f"{name} fits no node: {text}.", *_nearest_node_facts(view, attempt, visit)]
     if attempt.nodes:
-        return f" ({name}: {blame or 'no node whose victims make room'})"
-    return f" ({name}: {blame})" if blame else f" ({name} found none)"
+        return [f"{name} fits no node: {blame or 'no node has enough allowed victims'}."]
+    return [f"{name} was not placed: {blame}." if blame else f"{name} was not placed."]
 
 
 def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
-    """`: 1 over the limit ...`: what the queue or an ancestor lacks for the task."""
+    """`: 1 over its capability 3 cpu`: what the queue or an ancestor lacks for the task."""
     seq, event = next((s, e) for s, e in attempt.task_calls(hooks.ALLOCATABLE.upstream) if not e.result)
     limit = room_limit(view, event.plugin, seq, view.tasks[attempt.task].resreq)
     if not limit.exceeded_dimensions:
         return ""
-    whose = "" if limit.queue == view.queue.name else f" of its ancestor {limit.queue}"
-    name = limit.first_dimension
-    return f": {limit.format_excess(name)} over the {limit.format_limit(name)} {name}{whose}"
+    whose = "its" if limit.queue == view.queue.name else f"queue {limit.queue}'s"
+    kind, name = "capability" if limit.is_capability else limit.figure, limit.first_dimension
+    return f": {limit.format_excess(name)} over {whose} {kind} of {limit.format_limit(name)} {name}"
 
 
-def _nearest_node_words(view: JobView, attempt: TaskTry, visit: JobVisit) -> str:
+def _nearest_node_facts(view: JobView, attempt: TaskTry, visit: JobVisit) -> list[str]:
     """How near the best node came, after the tasks that were placed before this one."""
     seq = next((seq for seq, event in attempt.predicate_passes if not len(event.feasible)), visit.first)
     task = view.tasks[attempt.task]
@@ -391,13 +431,10 @@ def _nearest_node_words(view: JobView, attempt: TaskTry, visit: JobVisit) -> str
         if len(short) == 1 and (best is None or future.get(short[0]) > best[0]):
             best = (future.get(short[0]), name, short[0])
     if best is None:
-        return ""
+        return []
     free, node_name, dimension = best
-    asked = amount_text.format_amount(dimension, task.init_resreq.get(dimension))
-    return (
-        f"; it asks {asked}, at most {amount_text.format_named_amount(dimension, max(free, 0.0))} is left, on "
-        f"{node_name}"
-    )
+    asked, left = task.init_resreq.get(dimension), amount_text.format_amount(dimension, max(free, 0.0))
+    return [f"It asks {amount_text.format_named_amount(dimension, asked)}; {node_name} has the most left, {left}."]
 
 
 def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]]]:
@@ -411,10 +448,9 @@ def _held_finding(view: JobView) -> answer.Finding | None:
     held = [task for task in view.placed_tasks if task.status is TaskStatus.ALLOCATED]
     if not held or view.job.is_pipelined():
         return None
-    sentence = (
-        f"{count_noun(len(held), 'pod')} of {view.job.uid} got a node but {'is' if len(held) == 1 else 'are'} not "
-        f"bound: {view.job.ready_task_num()} of {view.job.min_available} pods are ready."
-    )
+    have = "has a node but is not bound" if len(held) == 1 else "have a node but are not bound"
+    ready = f"{view.job.ready_task_num()} of minMember {view.job.min_available} pods are ready"
+    headline = answer.pending_headline(view.job.uid, f"{count_noun(len(held), 'pod')} {have}; {ready}")
     numbers = {
         "job.minAvailable": answer.count(view.job.min_available, "pods"),
         "pods.placed": answer.count(len(held), "pods"),
@@ -422,8 +458,8 @@ def _held_finding(view: JobView) -> answer.Finding | None:
     places = {task.key: task.node_name for task in held}
     tries = [one for visit in view.job_visits for one in visit.tries if one.task in places]
     evidence = tuple(
-        answer.Evidence(one.last_placement[0], f"{one.task} gets {places[one.task]}")
+        answer.Evidence(one.last_placement[0], f"{one.task} is placed on {places[one.task]}")
         for one in tries
         if one.last_placement
     )
-    return answer.Finding(DISCARD_CAUSE, sentence, numbers, evidence)
+    return answer.Finding(DISCARD_CAUSE, headline, numbers, evidence)

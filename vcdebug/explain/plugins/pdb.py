@@ -5,6 +5,7 @@ Upstream: plugins/pdb.
 
 from __future__ import annotations
 
+from vcdebug.amount_text import count_noun
 from vcdebug.explain.answer import queue_admin_advice
 from vcdebug.explain.equation import Equation, Term, victim_equation
 from vcdebug.explain.plugins import PluginExplainer
@@ -15,8 +16,8 @@ from vcdebug.plugins.pdb import BudgetCharge, Pdb, charge_budgets
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import plugin_of, tasks_of
 
-ADVICE = queue_admin_advice("wait until the disruption budget allows an eviction, or lower its minAvailable")
-NO_LABELS = "it has no labels: pdb never offers such a pod"
+ADVICE = queue_admin_advice("Wait until the PodDisruptionBudget allows an eviction, or lower its minAvailable.")
+NO_LABELS = "it has no labels, and plugin pdb never allows unlabeled pods to be evicted"
 
 
 def budget_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -37,7 +38,8 @@ def _budget_term(each: BudgetCharge) -> Term:
         return Term(each.task.key, (None, None, None), True, "no budget covers it")
     budget, left = next((one for one in each.budgets if one[1] <= 0), each.budgets[0])
     taken = budget.allowed - left
-    note = f"budget {budget.name} allows {budget.allowed}, and {taken} {'is' if taken == 1 else 'are'} taken already"
+    allows = f"PodDisruptionBudget {budget.name} allows {count_noun(budget.allowed, 'disruption')}"
+    note = f"{allows}; {taken} already used in this call"
     return Term(each.task.key, (budget.name, budget.allowed, left), each.is_allowed, "" if each.is_allowed else note)
 
 

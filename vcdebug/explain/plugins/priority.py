@@ -76,10 +76,10 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
     if not jobs:
         return None
     lowest, own = min(jobs, key=lambda uid: jobs[uid]), view.job
-    text = f"{own.uid} has priority {own.priority}, and no candidate's job is lower ({lowest} has {jobs[lowest]})"
+    text = f"{own.uid} has priority {own.priority}, and the lowest candidate's job, {lowest}, has {jobs[lowest]}"
     numbers = {"priority": count(own.priority, ""), "priority.victim": count(jobs[lowest], "")}
     lines = tuple(f"{uid}: priority {value}" for uid, value in jobs.items())
-    return VetoReason(text, numbers, (owner_advice(f"give {own.uid} a priority class above {jobs[lowest]}"),), lines)
+    return VetoReason(text, numbers, (owner_advice(f"Give {own.uid} a PriorityClass above {jobs[lowest]}."),), lines)
 
 
 def priority_order(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import format_number, join_names
+from vcdebug.amount_text import count_noun, format_number, join_names
 from vcdebug.explain.answer import ConstraintFailure, owner_advice, queue_admin_advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing
 from vcdebug.explain.node_fit import NodeFits
@@ -28,7 +28,7 @@ SCORE_FORMULA = "100 on a revocable node whose window is open, for a task that m
 ZONE_FORMULA = "a revocable node takes tasks of revocable zones while its window is open; any other node takes all"
 SHUT_FORMULA = "preemptable and Running on a node of a shut zone, as many per job as its budget lets go"
 ADVICE = queue_admin_advice(
-    "mark pods as preemptable: only such go, outside revocable zones, as many as their job's budget lets go"
+    "Set volcano.sh/preemptable on pods that are safe to evict; tdm evicts only those, within their job's budget."
 )
 
 
@@ -66,14 +66,18 @@ def _judge_victim(recording: Recording, seq: Seq, task: TaskInfo, taken: dict[Jo
 def _budget_term(job: JobInfo, task: TaskInfo, about: str, before: int) -> Term:
     """Whether a job's budget allows one more victim after `before` others."""
     most = tdm.max_evictions(job)
-    note = "" if before < most else f"the budget of {job.name} lets {most} go: {_stated_budget(job)}"
+    note = (
+        ""
+        if before < most
+        else f"the disruption budget of {job.name} allows {count_noun(most, 'eviction')}: {_stated_budget(job)}"
+    )
     return Term(task.key, (about, most, min(before, most)), before < most, note)
 
 
 def _barred_reason(recording: Recording, task: TaskInfo, rule: str) -> str:
     node = recording.session.nodes.get(task.node_name)
     return {
-        tdm.NOT_PREEMPTABLE: "it states volcano.sh/preemptable false",
+        tdm.NOT_PREEMPTABLE: 'it has volcano.sh/preemptable: "false"',
         tdm.NOT_RUNNING: f"it is {task.status.upstream_name}, not Running",
         tdm.NO_NODE: "its node is not in the session",
         tdm.REVOCABLE: f"its node is revocable, in zone {node.revocable_zone if node is not None else ''}",

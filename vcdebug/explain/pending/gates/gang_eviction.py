@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, join_names
@@ -16,14 +16,14 @@ from vcdebug.explain.plugins import gang
 from vcdebug.framework.action import NOT_RECLAIMABLE
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
-from vcdebug.model.names import Seq
+from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.recording.visits import JobVisit
 
 UNIFIED_POINT = UNIFIED_EVICTABLE.upstream
-OUTSIDE_DOMAINS = SkippedVictim("", "outside every domain that the job may use")
+OUTSIDE_DOMAINS = SkippedVictim("", "outside every HyperNode that the job may use")
 
 
 def gates_of_gangs(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
@@ -54,7 +54,7 @@ def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> answer.
 
 def _wanted_words(view: JobView) -> tuple[str, Resource]:
     need = sum_resources(task.init_resreq for task in view.left_over)
-    return f"the {count_noun(len(view.left_over), 'pod')} of {view.job.uid} ({amount_text.format_resource(need)})", need
+    return f"its {count_noun(len(view.left_over), 'pod')} ({amount_text.format_resource(need)})", need
 
 
 def _statement_evidence(visit: JobVisit) -> tuple[answer.Evidence, ...]:
@@ -69,16 +69,18 @@ def _no_candidates_finding(view: JobView, visit: JobVisit) -> answer.Finding:
     who, need = _wanted_words(view)
     order = veto.rank_objections(_skipped_victims(view, visit))
     pods = sum(len(keys) for _, keys in order)  # exact: ints
-    why = veto.format_objections(order)
-    sentence = f"{visit.action} finds nobody it may evict for {who}: of {count_noun(pods, 'pod')}, {why}."
+    facts = [f"{count_noun(pods, 'running pod')}: {veto.format_objections(order)}."]
     numbers = {**answer.numbers("request", need), "pods.onNodes": answer.count(pods, "pods")}
     closed = _unreclaimable_queues(view) if any(why.rule == NOT_RECLAIMABLE for why, _ in order) else []
     cause, advice = veto.KEPT, veto.filter_advice(view, veto.KEPT, order)
     if closed:
         cause = veto.UNRECLAIMABLE
-        advice = (answer.queue_admin_advice(f"set spec.reclaimable of queue {join_names(closed)} to true"),)
-        sentence = f"{sentence[:-1]}; {join_names(closed)} {'is' if len(closed) == 1 else 'are'} not reclaimable."
-    return answer.Finding(cause, sentence, numbers, _statement_evidence(visit), advice, veto.objection_lines(order))
+        advice = (answer.queue_admin_advice(f"Queue {join_names(closed)}: set spec.reclaimable to true."),)
+        has = "has" if len(closed) == 1 else "have"
+        facts.append(f"{join_names(closed)} {has} spec.reclaimable: false.")
+    headline = answer.pending_headline(view.job.uid, f"{visit.action} has no candidate victim for {who}")
+    lines = veto.objection_lines(order)
+    return answer.Finding(cause, headline, numbers, _statement_evidence(visit), advice, lines, tuple(facts))
 
 
 def _skipped_victims(view: JobView, visit: JobVisit) -> Iterator[tuple[TaskInfo, SkippedVictim]]:
@@ -112,25 +114,44 @@ def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEv
         *_statement_evidence(visit),
     )
     if not allowed:
-        sentence = f"{visit.action} may evict nobody for {who}: {event.plugin} allows none of {join_names(offered)}."
-        quota_veto = view.facts_of(visit.action).across_queues and event.plugin in veto.QUOTA_PLUGINS
-        cause = veto.NOT_ABOVE_DESERVED if quota_veto else event.plugin
-        look = answer.cluster_admin_advice(
-            f"look at plugin {event.plugin}: its enable{UNIFIED_POINT} switch, or what protects these pods"
+        plugin = _emptying_plugin(votes, offered)
+        reason = (
+            f"{visit.action} may evict no pod for {who}; {plugin} leaves no candidate victim that every plugin allows"
         )
-        return answer.Finding(cause, sentence, numbers, evidence, (look,))
+        quota_veto = view.facts_of(visit.action).across_queues and plugin in veto.QUOTA_PLUGINS
+        cause = veto.NOT_ABOVE_DESERVED if quota_veto else plugin
+        look = answer.cluster_admin_advice(
+            f"Check plugin {plugin}: its enable{UNIFIED_POINT} switch, or what protects these pods."
+        )
+        facts: tuple[str, ...] = (f"{count_noun(len(offered), 'candidate victim')}: {join_names(offered)}.",)
+        return answer.Finding(
+            cause, answer.pending_headline(view.job.uid, reason), numbers, evidence, (look,), facts=facts
+        )
     trial = _failed_plan_words(view, visit)
-    why, proof = trial or ("all that they hold in one domain is still too little for all of the gang", ())
-    sentence = (
-        f"{visit.action} may evict {len(allowed)} of {count_noun(len(offered), 'candidate')} for {who}, but even "
-        f"without them {why}, so nobody is evicted."
+    why, proof = trial or ("Evicting all of them in one domain would not free enough for the whole gang", ())
+    every = (
+        "every candidate victim" if len(allowed) == len(offered) else f"the {len(allowed)} of {len(offered)} victims"
     )
+    some = f"evicting {every} that plugins allow" if len(allowed) < len(offered) else f"evicting {every}"
+    reason = f"{some} is not enough for {who}"
     advice = (
-        answer.owner_advice("lower minMember"),
-        answer.queue_admin_advice("free room for the whole gang in one domain"),
+        answer.owner_advice("Lower spec.minMember."),
+        answer.queue_admin_advice("Free room for the whole gang in one domain."),
     )
-    lines = (f"may be evicted: {join_names(allowed, 8)}",)
-    return answer.Finding(gang.DISCARD_CAUSE, sentence, numbers, tuple(sorted((*evidence, *proof))), advice, lines)
+    lines = (f"allowed victims: {join_names(allowed, 8)}",)
+    headline, all_evidence = answer.pending_headline(view.job.uid, reason), tuple(sorted((*evidence, *proof)))
+    facts = (f"{why}.", "No pod is evicted.")
+    return answer.Finding(gang.DISCARD_CAUSE, headline, numbers, all_evidence, advice, lines, facts)
+
+
+def _emptying_plugin(votes: list[tuple[Seq, HookEvent]], offered: Collection[TaskKey]) -> str:
+    """The plugin whose answer left no victim that all plugins asked before it allow."""
+    left, first = set(offered), next((at for at, (_, e) in enumerate(votes) if e.candidates == votes[-1][1].candidates))
+    for _, event in votes[first:]:
+        left &= set(event.result or ())
+        if not left:
+            return event.plugin
+    return votes[-1][1].plugin
 
 
 def _failed_plan_words(view: JobView, visit: JobVisit) -> tuple[str, tuple[answer.Evidence, ...]] | None:
@@ -142,9 +163,9 @@ def _failed_plan_words(view: JobView, visit: JobVisit) -> tuple[str, tuple[answe
             where = count_noun(event.processed, "node")
             found = predicate_reasons.refusal_histogram(view.recording, event)
             reasons = ", ".join(f"{len(names)} {reason}" for reason, names in found)
-            return f"{name} fits none of {where} ({reasons})", answer.proof_of(seq, f"no node for {name}")
+            return f"{name} fits no node of {where}: {reasons}", answer.proof_of(seq, f"no node for {name}")
         if isinstance(event, HookEvent) and event.point == ALLOCATABLE.upstream and not event.result:
-            return f"its queue may not allocate {name}", answer.proof_of(seq, f"{event.plugin} refuses {name}")
+            return f"Its queue has no quota left for {name}", answer.proof_of(seq, f"{event.plugin} rejects {name}")
         if isinstance(event, HookEvent) and event.point == PRE_PREDICATE.upstream and event.result is not None:
-            return f"PrePredicate fails for {name}", answer.proof_of(seq, f"{event.plugin} refuses {name}")
+            return f"PrePredicate fails for {name}", answer.proof_of(seq, f"{event.plugin} rejects {name}")
     return None

@@ -10,7 +10,15 @@ import yaml
 
 from vcdebug.actions import ALLOCATE, PREEMPT
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice, count, proof_of
+from vcdebug.explain.answer import (
+    CauseHeadline,
+    Evidence,
+    Finding,
+    cluster_admin_advice,
+    count,
+    pending_headline,
+    proof_of,
+)
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import no_node
@@ -109,24 +117,21 @@ def missing_action(
 def no_allocate_finding(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     """A node has room, and no configured action allocates."""
     have = "has" if len(room.free_nodes) == 1 else "have"
-    sentence = (
-        f"{count_noun(len(room.free_nodes), 'node')} {have} room for {task.name}, but allocate is not among the "
-        f"actions ({', '.join(view.actions)})."
+    headline = pending_headline(
+        view.job.uid, f"the configuration lacks the allocate action (actions: {', '.join(view.actions)})"
     )
+    facts = (f"{count_noun(len(room.free_nodes), 'node')} {have} room for {task.name}.",)
     evidence = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was allocated")
     numbers = {"nodes.free": count(len(room.free_nodes), "nodes")}
-    return Finding(
-        NOT_CONFIGURED_CAUSE, sentence, numbers, evidence, (cluster_admin_advice("put allocate into actions"),)
-    )
+    advice = (cluster_admin_advice("Add allocate to actions."),)
+    return Finding(NOT_CONFIGURED_CAUSE, headline, numbers, evidence, advice, facts=facts)
 
 
 def _action_finding(view: JobView, task: TaskInfo, room: NodeFits, trial: ActionTrial, helped: int) -> Finding:
     where = join_names(dict.fromkeys(node for _, node in trial.placed))
-    sentence = (
-        f"No node has room for {task.name}, and {trial.action} is not among the actions ({', '.join(view.actions)}): "
-        f"with it {count_noun(len(trial.placed), 'pod')} would go to {where}, evicting "
-        f"{join_names(trial.evicted) or 'nobody'}."
-    )
+    reason = f"no node has free room for {task.name}, and {trial.action} is not in actions ({', '.join(view.actions)})"
+    placed = f"With {trial.action} (replayed): {count_noun(len(trial.placed), 'pod')} placed on {where}"
+    facts = (f"{placed}; evicts {join_names(trial.evicted) or 'no pod'}.",)
     numbers = {
         "nodes": count(len(room.node_fits), "nodes"),
         "nodes.helped": count(helped, "nodes"),
@@ -134,14 +139,15 @@ def _action_finding(view: JobView, task: TaskInfo, room: NodeFits, trial: Action
         "victims": count(len(trial.evicted), "pods"),
     }
     refused = tuple(
-        Evidence(seq, f"{e.plugin}: the queue may not allocate it")
+        Evidence(seq, f"{e.plugin}: the queue has no quota left for it")
         for seq, e in queue_limits.allocatable_refusals(view)[:1]
     )
     last = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was evicted")
     evidence = tuple(sorted((*(refused or no_node.search_evidence(view, task)), *last)))
-    after = ", after allocate" if ALLOCATE in view.actions else ""
-    advice = (cluster_admin_advice(f"put {trial.action} into actions{after}: the replay with it places the job"),)
-    return Finding(NOT_CONFIGURED_CAUSE, sentence, numbers, evidence, advice, no_node.histogram_lines(room))
+    after = " after allocate" if ALLOCATE in view.actions else ""
+    advice = (cluster_admin_advice(f"Add {trial.action} to actions{after} (tested: places the job)."),)
+    headline, lines = pending_headline(view.job.uid, reason), no_node.histogram_lines(room)
+    return Finding(NOT_CONFIGURED_CAUSE, headline, numbers, evidence, advice, lines, facts)
 
 
 # Pods were evicted for a job by a committed statement, and a later step undid its placements.
@@ -177,27 +183,29 @@ def _lost_plan_finding(
 ) -> Finding:
     nodes = dict.fromkeys(node for kind, task, node in statement.ops if kind in PLACING_OPS and task in lost)
     undone = _find_undoing(view, seq, lost)
-    by, cost = f"{undone[1] if undone is not None else 'something'} took", count_noun(len(victims), "eviction")
-    sentence = (
-        f"{visit.action} committed {cost} for {view.job.uid} ({join_names(victims, MAX_VICTIMS)}) and pipelined "
-        f"{count_noun(len(lost), 'pod')} on {join_names(nodes)}, but then {by} the places back in the same cycle: the "
-        f"pods wait again, and the {cost} bought nothing."
+    by, cost = undone[1] if undone is not None else "a later action", count_noun(len(victims), "eviction")
+    pods = count_noun(len(lost), "pod")
+    headline = CauseHeadline(
+        view.job.uid,
+        f"is Pending although {visit.action} committed {cost} for it",
+        f"{by} later in this cycle released the room reserved for its {pods}",
     )
+    facts = (f"Evicted: {join_names(victims, MAX_VICTIMS)}; reserved on {join_names(nodes)}.",)
     numbers = {
         "pods.evicted": count(len(victims), "pods"),
         "pods.lost": count(len(lost), "pods"),
         "job.minAvailable": count(view.job.min_available, "pods"),
     }
     evidence = proof_of(seq, f"{visit.action} commits {cost}")
-    advice = cluster_admin_advice("see the event that takes the place back")
+    advice = cluster_admin_advice("Step to the event that releases the reservation: vcdebug open.")
     if undone is not None:
         at, action = undone
-        evidence += proof_of(at, f"{action} takes the place of {lost[0]} back")
+        evidence += proof_of(at, f"{action} releases the reservation of {lost[0]}")
         if view.actions.index(action) > view.actions.index(visit.action):
             advice = cluster_admin_advice(
-                f"put {action} before {visit.action} in actions: then nobody takes the plan back"
+                f"Put {action} before {visit.action} in actions, so that the reservation is kept."
             )
-    return Finding(PLAN_LOST, sentence, numbers, evidence, (advice,), operation_lines(statement))
+    return Finding(PLAN_LOST, headline, numbers, evidence, (advice,), operation_lines(statement), facts)
 
 
 def _find_undoing(view: JobView, after: Seq, lost: Sequence[TaskKey]) -> tuple[Seq, str] | None:

@@ -6,17 +6,26 @@ from collections.abc import Iterator, Sequence
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import count_noun, format_age, join_names
+from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names
 from vcdebug.explain import answer
-from vcdebug.explain.answer import Advice, Evidence, Finding, cluster_admin_advice, count, owner_advice, proof_of
-from vcdebug.explain.decisions.evictions import eviction_price, lost_pods
+from vcdebug.explain.answer import (
+    Advice,
+    CauseHeadline,
+    Evidence,
+    Finding,
+    cluster_admin_advice,
+    count,
+    owner_advice,
+    proof_of,
+)
+from vcdebug.explain.decisions.evictions import Eviction, eviction_facts, lost_pods
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.checklist import NOT_TRIED_CAUSE, allocate_findings, failed_search_seq
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.quirks import BOUND_ELSEWHERE
-from vcdebug.framework.record import BIND_OP, PLACING_OPS, Note, OpEvent, StatementEvent
+from vcdebug.framework.record import BIND_OP, PLACING_OPS, Level, Note, OpEvent, StatementEvent
 from vcdebug.gotime import SECOND, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo, TaskStatus
@@ -53,20 +62,36 @@ def placed(view: JobView) -> Finding | None:
 
 def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding:
     opening = view.recording.timeline.opening_tasks
-    states = dict.fromkeys(opening[task.key].status.upstream_name for task in tasks)
+    states = " or ".join(dict.fromkeys(opening[task.key].status.upstream_name for task in tasks))
     keys = [task.key for task in tasks]
     lost = [one for one in lost_pods(view) if one.victim in keys]
-    by = join_names(dict.fromkeys(one.action for one in lost if one.action))
-    who = join_names(dict.fromkeys(one.preemptor for one in lost if one.preemptor))
-    why = f"{f' by {by}' if by else ''}{f' for {who}' if who else ''}"
-    cost = f"; {join_names(one.victim for one in lost)} evicted in this cycle{why}" if lost else ""
-    what = f"{view.pod} does not wait" if view.pod in keys else f"Nothing of {view.job.uid} waits"
-    number = "it was" if view.pod in keys else count_noun(len(tasks), "pod")
-    sentence = f"{what}: {number} {' or '.join(states)} before this cycle{cost}."
+    asked = view.pod in keys
+    subject = (view.pod if asked else None) or view.job.uid
+    were = "it was" if asked else f"{count_noun(len(tasks), 'pod')} {'was' if len(tasks) == 1 else 'were'}"
+    before = f"{were} already {states} when the cycle began"
+    headline = CauseHeadline(subject, "is not Pending" if asked else "has no Pending pods", before)
+    facts: tuple[str, ...] = ()
+    if lost:
+        headline, facts = _loss_headline(view, subject, lost), (f"{capitalize_first(before)}.",)
+    elif asked and (rest := _other_pending(view)):
+        facts = (f"Other pods of {view.job.uid} are Pending: {join_names(rest)}.",)
     evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
     proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in lost))
     numbers = {"pods": count(len(tasks), "pods"), "pods.evicted": count(len(lost), "pods")}
-    return Finding(EVICTED_CAUSE if lost else PLACES_CAUSE, sentence, numbers, tuple(sorted(proof)))
+    return Finding(EVICTED_CAUSE if lost else PLACES_CAUSE, headline, numbers, tuple(sorted(proof)), facts=facts)
+
+
+def _loss_headline(view: JobView, subject: str, lost: Sequence[Eviction]) -> CauseHeadline:
+    """The pods of the job that the cycle evicts, by which action and for which pods."""
+    by = join_names(dict.fromkeys(one.action for one in lost if one.action)) or "an action"
+    whom = join_names(dict.fromkeys(one.preemptor for one in lost if one.preemptor))
+    victims = "it" if view.pod else join_names(one.victim for one in lost)
+    loses = "is evicted" if view.pod else f"loses {count_noun(len(lost), 'pod')}"
+    return CauseHeadline(subject, f"{loses} in this cycle", f"{by} evicts {victims}{f' for {whom}' if whom else ''}")
+
+
+def _other_pending(view: JobView) -> list[str]:
+    return [task.name for task in view.tasks.values() if task.status is TaskStatus.PENDING]
 
 
 def _placed_finding(view: JobView, firm: Sequence[TaskInfo]) -> Finding:
@@ -82,31 +107,50 @@ def _placed_finding(view: JobView, firm: Sequence[TaskInfo]) -> Finding:
         "pods.evicted": count(len(evicted), "pods"),
         "job.minAvailable": count(view.job.min_available, "pods"),
     }
-    text = _placed_sentence(view, cause, bound, waiting, [task for _, task, _ in evicted])
     lines = tuple(_task_line(view, task) for task in firm)
-    return Finding(cause, text, numbers, tuple(sorted(_placement_evidence(view, firm, evicted))), (), lines)
+    evidence = tuple(sorted(_placement_evidence(view, firm, evicted)))
+    facts = tuple(_placement_facts(view, cause, waiting, evicted))
+    return Finding(cause, _placed_headline(view, cause, bound, waiting), numbers, evidence, (), lines, facts)
 
 
-def _placed_sentence(
-    view: JobView, cause: str, bound: Sequence[TaskInfo], waiting: Sequence[TaskInfo], evicted: Sequence[TaskKey]
-) -> str:
-    done = ((bound, "bound to"), (waiting, "pipelined on"))
+def _placed_headline(
+    view: JobView, cause: str, bound: Sequence[TaskInfo], waiting: Sequence[TaskInfo]
+) -> CauseHeadline:
+    """What the job got in this cycle, or keeps from an earlier one."""
+    done = ((bound, "bound to"), (waiting, "reserved (pipelined) on"))
     got = " and ".join(
         f"{_format_tasks(tasks)} {verb} {join_names(dict.fromkeys(t.node_name for t in tasks))}"
         for tasks, verb in done
         if tasks
     )
-    stay = "stays" if len(view.left_over) == 1 else "stay"
-    rest = f"; {count_noun(len(view.left_over), 'pod')} beyond minMember {view.job.min_available} {stay} Pending"
-    tail = rest if view.left_over else ""
     if cause == PIPELINED_CAUSE:
-        who = join_names(f"{task.key} {format_deletion_due(view, task)}" for task in releasing_tasks(view, waiting))
-        if all(task.uid in view.session.restored for task in waiting):
-            room = f", where room is being released ({who})" if who else ", whose room is not idle yet"
-            return f"{view.job.uid} keeps the place that an earlier cycle promised: {got}{room}{tail}."
-        return f"{view.job.uid} waits for room that is being released ({who}): {got}, without evicting anyone{tail}."
-    cost = f", at the cost of {join_names(evicted)}{eviction_price(view)}" if evicted else ""
-    return f"{view.job.uid} gets what it needs in this cycle: {got}{cost}{tail}."
+        kept = " from an earlier cycle" if all(task.uid in view.session.restored for task in waiting) else ""
+        return CauseHeadline(view.job.uid, "is waiting for pods to terminate", f"{got}{kept}")
+    return CauseHeadline(view.job.uid, f"{'has a place' if waiting else 'is scheduled'} in this cycle", got)
+
+
+def _placement_facts(
+    view: JobView, cause: str, waiting: Sequence[TaskInfo], evicted: Sequence[tuple[Seq, TaskKey, NodeName]]
+) -> Iterator[str]:
+    """For which price the job got its place, what it waits for, and which pods it still lacks."""
+    if cause == PIPELINED_CAUSE:
+        pods = join_names(f"{task.key} ({format_deletion_due(view, task)})" for task in releasing_tasks(view, waiting))
+        yield f"Terminating: {pods}. No evictions." if pods else "The reserved room is not idle yet."
+    if evicted:
+        by, victims = join_names(_evicting_actions(view, evicted)), [task for _, task, _ in evicted]
+        after = "; the pods are bound after those have terminated" if waiting else ""
+        yield f"{by} evicts {join_names(victims)}{after}."
+        yield from eviction_facts(view, victims)
+    if view.left_over:
+        are = "is" if len(view.left_over) == 1 else "are"
+        pods = f"{count_noun(len(view.left_over), 'pod')} above minMember {view.job.min_available}"
+        yield f"{pods} {are} still Pending."
+
+
+def _evicting_actions(view: JobView, evicted: Sequence[tuple[Seq, TaskKey, NodeName]]) -> list[str]:
+    tree = view.recording.span_tree
+    spans = (tree.span_around(seq, Level.ACTION) for seq, _, _ in evicted)
+    return list(dict.fromkeys(span.name for span in spans if span is not None))
 
 
 def _format_tasks(tasks: Sequence[TaskInfo]) -> str:
@@ -117,16 +161,16 @@ def _task_line(view: JobView, task: TaskInfo) -> str:
     """`a/train-0 -> n1`; for a pipelined task with the pods that have to terminate first."""
     waits = task.status is TaskStatus.PIPELINED
     gone = [f"{one.key} ({format_deletion_due(view, one)})" for one in releasing_tasks(view, [task] if waits else [])]
-    return f"{task.key} -> {task.node_name}{f' behind {join_names(gone)}' if gone else ''}"
+    return f"{task.key} -> {task.node_name}{f' after {join_names(gone)}' if gone else ''}"
 
 
 def format_deletion_due(view: JobView, task: TaskInfo) -> str:
-    """When a terminating pod should be gone: `due in 20s`, `2h overdue`; `evicted now` without a deletion timestamp."""
+    """When a terminating pod should have ended; `evicted in this cycle` without a deletion timestamp."""
     gone = metadata_of(task.pod.manifest).get("deletionTimestamp")
     if not isinstance(gone, str):
-        return "evicted now"
+        return "evicted in this cycle"
     seconds = (parse_nanoseconds(gone) - unix_nanoseconds(view.recording.snapshot.now)) // SECOND  # exact: ints
-    return f"due in {format_age(seconds)}" if seconds > 0 else f"{format_age(-seconds)} overdue"
+    return f"terminates in {format_age(seconds)}" if seconds > 0 else f"{format_age(-seconds)} past its grace period"
 
 
 def releasing_tasks(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[TaskInfo]:
@@ -187,12 +231,11 @@ def bound_elsewhere(view: JobView) -> Finding | None:
         return None
     task, note = found
     node = view.recording.snapshot.bound[task.key]
-    sentence = (
-        f"{task.name} is not bound by this cycle: somebody else bound it to {node} while the cycle ran, so the bind is "
-        "an error, and the pod loses what an earlier cycle had written on it."
-    )
-    advice = (owner_advice(f"wait for the next cycle: it finds the pod on {node}"),)
-    return Finding(CAUSE, sentence, {}, proof_of(note.seq, note.text), advice)
+    reason = f"another client bound it to {node} during this cycle, so the scheduler's own bind fails"
+    headline = CauseHeadline(task.key, "is not bound by this cycle", reason)
+    facts = ("Annotations from an earlier cycle are removed from the pod.",)
+    advice = (owner_advice(f"Wait for the next cycle, which finds the pod on {node}."),)
+    return Finding(CAUSE, headline, {}, proof_of(note.seq, note.text), advice, facts=facts)
 
 
 @per_recording()
@@ -252,18 +295,19 @@ def _phantom_finding(view: JobView, waiting: Sequence[TaskInfo]) -> Finding:
     by, evidence = "an earlier cycle", opening_evidence(view.recording, "the session opens with the pod pipelined")
     if plan is not None:
         by, evidence = plan[1], proof_of(plan[0], f"{plan[1]} pipelines it, where nothing is Releasing")
-    why, advice = _phantom_reason(view, task)
-    sentence = (
-        f"{view.job.uid} is never bound: {by} pipelined {who} on {where} without evicting anyone, and nothing is being "
-        f"released there, so it waits for nothing; {why}."
+    facts, advice = _phantom_facts(view, task)
+    it_is = "it is" if len(waiting) == 1 else "they are"
+    headline = CauseHeadline(
+        view.job.uid, "is stuck", f"{by} pipelined {who} on {where}, but no pod there is terminating"
     )
+    facts = (f"The reserved room will not become free that way, so {it_is} never bound.", *facts)
     numbers = {
         "pods.pipelined": count(len(waiting), "pods"),
         "job.minAvailable": count(view.job.min_available, "pods"),
         **answer.numbers("request", task.init_resreq),
     }
-    lines = tuple(f"{each.key} -> {each.node_name}, where nobody is leaving" for each in waiting)
-    return Finding(PHANTOM_CAUSE, sentence, numbers, evidence, advice, lines)
+    lines = tuple(f"{each.key} -> {each.node_name}, where no pod is terminating" for each in waiting)
+    return Finding(PHANTOM_CAUSE, headline, numbers, evidence, advice, lines, facts)
 
 
 def _last_pipeline(view: JobView, task: TaskInfo) -> tuple[Seq, str] | None:
@@ -277,25 +321,25 @@ def _last_pipeline(view: JobView, task: TaskInfo) -> tuple[Seq, str] | None:
     return found[-1] if found and not _is_restored(view, task) else None
 
 
-def _phantom_reason(view: JobView, task: TaskInfo) -> tuple[str, tuple[Advice, ...]]:
+def _phantom_facts(view: JobView, task: TaskInfo) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
+    """Why allocate does not bind the task, and what would change that."""
     if _is_restored(view, task):
         free = [
             node.name for node in NodeFits(view, task, len(view.recording)).free_nodes if node.name != task.node_name
         ]
-        elsewhere = f", although {join_names(free)} would take it" if free else ""
-        why = f"allocate looks for no other node for a pod that was promised one{elsewhere}"
-        anew = owner_advice(f"delete {task.name}, so that it is made anew: then allocate tries every node")
+        elsewhere = f", although it would fit {join_names(free)}" if free else ""
+        why = (f"allocate does not try other nodes for a pipelined pod{elsewhere}.",)
+        anew = owner_advice(f"Delete {task.name}; its controller recreates it, and allocate then tries every node.")
         if not task.pod.nominated_node_name:
             return why, (anew,)
         edit = f"Pod/{task.key}:status.nominatedNodeName-"
         return why, (
             anew,
-            owner_advice(f"clear status.nominatedNodeName of {task.name}: then every node is tried", edit),
+            owner_advice(f"Clear status.nominatedNodeName of {task.name}; every node is tried then.", edit),
         )
-    found = stopping_findings(view)
+    found, again = stopping_findings(view), "The next cycle makes the same plan."
     if not found:
-        return "the next cycle plans the same again", (
-            cluster_admin_advice("put allocate before the actions that evict"),
-        )
-    sentence = found[0].sentence.removesuffix(".")
-    return f"allocate does not bind it: {sentence}; the next cycle plans the same again", found[0].advice
+        evicting = join_names(action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts)
+        return (again,), (cluster_admin_advice(f"Order the actions so that allocate runs before {evicting}."),)
+    stopped = found[0]
+    return (f"allocate does not bind it: {stopped.reason}.", *stopped.facts[:1], again), stopped.advice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import capitalize_first, count_noun, format_amount, format_amounts_apart, join_names
+from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, join_names
 from vcdebug.explain import answer, queue_findings
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
@@ -246,7 +246,7 @@ def _share_facts(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ..
     name, stated = limit.first_dimension, Resource.from_list(view.queue.deserved or {})
     share = f"{plugin} divides the cluster among queues with jobs{_format_weight(view, plugin)}"
     unread = f"; it ignores spec.deserved ({format_amount(name, stated.get(name))})" if stated.get(name) > 0 else ""
-    return (f"{capitalize_first(share)}{unread}.",)
+    return (f"{share}{unread}.",)
 
 
 def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> answer.Finding:

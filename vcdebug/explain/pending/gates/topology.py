@@ -8,7 +8,7 @@ from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun
 from vcdebug.explain import answer
-from vcdebug.explain.answer import Evidence, Finding, count, owner_advice, queue_admin_advice
+from vcdebug.explain.answer import Evidence, Finding, count, owner_advice, pending_headline, queue_admin_advice
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, HYPER_NODE_GRADIENT_FOR_SUB_JOB
 from vcdebug.model.names import Seq
@@ -37,22 +37,23 @@ def no_hyper_node(view: JobView) -> Finding | None:
     stated = view.job.get_min_resources()
     waiting = view.left_over[: max(view.job.min_available - view.job.ready_task_num(), 1)]
     minimum = sum_resources(task.init_resreq for task in waiting) if stated.is_empty() else stated
-    what = f"its minMember of {view.job.min_available} pods" if stated.is_empty() else "its minResources"
+    what = f"its {view.job.min_available} pods (minMember)" if stated.is_empty() else "its minResources"
     tried = [info for info in view.session.hyper_nodes.by_name.values() if highest is None or info.tier <= highest]
-    sentence = (
-        f"{view.job.uid} must stay within one HyperNode of tier {highest} or below, and none of "
-        f"{count_noun(len(tried), 'HyperNode')} has room for {what} ({amount_text.format_resource(minimum)}): "
-        f"{event.plugin} offers no domain, so no pod is tried."
+    within = f"up to tier {highest} " if highest is not None else ""
+    headline = pending_headline(
+        view.job.uid, f"no HyperNode {within}has room for {what} ({amount_text.format_resource(minimum)})"
     )
+    were = "was" if len(tried) == 1 else "were"
+    facts = (f"{count_noun(len(tried), 'HyperNode')} {were} checked by {event.plugin}, so no pod was tried on a node.",)
     numbers = {**answer.numbers("minResources", minimum), "hyperNodes": count(len(tried), "HyperNodes")}
-    evidence = (Evidence(seq, f"{event.plugin} offers no HyperNode ({event.point})"),)
+    evidence = (Evidence(seq, f"{event.plugin} allows no HyperNode ({event.point})"),)
     advice = (
-        owner_advice("raise networkTopology.highestTierAllowed, or set its mode to soft"),
-        owner_advice("ask for less in spec.minResources"),
-        queue_admin_advice("free room in one HyperNode"),
+        owner_advice("Raise spec.networkTopology.highestTierAllowed, or set mode: soft."),
+        owner_advice("Request less in spec.minResources."),
+        queue_admin_advice("Free room in one HyperNode."),
     )
     lines = tuple(_hyper_node_lines(view, [info.name for info in tried], minimum, seq))
-    return Finding(NO_HYPER_NODE, sentence, numbers, evidence, advice, lines)
+    return Finding(NO_HYPER_NODE, headline, numbers, evidence, advice, lines, facts)
 
 
 def _hyper_node_lines(view: JobView, names: list[str], minimum: Resource, seq: Seq) -> Iterator[str]:
@@ -64,6 +65,4 @@ def _hyper_node_lines(view: JobView, names: list[str], minimum: Resource, seq: S
         short = " and ".join(
             amount_text.format_named_amount(each, minimum.get(each) - idle.get(each)) for each in lacking
         )
-        yield (
-            f"{name}: {amount_text.format_resource(idle, minimum.resource_names())} idle, {short or 'nothing'} too few"
-        )
+        yield (f"{name}: {amount_text.format_resource(idle, minimum.resource_names())} idle, {short or '0'} short")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug import amount_text
-from vcdebug.amount_text import format_amounts_apart, join_names
+from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
 from vcdebug.explain.answer import Advice, histogram, pod_lines, queue_admin_advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, DimensionAmount, Equation, Term, TermFigure, victim_equation
 from vcdebug.explain.job_view import JobView
@@ -141,7 +141,7 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
         return not_above_share(view, NAME, refused, seq, smaller_share_advice)
     order = histogram((key, _veto_reason(view.recording, plugin, attrs, task, key)) for key in refused)
     queues = victim_queues(view, refused)
-    text = "; ".join(f"{len(keys)} {reason}" for reason, keys in order[:2])
+    text = "; ".join(f"{count_noun(len(keys), 'pod')} {reason}" for reason, keys in order[:2])
     numbers = not_above_share(view, NAME, refused, seq, smaller_share_advice).numbers
     return VetoReason(text, numbers, (_veto_advice(attrs, queues),), pod_lines(order))
 
@@ -157,7 +157,7 @@ def _veto_reason(
     asked = reclaim.ReclaimAsker(task, asking) if asking is not None else None
     judged = plugin.reclaim(attrs, plugin.ancestor_level, asked).judge_candidate(victim, attr)
     if judged.rule == reclaim.NO_OVERLAP:
-        return f"free nothing that {task.name} asks for"
+        return f"that free nothing {task.name} asks for"
     if judged.rule == reclaim.GUARANTEE:
         return (
             f"of queue {attr.name}, which would fall below its guarantee "
@@ -166,11 +166,11 @@ def _veto_reason(
     if judged.rule == reclaim.NOTHING_DESERVED:
         return f"of queue {attr.name}: neither it nor {task.name}'s queue deserves anything in these dimensions"
     if judged.rule == reclaim.DESERVED:
-        return f"of queue {attr.name}, which holds {_format_share(attr, victim)}"
+        return f"of queue {attr.name}, which uses {_format_share(attr, victim)}"
     if judged.rule == reclaim.ANCESTOR and judged.queue in attrs:
-        return f"below queue {judged.queue}, which holds {_format_share(attrs[judged.queue], victim)}"
+        return f"below queue {judged.queue}, which uses {_format_share(attrs[judged.queue], victim)}"
     # Allowed alone, so only the victims before it can be the reason.
-    return f"of queue {attr.name}, once those that were taken before are gone"
+    return f"of queue {attr.name}, once the victims before them are evicted"
 
 
 def _format_share(attr: CapacityQueueAttr, victim: TaskInfo) -> str:

@@ -32,14 +32,14 @@ UNDO_PIPELINE = "unpipeline"
 MAX_VETO_EVIDENCE = 3
 """Events shown for the gate that stopped the first unplaced pod, if its whole statement was discarded."""
 BLAME_BY_CAUSE = {
-    MIXED_CAUSE: "the predicates object on every node left",
-    queue_limits.NOT_ALLOCATABLE: "its queue may not allocate it",
-    victim_filter.KEPT: "nobody there may be evicted",
-    victim_filter.UNRECLAIMABLE: "the queues there are not reclaimable",
+    MIXED_CAUSE: "every remaining node fails the predicates",
+    queue_limits.NOT_ALLOCATABLE: "its queue has no quota left for it",
+    victim_filter.KEPT: "no pod on those nodes is a candidate victim",
+    victim_filter.UNRECLAIMABLE: "the queues of the pods on those nodes are not reclaimable",
     entitlement.POLICY_NEVER: "its preemptionPolicy is Never",
-    queue_limits.PREEMPTIVE: "its queue may not reclaim",
-    entitlement.NOT_ELIGIBLE: "it may not preempt",
-    veto.NOT_ABOVE_DESERVED: "no queue there is above its share",
+    queue_limits.PREEMPTIVE: "its queue is not entitled to reclaim",
+    entitlement.NOT_ELIGIBLE: "it is not eligible to preempt",
+    veto.NOT_ABOVE_DESERVED: "no queue on those nodes uses more than it deserves",
 }
 """Cause code → a few words, for gates other than a plugin's veto."""
 
@@ -90,20 +90,24 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -
     # Older reclaim visits a job once per turn; a turn that placed nothing shows the obstacle, a later success does not.
     failed = [visit for visit in visits if visit.has_no_statement and not visit.planned_tasks]
     stuck = _visited_gate(view, failed[-1] if failed else visits[-1], task, room)
-    blame = (
-        ""
-        if stuck is None
-        else BLAME_BY_CAUSE.get(stuck.finding.cause, f"{stuck.finding.cause} leaves nobody to evict")
-    )
-    discard = gang.discarded_finding(view, action, blame)
+    discard = gang.discarded_finding(view, action, "" if stuck is None else _blame_words(stuck.finding))
     if discard is None:
         return [] if stuck is None else [stuck]
     if stuck is None:
         return [Gate(action, GateChance.REAL, discard)]
     # The discard is only the consequence: without the first veto the proof would not show its reason.
     proof = tuple(sorted(dict.fromkeys((*discard.evidence, *stuck.finding.evidence[:MAX_VETO_EVIDENCE]))))
-    decided = Gate(action, GateChance.REAL, replace(discard, evidence=proof))
+    facts = (*discard.facts, *stuck.finding.facts[:1])
+    decided = Gate(action, GateChance.REAL, replace(discard, evidence=proof, facts=facts))
     return [decided, replace(stuck, chance=GateChance.WEAK)]
+
+
+def _blame_words(finding: answer.Finding) -> str:
+    """What stopped the first pod without a place, in a few words."""
+    victims = finding.numbers.get("victims")
+    some = victims is not None and victims.value > 0
+    protects = "allows too few victims" if some else "protects every candidate victim"
+    return BLAME_BY_CAUSE.get(finding.cause, f"{finding.cause} {protects}")
 
 
 def _chance_before_nodes(room: NodeFits, action: str) -> GateChance:
@@ -199,30 +203,38 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
 def _not_kept_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> answer.Finding:
     """No plugin refused, yet no place was kept: a dry run whose victims are all reprieved proposes no node."""
     task = view.tasks[attempt.task]
-    sentence = f"{attempt.action} keeps no place for {task.name} on {node.node}, although nobody objects to it there."
+    reason = f"{attempt.action} did not place {task.name} on {node.node}, although no plugin rejected it"
     seq, event = node.node_calls(*POST_VICTIM_POINTS)[-1]
-    evidence = (*search_evidence(view, task), answer.Evidence(seq, f"{event.plugin} does not object to {node.node}"))
-    advice = (answer.owner_advice(f"see what {attempt.action} does after the last event of the proof"),)
-    return answer.Finding(
-        MIXED_CAUSE, sentence, {"nodes.tried": answer.count(len(attempt.nodes), "nodes")}, evidence, advice
-    )
+    evidence = (*search_evidence(view, task), answer.Evidence(seq, f"{event.plugin} accepts {node.node}"))
+    advice = (answer.owner_advice(f"Step through what {attempt.action} does after event {seq}: vcdebug open."),)
+    return _mixed_finding(view, attempt, reason, evidence, advice)
+
+
+def _mixed_finding(
+    view: JobView,
+    attempt: TaskTry,
+    reason: str,
+    evidence: tuple[answer.Evidence, ...],
+    advice: tuple[answer.Advice, ...],
+    *facts: str,
+) -> answer.Finding:
+    """A finding about the node on which the action came furthest."""
+    numbers = {"nodes.tried": answer.count(len(attempt.nodes), "nodes")}
+    headline = answer.pending_headline(view.job.uid, reason)
+    return answer.Finding(MIXED_CAUSE, headline, numbers, evidence, advice, facts=facts)
 
 
 def _refused_reservation_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq) -> answer.Finding:
     """No predicate refused the node, but an event handler refused the reservation."""
     task = view.tasks[attempt.task]
     why = " ".join(note.text for note in view.recording.notes_at(seq))
-    sentence = (
-        f"{attempt.action} would make room for {task.name} on {node.node}{_format_victims(node)}, but its place there "
-        f"is refused and taken back: {why or 'a plugin objects to the promise'}."
+    reason = (
+        f"{attempt.action} reserved {node.node} for {task.name}{_format_victims(node)}, then a plugin rejected the "
+        "reservation and it was rolled back"
     )
-    evidence = (*search_evidence(view, task), answer.Evidence(seq, f"the promise of {node.node} is taken back"))
-    advice = (
-        answer.queue_admin_advice(f"make room on {node.node} by other means: what is idle is allocated, not promised"),
-    )
-    return answer.Finding(
-        MIXED_CAUSE, sentence, {"nodes.tried": answer.count(len(attempt.nodes), "nodes")}, evidence, advice
-    )
+    evidence = (*search_evidence(view, task), answer.Evidence(seq, f"the reservation of {node.node} is rolled back"))
+    advice = (answer.queue_admin_advice(f"Free room on {node.node}; idle room is allocated, not reserved."),)
+    return _mixed_finding(view, attempt, reason, evidence, advice, *([why] if why else []))
 
 
 def _format_victims(node: NodeTry) -> str:
@@ -234,22 +246,18 @@ def _predicate_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq,
     """The evictions would make room, but a predicate still refuses the node."""
     task = view.tasks[attempt.task]
     votes = node.victim_votes
-    gone = "with its victims gone " if any(e.result for _, e in votes) else ""
-    sentence = (
-        f"{attempt.action} would find room for {task.name} on {node.node}, but {gone}{event.plugin} still objects: "
-        f"{_format_objection(event)}."
-    )
-    numbers = {"nodes.tried": answer.count(len(attempt.nodes), "nodes")}
+    gone = "even after evicting the victims " if any(e.result for _, e in votes) else ""
+    reason = f"{gone}on {node.node}, {event.plugin} rejects {task.name} there: {_format_objection(event)}"
     evidence = (
         *search_evidence(view, task),
         *(
-            answer.Evidence(s, f"{e.plugin} offers {count_noun(len(e.result), 'victim')} on {node.node}")
+            answer.Evidence(s, f"{e.plugin} allows {count_noun(len(e.result), 'victim')} on {node.node}")
             for s, e in node.victim_votes[-1:]
         ),
-        answer.Evidence(seq, f"{event.plugin} refuses {node.node} after the evictions"),
+        answer.Evidence(seq, f"{event.plugin} rejects {node.node} after the evictions"),
     )
-    advice = (answer.owner_advice("see the predicate's reason: evictions alone do not help"),)
-    return answer.Finding(MIXED_CAUSE, sentence, numbers, evidence, advice)
+    advice = (answer.owner_advice(f"Correct what {event.plugin} rejects; evictions alone do not help."),)
+    return _mixed_finding(view, attempt, reason, evidence, advice)
 
 
 def _format_objection(event: HookEvent) -> str:
@@ -279,15 +287,14 @@ def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> 
         for name in short
         for less, asked in [amount_text.format_amounts_apart(name, freed.get(name), task.init_resreq.get(name))]
     ]
-    sentence = (
-        f"{attempt.action} evicted {join_names(gone)} on {node.node} for {task.name} and keeps no place for it: that "
-        f"frees {join_names(parts)}, and this release does not count what is free there."
-    )
+    release = view.recording.snapshot.release.display_name()
+    reason = f"{attempt.action} evicted {join_names(gone)} on {node.node} for {task.name}, but reserved no room for it"
+    facts = (f"The evictions free {join_names(parts)}; {release} ignores idle room on the node.",)
     numbers = {**answer.numbers("request", task.init_resreq, short), **answer.numbers("freed", freed, short)}
     evidence = tuple(answer.Evidence(seq, f"{key} is evicted on {node.node}") for key, seq in gone.items())
-    return answer.Finding(
-        FREED_TOO_LITTLE, sentence, numbers, evidence, (answer.cluster_admin_advice("use a newer release of Volcano"),)
-    )
+    advice = (answer.cluster_admin_advice("Upgrade Volcano; later releases count idle room."),)
+    headline = answer.pending_headline(view.job.uid, reason)
+    return answer.Finding(FREED_TOO_LITTLE, headline, numbers, evidence, advice, facts=facts)
 
 
 def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> answer.Finding | None:
@@ -299,16 +306,16 @@ def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> answer.Fi
     if not other or other == view.job.uid:
         return None
     queue = view.queue.name
-    sentence = (
-        f"{action} never turned to {view.job.uid}: {other} came before it in queue {queue}, and once a job there may "
-        f"not reclaim any more this release ends the queue's turns; no node has room for {task.name} "
-        f"({amount_text.format_resource(task.init_resreq)})."
+    release = view.recording.snapshot.release.display_name()
+    headline = answer.pending_headline(view.job.uid, f"{action} did not try it; {other} was first in queue {queue}")
+    facts = (
+        f"{other} could not reclaim; {release} then skips the rest of the queue.",
+        f"No node has room for {task.name} ({amount_text.format_resource(task.init_resreq)}).",
     )
-    advice = (answer.owner_advice(f"give {view.job.uid} a higher priority than {other}, or use another queue"),)
+    advice = (answer.owner_advice(f"Give {view.job.uid} a higher priority than {other}, or use another queue."),)
     numbers = answer.numbers("request", task.init_resreq)
-    return answer.Finding(
-        TURNS_ENDED, sentence, numbers, answer.proof_of(seq, f"the last turn of queue {queue} goes to {other}"), advice
-    )
+    evidence = answer.proof_of(seq, f"{other} is the last job of queue {queue} that is tried")
+    return answer.Finding(TURNS_ENDED, headline, numbers, evidence, advice, facts=facts)
 
 
 def _last_turn_of_queue(view: JobView, action: str) -> tuple[JobId, Seq]:

@@ -8,7 +8,15 @@ from vcdebug import amount_text
 from vcdebug.actions import PREEMPT
 from vcdebug.amount_text import count_noun
 from vcdebug.explain import answer
-from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice, count, owner_advice, proof_of
+from vcdebug.explain.answer import (
+    Evidence,
+    Finding,
+    cluster_admin_advice,
+    count,
+    owner_advice,
+    pending_headline,
+    proof_of,
+)
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.hooks import JOB_STARVING, PRE_PREDICATE, PREDICATE
 from vcdebug.model.task import TaskInfo
@@ -29,16 +37,12 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         return _topology_finding(view, action, task)
     counts = view.recording.timeline.state_at(view.action_starts(action) or 0).job_counts(view.job.uid)
     who = answers[0][1].plugin if answers else "no plugin"
-    reason = (
-        f"{counts.ready_count} ready + {counts.waiting_count} waiting for room >= minMember {counts.min_available}"
-        if answers
-        else "no plugin with JobStarving is enabled, so no job ever starves"
-    )
-    sentence = (
-        f"{view.job.uid} may not {action} for its {count_noun(len(view.left_over), 'pending pod')}: {who} "
-        f"{'says that it does not starve' if answers else 'speaks for it'} ({reason}), and no node has room for "
-        f"{task.name} ({amount_text.format_resource(task.init_resreq)})."
-    )
+    if answers:
+        have = f"{counts.ready_count} ready, {counts.waiting_count} pipelined, minMember {counts.min_available}"
+        reason = f"it has its minMember ({have}); {action} acts only for jobs below it"
+    else:
+        reason = f"{action} acts only for starving jobs, and no enabled plugin reports starvation (enableJobStarving)"
+    headline, facts = pending_headline(view.job.uid, reason), (_no_room_fact(task),)
     numbers = {
         "pods.ready": count(counts.ready_count, "pods"),
         "pods.waiting": count(counts.waiting_count, "pods"),
@@ -47,13 +51,15 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         **answer.numbers("request", task.init_resreq),
     }
     if not answers:
-        enable = cluster_admin_advice("enable gang or priority (enableJobStarving) in a tier of the configuration")
-        return Finding(NOT_STARVING, sentence, numbers, _start_evidence(view, action), (enable,))
-    evidence = proof_of(answers[0][0], f"JobStarving: {who} says no")
+        enable = cluster_admin_advice("Enable gang or priority (enableJobStarving) in the scheduler configuration.")
+        evidence = _start_evidence(view, action)
+        return Finding(NOT_STARVING, headline, numbers, evidence, (enable,), facts=facts)
+    evidence = proof_of(answers[0][0], f"JobStarving: {who} reports that the job does not starve")
+    waits = f"{who} does not report pods above minMember as starving, so {action} does not evict for them"
     advice = (
-        owner_advice("wait for free room: pods beyond minMember never cost others theirs"),
+        owner_advice(f"Wait for free room: {waits}."),
         owner_advice(
-            f"raise minMember above {counts.ready_count + counts.waiting_count}, so that the gang counts as incomplete"
+            f"Raise minMember above {counts.ready_count + counts.waiting_count}, so that the job counts as starving."
         ),
     )
     lines = (
@@ -62,47 +68,45 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
             f"minMember {counts.min_available}: no"
         ),
     )
-    return Finding(NOT_STARVING, sentence, numbers, evidence, advice, lines)
+    return Finding(NOT_STARVING, headline, numbers, evidence, advice, lines, facts)
+
+
+def _no_room_fact(task: TaskInfo) -> str:
+    return f"No node has free room for {task.name} ({amount_text.format_resource(task.init_resreq)})."
 
 
 def _topology_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
     """preempt never visits a job with a network topology."""
-    sentence = (
-        f"{action} leaves {view.job.uid} out because it states a network topology (spec.networkTopology): {action} "
-        f"considers no such job, and no node has room for {task.name} "
-        f"({amount_text.format_resource(task.init_resreq)})."
-    )
+    headline = pending_headline(view.job.uid, f"{action} skips jobs with spec.networkTopology")
+    edit = f"PodGroup/{view.job.uid}:spec.networkTopology-"
     advice = (
-        owner_advice("take networkTopology out of the PodGroup", f"PodGroup/{view.job.uid}:spec.networkTopology-"),
-        cluster_admin_advice("use gangpreempt, which knows network topologies"),
+        owner_advice(f"Remove spec.networkTopology from PodGroup {view.job.uid}.", edit),
+        cluster_admin_advice("Use the gangpreempt action, which supports network topologies."),
     )
-    numbers = answer.numbers("request", task.init_resreq)
-    return Finding(NETWORK_TOPOLOGY, sentence, numbers, _start_evidence(view, action), advice)
+    numbers, facts = answer.numbers("request", task.init_resreq), (_no_room_fact(task),)
+    return Finding(NETWORK_TOPOLOGY, headline, numbers, _start_evidence(view, action), advice, facts=facts)
 
 
 def _start_evidence(view: JobView, action: str) -> tuple[Evidence, ...]:
-    return proof_of(view.action_starts(action), f"{action} starts, and never turns to the job")
+    return proof_of(view.action_starts(action), f"{action} starts, and never tries the job")
 
 
 def never_preempt_finding(view: JobView, visit: JobVisit, task: TaskInfo) -> Finding:
     """The finding for a pod whose preemptionPolicy is Never."""
     name = task.pod.priority_class_name
-    source = f" (priority class {name})" if name else ""
+    source = f" (PriorityClass {name})" if name else ""
     candidates = count_noun(len([t for t in visit.tries if view.tasks[t.task].pod.preemption_policy == "Never"]), "pod")
-    sentence = (
-        f"{task.name} may not evict anybody: its preemptionPolicy is Never{source}, so {visit.action} skips it, and no "
-        f"node has room for {amount_text.format_resource(task.init_resreq)}."
-    )
+    reason = f"no node has free room for {task.name}, and its preemptionPolicy Never rules out {visit.action}{source}"
+    facts = (f"It asks {amount_text.format_resource(task.init_resreq)}.",)
     attempt = next(one for one in visit.tries if one.task == task.key)
     end = visit.end[0] if visit.end is not None else None
     evidence = (
-        Evidence(attempt.first - 1, f"{visit.action} takes up {task.key} and leaves it at once"),
-        *proof_of(end, f"{visit.action} gives up: {candidates} tried, no victim looked at"),
+        Evidence(attempt.first - 1, f"{visit.action} skips {task.key}"),
+        *proof_of(end, f"{visit.action} ends with {candidates} skipped and no node searched"),
     )
-    advice = (
-        owner_advice("use a priority class whose preemptionPolicy is PreemptLowerPriority, or wait for free room"),
-    )
-    return Finding(POLICY_NEVER, sentence, answer.numbers("request", task.init_resreq), evidence, advice)
+    advice = (owner_advice("Use a PriorityClass with preemptionPolicy PreemptLowerPriority, or wait for free room."),)
+    headline, numbers = pending_headline(view.job.uid, reason), answer.numbers("request", task.init_resreq)
+    return Finding(POLICY_NEVER, headline, numbers, evidence, advice, facts=facts)
 
 
 def ineligible_reason(view: JobView, attempt: TaskTry) -> str | None:
@@ -113,8 +117,8 @@ def ineligible_reason(view: JobView, attempt: TaskTry) -> str | None:
     if node not in view.session.nodes:
         return f"its nominated node {node} is not in the session"
     if any(event.result is not None for _, event in attempt.task_calls(PREDICATE.upstream)):
-        return f"a pod that was preempted for it is still leaving its nominated node {node}"
-    return f"its nominated node {node} takes it without evicting anybody (already schedulable)"
+        return f"a pod that it preempted is still terminating on its nominated node {node}"
+    return f"it already fits its nominated node {node} without evictions"
 
 
 def not_eligible_finding(view: JobView, tries: Sequence[TaskTry]) -> Finding | None:
@@ -124,15 +128,15 @@ def not_eligible_finding(view: JobView, tries: Sequence[TaskTry]) -> Finding | N
     if attempt is None:
         return None
     task = view.tasks[attempt.task]
-    sentence = f"{task.name} may not preempt: {reason}, so preempt leaves it out, and plans nothing for it."
+    headline = pending_headline(view.job.uid, f"preempt skips {task.name} because {reason}")
     passed = [(seq, e.plugin) for seq, e in attempt.task_calls(PREDICATE.upstream) if e.result is None]
-    asked = tuple(Evidence(seq, f"{plugin} has nothing against the nominated node") for seq, plugin in passed[:1])
-    evidence = asked or (Evidence(attempt.first - 1, f"preempt takes up {task.key} and leaves it at once"),)
+    asked = tuple(Evidence(seq, f"{plugin} accepts the nominated node") for seq, plugin in passed[:1])
+    evidence = asked or (Evidence(attempt.first - 1, f"preempt skips {task.key}"),)
     advice = (
         owner_advice(
-            f"clear status.nominatedNodeName of {task.name}, so that preempt considers it",
+            f"Clear status.nominatedNodeName of {task.name}, so that preempt considers it.",
             f"Pod/{task.key}:status.nominatedNodeName-",
         ),
-        owner_advice("see why allocate does not place it there"),
+        owner_advice("Find out why allocate does not place it there."),
     )
-    return Finding(NOT_ELIGIBLE, sentence, answer.numbers("request", task.init_resreq), evidence, advice)
+    return Finding(NOT_ELIGIBLE, headline, answer.numbers("request", task.init_resreq), evidence, advice)

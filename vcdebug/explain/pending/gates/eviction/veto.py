@@ -22,7 +22,7 @@ from vcdebug.recording.visits import NodeTry, TaskTry
 
 NOT_ABOVE_DESERVED = "victims-not-above-deserved"
 QUOTA_PLUGINS = (PROPORTION, CAPACITY)
-PLUGIN_ADVICE = "look at plugin {plugin}'s arguments, or switch its vote off"
+PLUGIN_ADVICE = "Check the arguments of plugin {plugin}, or disable it for this action."
 NodeSeats = Sequence[tuple[NodeTry, PluginAnswer]]
 
 
@@ -67,21 +67,17 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) 
     node, tier = seats[0][0], seats[0][1].tier
     _, everybody = _question_and_answers(view, node)
     empty = [seat for seat in everybody if seat.tier < tier and not seat.result]
-    ranks, before = _no_lower_priority(view, attempt, empty, offered), _format_passed_on(empty, tier)
-    nobody = "nobody" if not left else f"only {len(left)}, not enough"
-    sentence = (
-        f"{attempt.action} may evict {nobody} for {attempt.task_name}: {plugin} offers {len(left)} of "
-        f"{count_noun(len(offered), 'candidate')} on {count_noun(len(seats), 'node')}{before}; {kept.text}."
-    )
+    ranks = _no_lower_priority(view, attempt, empty, offered)
     misspelt, advice = _misspelt_switch(view, plugin), kept.advice
+    facts = [f"{kept.text}.", *_passed_on_facts(empty, tier)]
     if ranks is not None:
-        sentence = f"{sentence[:-1]}; {ranks.text}."
+        facts.append(f"{ranks.text}.")
         advice = (*ranks.advice, *(advice if len([s for s in everybody if s.tier == tier]) > 1 else ()))
     if misspelt:
-        sentence = f"{sentence[:-1]}; {misspelt}."
-        advice = (answer.cluster_admin_advice(f"correct the switch: {misspelt}"), *advice)
+        facts.append(f"{misspelt}.")
+        advice = (answer.cluster_admin_advice(f"Correct the switch of {plugin}: {misspelt}."), *advice)
     evidence = tuple(
-        answer.Evidence(seat.seq, f"{plugin} offers {len(seat.result)} of {len(node.candidates)} on {node.node}")
+        answer.Evidence(seat.seq, f"{plugin} allows {len(seat.result)} of {len(node.candidates)} on {node.node}")
         for node, seat in seats[:5]
         if seat.seq is not None
     )
@@ -93,7 +89,20 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) 
         "tier": answer.count(tier, ""),
         **kept.numbers,
     }
-    return answer.Finding(cause, sentence, counted, evidence, advice, (*_tier_lines(everybody, node), *kept.lines))
+    lines = (*_tier_lines(everybody, node), *kept.lines)
+    headline = answer.pending_headline(view.job.uid, _veto_words(attempt, plugin, len(left), len(offered), len(seats)))
+    return answer.Finding(cause, headline, counted, evidence, advice, lines, tuple(facts))
+
+
+def _veto_words(attempt: TaskTry, plugin: str, allowed: int, offered: int, nodes: int) -> str:
+    where = f"on {count_noun(nodes, 'node')}"
+    if allowed:
+        some = f"{plugin} allows {allowed} of {count_noun(offered, 'candidate victim')} {where}"
+        return f"{some}, too few to make room for {attempt.task_name}"
+    every = {1: "the only candidate victim", 2: "both candidate victims"}.get(
+        offered, f"all {offered} candidate victims"
+    )
+    return f"{attempt.action} may evict no pod for {attempt.task_name}; {plugin} protects {every} {where}"
 
 
 def _veto_reason(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) -> VetoReason:
@@ -118,21 +127,21 @@ def _reason_from_equation(view: JobView, plugin: str, refused: Sequence[TaskKey]
     order = answer.histogram((term.name, term.note) for term in terms if term.name in refused and term.note)
     why = "".join(f" ({note})" for note, _ in order[:1])
     advice = explainer_for(plugin).keeps_advice or answer.cluster_admin_advice(PLUGIN_ADVICE.format(plugin=plugin))
-    return VetoReason(f"it keeps {join_names(refused)}{why}", {}, (advice,), answer.pod_lines(order))
+    return VetoReason(f"It protects {join_names(refused)}{why}", {}, (advice,), answer.pod_lines(order))
 
 
 def _misspelt_switch(view: JobView, plugin: str) -> str:
     """An unknown switch at the plugin's place in the configuration."""
     wrong = view.recording.conf.unread_keys(plugin)
-    return next((f"{problem.field} is ignored ({problem.what})" for problem in wrong), "")
+    return next((f"{problem.field} is not a known switch and is ignored ({problem.what})" for problem in wrong), "")
 
 
-def _format_passed_on(empty: Sequence[PluginAnswer], tier: int) -> str:
-    """` (gang offers nobody in tier 1, so tier 2 is asked)`; empty if no earlier tier answered."""
+def _passed_on_facts(empty: Sequence[PluginAnswer], tier: int) -> tuple[str, ...]:
+    """`Tier 1 (gang) allows no victim, so tier 2 decided.`; none if no earlier tier answered."""
     plugins, tiers = (
         join_names(dict.fromkeys(each)) for each in ([s.plugin for s in empty], [str(s.tier) for s in empty])
     )
-    return f" ({plugins} offers nobody in tier {tiers}, so tier {tier} is asked)" if empty else ""
+    return (f"Tier {tiers} ({plugins}) allows no victim, so tier {tier} decided.",) if empty else ()
 
 
 def _no_lower_priority(
@@ -157,7 +166,7 @@ def _tier_lines(seats: Sequence[PluginAnswer], node: NodeTry) -> tuple[str, ...]
 
 KEPT, UNRECLAIMABLE = "victims-not-preemptable", "queue-not-reclaimable"
 RELEASING_PREFIX = "Releasing"
-FLAG_ADVICE = answer.queue_admin_advice('remove volcano.sh/preemptable: "false" from pods that may be evicted')
+FLAG_ADVICE = answer.queue_admin_advice('Remove volcano.sh/preemptable: "false" from pods that are safe to evict.')
 
 
 class FilterObjection(NamedTuple):
@@ -209,7 +218,7 @@ def _filter_cause(order: RankedObjections) -> str:
 
 def format_objections(order: RankedObjections) -> str:
     """`12 in queue a; 3 of the same job`."""
-    return "; ".join(f"{len(pods)} {why.text}" for why, pods in order) or "the nodes are empty"
+    return "; ".join(f"{len(pods)} {why.text}" for why, pods in order) or "none"
 
 
 def objection_lines(order: RankedObjections) -> tuple[str, ...]:
@@ -221,11 +230,11 @@ def _build_finding(
     view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], order: RankedObjections, spared: int
 ) -> answer.Finding:
     total = spared + len([pod for _, pods in order for pod in pods])
-    left = f", and the {spared} left do not make enough room" if spared else ""
-    sentence = (
-        f"{attempt.action} finds nobody it may evict for {attempt.task_name}: of {count_noun(total, 'pod')} on "
-        f"{count_noun(len(nodes), 'node')}, {format_objections(order)}{left}."
-    )
+    where = count_noun(len(nodes), "node")
+    few = f"too few candidate victims ({spared})" if spared else "no candidate victim"
+    headline = answer.pending_headline(view.job.uid, f"{attempt.action} has {few} for {attempt.task_name} on {where}")
+    run = "runs" if total == 1 else "run"
+    facts = (f"{count_noun(total, 'pod')} {run} there: {format_objections(order)}.",) if total else ()
     numbers = {
         "pods.onNodes": answer.count(total, "pods"),
         "pods.candidates": answer.count(spared, "pods"),
@@ -234,16 +243,17 @@ def _build_finding(
     searches, votes = attempt.predicate_passes[-1:], [hook for node in nodes for hook in node.victim_votes]
     evidence = (
         *(
-            answer.Evidence(s, f"{attempt.action}: predicates leave {count_noun(len(e.feasible), 'node')}")
+            answer.Evidence(s, f"{attempt.action}: {count_noun(len(e.feasible), 'node')} pass the predicates")
             for s, e in searches
         ),
         *(
-            answer.Evidence(s, f"{e.plugin} is offered {count_noun(len(e.candidates), 'candidate')}")
+            answer.Evidence(s, f"{e.plugin} is asked about {count_noun(len(e.candidates), 'candidate victim')}")
             for s, e in votes[:1]
         ),
     )
     cause = _filter_cause(order)
-    return answer.Finding(cause, sentence, numbers, evidence, filter_advice(view, cause, order), objection_lines(order))
+    advice, lines = filter_advice(view, cause, order), objection_lines(order)
+    return answer.Finding(cause, headline, numbers, evidence, advice, lines, facts)
 
 
 def filter_advice(view: JobView, cause: str, order: RankedObjections) -> tuple[answer.Advice, ...]:
@@ -251,25 +261,27 @@ def filter_advice(view: JobView, cause: str, order: RankedObjections) -> tuple[a
     if cause == UNRECLAIMABLE:
         queue = next(view.session.jobs[pods[0].job].queue for why, pods in order if why.rule == action.NOT_RECLAIMABLE)
         edit = f"Queue/{queue}:spec.reclaimable=true"
-        return (answer.queue_admin_advice(f"set spec.reclaimable of queue {queue} to true", edit),)
+        return (answer.queue_admin_advice(f"Queue {queue}: set spec.reclaimable to true.", edit),)
     rules = [why.rule for why, _ in order]
     advice: dict[str, answer.Advice] = {
         action.NOT_PREEMPTABLE: FLAG_ADVICE,
         action.GROUP_NOT_PREEMPTABLE: FLAG_ADVICE,
         **_missing_action_advice(
-            view, action.OTHER_QUEUE, RECLAIM, "it takes from other queues, preempt only from the same"
+            view, action.OTHER_QUEUE, RECLAIM, "it evicts in other queues; preempt evicts only in its own"
         ),
         **_missing_action_advice(
-            view, action.SAME_QUEUE, PREEMPT, "it takes from the same queue, reclaim only from others"
+            view, action.SAME_QUEUE, PREEMPT, "it evicts in the same queue; reclaim evicts only in other queues"
         ),
-        action.NO_JOB: answer.cluster_admin_advice("keep pods outside Volcano off these nodes: they are never evicted"),
+        action.NO_JOB: answer.cluster_admin_advice(
+            "Keep pods that Volcano does not manage off these nodes; Volcano never evicts them."
+        ),
     }
     found = list(dict.fromkeys(text for rule, text in advice.items() if rule in rules))
     if any(why.rule == action.NOT_RUNNING and not why.text.startswith(RELEASING_PREFIX) for why, _ in order):
         found.append(
-            answer.owner_advice("look at the next cycle: pods that were placed in this one can be evicted only then")
+            answer.owner_advice("Check the next cycle: pods placed in this cycle can be evicted only once they run.")
         )
-    return tuple(found) or (answer.owner_advice("wait for free room"), answer.add_nodes_advice())
+    return tuple(found) or (answer.owner_advice("Wait until resources are free."), answer.add_nodes_advice())
 
 
 def _missing_action_advice(view: JobView, rule: str, action: str, why: str) -> dict[str, answer.Advice]:
@@ -278,5 +290,5 @@ def _missing_action_advice(view: JobView, rule: str, action: str, why: str) -> d
     return (
         {}
         if action in view.actions
-        else {rule: answer.cluster_admin_advice(f"put {action} into actions ({there}): {why}")}
+        else {rule: answer.cluster_admin_advice(f"Add {action} to actions ({there}): {why}.")}
     )

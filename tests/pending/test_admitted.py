@@ -59,7 +59,7 @@ def test_a_running_pod_of_a_job_with_pending_pods_is_answered_for_itself() -> No
     objects = [*CLASSES, node("n1", cpu="8"), *running("a", "n1"), *more]
     recording = replay_cycle(cluster(objects, conf=conf(PLAIN)))
     running_pod, late = (explain_by_name(recording, f"default/{name}") for name in ("a-0", "a-late"))
-    assert "default/a-0 does not wait: it was Running before this cycle." == running_pod.sentence
+    assert "default/a-0 is not Pending: it was already Running when the cycle began." == running_pod.sentence
     assert (True, False) == (running_pod.scheduled, late.scheduled)
 
 

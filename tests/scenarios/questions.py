@@ -398,10 +398,7 @@ QUESTIONS = (
         problem="Pod ops/web-0",
     ),
     Question(
-        1105,
-        "not-enough-pods",
-        ("ResourceQuota gpus: 2 of 2 requests.nvidia.com/gpu used by big-0 (Pending)",),
-        advice="delete the Pending pods big-0",
+        1105, "not-enough-pods", ("2 of 2 requests.nvidia.com/gpu used by big-0",), advice="the Pending pods big-0"
     ),
     Question(
         1272,

@@ -80,7 +80,7 @@ QUESTIONS = (
     Question(
         2357,
         "predicates-unresolvable",
-        ("none of 2 nodes fits train-2", "didn't match Pod's node affinity/selector (nodeSelector zone=b)"),
+        ("none of 2 nodes fits train-2", "train-2 has nodeSelector zone=b."),
         {"nodes.unresolvable": 2},
         advice="Label a node accordingly.",
         contributing=("gang-discard",),
@@ -142,7 +142,7 @@ QUESTIONS = (
     Question(
         3220,
         "enqueue-queue-quota",
-        ("asks 3 nvidia.com/gpu; queue big has 0 of its limit 2", "(1 over)", "minus other queues' guarantees"),
+        ("asks 3 nvidia.com/gpu; queue big has 0 of its limit 2", "(1 over)", "minus the guarantees of other queues"),
         {"short.nvidia.com/gpu": 1, "queue.limit.nvidia.com/gpu": 2},
         ("request 3 + allocated 0 + inqueue 0 - elastic 0 > realCapability 2",),
         "Lower spec.guarantee of other queues.",

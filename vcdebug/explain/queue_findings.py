@@ -311,7 +311,11 @@ def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, .
     parent = view.session.queues[limit.queue].parent if limit.queue in view.session.queues else ""
     if plugin == CAPACITY_PLUGIN and parent and view.session.hierarchy_enabled(plugin):
         return "limit", f"The limit is what parent queue {parent} and other queues' guarantees leave."
-    return "limit", "The limit is the cluster's total minus other queues' guarantees."
+    name = limit.first_dimension
+    kept = {q.name: Resource.from_list(q.guarantee or {}).get(name) for q in view.session.queues.values()}
+    stated = join_names(f"queue {q} {format_amount(name, v)}" for q, v in kept.items() if v > 0 and q != limit.queue)
+    total = format_named_amount(name, view.session.total_resource.get(name))
+    return "limit", f"The limit is the cluster's {total} minus the guarantees of other queues ({stated or 'none'})."
 
 
 def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[answer.Advice, ...]:

@@ -60,9 +60,9 @@ def _json_number(value: float) -> float | int | str:
     return int(value) if value == int(value) else value
 
 
-MAX_ARITHMETIC_LINES = 3
-MAX_EVIDENCE_ROWS = 4
-MAX_ADVICE_LINES = 4
+MAX_ARITHMETIC_LINES = 2
+MAX_EVIDENCE_ROWS = 3
+MAX_ADVICE_LINES = 3
 MAX_BLOCKERS = 2
 """How much of each part the short answer shows; --verbose shows all."""
 

@@ -19,6 +19,7 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import TDM
+from vcdebug.recording.state_before import sum_resources
 
 UNRESOLVABLE_CAUSE = "predicates-unresolvable"
 MIXED_CAUSE = "predicates-mixed"
@@ -180,13 +181,13 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
         only = room.node_fits[0].name
         none = f"the only node, {only}, does not {'currently ' if temporary else ''}fit {task.name}"
     advice = merge_advice(ways, advice_for_unresolvable(room, [reason for reason, _ in reasons]))
-    facts = [*failure_facts(ways), *([] if temporary else [EVICTIONS_CANNOT_HELP])]
-    reason = f"{none}: {format_reasons(room)}{_format_node_selector(task)}"
+    facts = [*_selector_facts(task), *failure_facts(ways), *([] if temporary else [EVICTIONS_CANNOT_HELP])]
+    reason = f"{none}: {format_reasons(room)}"
     return _build_finding(room, UNRESOLVABLE_CAUSE, reason, advice, {}, facts)
 
 
-MAX_REASONS = 3
-"""Reasons of nodes in a first line; the table behind it has all."""
+MAX_REASONS_LENGTH = 60
+"""Characters of the reasons in a first line; the table behind it has all."""
 
 
 def format_reasons(room: NodeFits) -> str:
@@ -194,9 +195,11 @@ def format_reasons(room: NodeFits) -> str:
     reasons = room.reason_histogram
     if len(reasons) == 1:
         return reasons[0][0]
-    shown = ", ".join(f"{len(names)} {reason}" for reason, names in reasons[:MAX_REASONS])
-    rest = sum(len(names) for _, names in reasons[MAX_REASONS:])  # exact: ints
-    return f"{shown} and {rest} more" if rest else shown
+    parts, shown = [f"{len(names)} {reason}" for reason, names in reasons], 1
+    while shown < len(parts) and len(", ".join(parts[: shown + 1])) <= MAX_REASONS_LENGTH:
+        shown += 1
+    rest = sum(len(names) for _, names in reasons[shown:])  # exact: ints
+    return f"{', '.join(parts[:shown])} and {count_noun(rest, 'more node')}" if rest else ", ".join(parts)
 
 
 EVICTIONS_CANNOT_HELP = "Evictions cannot help."
@@ -226,11 +229,10 @@ def _is_temporary(room: NodeFits) -> bool:
     return passing or are_devices_held(room) or is_pool_unsettled(node.reason for node in room.node_fits)
 
 
-def _format_node_selector(task: TaskInfo) -> str:
+def _selector_facts(task: TaskInfo) -> list[str]:
     selector = task.pod.spec.get("nodeSelector")
-    if not selector:
-        return ""
-    return f" (nodeSelector {', '.join(f'{key}={value}' for key, value in sorted(selector.items()))})"
+    labels = ", ".join(f"{key}={value}" for key, value in sorted((selector or {}).items()))
+    return [f"{task.name} has nodeSelector {labels}."] if labels else []
 
 
 def _pod_count_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
@@ -275,7 +277,7 @@ def _mixed_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     ways = find_constraint_failures(room)
     facts += failure_facts(ways)
     taken = room_takers(room)
-    facts += taker_facts(room, taken) if taken else []
+    facts += taker_facts(room, taken) if taken else _passing_facts(room)
     advice = merge_advice(ways, advice_for_mixed(room))
     return _build_finding(room, MIXED_CAUSE, reason, advice, numbers, facts, taker_evidence(taken))
 
@@ -356,6 +358,26 @@ def taker_facts(room: NodeFits, found: list[RoomTaker]) -> list[str]:
     order = _order_words(room, found[0])
     first = f"{nodes} had room at the start of this cycle; {who} {placed} placed there first."
     return [first, order] if order else [first]
+
+
+def _passing_facts(room: NodeFits) -> list[str]:
+    """Jobs that started in this cycle on the nearest node, which never had enough for the task: it reserves nothing."""
+    node = room.nearest_node
+    if node is None or not node.short:
+        return []
+    events = room.view.recording.events_of_type(OpEvent)
+    placed = [event.task for seq, event in events if event.op in PLACING_OPS and seq <= room.seq]
+    there = [task for task in room.tasks_on(node.name) if task.key in placed and task.job != room.view.job.uid]
+    if not there:
+        return []
+    name = node.short[0][0]
+    used = sum_resources(task.resreq for task in there).get(name)
+    free = max(node.future.get(name), 0.0) + used
+    taken, had = (amount_text.format_amount(name, value) for value in (used, free))
+    started = (
+        f"{join_names(task.key for task in there)} started on {node.name} in this cycle and use {taken} of the {had}"
+    )
+    return [f"{started} {name} that were free; nothing is reserved for {room.view.job.uid}."]
 
 
 def _order_words(room: NodeFits, first: RoomTaker) -> str:

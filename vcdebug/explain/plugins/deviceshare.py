@@ -18,8 +18,10 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.devices.card_states import PARTIAL_CARDS, CardOverview, CardState, card_overview
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
+from vcdebug.model.devices.vgpu import REGISTER_ANNOTATION
 from vcdebug.model.node import NodeInfo
 from vcdebug.plugins.deviceshare import Deviceshare
+from vcdebug.snapshot.manifest import annotations_of
 
 BAR_WIDTH: Final = 12
 
@@ -94,9 +96,27 @@ CARD_REFUSALS: Final = ("hami-vgpuDeviceSharing error", "no ascend device availa
 
 def find_card_shortages(room: NodeFits) -> Iterator[ConstraintFailure]:
     """Nodes with too few cards, requests for parts that no node provides, and nodes without a suitable card."""
+    yield from _unregistered_cards(room)
     yield from _too_few_cards(room)
     yield from _parts_of_npus(room)
     yield from _unsuitable_cards(room)
+
+
+NOT_INITIALIZED: Final = "node not initialized with device"
+HAMI_PREFIX: Final = "hami.io/"
+
+
+def _unregistered_cards(room: NodeFits) -> Iterator[ConstraintFailure]:
+    """Nodes whose ledger has no card, since Volcano's device plugin wrote no annotation of it."""
+    nodes = [room.view.session.nodes[node.name] for node in room.refused_for(NOT_INITIALIZED)]
+    lacking = [node for node in nodes if REGISTER_ANNOTATION not in annotations_of(node.manifest)]
+    for node in lacking:
+        other = [key for key in annotations_of(node.manifest) if key.startswith(HAMI_PREFIX) and "register" in key]
+        instead = f"; it has {join_names(other)}, which another device plugin writes" if other else ""
+        yield ConstraintFailure(
+            f"{node.name} lacks annotation {REGISTER_ANNOTATION}, which Volcano's own device plugin writes{instead}",
+            (cluster_admin_advice(f"Run Volcano's own device plugin on {node.name}, and no other one."),),
+        )
 
 
 def _too_few_cards(room: NodeFits) -> Iterator[ConstraintFailure]:

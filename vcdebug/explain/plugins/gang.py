@@ -20,6 +20,7 @@ from vcdebug.explain.predicate_reasons import refusal_histogram
 from vcdebug.framework import hooks
 from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level, StatementEvent
+from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.sub_job import MinimumCount, SubJobInfo, TaskSet
@@ -295,6 +296,7 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
     facts = (
         *([f"minMember {job.min_available} alone would be met by {count_noun(len(planned), 'pod')}."] if roles else []),
         *_failure_facts(view, failed, visit, blame),
+        *([] if roles else _role_facts(view, planned)),
         *_total_shortage_facts(view, visit, job.min_available - ready),
         *([rolled_back] if victims else []),
     )
@@ -315,6 +317,15 @@ def _found_room_reason(visit: JobVisit, need: int, ready: int) -> str:
     running = f" ({ready} already running)" if ready else ""
     found = len(visit.planned_tasks)
     return f"{visit.action} found room for {found} of the {count_noun(need, 'pod')} it needs at once{running}"
+
+
+def _role_facts(view: JobView, planned: Collection[TaskKey]) -> list[str]:
+    """How many pods of each role found room, for a job with several roles."""
+    waiting = group_by_key((task.task_role, task.key) for task in view.left_over if task.task_role)
+    if len(waiting) < 2:
+        return []
+    parts = (f"{role} {len([key for key in keys if key in planned])} of {len(keys)}" for role, keys in waiting.items())
+    return [f"Room found by role: {join_names(parts)}."]
 
 
 def _short_roles_reason(roles: Iterable[MinimumCount]) -> str:
@@ -355,6 +366,9 @@ def _gang_advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tupl
         return ()
     enough = view.job.min_available - missing
     edit = f"PodGroup/{view.job.uid}:spec.minMember={enough}"
+    if len({task.task_role for task in view.left_over}) > 1:
+        # A smaller minMember would start the job without one of its roles.
+        enough = 0
     change = f"{view.job.uid}: spec.minMember {view.job.min_available} -> {enough}."
     lower = (answer.owner_advice(change, edit),) if 0 < enough else ()
     if not missing:

@@ -86,7 +86,13 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
         f"({_format_nano(name, first.exceeded_by)} over{f'; also over: {others}' if others else ''})"
     )
     holders = quota_holders(view.recording, view.job.namespace, name)
-    facts = (f"Used by: {join_names(holders, MAX_HOLDERS)}.",) if holders else ()
+    counted = [who.removesuffix(PENDING_SUFFIX) for who in holders]
+    own = [task.name for task in view.job.tasks.values() if task.name in counted]
+    twice = f"The quota counts {join_names(own)} of this job, and {NAME} adds its minResources again"
+    facts = (
+        *((f"{twice}: its own pod is already counted.",) if own else ()),
+        *((f"Used by: {join_names(holders, MAX_HOLDERS)}.",) if holders else ()),
+    )
     numbers = {
         "quota.hard": answer.number(name, _scale_nano(name, first.hard)),
         "quota.used": answer.number(name, _scale_nano(name, first.used)),

@@ -30,6 +30,7 @@ from vcdebug.gotime import SECOND, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
 from vcdebug.snapshot.manifest import metadata_of
 
 PLACES_CAUSE = "places"
@@ -72,7 +73,9 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     headline = CauseHeadline(subject, "is not Pending" if asked else "has no Pending pods", before)
     facts: tuple[str, ...] = ()
     if lost:
-        headline, facts = _loss_headline(view, subject, lost), (f"{capitalize_first(before)}.",)
+        whom = join_names(dict.fromkeys(one.preemptor for one in lost if one.preemptor))
+        room = (f"The room is for {whom}.",) if whom else ()
+        headline, facts = _loss_headline(view, subject, lost), (*room, f"{capitalize_first(before)}.")
     elif asked and (rest := _other_pending(view)):
         facts = (f"Other pods of {view.job.uid} are Pending: {join_names(rest)}.",)
     evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
@@ -82,12 +85,11 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
 
 
 def _loss_headline(view: JobView, subject: str, lost: Sequence[Eviction]) -> CauseHeadline:
-    """The pods of the job that the cycle evicts, by which action and for which pods."""
+    """The pods of the job that the cycle evicts, and by which action."""
     by = join_names(dict.fromkeys(one.action for one in lost if one.action)) or "an action"
-    whom = join_names(dict.fromkeys(one.preemptor for one in lost if one.preemptor))
-    victims = "it" if view.pod else join_names(one.victim for one in lost)
+    victims = "it" if view.pod else join_names((one.victim for one in lost), 2)
     loses = "is evicted" if view.pod else f"loses {count_noun(len(lost), 'pod')}"
-    return CauseHeadline(subject, f"{loses} in this cycle", f"{by} evicts {victims}{f' for {whom}' if whom else ''}")
+    return CauseHeadline(subject, f"{loses} in this cycle", f"{by} evicts {victims}")
 
 
 def _other_pending(view: JobView) -> list[str]:
@@ -141,10 +143,39 @@ def _placement_facts(
         after = "; the pods are bound after those have terminated" if waiting else ""
         yield f"{by} evicts {join_names(victims)}{after}."
         yield from eviction_facts(view, victims)
+    yield from _broken_topology_facts(view)
     if view.left_over:
         are = "is" if len(view.left_over) == 1 else "are"
         pods = f"{count_noun(len(view.left_over), 'pod')} above minMember {view.job.min_available}"
         yield f"{pods} {are} still Pending."
+
+
+def _broken_topology_facts(view: JobView) -> Iterator[str]:
+    """Hard network topologies that the placement does not keep, or that this release does not read."""
+    topology, release = view.job.pod_group.network_topology, view.recording.snapshot.release
+    tier = topology.hard_tier() if topology is not None else None
+    nodes = dict.fromkeys(task.node_name for task in view.tasks.values() if task.node_name)
+    if tier is not None and len({_hyper_node_of(view, node, tier) for node in nodes}) > 1:
+        placed = join_names(f"{node} ({_hyper_node_of(view, node, tier) or 'none'})" for node in nodes)
+        where = f"The pods are in different HyperNodes up to tier {tier}, against spec.networkTopology (hard): {placed}"
+        by = join_names(action for action in view.actions if view.facts_of(action).evicts_by_pod)
+        yield f"{where}; {by or 'an action'} of {release.display_name()} does not check HyperNodes."
+    named = [one for one in view.job.pod_group.sub_group_policies if one.network_topology is not None]
+    ignored = [one.network_topology.highest_tier_name for one in named if one.network_topology is not None]
+    if any(ignored) and release.has_older_form(HIGHEST_TIER_NAME_SUBGROUP):
+        fix = f"fixed in {join_names(HIGHEST_TIER_NAME_SUBGROUP.fixed_in)} ({HIGHEST_TIER_NAME_SUBGROUP.pull})"
+        stated = f"highestTierName of a subGroupPolicy ({join_names(filter(None, ignored))})"
+        yield f"{release.display_name()} ignores {stated}, so the pods need not stay together; {fix}."
+
+
+def _hyper_node_of(view: JobView, node: NodeName, tier: int) -> str:
+    """The highest HyperNode up to a tier that holds the node; empty if none does."""
+    ranked = sorted(view.session.hyper_nodes.by_name.values(), key=lambda info: (-info.tier, info.name))
+    for info in ranked:
+        rows = view.session.hyper_node_rows(info.name) if info.tier <= tier else None
+        if rows is not None and node in rows.node_names:
+            return info.name
+    return ""
 
 
 def _evicting_actions(view: JobView, evicted: Sequence[tuple[Seq, TaskKey, NodeName]]) -> list[str]:

@@ -136,10 +136,12 @@ def not_allocatable_finding(
     evidence = (answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
     evicting = bool(after) and not fits.free_nodes
     headline = answer.pending_headline(view.job.uid, _rejection_reason(view, task, event.plugin, limit, evicting))
-    rounds = () if limit.is_capability else quota.derivation(view.recording, limit.queue, limit.first_dimension)
+    by_amount = bool(limit.exceeded_dimensions) and not limit.is_capability
+    rounds = quota.derivation(view.recording, limit.queue, limit.first_dimension) if by_amount else ()
     facts = (
         *_too_large_facts(task, limit, alone),
         *_share_facts(view, event.plugin, limit),
+        *_rejected_alike_facts(view, limit),
         *queue_findings.gang_request_facts(view, limit),
         *queue_findings.holder_facts(view, seq, limit),
         *queue_findings.sibling_facts(view, seq, event.plugin, limit),
@@ -159,6 +161,23 @@ def _too_large_facts(task: TaskInfo, limit: QueueCheck, name: str) -> tuple[str,
     helps = "waiting, evictions or more nodes" if limit.is_capability else "waiting or evictions"
     alone = f"{task.name} alone asks {limit.request_of(name)}, more than the whole limit of {limit.format_limit(name)}"
     return (f"{alone}: {helps} cannot help.",)
+
+
+def _rejected_alike_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
+    """Jobs of other queues that are rejected too, so that neither queue uses what is free; and a wait in a circle."""
+    answers = view.recording.hook_calls(hooks.ALLOCATABLE.upstream)
+    owners = view.recording.owners.jobs
+    refused = dict.fromkeys(owners[event.task] for _, event in answers if not event.result and event.task in owners)
+    jobs = [view.session.jobs[uid] for uid in refused if uid != view.job.uid]
+    elsewhere = [job.uid for job in jobs if job.queue != view.queue.name]
+    unused = limit.figure == "deserved" and not limit.is_capability and not limit.check.counted_already.milli_cpu
+    if unused and elsewhere:
+        is_rejected = "is rejected" if len(elsewhere) == 1 else "are rejected"
+        return (f"{join_names(elsewhere)} of another queue {is_rejected} as well: neither queue uses what is free.",)
+    started = [job.uid for job in jobs if job.queue == view.queue.name and job.ready_task_num()]
+    if started and view.job.ready_task_num():
+        return (f"Possible deadlock: {join_names(started)} and this job run in part, and both have Pending pods.",)
+    return ()
 
 
 def _free_nodes_facts(fits: NodeFits, after: str) -> tuple[str, ...]:
@@ -241,7 +260,8 @@ def _limit_kind(limit: QueueCheck) -> str:
 
 def _share_facts(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
     """How proportion derives what a queue deserves, and that it does not read spec.deserved."""
-    if limit.figure != "deserved" or limit.is_capability or plugin == queue_findings.CAPACITY_PLUGIN:
+    counted = limit.figure == "deserved" and limit.exceeded_dimensions and not limit.is_capability
+    if not counted or plugin == queue_findings.CAPACITY_PLUGIN:
         return ()
     name, stated = limit.first_dimension, Resource.from_list(view.queue.deserved or {})
     share = f"{plugin} divides the cluster among queues with jobs{_format_weight(view, plugin)}"
@@ -320,8 +340,28 @@ def _beyond_deserved(
     }
     advice = (answer.owner_advice("Request less at a time."), *quota.larger(view))
     rounds = tuple(line for n in names[:1] for line in quota.derivation(view.recording, queue.name, n))
-    facts = queue_findings.holder_facts(view, seq, claim) if names else ()
+    unnamed = _unnamed_dimensions(view, event.plugin, names)
+    if unnamed:
+        add = f"Queue {queue.name}: add {join_names(unnamed)} to spec.deserved, or upgrade Volcano."
+        advice = (answer.queue_admin_advice(add), *advice)
+    facts = (*_unnamed_facts(view, unnamed), *(queue_findings.holder_facts(view, seq, claim) if names else ()))
     return answer.Finding(PREEMPTIVE, headline, numbers, evidence, advice, (*lines, *rounds), facts)
+
+
+def _unnamed_dimensions(view: JobView, plugin: str, exceeded: list[str]) -> list[str]:
+    """Exceeded dimensions that spec.deserved leaves out although it names others; capacity alone reads it."""
+    stated = view.queue.deserved or {}
+    named = Resource.from_list(stated)
+    return [name for name in exceeded if stated and plugin == queue_findings.CAPACITY_PLUGIN and not named.get(name)]
+
+
+def _unnamed_facts(view: JobView, unnamed: list[str]) -> tuple[str, ...]:
+    if not unnamed:
+        return ()
+    release = view.recording.snapshot.release.display_name()
+    named = join_names(view.queue.deserved or {})
+    only = f"spec.deserved of queue {view.queue.name} names only {named}"
+    return (f"{only}; in {release} a resource that it does not name ({join_names(unnamed)}) counts as 0.",)
 
 
 def _format_weight(view: JobView, plugin: str) -> str:

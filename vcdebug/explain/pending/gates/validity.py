@@ -70,7 +70,7 @@ def validity(view: JobView) -> Finding | None:
     }
     full = list(exhausted_quotas(view.recording, job.namespace)) if missing else []
     headline, *facts = _validity_lines(view, valid, roles)
-    facts += [f"{one.quota_text}: no more pods can be created." for one in full[:2]]
+    facts = [*(f"{one.quota_text}: no more pods can be created." for one in full[:2]), *facts]
     advice = (*(_quota_advice(one) for one in full[:2]), *_validity_advice(view, missing, valid, bool(roles)))
     said = [Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:]]
     evidence = tuple(said) or opening_evidence(view.recording, "the job has no pods")

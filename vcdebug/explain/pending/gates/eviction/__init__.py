@@ -234,7 +234,7 @@ def _refused_reservation_finding(view: JobView, attempt: TaskTry, node: NodeTry,
     )
     evidence = (*search_evidence(view, task), answer.Evidence(seq, f"the reservation of {node.node} is rolled back"))
     advice = (answer.queue_admin_advice(f"Free room on {node.node}; idle room is allocated, not reserved."),)
-    return _mixed_finding(view, attempt, reason, evidence, advice, *([why] if why else []))
+    return _mixed_finding(view, attempt, reason, evidence, advice, *([f"{why}."] if why else []))
 
 
 def _format_victims(node: NodeTry) -> str:

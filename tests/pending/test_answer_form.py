@@ -1,0 +1,73 @@
+"""The form of every answer: a short first line that begins with its object, plain words, and at most 25 lines."""
+
+import io
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.recorded import ROOT, bundled
+from tests.scenarios.questions import QUESTIONS, Question
+from vcdebug.cli.output import Output
+from vcdebug.cli.render import write_blocks
+from vcdebug.cli.reports.explanation import explanation_blocks
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.recording import Recording
+
+BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
+MAX_FIRST_LINE = 160
+MAX_LINES, COLUMNS = 25, 100
+QUOTED = re.compile(r'"[^"]*"')
+AVOIDED = re.compile(
+    r"\b(nobody|no one|somebody|someone|anybody|anyone|whoever|everybody|everyone|who|whom|whose|"
+    r"is not whole|gets in|let in|keeps out|offers|gives up|lets go|spares|outvoted|take up|let go of|turn to|"
+    r"put back|taken back|promised|promise|as things stand|can ever|cannot ever|for ever|falsifies|newest rules|"
+    r"too few \(|in all|in pieces|at the cost of|as it is|the present one|this very|very cycle|fate|lever|remedy|"
+    r"beyond|nought|there is none|look at|stands beside|beside)\b",
+    re.IGNORECASE,
+)
+
+
+def answers(recording: Recording) -> Iterator[Explanation]:
+    return (explain_by_name(recording, job) for job in recording.session.jobs)
+
+
+def faults(recording: Recording) -> list[str]:
+    return [fault for found in answers(recording) for fault in (*form_faults(found), *word_faults(found))]
+
+
+def form_faults(found: Explanation) -> Iterator[str]:
+    for finding in (found.dominant, *found.contributing):
+        if len(finding.sentence) > MAX_FIRST_LINE:
+            yield f"{len(finding.sentence)} characters: {finding.sentence}"
+        if not finding.sentence.startswith((found.job, found.pod or found.job)):
+            yield f"does not begin with its object: {finding.sentence}"
+        yield from (f"no sentence: {fact}" for fact in finding.facts if not fact.endswith((".", "?")))
+    lines = sum(max(1, -(-len(line) // COLUMNS)) for line in plain_text(found).splitlines())
+    if lines > MAX_LINES:
+        yield f"{lines} lines about {found.job}"
+
+
+def word_faults(found: Explanation) -> Iterator[str]:
+    texts = [text for finding in (found.dominant, *found.contributing) for text in (finding.sentence, *finding.facts)]
+    for text in (*texts, *found.advice_texts, *(f"{step.name}: {step.text}" for step in found.steps)):
+        words = AVOIDED.findall(QUOTED.sub("", text))
+        if words:
+            yield f"{words} in {text}"
+
+
+def plain_text(found: Explanation) -> str:
+    written = io.StringIO()
+    write_blocks(list(explanation_blocks(found, verbose=False)), Output(written))
+    return written.getvalue()
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_the_answers_of_a_bundled_snapshot_are_short_and_plain(name: str) -> None:
+    assert [] == faults(bundled(name))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.file.stem)
+def test_the_answers_about_a_question_are_short_and_plain(question: Question) -> None:
+    assert [] == faults(question.recording())

@@ -368,11 +368,7 @@ QUESTIONS = (
         {"short.cpu": 4},
     ),
     Question(
-        2462,
-        "not-enough-pods",
-        ("2 of the 5 pods that minMember requires run, and 3 are not in this snapshot",),
-        {"pods.missing": 3},
-        advice="created only 2 pods",
+        2462, "not-enough-pods", ("2 of the 5 pods that minMember requires run, and 3 are not",), {"pods.missing": 3}
     ),
     Question(2622, "places", ("preempt evicts team/mid-0", "n2 would have done as well (low-0 of priority 10)")),
     Question(

@@ -60,8 +60,9 @@ def _json_number(value: float) -> float | int | str:
     return int(value) if value == int(value) else value
 
 
+MAX_FACTS = 4
 MAX_ARITHMETIC_LINES = 2
-MAX_EVIDENCE_ROWS = 3
+MAX_EVIDENCE_ROWS = 2
 MAX_ADVICE_LINES = 3
 MAX_BLOCKERS = 2
 """How much of each part the short answer shows; --verbose shows all."""
@@ -70,7 +71,8 @@ MAX_BLOCKERS = 2
 def explanation_blocks(explanation: Explanation, *, advice: bool = True, verbose: bool = True) -> Iterator[Block]:
     """The text report; `advice` is false where tried fixes follow, and without `verbose` long parts are cut."""
     yield make_paragraph(explanation.sentence, "title")
-    yield from (make_paragraph(fact, indent=2) for fact in explanation.dominant.facts)
+    facts = _cut_list(explanation.dominant.facts, MAX_FACTS, "fact", verbose=verbose)
+    yield from (make_paragraph(fact, indent=2) for fact in facts)
     if explanation.doubt:
         yield make_paragraph(f"Caution: this answer can be wrong: {explanation.doubt}", "bad", 2)
     if advice:

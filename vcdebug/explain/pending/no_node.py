@@ -182,21 +182,25 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
         none = f"the only node, {only}, does not {'currently ' if temporary else ''}fit {task.name}"
     advice = merge_advice(ways, advice_for_unresolvable(room, [reason for reason, _ in reasons]))
     facts = [*_selector_facts(task), *failure_facts(ways), *([] if temporary else [EVICTIONS_CANNOT_HELP])]
-    reason = f"{none}: {format_reasons(room)}"
+    reason = f"{none}: {format_reasons(room, none)}"
     return _build_finding(room, UNRESOLVABLE_CAUSE, reason, advice, {}, facts)
 
 
-MAX_REASONS_LENGTH = 60
-"""Characters of the reasons in a first line; the table behind it has all."""
+MAX_REASON_LENGTH = 130
+"""Characters of a first line behind the name of the job, reasons included; the table behind it has all of them."""
 
 
-def format_reasons(room: NodeFits) -> str:
-    """`2 node(s) had untolerated taint(s), 1 too small: cpu`; one reason of all nodes without its count."""
+def format_reasons(room: NodeFits, before: str) -> str:
+    """`2 node(s) had untolerated taint(s), 1 too small: cpu`, as many as fit behind the words before them.
+
+    One reason of all nodes comes without its count.
+    """
     reasons = room.reason_histogram
     if len(reasons) == 1:
         return reasons[0][0]
     parts, shown = [f"{len(names)} {reason}" for reason, names in reasons], 1
-    while shown < len(parts) and len(", ".join(parts[: shown + 1])) <= MAX_REASONS_LENGTH:
+    left = MAX_REASON_LENGTH - len(room.view.job.uid) - len(before)
+    while shown < len(parts) and len(", ".join(parts[: shown + 1])) <= left:
         shown += 1
     rest = sum(len(names) for _, names in reasons[shown:])  # exact: ints
     return f"{', '.join(parts[:shown])} and {count_noun(rest, 'more node')}" if rest else ", ".join(parts)
@@ -271,7 +275,7 @@ def _mixed_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
         reason = _shortage_reason(task, room, node)
     else:
         where = f"fits none of {len(room.node_fits)} nodes" if len(room.node_fits) > 1 else "does not fit the only node"
-        reason = f"{task.name} {where}: {format_reasons(room)}"
+        reason = f"{task.name} {where}: {format_reasons(room, task.name + where)}"
         facts += [f"{capitalize_first(_nearest_words(task, node))}."] if node is not None and short else []
     facts += _spread_out_facts(task, room)
     ways = find_constraint_failures(room)

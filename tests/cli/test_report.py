@@ -168,7 +168,7 @@ def test_a_fence_is_longer_than_what_it_holds() -> None:
 
 def test_only_the_jobs_that_were_asked_about_are_explained() -> None:
     text = document("md", jobs=("platform/feature-etl",))
-    assert "platform/feature-etl got in" in text
+    assert "platform/feature-etl is scheduled" in text
     assert f"{JOB} waits" not in text
 
 

@@ -13,6 +13,7 @@ from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 
 SCHEDULED = ("places", "pipelined", "evicted")
 SITUATIONS = list(situations())
@@ -45,6 +46,20 @@ def test_the_cause_is_the_recordings(case: Path) -> None:
     cause, recording, found = ask(case)
     assert cause == found.cause_code
     assert found.dominant.numbers or cause == "queue-closed"
+    check(recording, found)
+
+
+def accepted(folder: Path) -> list[str]:
+    return list(json.loads((folder / "question.json").read_text()).get("accept", ()))
+
+
+@pytest.mark.parametrize("case", [case for case in cases("threads") if accepted(case)], ids=lambda path: path.name)
+def test_the_cause_of_a_users_question_is_one_that_its_thread_accepts(case: Path) -> None:
+    question = json.loads((case / "question.json").read_text())
+    release = question.get("release")
+    recording = replay_cycle(load_snapshot(case, release=release)) if release else recorded(case)
+    found = explain_by_name(recording, question["job"])
+    assert found.cause_code in question["accept"]
     check(recording, found)
 
 

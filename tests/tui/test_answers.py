@@ -57,13 +57,13 @@ async def test_e_between_actions_lists_all_jobs_that_wait_and_explains_the_one_c
         assert [("research/llm-finetune", "2")] == [(row.key, row.cells[1].text) for row in page.table.rows]
         assert "✗ gang-discard: " in desk.screen()
         await desk.press("enter")
-        assert "Why research/llm-finetune waits" in desk.screen()
+        assert "Why research/llm-finetune is Pending" in desk.screen()
 
 
 async def test_e_where_nobody_waits_says_so() -> None:
     async with opened(str(WHOLE)) as desk:
         await desk.work("waiting")
-        assert "✓ none of 3 jobs waits" in desk.screen()
+        assert "✓ no Pending jobs (3 in total)" in desk.screen()
         assert "Enter explains it" not in desk.screen()
 
 

@@ -46,7 +46,7 @@ async def test_a_key_proves_what_lets_the_job_in_and_enter_makes_the_change() ->
         await desk.until(lambda: isinstance(desk.app.screen, PageScreen), "the remedies are there")
         screen = desk.app.screen
         assert isinstance(screen, PageScreen)
-        assert "What lets research/llm-finetune in" == screen.table.title
+        assert "Fixes for research/llm-finetune" == screen.table.title
         assert screen.table.rows[0].cells[2].text.startswith("✓ places 2 pods")
         await desk.press("enter")
         await desk.until_at_rest()

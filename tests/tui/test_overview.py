@@ -17,7 +17,7 @@ async def test_one_key_leads_from_opening_to_the_cause_of_the_first_waiting_job(
         await desk.press("enter")
         screen = desk.app.screen
         assert isinstance(screen, DetailScreen)
-        assert "gang leaves nobody to evict" in format_table(screen.table)
+        assert "gang protects every candidate victim" in format_table(screen.table)
 
 
 async def test_an_eviction_leads_to_its_event_and_the_start_shows_the_overview_again() -> None:
@@ -40,4 +40,4 @@ async def test_the_overview_is_a_page_from_anywhere() -> None:
         await desk.command("overview")
         assert "Overview of preempt-blocked-by-gang" in desk.screen()
         await desk.press("enter")
-        assert "gang leaves nobody to evict" in " ".join(desk.screen().replace("│", "").split())
+        assert "gang protects every candidate victim" in " ".join(desk.screen().replace("│", "").split())

@@ -65,7 +65,7 @@ async def test_one_key_leads_from_an_opened_snapshot_to_why_the_first_job_waits(
     async with opened(size=size) as desk:
         await desk.press("enter")
         assert "✗ gang-discard" in words(desk)
-        assert "its statement is discarded and the victims stay" in words(desk)
+        assert "it was rolled back" in words(desk)
 
 
 @SIZES
@@ -124,7 +124,7 @@ async def test_why_the_high_priority_job_did_not_preempt_takes_seven_keys(size: 
         await desk.press("S")
         assert "candidate's priority" in words(desk, "equation")
         await desk.press("e")
-        assert "gang leaves nobody to evict" in words(desk)
+        assert "gang protects every candidate victim" in words(desk)
         await desk.press("enter")
         proof = desk.moment.recording.event_at(desk.seq)
         assert isinstance(proof, HookEvent)

@@ -57,7 +57,7 @@ def pending_table(found: Explanation) -> Table:
     rows = [*_iter_evidence_rows(found.dominant, "proof"), *_iter_step_rows(found)]
     for finding in found.contributing:
         rows += _iter_evidence_rows(finding, finding.cause)
-    title = f"Why {found.job} {'got in' if found.scheduled else 'waits'}"
+    title = f"Why {found.job} is {'scheduled' if found.scheduled else 'Pending'}"
     return Table(title, PENDING_COLUMNS, rows, head=tuple(_iter_pending_head(found)))
 
 
@@ -100,7 +100,7 @@ def pending_jobs_table(here: DebuggerState) -> Table:
 
     found = survey_jobs(here.recording)
     rows = [_pending_row(surveyed) for surveyed in (*found.unscheduled_jobs, *found.partly_waiting_jobs)]
-    title = f"Jobs that are not whole when the cycle ends: {len(rows)} of {found.jobs}"
+    title = f"Jobs with missing pods: {len(rows)} of {found.jobs}"
     return Table(title, PENDING_JOBS_COLUMNS, rows, foot=() if rows else (_none_pending_line(found),))
 
 
@@ -112,7 +112,7 @@ def _pending_row(surveyed: SurveyedJob) -> Row:
 
 
 def _none_pending_line(found: Survey) -> Line:
-    return make_line(Piece(f"{YES} none of {count_noun(found.jobs, 'job')} waits", "good"))
+    return make_line(Piece(f"{YES} no Pending jobs ({found.jobs} in total)", "good"))
 
 
 # Fixes that were tried on the snapshot.
@@ -120,9 +120,9 @@ def _none_pending_line(found: Survey) -> Line:
 FIX_COLUMNS: Final = (
     Column("", right=True),
     Column("change", flexible=True, least=20),
-    Column("what it comes to", flexible=True, least=20),
-    Column("who else", flexible=True, least=12),
-    Column("whose to do", flexible=True, least=10),
+    Column("result", flexible=True, least=20),
+    Column("price", flexible=True, least=12),
+    Column("role", flexible=True, least=10),
 )
 
 
@@ -132,11 +132,13 @@ def fixes_table(search: FixSearch, job: JobId) -> Table:
     rows = [_fix_row(number, plan) for number, plan in enumerate(plans)]
     works = bool(plans) and plans[0].is_proven
     tried = count_noun(search.trial_count, "cycle")
-    words = f"what works, tried in {tried}" if works else f"what gets the job further ({tried} tried)"
+    words = (
+        f"these changes work (tested in {tried})" if works else f"changes that get the job further (tested in {tried})"
+    )
     head: tuple[Line, ...] = (make_line(muted_piece(words)), ()) if rows else ()
     said = describe_conclusion(search)
     foot: tuple[Line, ...] = (make_line(Piece(f"{NO} {said}", "bad")),) if said else ()
-    return Table(f"What lets {job} in", FIX_COLUMNS, rows, head, foot)
+    return Table(f"Fixes for {job}", FIX_COLUMNS, rows, head, foot)
 
 
 def _fix_row(number: int, tried: TriedPlan) -> Row:
@@ -145,7 +147,7 @@ def _fix_row(number: int, tried: TriedPlan) -> Row:
         Piece(str(number + 1)),
         Piece(tried.plan_words, "strong"),
         Piece(f"{mark} {describe_result(tried)}", "good" if tried.is_proven else "muted"),
-        muted_piece("; ".join(tried.outcome.costs) or "nobody"),
+        muted_piece("; ".join(tried.outcome.costs) or "no other job is affected"),
         muted_piece(ADVICE_OWNER[tried.plan.worst_harm]),
     )
     return Row(str(number), cells)
@@ -163,8 +165,8 @@ SUBJECT_KINDS: Final = {"job": "job", "pod": "task", "node": "node", "queue": "q
 def questions_table(here: DebuggerState, kind: str = "", name: str = "") -> Table:
     """The questions about a row's subject (kind, name); the key of each row is its command."""
     job = job_at(here, kind, name)
-    asked = [("why does it wait, or what did it get", job, f"explain {job}")] if job else []
-    asked += [("what would let it in: changes that are carried out", job, f"prove {job}")] if job else []
+    asked = [("why is it Pending, or what did it get", job, f"explain {job}")] if job else []
+    asked += [("which changes schedule it (tested)", job, f"prove {job}")] if job else []
     for question in QUESTIONS:
         subject = subject_of(here, question, kind, name)
         if subject or question.name == "next":

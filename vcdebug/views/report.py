@@ -137,7 +137,7 @@ def _cause_row(job: SurveyedJob) -> Row:
 
 
 def _explanation_section(found: Explanation) -> Section:
-    verb = "got in" if found.scheduled else "waits"
+    verb = "is scheduled" if found.scheduled else "is Pending"
     return Section(f"{found.pod or found.job} {verb}: {found.cause_code}", tuple(_iter_reason_blocks(found)))
 
 
@@ -149,14 +149,14 @@ def _iter_reason_blocks(found: Explanation) -> Iterator[Block]:
     if found.dominant_evidence:
         proofs = enumerate(found.dominant_evidence)
         rows = [Row(str(i), (Piece(str(proof.seq)), Piece(proof.text)), proof.seq) for i, proof in proofs]
-        yield Table("Proof", PROOF_COLUMNS, rows)
+        yield Table("Evidence", PROOF_COLUMNS, rows)
     if found.contributing:
-        yield Paragraph(make_line(Piece("Also in the way:", "strong")))
+        yield Paragraph(make_line(Piece("Other blockers:", "strong")))
         yield Listed(tuple(make_line(Piece(each.cause, "warn"), f": {each.reason}") for each in found.contributing))
     if found.advice_texts:
-        yield Paragraph(make_line(Piece("What would help:", "strong")))
+        yield Paragraph(make_line(Piece("Suggested fixes (not tested):", "strong")))
         yield Listed(tuple(make_line(text) for text in found.advice_texts))
-    yield Table("The way through the cycle", STEP_COLUMNS, [_step_row(step) for step in found.steps])
+    yield Table("Scheduling steps", STEP_COLUMNS, [_step_row(step) for step in found.steps])
 
 
 def _step_row(step: ExplanationStep) -> Row:

@@ -64,7 +64,7 @@ MAX_FACTS = 4
 MAX_ARITHMETIC_LINES = 2
 MAX_EVIDENCE_ROWS = 2
 MAX_ADVICE_LINES = 3
-MAX_BLOCKERS = 2
+MAX_BLOCKERS = 1
 """How much of each part the short answer shows; --verbose shows all."""
 
 
@@ -108,9 +108,9 @@ def _step_block(step: ExplanationStep) -> Block:
 
 
 def _blocker_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Block]:
-    texts = [f"{finding.reason} ({finding.cause})" for finding in explanation.contributing]
+    texts = [f"- {finding.reason} ({finding.cause})" for finding in explanation.contributing]
     shown = _cut_list(texts, MAX_BLOCKERS, "blocker", verbose=verbose)
-    return titled_blocks("Other blockers", (make_paragraph(f"- {text}", indent=2) for text in shown))
+    return titled_blocks("Other blockers", (make_paragraph(text, indent=2) for text in shown))
 
 
 UNTRIED_TITLE = "Suggested fixes (not tested on this snapshot)"

@@ -23,7 +23,7 @@ from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, TaskTry, says_no
+from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, NodeTry, TaskTry, says_no
 
 NumberedCall = tuple[Seq, HookEvent]
 
@@ -229,20 +229,22 @@ def _victim_steps(visit: JobVisit) -> Iterator[answer.ExplanationStep]:
             tuple(seq for seq, _ in votes[:1]),
         )
         return
-    with_candidates = len(dict.fromkeys(event.node for _, event in offered))
-    yield answer.ExplanationStep(name, "passed", f"found on {count_noun(with_candidates, 'node')}", (offered[0][0],))
-    yield _vote_step(visit, offered)
+    having = [node for node in nodes if any(event.candidates for _, event in node.victim_votes)]
+    found = count_noun(len(dict.fromkeys(node.node for node in having)), "node")
+    yield answer.ExplanationStep(name, "passed", f"found on {found}", (offered[0][0],))
+    yield _vote_step(visit, having)
     after = [hook for node in nodes for hook in node.node_calls(*POST_VICTIM_POINTS)]
     if after:
         yield _after_step(visit, after)
 
 
-def _vote_step(visit: JobVisit, offered: Sequence[NumberedCall]) -> answer.ExplanationStep:
-    empty = group_by_key((event.plugin, (seq, event.node)) for seq, event in offered if not event.result and event.vote)
+def _vote_step(visit: JobVisit, nodes: Sequence[NodeTry]) -> answer.ExplanationStep:
+    votes = [(node.node, seq, event) for node in nodes for seq, event in node.victim_votes if event.candidates]
+    empty = group_by_key((event.plugin, (seq, node)) for node, seq, event in votes if not event.result and event.vote)
     name = f"{visit.action}, allowed victims"
     placed = len(visit.planned_tasks) == len(visit.tries)
     if not empty:
-        return answer.ExplanationStep(name, "passed", "every plugin allowed some", (offered[0][0],))
+        return answer.ExplanationStep(name, "passed", "every plugin allowed some", (votes[0][1],))
     text = "; ".join(
         f"{plugin} protected all candidates on {count_noun(len({node for _, node in entries}), 'node')}"
         for plugin, entries in empty.items()

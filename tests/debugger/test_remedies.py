@@ -106,8 +106,8 @@ def test_a_broken_node_is_repaired_before_anybody_asks_for_less() -> None:
     broken = node("big", cpu="8", taints=taints)
     broken["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
     first, *others = proven(cluster(broken, node("small", cpu="2"), pod_group("a"), pods("a", 1, cpu="4")), "default/a")
-    assert "repair node big, which is NotReady" == first
-    assert any(words.startswith("ask for 2 instead of 4 cpu") for words in others)
+    assert "Repair node big (NotReady)" == first
+    assert any("requests.cpu 4 -> 2" in words for words in others)
 
 
 def test_each_bundled_job_that_waits_has_a_remedy_that_works() -> None:
@@ -122,7 +122,7 @@ def test_each_bundled_job_that_waits_has_a_remedy_that_works() -> None:
 def test_the_smallest_capability_that_does_is_found() -> None:
     recording = bundled("pending-queue-quota")
     found = [one.plan_words for one in found_for("pending-queue-quota", "vision/image-captioning").best_plans]
-    assert "raise the capability of queue team-vision to 18 nvidia.com/gpu (now 16)" in found
+    assert "Queue team-vision: capability.nvidia.com/gpu 16 -> 18" in found
     less = parse_edit("Queue/team-vision:spec.capability[nvidia.com/gpu]=17")
     assert not explain_by_name(
         replay_cycle(edited_snapshot(recording.snapshot, [less])), "vision/image-captioning"
@@ -131,9 +131,9 @@ def test_the_smallest_capability_that_does_is_found() -> None:
 
 def test_who_pays_is_said() -> None:
     found = {one.plan_words: one for one in found_for("preempt-blocked-by-gang", "research/llm-finetune").best_plans}
-    smaller = found["start with fewer pods: minMember 1 instead of 2"]
+    smaller = found["research/llm-finetune: minMember 2 -> 1 (starts with fewer pods)"]
     assert ("evicts 1 pod of research/resnet-sweep",) == smaller.outcome.costs
-    assert "places 1 pod (gpu-a100-01)" == describe_result(smaller)
+    assert "places 1 pod on gpu-a100-01" == describe_result(smaller)
 
 
 CONF = (
@@ -152,8 +152,8 @@ def test_two_changes_are_combined_where_no_single_one_does_and_it_is_said() -> N
     search = searched(replay_cycle(snapshot), "default/j")
     assert {2} == {len(one.plan.fixes) for one in search.best_plans if one.is_proven}
     first = search.best_plans[0]
-    assert {"drop the node selector"} < set(first.plan_words.split(", and "))
-    assert describe_conclusion(search).startswith("Nothing below 2 changes that was tried places it")
+    assert {"Remove nodeSelector from the pod template"} < set(first.plan_words.split("; "))
+    assert describe_conclusion(search).startswith("No combination of fewer than 2 of the changes tried works")
 
 
 def test_many_changes_at_once_are_reduced_to_those_that_matter() -> None:
@@ -178,18 +178,18 @@ def test_a_device_that_no_node_has_is_left_out_or_bought() -> None:
     )
     found = {one.plan_words for one in searched(recording, "default/j").best_plans if one.is_proven}
     assert {
-        "leave example.com/fpga, which no node offers, out of 1 pod",
-        "add 1 node like n1 but with 1 example.com/fpga",
+        "1 pod: remove request example.com/fpga (no node provides it)",
+        "Add 1 node like n1 but with 1 example.com/fpga",
     } <= found
 
 
-def test_a_claim_that_does_not_exist_gives_way_to_room_on_the_node() -> None:
+def test_a_claim_is_never_replaced_by_a_volume_without_its_data() -> None:
     volume = {"name": "data", "persistentVolumeClaim": {"claimName": "lost"}}
     recording = replay_cycle(
         cluster(node("n1"), queue("default"), pod_group("j"), pods("j", 1, cpu="1", volumes=[volume]))
     )
-    found = [one.plan_words for one in searched(recording, "default/j").best_plans if one.is_proven]
-    assert "mount an emptyDir in place of claim lost, which does not exist (1 pod)" in found
+    edits = [edit for one in searched(recording, "default/j").best_plans for edit in one.plan.all_edits]
+    assert not [edit for edit in edits if "emptyDir" in edit]
 
 
 def test_a_role_whose_pods_are_gone_is_taken_out_before_the_gang_is_made_smaller() -> None:
@@ -199,8 +199,8 @@ def test_a_role_whose_pods_are_gone_is_taken_out_before_the_gang_is_made_smaller
         one.plan_words
         for one in searched(replay_cycle(cluster(node("n1"), queue("default"), group, workers)), "default/j").best_plans
     ]
-    assert found[0] == "take role old out of minTaskMember: none of its 1 pods is there"
-    assert any("roles are then not counted" in words for words in found)
+    assert found[0] == "default/j: remove role old from minTaskMember (0 of 1 pods exist)"
+    assert any("role minimums are ignored" in words for words in found)
 
 
 def test_only_as_many_pods_end_as_must() -> None:
@@ -216,13 +216,13 @@ def test_only_as_many_pods_end_as_must() -> None:
         )
     )
     found = [one.plan_words for one in searched(recording, "default/new").best_plans]
-    assert "end 1 of 4 running pods of default/old" in found
+    assert "Delete 1 of 4 running pods of default/old" in found
 
 
 def test_nobody_is_told_to_tolerate_a_node_that_is_not_ready() -> None:
     taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     snapshot = cluster(node("n1", taints=[taint]), queue("default"), pod_group("j"), *pods("j", 1, cpu="1"), conf=CONF)
-    assert not [words for words in proven(snapshot, "default/j") if "tolerate" in words or "remove taint" in words]
+    assert not [words for words in proven(snapshot, "default/j") if "toleration" in words or "Remove taint" in words]
 
 
 def test_what_goes_against_a_taint_comes_behind_everything_else_that_works() -> None:
@@ -231,16 +231,14 @@ def test_what_goes_against_a_taint_comes_behind_everything_else_that_works() -> 
     snapshot = cluster(tainted, full, queue("default"), pod_group("j"), *pods("j", 1, cpu="2"), conf=CONF)
     found = searched(replay_cycle(snapshot), "default/j").best_plans
     assert [False, False, True, True] == [one.plan.is_risky for one in found]
-    assert found[-2].plan_words.startswith(
-        "tolerate taint maintenance=firmware:NoSchedule of 1 node, if whoever set it"
-    )
-    assert found[-1].plan_words.startswith("remove taint maintenance from 1 node, once")
+    assert found[-2].plan_words.startswith("Add a toleration for maintenance=firmware:NoSchedule (1 node), if")
+    assert found[-1].plan_words.startswith("Remove taint maintenance from 1 node when")
 
 
 def test_a_label_that_describes_a_node_is_not_written_by_hand() -> None:
     wanted = {"topology.kubernetes.io/zone": "b"}
     snapshot = cluster(node("n1"), queue("default"), pod_group("j"), *pods("j", 1, nodeSelector=wanted), conf=CONF)
-    assert not [words for words in proven(snapshot, "default/j") if words.startswith("label")]
+    assert not [words for words in proven(snapshot, "default/j") if words.startswith("Label")]
 
 
 def test_a_job_without_pods_is_helped_when_it_is_admitted() -> None:
@@ -252,10 +250,9 @@ def test_a_job_without_pods_is_helped_when_it_is_admitted() -> None:
         conf=CONF.replace("{name: gang}", "{name: gang}, {name: proportion}"),
     )
     found = proven(snapshot, "default/j")
-    raised = found["raise the capability of queue q to 3 cpu (now 2)"]
+    raised = found["Queue q: capability.cpu 2 -> 3"]
     assert (
-        "the job is admitted, and its pods are made then; they would fit (n1), "
-        "assuming 1 pod of 3 cpu, as minResources and minMember say"
+        "admits the job; its pods would fit n1 (assumed: 1 pod of 3 cpu, from minResources and minMember)"
     ) == describe_result(raised)
     assert (False, 0, "not-enough-pods") == (raised.outcome.scheduled, raised.outcome.places, raised.outcome.cause)
 
@@ -268,20 +265,20 @@ def test_what_only_admits_a_job_whose_pods_would_not_fit_then_is_no_remedy() -> 
         conf=CONF.replace("{name: gang}", "{name: gang}, {name: overcommit}"),
     )
     search = searched(replay_cycle(snapshot), "default/j")
-    smaller = "submit it smaller: 4 instead of 10 cpu as minResources, and pods to match"
+    smaller = "Submit default/j with minResources.cpu 10 -> 4 and smaller pods"
     assert [smaller] == [one.plan_words for one in search.best_plans if one.is_proven]
     half = {one.plan_words: describe_result(one) for one in search.best_plans if not one.is_proven}
     assert (
-        "but would not fit, assuming 2 pods of 5 cpu"
-        in half["leave minResources out, so that admission does not count it"]
+        "(assumed: 2 pods of 5 cpu, from minResources and minMember)"
+        in half["Bypass: remove spec.minResources of default/j (skips the admission check)"]
     )
 
 
 def test_where_nothing_tells_of_the_pods_to_come_it_is_said() -> None:
     conf = CONF.replace("enqueue, allocate, backfill", "backfill")
     snapshot = cluster(node("n1"), queue("default"), pod_group("j", phase="Pending"), conf=conf)
-    found = proven(snapshot, "default/j")["add enqueue to the actions (enqueue, backfill)"]
-    assert describe_result(found).endswith("how large they will be is not in the snapshot, so no more can be known")
+    found = proven(snapshot, "default/j")['Configuration: actions -> "enqueue, backfill" (adds enqueue)']
+    assert describe_result(found).endswith("whether its pods fit is unknown (their size is not in the snapshot)")
 
 
 def test_what_min_resources_counted_beyond_the_pods_that_are_there_is_said() -> None:
@@ -292,7 +289,7 @@ def test_what_min_resources_counted_beyond_the_pods_that_are_there_is_said() -> 
         *pods("j", 1, cpu="1"),
         conf=CONF.replace("{name: gang}", "{name: gang}, {name: overcommit}"),
     )
-    found = proven(snapshot, "default/j")["leave minResources out, so that admission does not count it"]
+    found = proven(snapshot, "default/j")["Bypass: remove spec.minResources of default/j (skips the admission check)"]
     assert describe_result(found).endswith(
         "minResources also counted pods that are not there yet: 9 cpu (7 would be free)"
     )
@@ -337,7 +334,9 @@ def test_what_a_chain_does_not_need_is_left_out() -> None:
 def test_where_nothing_works_only_what_gives_more_pods_a_place_is_shown() -> None:
     found = world(set(), {"b": (), "c": ()}, more=("b",))
     assert [(("b",), False)] == [(one.plan.all_edits, one.is_proven) for one in found.best_plans]
-    assert describe_conclusion(found).startswith("Nothing that was tried places it, not even all changes together (")
+    assert describe_conclusion(found).startswith(
+        "None of the changes tried, alone or combined, gets the job scheduled ("
+    )
 
 
 def test_nothing_is_changed_twice_in_one_plan() -> None:
@@ -358,14 +357,14 @@ def test_a_pod_that_asks_for_nothing_gets_its_group_and_backfill() -> None:
     first = search.best_plans[0]
     assert first.is_proven
     assert (
-        "create PodGroup default/podgroup-web, and add backfill to the actions (enqueue, allocate, backfill)"
+        'Create PodGroup default/podgroup-web; Configuration: actions -> "enqueue, allocate, backfill" (adds backfill)'
         == first.plan_words
     )
 
 
 def test_where_nothing_even_helps_no_list_of_useless_changes_is_shown() -> None:
     found = world(set(), {"b": ()})
-    assert ([], True) == (found.best_plans, "none gets it further" in describe_conclusion(found))
+    assert ([], True) == (found.best_plans, "None of the changes tried" in describe_conclusion(found))
 
 
 def test_a_search_that_is_stopped_says_that_it_may_name_more_changes_than_needed() -> None:
@@ -378,7 +377,7 @@ def test_a_search_that_is_stopped_says_that_it_may_name_more_changes_than_needed
 
     run_search(search, lambda wanted: [tried(one) for one in wanted], lambda search: not search.best_plans)
     assert {"a", "h", "e", "f"} < set(search.best_plans[0].plan.all_edits)
-    assert describe_conclusion(search).endswith("not each of these 8 changes may be needed.")
+    assert describe_conclusion(search).endswith("some of these 8 changes may be unnecessary.")
 
 
 @pytest.mark.parametrize("least", [2, 3, 17, 64, 99])
@@ -411,19 +410,19 @@ def test_what_takes_nothing_from_the_job_comes_before_what_makes_it_smaller() ->
 
 def test_a_missing_pod_group_is_created() -> None:
     named = searched(replay_cycle(cluster(node("n1"), pods("lost", 1))), "default/lost").best_plans[0]
-    assert ("create PodGroup default/lost", True) == (named.plan_words, named.outcome.scheduled)
+    assert ("Create PodGroup default/lost", True) == (named.plan_words, named.outcome.scheduled)
 
 
 def test_a_pod_that_names_no_pod_group_is_given_one() -> None:
     recording = replay_cycle(cluster(node("n1"), pod("web", requests={"cpu": "1"})))
     found = searched(recording, "default/web").best_plans[0]
-    assert ("create PodGroup default/podgroup-web", True) == (found.plan_words, found.outcome.scheduled)
+    assert ("Create PodGroup default/podgroup-web", True) == (found.plan_words, found.outcome.scheduled)
 
 
 def test_the_pods_that_a_gang_lacks_are_created() -> None:
     recording = replay_cycle(cluster(node("n1"), pod_group("train", min_member=3), pods("train", 1)))
     words = [remedy.plan_words for remedy in searched(recording, "default/train").best_plans if remedy.is_proven]
-    assert "let its controller create the 2 pods that the gang lacks, like train-0" in words
+    assert "Create the 2 missing pods of the gang (like train-0)" in words
 
 
 @pytest.mark.parametrize("present", ["1", "100m"])

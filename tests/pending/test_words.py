@@ -327,3 +327,18 @@ def test_a_closed_queue_is_not_to_blame_for_pods_that_are_not_preemptable_anyway
     found = asked([*queues, *safe, *wanted(queue="mine")], "enqueue, allocate, gangreclaim")
     assert "victims-not-preemptable" == found.cause_code
     assert not any("reclaimable" in line for line in found.advice_texts)
+
+
+def test_a_gang_that_lacks_room_for_one_pod_is_told_what_is_short_in_total() -> None:
+    found = asked([*nodes("n1", "n2"), *wanted(5)])
+    assert "gang-discard" == found.cause_code
+    assert "The 5 pods ask 20 cpu in total; 16 is free on all nodes (4 short)." in found.dominant.facts
+    assert "Free 4 cpu, or add a node that has it." in found.advice_texts
+
+
+def test_victims_that_were_not_needed_are_counted() -> None:
+    small = [node("n1", cpu="4"), *running("a", "n1", 1, cpu="1"), *running("b", "n1", 1, cpu="3")]
+    found = asked([*small, *wanted(cpu="2")], "enqueue, allocate, gangpreempt")
+    needless = [fact for fact in found.dominant.facts if "would do" in fact]
+    evicted = found.dominant.numbers["pods.evicted"].value
+    assert [evicted > 1] == [bool(needless)]

@@ -53,22 +53,22 @@ def fix_blocks(search: FixSearch, source: str, budget: int) -> Iterator[Block]:
     works = bool(found) and found[0].is_proven
     yield make_paragraph("")
     if found:
-        tried = count_noun(search.trial_count, "cycle")
-        yield make_paragraph(
-            f"what works, tried in {tried}" if works else f"what gets the job further ({tried} tried)", "title"
-        )
+        tried = count_noun(search.trial_count, "replay")
+        further = "Changes that remove this blocker but not the next"
+        title = "Fixes that work on this snapshot" if works else further
+        yield make_paragraph(f"{title} ({tried})", "title")
     for number, remedy in enumerate(found, start=1):
         yield from _fix_lines(number, remedy)
     if said := describe_conclusion(search):
-        longer = "" if search.finished else f" --budget {3 * budget} searches longer."
+        longer = "" if search.finished else f" Use --budget {3 * budget} to search longer."
         yield make_paragraph(f"{said}{longer}", "bad")
     if works:
         yield make_paragraph("")
-        yield make_paragraph(f"see it: vcdebug diff {shlex.quote(source)} {_edit_options(found[0])}")
+        yield make_paragraph(f"Show the difference: vcdebug diff {shlex.quote(source)} {_edit_options(found[0])}")
 
 
 def _fix_lines(number: int, remedy: TriedPlan) -> Iterator[Block]:
-    costs = "; ".join(remedy.outcome.costs) or "nobody else changes fate"
+    costs = "; ".join(remedy.outcome.costs) or "no other job is affected"
     yield make_paragraph(f"{number}. {remedy.plan_words}", indent=2)
     yield make_paragraph(
         f"{describe_result(remedy)}; {costs}  [{ADVICE_OWNER[remedy.plan.worst_harm]}]",
@@ -82,7 +82,7 @@ def _edit_options(remedy: TriedPlan) -> str:
     edits = remedy.plan.all_edits
     shown = " ".join(f"--set {shlex.quote(edit)}" for edit in edits[:_MAX_SHOWN_EDITS])
     left = len(edits) - _MAX_SHOWN_EDITS
-    return f"{shown}  (and {count_noun(left, 'edit')} more: --json has them)" if left > 0 else shown
+    return f"{shown}  ({count_noun(left, 'more edit')} in --json)" if left > 0 else shown
 
 
 MIN_BUDGET_SHARE = 0.25
@@ -97,17 +97,17 @@ def search_fixes(
     # At least a share of the budget, else reading a large snapshot would leave no time for any trial.
     end = max(output.started + seconds, time.perf_counter() + seconds * MIN_BUDGET_SHARE)
     with (
-        status_line(output, "trying remedies (Ctrl-C stops)") as tell,
+        status_line(output, "Trying fixes… (Ctrl-C to stop)") as tell,
         closing(TrialRounds(trials_of(recording, explanation), workers, lambda: time.perf_counter() < end)) as run,
     ):
 
         def may_continue(search: FixSearch) -> bool:
             found = len([remedy for remedy in search.best_plans if remedy.is_proven])
-            tell(f"{count_noun(search.trial_count, 'cycle')}, {found} found")
+            tell(f"{count_noun(search.trial_count, 'replay')}, {found} found")
             return time.perf_counter() < end
 
         try:
             run_search(search, run, may_continue)
         except KeyboardInterrupt:
-            output.write_notice("interrupted: what was found until then follows")
+            output.write_notice("Interrupted; partial results follow.")
     return search

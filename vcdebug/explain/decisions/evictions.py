@@ -196,7 +196,8 @@ def _fewer_victims_facts(view: JobView, mine: Sequence[Eviction]) -> Iterator[st
             future.add(task_of(view.recording, one.victim).resreq)
             enough.append(one.victim)
     if 0 < len(enough) < len(mine):
-        yield f"All {len(mine)} are evicted, though {len(enough)} would do ({join_names(enough)})."
+        every = "Both" if len(mine) == 2 else f"All {len(mine)}"
+        yield f"{every} are evicted; by their amounts {len(enough)} would do ({join_names(enough)})."
 
 
 def _largest_share(victim: TaskInfo, need: Resource) -> float:

@@ -292,12 +292,14 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
     reason = (
         _short_roles_reason(roles.values()) if roles else _found_room_reason(visit, job.min_available - ready, ready)
     )
+    need = job.min_available - ready
+    short = _total_shortage(view, visit, need)
     rolled_back = f"The plan would have evicted {count_noun(len(victims), 'pod')}; it was rolled back."
     facts = (
         *([f"minMember {job.min_available} alone would be met by {count_noun(len(planned), 'pod')}."] if roles else []),
         *_failure_facts(view, failed, visit, blame),
         *([] if roles else _role_facts(view, planned)),
-        *_total_shortage_facts(view, visit, job.min_available - ready),
+        *([_format_shortage(need, *short)] if short is not None else []),
         *([rolled_back] if victims else []),
     )
     numbers = {
@@ -307,7 +309,7 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
         "pods.missing": answer.count(missing, "pods"),
         "pods.evicted": answer.count(len(victims), "pods"),
     }
-    advice = _role_advice(roles.values()) if roles else _gang_advice(view, failed, missing)
+    advice = _role_advice(roles.values()) if roles else _gang_advice(view, failed, missing, short)
     evidence, lines = _gang_evidence(visit, seq, failed), _gang_lines(view, statement, failed)
     headline = answer.pending_headline(job.uid, reason)
     return answer.Finding(DISCARD_CAUSE, headline, numbers, evidence, advice, lines, facts)
@@ -334,10 +336,13 @@ def _short_roles_reason(roles: Iterable[MinimumCount]) -> str:
     return f"{join_names(parts)} (minTaskMember)"
 
 
-def _total_shortage_facts(view: JobView, visit: JobVisit, need: int) -> tuple[str, ...]:
-    """What the pods that the gang needs ask together, where all nodes together have less and no action evicts."""
+def _total_shortage(view: JobView, visit: JobVisit, need: int) -> tuple[str, float, float] | None:
+    """(dimension, what the pods that the gang needs ask together, what all nodes have free), where that is less.
+
+    None where it is enough, and for actions that evict, which count on more than what is free.
+    """
     if len(view.left_over) < need or view.facts_of(visit.action).evicts:
-        return ()
+        return None
     state = view.recording.timeline.state_at(visit.first - 1)
     free = sum_resources(state.nodes[name].future_idle() for name in view.session.nodes)
     for name in dict.fromkeys(name for task in view.left_over for name in task.init_resreq.resource_names()):
@@ -346,11 +351,14 @@ def _total_shortage_facts(view: JobView, visit: JobVisit, need: int) -> tuple[st
         for value in sorted(task.init_resreq.get(name) for task in view.left_over)[:need]:
             asked += value
         if asked > left:
-            most, least = amount_text.format_amounts_apart(name, asked, left)
-            short = amount_text.format_amount(name, asked - left)
-            pods = count_noun(need, "pod")
-            return (f"The {pods} ask {most} {name} in total; {least} is free on all nodes ({short} short).",)
-    return ()
+            return name, asked, left
+    return None
+
+
+def _format_shortage(need: int, name: str, asked: float, left: float) -> str:
+    most, least = amount_text.format_amounts_apart(name, asked, left)
+    short = amount_text.format_amount(name, asked - left)
+    return f"The {count_noun(need, 'pod')} ask {most} {name} in total; {least} is free on all nodes ({short} short)."
 
 
 def _role_advice(roles: Collection[MinimumCount]) -> tuple[answer.Advice, ...]:
@@ -360,7 +368,9 @@ def _role_advice(roles: Collection[MinimumCount]) -> tuple[answer.Advice, ...]:
     return (*lower, *(answer.queue_admin_advice(f"Free room for one more pod of role {one.name}.") for one in roles))
 
 
-def _gang_advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tuple[answer.Advice, ...]:
+def _gang_advice(
+    view: JobView, failed: Sequence[TaskTry], missing: int, short: tuple[str, float, float] | None
+) -> tuple[answer.Advice, ...]:
     """Advice to lower minMember or make room; empty if the missing pods lack something else."""
     if failed and ineligible_reason(view, failed[0]) is not None:
         return ()
@@ -371,6 +381,10 @@ def _gang_advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tupl
         enough = 0
     change = f"{view.job.uid}: spec.minMember {view.job.min_available} -> {enough}."
     lower = (answer.owner_advice(change, edit),) if 0 < enough else ()
+    if short is not None:
+        name, asked, left = short
+        gap = amount_text.format_named_amount(name, asked - left)
+        return (*lower, answer.queue_admin_advice(f"Free {gap}, or add a node that has it."))
     if not missing:
         return lower
     return (*lower, answer.queue_admin_advice(f"Free room for {count_noun(missing, 'more pod')} at the same time."))

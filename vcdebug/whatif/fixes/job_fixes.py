@@ -59,7 +59,7 @@ def _propose_scheduler_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     others = tuple(pod for pod in situation.pending_pods if pod.scheduler_name not in names)
     if others and names:
         edits = fix.pod_edits(others, f"spec.schedulerName={names[0]}")
-        words = f"let Volcano schedule {count_noun(len(others), 'pod')}: schedulerName {names[0]}"
+        words = f"Recreate {count_noun(len(others), 'pod')} with spec.schedulerName {names[0]}"
         yield fix.Fix(words, edits, AdviceHarm.JOB, ("other-scheduler",), aspect="scheduler")
 
 
@@ -67,7 +67,7 @@ def _propose_double_binding_fixes(situation: fix.FixSituation) -> Iterator[fix.F
     twice = tuple(pod for pod in situation.pending_pods if pod.key in situation.snapshot.bound)
     if twice:
         edits = tuple(f"replay:bound[{pod.key}]-" for pod in twice)
-        words = f"let nobody else bind {count_noun(len(twice), 'pod')} (a second scheduler, or somebody by hand)"
+        words = f"Stop other schedulers from binding {count_noun(len(twice), 'pod')}"
         yield fix.Fix(words, edits, AdviceHarm.JOB, ("bound-elsewhere",))
 
 
@@ -83,7 +83,7 @@ def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         edits = [f"PodGroup/{pod.namespace}/{name}:+={manifest}"]
         if not pod.job_id:
             edits.append(f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={name}")
-        words = f"create PodGroup {pod.namespace}/{name}"
+        words = f"Create PodGroup {pod.namespace}/{name}"
         yield fix.Fix(words, tuple(edits), AdviceHarm.JOB, ("podgroup-missing",), aspect="group")
 
 
@@ -102,7 +102,7 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
         names = [(f"{like.key}-added-{number}", role) for number, role in enumerate(roles, start=1)]
         edits = tuple(edit for name, role in names for edit in _iter_copy_edits(like, name, role))
         who = f"role {' and '.join(short)}" if short else "the gang"
-        words = f"let its controller create the {count_noun(len(roles), 'pod')} that {who} lacks, like {like.name}"
+        words = f"Create the {count_noun(len(roles), 'missing pod')} of {who} (like {like.name})"
         yield fix.Fix(words, edits, AdviceHarm.JOB, ("not-enough-pods",), aspect="pods")
 
 
@@ -129,10 +129,10 @@ def _propose_role_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         path = f"{situation.group_path}:spec.minTaskMember[{role}]"
         # With no pod of the role, every smaller minimum fails as well.
         if least > 0 and not usable.get(role):
-            words = f"take role {role} out of minTaskMember: none of its {least} pods is there"
+            words = f"{situation.explanation.job}: remove role {role} from minTaskMember (0 of {least} pods exist)"
             yield fix.Fix(words, (f"{path}-",), AdviceHarm.JOB, _GANG_CAUSES, aspect=f"role {role}")
         elif least > 0:
-            words = f"start with fewer pods of role {role}: minTaskMember {fix.AMOUNT_BLANK} instead of {least}"
+            words = f"{situation.explanation.job}: minTaskMember of {role} {least} -> {fix.AMOUNT_BLANK}"
             yield fix.Fix(
                 words,
                 (f"{path}={fix.AMOUNT_BLANK}",),
@@ -153,7 +153,9 @@ def _propose_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     # Below the sum of the roles upstream ignores the roles, which is another change than a smaller gang.
     least = max(1, roles)
     if group.min_member > least:
-        words = f"start with fewer pods: minMember {fix.AMOUNT_BLANK} instead of {group.min_member}"
+        words = (
+            f"{situation.explanation.job}: minMember {group.min_member} -> {fix.AMOUNT_BLANK} (starts with fewer pods)"
+        )
         yield fix.Fix(
             words,
             edit,
@@ -165,8 +167,8 @@ def _propose_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         )
     if group.min_member >= roles > 1:
         words = (
-            f"lower minMember from {group.min_member} to {fix.AMOUNT_BLANK}, below the {roles} that minTaskMember "
-            "adds up to: roles are then not counted"
+            f"Bypass: minMember {group.min_member} -> {fix.AMOUNT_BLANK} of {situation.explanation.job} (below the "
+            f"minTaskMember total {roles}, so role minimums are ignored)"
         )
         yield fix.Fix(words, edit, AdviceHarm.JOB, _GANG_CAUSES, fix.AmountRange(roles, 1), less=True)
 
@@ -178,7 +180,7 @@ def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if group.min_resource_list:
         edits = (f"{situation.group_path}:spec.minResources-",)
         yield fix.Fix(
-            "leave minResources out, so that admission does not count it",
+            f"Bypass: remove spec.minResources of {situation.explanation.job} (skips the admission check)",
             edits,
             AdviceHarm.JOB,
             _ENQUEUE_CAUSES,
@@ -191,9 +193,9 @@ def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             else fix.smaller_amount(resource, present)
         )
         if amount is not None:
-            amounts = f"{fix.AMOUNT_BLANK} instead of {amount.format_amount(present)} {resource}"
-            small = f"submit it smaller: {amounts} as minResources, and pods to match"
-            words = f"count {amounts} as minResources: its pods stay as they are" if situation.has_pods else small
+            change = f"minResources.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
+            small = f"Submit {situation.explanation.job} with {change} and smaller pods"
+            words = f"{situation.explanation.job}: {change} (pods unchanged)" if situation.has_pods else small
             edits = (f"{situation.group_path}:spec.minResources{fix.field_step(resource)}={fix.AMOUNT_BLANK}",)
             aspect = f"minResources of {resource}"
             yield fix.Fix(
@@ -209,11 +211,17 @@ def _propose_topology_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     allowed = group.network_topology.highest_tier_allowed
     causes = ("no-hypernode", "gang-discard", "predicates-*", "network-topology*")
     if allowed is not None and tiers and max(tiers) > allowed:
-        words = f"let the job spread wider: highestTierAllowed {fix.AMOUNT_BLANK} instead of {allowed}"
+        words = f"{situation.explanation.job}: networkTopology.highestTierAllowed {allowed} -> {fix.AMOUNT_BLANK}"
         edit = f"{situation.group_path}:spec.networkTopology.highestTierAllowed={fix.AMOUNT_BLANK}"
         yield fix.Fix(words, (edit,), AdviceHarm.JOB, causes, fix.AmountRange(allowed, max(tiers)))
     edits = (f"{situation.group_path}:spec.networkTopology.mode=soft",)
-    yield fix.Fix("make the network topology a wish: mode soft", edits, AdviceHarm.JOB, causes, aspect="topology")
+    yield fix.Fix(
+        f"{situation.explanation.job}: networkTopology.mode hard -> soft",
+        edits,
+        AdviceHarm.JOB,
+        causes,
+        aspect="topology",
+    )
 
 
 def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -234,7 +242,7 @@ def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             *fix.pod_edits(situation.pending_pods, f"spec.priorityClassName={name}"),
         )
         yield fix.Fix(
-            f"submit it with priority class {name} ({value})",
+            f"Submit {situation.explanation.job} with PriorityClass {name} ({value})",
             edits,
             AdviceHarm.JOB,
             _EVICTION_CAUSES,
@@ -244,7 +252,7 @@ def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if never:
         edits = fix.pod_edits(never, "spec.preemptionPolicy=PreemptLowerPriority")
         yield fix.Fix(
-            "let it preempt: preemptionPolicy PreemptLowerPriority",
+            f"{situation.explanation.job}: preemptionPolicy -> PreemptLowerPriority",
             edits,
             AdviceHarm.JOB,
             ("preemption-policy-*",),
@@ -265,7 +273,9 @@ def _propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     others = [name for name in open_ if name not in (situation.queue_name, "root") and name not in parents]
     for name in others[:_MAX_QUEUES]:
         edits = (f"{situation.group_path}:spec.queue={name}",)
-        yield fix.Fix(f"submit it to queue {name}", edits, AdviceHarm.JOB, _OTHER_QUEUE_CAUSES)
+        yield fix.Fix(
+            f"Bypass: move {situation.explanation.job} to queue {name}", edits, AdviceHarm.JOB, _OTHER_QUEUE_CAUSES
+        )
 
 
 def _propose_gate_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -273,5 +283,5 @@ def _propose_gate_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if gated:
         edits = fix.pod_edits(gated, "spec.schedulingGates-")
         names = ", ".join(dict.fromkeys(gate["name"] for pod in gated for gate in pod.spec["schedulingGates"]))
-        words = f"lift the scheduling gates ({names}) of {count_noun(len(gated), 'pod')}"
+        words = f"Remove scheduling gates {names} from {count_noun(len(gated), 'pod')}"
         yield fix.Fix(words, edits, AdviceHarm.JOB, ("scheduling-gate", "not-enough-pods"), aspect="gates")

@@ -48,7 +48,7 @@ def _propose_repair_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 f'Node/{name}:status.conditions[Ready].status="True"',
                 *(f"Node/{name}:spec.taints[{key}]-" for key in lifted),
             )
-            yield fix.Fix(f"repair node {name}, which is NotReady", edits, AdviceHarm.CLUSTER, _NODE_CAUSES, mends=True)
+            yield fix.Fix(f"Repair node {name} (NotReady)", edits, AdviceHarm.CLUSTER, _NODE_CAUSES, mends=True)
 
 
 def _propose_uncordon_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -60,7 +60,7 @@ def _propose_uncordon_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             edits += [f"Node/{name}:spec.taints[{at}]-" for at, one in enumerate(taints) if one.get("key") == _CORDON][
                 :1
             ]
-            words = f"uncordon node {name}, once what it was cordoned for is over"
+            words = f"Uncordon node {name} when its maintenance is done"
             yield fix.Fix(words, tuple(edits), AdviceHarm.CLUSTER, _NODE_CAUSES)
 
 
@@ -74,9 +74,7 @@ def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             if lacking and not any(_is_reported_label(key) for key in lacking):
                 edits = tuple(f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in lacking.items())
                 shown = ", ".join(f"{key}={value}" for key, value in lacking.items())
-                yield fix.Fix(
-                    f"label node {name} with {shown}, if that is true of it", edits, AdviceHarm.CLUSTER, _NODE_CAUSES
-                )
+                yield fix.Fix(f"Label node {name} with {shown}, if correct", edits, AdviceHarm.CLUSTER, _NODE_CAUSES)
 
 
 def _is_reported_label(key: str) -> bool:
@@ -98,7 +96,7 @@ def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fi
         names = [f"{name}-added-{number}" for number in range(1, count + 1)]
         edits = tuple(edit for added in names for edit in _iter_added_node_edits(model, added, larger))
         sizes.append(fix.FixSize(count_noun(count, "node"), edits))
-    change = fix.Fix(f"add {fix.AMOUNT_BLANK} {like}", (), AdviceHarm.CLUSTER, _ROOM_CAUSES, aspect="nodes")
+    change = fix.Fix(f"Add {fix.AMOUNT_BLANK} {like}", (), AdviceHarm.CLUSTER, _ROOM_CAUSES, aspect="nodes")
     yield change.with_sizes(*sizes)
 
 
@@ -155,16 +153,14 @@ def propose_taint_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         match = f'operator: Equal, value: "{taint.value}"' if taint.value else "operator: Exists"
         change = f"spec.tolerations[+]={{key: {taint.key}, {match}, effect: {taint.effect}}}"
         shown = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-        words = (
-            f"tolerate taint {shown} of {count_noun(len(nodes), 'node')}, if whoever set it agrees: it keeps pods away"
-        )
+        words = f"Add a toleration for {shown} ({count_noun(len(nodes), 'node')}), if the node's owner agrees"
         edits = fix.pod_edits(situation.pending_pods, change)
         yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, risky=True, aspect=f"taint {shown}")
     kept = _blocking_taints(situation, may_be_lifted)
     for key, nodes in group_by_key((taint.key, name) for taint, names in kept.items() for name in names).items():
         names = [name for name in dict.fromkeys(nodes) if nodes.count(name) == 1]
         edits = tuple(f"Node/{name}:spec.taints[{key}]-" for name in names)
-        words = f"remove taint {key} from {count_noun(len(names), 'node')}, once what it was set for is over"
+        words = f"Remove taint {key} from {count_noun(len(names), 'node')} when no longer needed"
         if names:
             yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, risky=True)
 
@@ -217,7 +213,7 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
         actions = ", ".join([*present[:place], action, *present[place:]])
         edits = (f'conf:actions="{actions}"',)
         made_for = causes.get(action, ("not-tried", "action-not-configured", "not-admitted", "enqueue-*"))
-        yield fix.Fix(f"add {action} to the actions ({actions})", edits, AdviceHarm.CLUSTER, made_for)
+        yield fix.Fix(f'Configuration: actions -> "{actions}" (adds {action})', edits, AdviceHarm.CLUSTER, made_for)
 
 
 def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -230,7 +226,7 @@ def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
         actions = ", ".join(usual)
         causes = ("enqueued-too-late", "not-tried", "plan-lost", "phantom-*", "node-order", "not-admitted")
         edits = (f'conf:actions="{actions}"',)
-        words = f"put the actions into the usual order ({actions})"
+        words = f'Configuration: actions -> "{actions}" (default order)'
         yield fix.Fix(words, edits, AdviceHarm.CLUSTER, causes, aspect="actions")
 
 
@@ -240,7 +236,7 @@ def _propose_overcommit_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             if option.name == OVERCOMMIT:
                 raw = option.arguments.get("overcommit-factor", 1.2)
                 present = round(float(raw) * 100) if isinstance(raw, int | float) else 120
-                words = f"raise overcommit-factor to {fix.AMOUNT_BLANK} (now {format_number(present / 100)})"
+                words = f"overcommit: overcommit-factor {format_number(present / 100)} -> {fix.AMOUNT_BLANK}"
                 edits = (f"conf:plugins.overcommit.arguments.overcommit-factor={fix.AMOUNT_BLANK}",)
                 amount = fix.AmountRange(present, _FACTOR_LIMIT, "hundredths")
                 yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("enqueue-overcommit", "enqueue-held-*"), amount)
@@ -257,7 +253,7 @@ def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 if not on or not any(action in each for each in conf.actions):
                     continue
                 edits = (f"conf:plugins.{name}.{switch}=false",)
-                yield fix.Fix(f"take {name} its say in {action}: {switch} false", edits, AdviceHarm.CLUSTER, (name,))
+                yield fix.Fix(f"{name}: {switch} -> false (no veto in {action})", edits, AdviceHarm.CLUSTER, (name,))
 
 
 def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -272,14 +268,14 @@ def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     moved = [one for tier in plugins for one in tier if one.get("name") == SLA]
     rest = [[one for one in tier if one.get("name") != SLA] for tier in plugins]
     text = json.dumps([{"plugins": moved}, *({"plugins": tier} for tier in rest if tier)])
-    words = "let sla stand in a tier of its own before all others"
+    words = "Move sla into its own first tier"
     yield fix.Fix(words, (f"conf:tiers={text}",), AdviceHarm.CLUSTER, ("enqueue-*", "queue-capability"))
 
 
 def _propose_node_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if NODEGROUP in situation.recording.conf.plugin_names():
         edits = ("conf:plugins.nodegroup.arguments.strict=false",)
-        words = "let queues without node groups use all nodes: strict false"
+        words = "nodegroup: strict -> false (queues without a node group can use nodes without one)"
         yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("predicates-*",))
     groups = dict.fromkeys(
         labels_of(node).get("volcano.sh/nodegroup-name") for node in situation.snapshot.objects_of("Node")
@@ -292,5 +288,8 @@ def _propose_node_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             affinity = f"{{nodeGroupAffinity: {{{required}: [{group}]}}}}"
             edits = (f"Queue/{situation.queue_name}:spec.affinity={affinity}",)
             yield fix.Fix(
-                f"give queue {situation.queue_name} the node group {group}", edits, AdviceHarm.QUEUE, ("predicates-*",)
+                f"Queue {situation.queue_name}: spec.affinity allows node group {group}",
+                edits,
+                AdviceHarm.QUEUE,
+                ("predicates-*",),
             )

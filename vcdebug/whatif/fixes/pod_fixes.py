@@ -7,7 +7,6 @@ from typing import Final
 
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.answer import AdviceHarm
-from vcdebug.grouping import group_by_key
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_claims import LIMIT_PREFIX
@@ -44,11 +43,15 @@ def propose_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 _NODE_CONDITIONS: Final = (
-    ("spec.nodeSelector-", "drop the node selector", ("nodeSelector",)),
-    ("spec.affinity.nodeAffinity-", "drop the node affinity", ("affinity", "nodeAffinity")),
-    ("spec.affinity.podAffinity-", "drop the pod affinity", ("affinity", "podAffinity")),
-    ("spec.affinity.podAntiAffinity-", "drop the pod anti-affinity", ("affinity", "podAntiAffinity")),
-    ("spec.topologySpreadConstraints-", "drop the topology spread constraints", ("topologySpreadConstraints",)),
+    ("spec.nodeSelector-", "Remove nodeSelector from the pod template", ("nodeSelector",)),
+    ("spec.affinity.nodeAffinity-", "Remove nodeAffinity from the pod template", ("affinity", "nodeAffinity")),
+    ("spec.affinity.podAffinity-", "Remove podAffinity from the pod template", ("affinity", "podAffinity")),
+    ("spec.affinity.podAntiAffinity-", "Remove podAntiAffinity from the pod template", ("affinity", "podAntiAffinity")),
+    (
+        "spec.topologySpreadConstraints-",
+        "Remove topologySpreadConstraints from the template",
+        ("topologySpreadConstraints",),
+    ),
 )
 
 
@@ -74,7 +77,7 @@ def _propose_smaller_request_fixes(situation: fix.FixSituation) -> Iterator[fix.
             if amount is None:
                 continue
             who = pods[0].name if len(pods) == 1 else count_noun(len(pods), "pod")
-            words = f"ask for {fix.AMOUNT_BLANK} instead of {amount.format_amount(present)} {resource} in {who}"
+            words = f"{who}: requests.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
             edits = tuple(edit for pod in pods for edit in _iter_request_edits(pod, container, resource))
             aspect = f"request of {present} {resource} in container {container}"
             yield fix.Fix(words, edits, AdviceHarm.JOB, _SIZE_CAUSES, amount, less=True, aspect=aspect)
@@ -100,7 +103,7 @@ def _propose_left_out_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         ]
         if situation.pod_group is not None and resource in (situation.pod_group.min_resource_list or ()):
             edits.append(f"{situation.group_path}:spec.minResources{fix.field_step(resource)}-")
-        words = f"leave {resource}, which no node offers, out of {count_noun(len(pods), 'pod')}"
+        words = f"{count_noun(len(pods), 'pod')}: remove request {resource} (no node provides it)"
         yield fix.Fix(words, tuple(edits), AdviceHarm.JOB, _SIZE_CAUSES, less=True, aspect=f"no {resource}")
 
 
@@ -132,7 +135,7 @@ def _propose_port_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             for name in (("hostPort", "containerPort") if pod.spec.get("hostNetwork") else ("hostPort",))
         )
         yield fix.Fix(
-            f"use another host port than {port}, say {other}",
+            f"hostPort {port} -> {other}",
             edits,
             AdviceHarm.JOB,
             _NODE_CAUSES,
@@ -153,31 +156,8 @@ _DRIVER_COUNT = 32
 
 
 def propose_volume_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Fixes on claims and on drivers."""
-    yield from _propose_claim_fixes(situation)
+    """Fixes on drivers; nothing replaces a claim, since its data would be lost."""
     yield from _propose_driver_fixes(situation)
-
-
-def _propose_claim_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Fixes that replace a claim by an emptyDir."""
-    edits = group_by_key(
-        (claim, f"Pod/{pod.key}:spec.volumes[{at}]={{name: {name}, emptyDir: {{}}}}")
-        for pod in situation.pending_pods
-        for at, name, claim in _iter_volume_claims(pod)
-    )
-    names = [name_of(m) for m in situation.snapshot.objects_of("PersistentVolumeClaim")]
-    for claim, changes in edits.items():
-        missing = "" if claim in names else ", which does not exist"
-        words = f"mount an emptyDir in place of claim {claim}{missing} ({count_noun(len(changes), 'pod')})"
-        yield fix.Fix(words, tuple(changes), AdviceHarm.JOB, _VOLUME_CAUSES, less=True, aspect=f"claim {claim}")
-
-
-def _iter_volume_claims(pod: Pod) -> Iterator[tuple[int, str, str]]:
-    """(place, volume, claim)."""
-    for at, volume in enumerate(pod.spec.get("volumes") or ()):
-        claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
-        if claim:
-            yield at, volume["name"], claim
 
 
 def _propose_driver_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -200,7 +180,7 @@ def _propose_driver_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             f"CSINode/{name}:spec.drivers[+]={entry}" if name in known else _csi_node_edit(name, entry)
             for name in places
         )
-        words = f"run the volume driver {driver} on {count_noun(len(places), 'node')}"
+        words = f"Run CSI driver {driver} on {count_noun(len(places), 'node')}"
         yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _VOLUME_CAUSES, aspect=f"driver {driver}")
 
 

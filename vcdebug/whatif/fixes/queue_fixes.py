@@ -62,14 +62,14 @@ def _propose_state_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if situation.queue_name not in names:
         manifest = "{apiVersion: scheduling.volcano.sh/v1beta1, spec: {weight: 1}, status: {state: Open}}"
         edits = (f"Queue/{situation.queue_name}:+={manifest}",)
-        words = f"create queue {situation.queue_name}"
+        words = f"Create queue {situation.queue_name} (weight 1, Open)"
         yield fix.Fix(words, edits, AdviceHarm.QUEUE, ("queue-missing",), aspect="state")
         return
     queue = situation.recording.session.queues.get(situation.queue_name)
     if queue is not None and queue.state != OPEN:
         edits = (f"Queue/{queue.name}:status.state=Open",)
         causes = ("queue-closed", "queue-*", "gang-discard")
-        yield fix.Fix(f"open queue {queue.name}", edits, AdviceHarm.QUEUE, causes, aspect="state")
+        yield fix.Fix(f"Open queue {queue.name}", edits, AdviceHarm.QUEUE, causes, aspect="state")
 
 
 def _iter_queue_ancestry(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[QueueInfo]:
@@ -88,14 +88,11 @@ def _propose_capability_fixes(situation: fix.FixSituation, queue: QueueInfo) -> 
     limited = fix.known_amounts(queue.capability)
     for resource, present in limited.items():
         amount = fix.larger_amount(resource, present, fix.total_request(situation.pending_pods, resource))
-        words = (
-            f"raise the capability of queue {queue.name} to {fix.AMOUNT_BLANK} {resource} (now "
-            f"{amount.format_amount(present)})"
-        )
+        words = f"Queue {queue.name}: capability.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
         edits = (f"Queue/{queue.name}:spec.capability{fix.field_step(resource)}={fix.AMOUNT_BLANK}",)
         yield fix.Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, amount)
     if len(limited) > 1:
-        words = f"take away the capability of queue {queue.name} ({', '.join(limited)})"
+        words = f"Queue {queue.name}: remove spec.capability ({', '.join(limited)})"
         yield fix.Fix(words, (f"Queue/{queue.name}:spec.capability-",), AdviceHarm.QUEUE, _LIMIT_CAUSES)
 
 
@@ -107,14 +104,14 @@ def _propose_own_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         f"{{apiVersion: scheduling.volcano.sh/v1beta1, spec: {{weight: {_LARGE_WEIGHT}}}, status: {{state: Open}}}}"
     )
     edits = (f"Queue/{name}:+={manifest}", f"{situation.group_path}:spec.queue={name}")
-    words = f"give it a queue of its own without limits ({name}, weight {_LARGE_WEIGHT})"
+    words = f"Bypass: move {situation.explanation.job} to a new queue {name} (weight {_LARGE_WEIGHT}, no limits)"
     yield fix.Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, aspect="queue")
 
 
 def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[fix.Fix]:
     plugins = situation.recording.conf.plugin_names()
     if PROPORTION in plugins and queue.weight < _LARGE_WEIGHT:
-        words = f"give queue {queue.name} more weight: {fix.AMOUNT_BLANK} instead of {queue.weight}"
+        words = f"Queue {queue.name}: weight {queue.weight} -> {fix.AMOUNT_BLANK}"
         edits = (f"Queue/{queue.name}:spec.weight={fix.AMOUNT_BLANK}",)
         yield fix.Fix(words, edits, AdviceHarm.QUEUE, _SHARE_CAUSES, fix.AmountRange(queue.weight, _LARGE_WEIGHT))
     if CAPACITY in plugins:
@@ -124,7 +121,7 @@ def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Itera
                 resource, deserved.get(resource, 0), fix.total_request(situation.pending_pods, resource)
             )
             now = amount.format_amount(amount.fails)
-            words = f"let queue {queue.name} deserve {fix.AMOUNT_BLANK} {resource} (now {now})"
+            words = f"Queue {queue.name}: deserved.{resource} {now} -> {fix.AMOUNT_BLANK}"
             edits = (f"Queue/{queue.name}:spec.deserved{fix.field_step(resource)}={fix.AMOUNT_BLANK}",)
             yield fix.Fix(words, edits, AdviceHarm.QUEUE, _SHARE_CAUSES, amount)
 
@@ -134,7 +131,7 @@ def _propose_reclaimable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
     for queue in situation.recording.session.queues.values():
         if not queue.reclaimable and queue.name != situation.queue_name:
             edits = (f"Queue/{queue.name}:spec.reclaimable=true",)
-            yield fix.Fix(f"make queue {queue.name} reclaimable", edits, AdviceHarm.QUEUE, causes)
+            yield fix.Fix(f"Queue {queue.name}: reclaimable -> true", edits, AdviceHarm.QUEUE, causes)
 
 
 def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -149,7 +146,7 @@ def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             amount = fix.larger_amount(
                 plain, fix.count_units(resource, hard), fix.total_request(situation.pending_pods, plain)
             )
-            words = f"raise {resource} of ResourceQuota {metadata['name']} to {fix.AMOUNT_BLANK} (now {hard})"
+            words = f"ResourceQuota {metadata['name']}: hard.{resource} {hard} -> {fix.AMOUNT_BLANK}"
             path = f"ResourceQuota/{namespace}/{metadata['name']}"
             edits = tuple(
                 f"{path}:{part}.hard{fix.field_step(resource)}={fix.AMOUNT_BLANK}"
@@ -168,7 +165,7 @@ def _propose_preemptable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
                 f'PodGroup/{job.uid}:metadata.annotations[{PREEMPTABLE_KEY}]="true"',
                 *(f'Pod/{task.key}:metadata.annotations[{PREEMPTABLE_KEY}]="true"' for task in spared),
             )
-            words = f"let {count_noun(len(spared), 'pod')} of {job.uid} be evicted ({PREEMPTABLE_KEY} true)"
+            words = f'{count_noun(len(spared), "pod")} of {job.uid}: {PREEMPTABLE_KEY} -> "true"'
             yield fix.Fix(words, edits, AdviceHarm.QUEUE, ("victims-not-preemptable",))
 
 
@@ -182,7 +179,7 @@ def _propose_gang_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
             # Gangs of the same queue first, then of low priority: the likeliest victims.
             found.append((not same, job.priority, job.uid, job.min_available))
     for *_, job_id, least in sorted(found)[:_MAX_HOLDERS]:
-        words = f"let {job_id} run with fewer pods: minMember {fix.AMOUNT_BLANK} instead of {least}"
+        words = f"{job_id}: minMember {least} -> {fix.AMOUNT_BLANK}"
         edits = (f"PodGroup/{job_id}:spec.minMember={fix.AMOUNT_BLANK}",)
         yield fix.Fix(words, edits, AdviceHarm.QUEUE, (GANG, "victims-not-above-deserved"), fix.AmountRange(least, 1))
 
@@ -194,7 +191,7 @@ def _propose_held_back_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     pods = group_by_key((effect.job, effect.task) for effect in others)
     for job, keys in list(pods.items())[:_MAX_HOLDERS]:
         edits = tuple(f"Pod/{key}:spec.schedulingGates=[{{name: later}}]" for key in keys)
-        words = f"let {job}, which this cycle placed, wait behind a scheduling gate ({count_noun(len(keys), 'pod')})"
+        words = f"Hold back {job} (placed in this cycle) with a scheduling gate on {count_noun(len(keys), 'pod')}"
         yield fix.Fix(words, edits, AdviceHarm.QUEUE, _HOLDER_CAUSES)
 
 
@@ -212,7 +209,7 @@ def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for *_, job_id, pods in sorted(found)[:_MAX_HOLDERS]:
         edits = [f"Pod/{key}:-" for key in pods]
         sizes = [fix.FixSize(_some_of(number, len(pods)), tuple(edits[:number])) for number in range(1, len(pods) + 1)]
-        change = fix.Fix(f"end {fix.AMOUNT_BLANK} of {job_id}", (), AdviceHarm.QUEUE, _HOLDER_CAUSES)
+        change = fix.Fix(f"Delete {fix.AMOUNT_BLANK} of {job_id}", (), AdviceHarm.QUEUE, _HOLDER_CAUSES)
         yield change.with_sizes(*sizes)
 
 

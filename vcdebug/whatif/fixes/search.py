@@ -245,38 +245,37 @@ def trials_of(recording: Recording, explanation: Explanation) -> FixTrials:
 
 def describe_conclusion(search: FixSearch) -> str:
     """What cannot be had, in one sentence; empty where single changes do."""
-    tried = count_noun(search.trial_count, "cycle")
+    tried = count_noun(search.trial_count, "replay")
     best = search.best_plans[:1]
     if not search.finished and not (best and best[0].is_proven):
-        return f"Nothing found yet: stopped after {tried}."
+        return f"No fix found in {tried}; the search stopped at its budget."
     if not best or not best[0].is_proven:
-        further = "" if best else ", none gets it further"
-        return f"Nothing that was tried places it, not even all changes together{further} ({tried})."
+        return f"None of the changes tried, alone or combined, gets the job scheduled ({tried})."
     fewest = min(len(remedy.plan.fixes) for remedy in search.best_plans if remedy.is_proven)
     if fewest == 1:
         return ""
     if not search.finished:
-        return f"Stopped after {tried}: not each of these {fewest} changes may be needed."
-    return f"Nothing below {fewest} changes that was tried places it ({tried})."
+        return f"Stopped at the budget ({tried}): some of these {fewest} changes may be unnecessary."
+    return f"No combination of fewer than {fewest} of the changes tried works ({tried})."
 
 
 def _describe_admitted(assumed: AssumedPods | None) -> str:
     """What is known of the pods that are created once the job is admitted, in words."""
-    admitted = "the job is admitted, and its pods are made then"
+    admitted = "admits the job"
     if assumed is None:
-        return f"{admitted}: how large they will be is not in the snapshot, so no more can be known"
+        return f"{admitted}; whether its pods fit is unknown (their size is not in the snapshot)"
     if assumed.scheduled:
-        return f"{admitted}; they would fit ({', '.join(assumed.nodes[:4])}), assuming {assumed.words}"
-    return f"{admitted}, but would not fit, assuming {assumed.words}: {assumed.sentence}"
+        return f"{admitted}; its pods would fit {', '.join(assumed.nodes[:4])} (assumed: {assumed.words})"
+    return f"{admitted}, but its pods would not fit: {assumed.sentence} (assumed: {assumed.words})"
 
 
 def describe_result(remedy: TriedPlan) -> str:
     """What came of it, in a few words."""
     outcome = remedy.outcome
-    where = f" ({', '.join(outcome.nodes[:4])}{' …' if len(outcome.nodes) > 4 else ''})" if outcome.nodes else ""
+    where = f" on {', '.join(outcome.nodes[:4])}{' …' if len(outcome.nodes) > 4 else ''}" if outcome.nodes else ""
     places = f"places {count_noun(outcome.places, 'pod')}{where}" if outcome.places else ""
     if outcome.scheduled:
-        return (places or "the job has what it needs") + (f"; {outcome.later}" if outcome.later else "")
+        return (places or "the job then needs no more pods") + (f"; {outcome.later}" if outcome.later else "")
     if outcome.admitted:
         return _describe_admitted(outcome.assumed)
     return f"{places + ', ' if places else ''}then {outcome.cause}: {outcome.sentence}"
@@ -346,7 +345,7 @@ class TriedPlan:
     @property
     def plan_words(self) -> str:
         """What to do, in one line."""
-        return ", and ".join(fix.words for fix in self.plan.filled_fixes)
+        return "; ".join(fix.words for fix in self.plan.filled_fixes)
 
     @property
     def rank_key(self) -> tuple[bool, bool, bool, AdviceHarm, int, bool, bool, int]:

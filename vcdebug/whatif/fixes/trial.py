@@ -211,7 +211,7 @@ def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterato
     for one in after.waiting:
         # Jobs that an edit adds or removes are not delayed by it.
         if one not in before.waiting and one != job and one in there_before and one in there_after:
-            yield f"delays {one}"
+            yield f"leaves {one} below minMember"
 
 
 _MAX_PLACEHOLDERS: Final = 64
@@ -253,7 +253,7 @@ def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> Placehold
     }
     pods = (f"Pod/{job}-{_PLACEHOLDER_MARK}-{number}:+={json.dumps(manifest)}" for number in range(count))
     size = ", ".join(f"{value} {name}" for name, value in each.items())
-    words = f"{count_noun(count, 'pod')} of {size}, as minResources and minMember say"
+    words = f"{count_noun(count, 'pod')} of {size}, from minResources and minMember"
     return PlaceholderPods(words, (f"PodGroup/{job}:status.phase=Inqueue", *pods))
 
 

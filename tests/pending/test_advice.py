@@ -67,7 +67,7 @@ def test_a_resource_that_no_node_has_is_said_plainly() -> None:
 def test_everything_that_is_short_on_the_nearest_node_is_named() -> None:
     small = node("n1", cpu="8", memory="8Gi")
     found = asked([small, *running("a", "n1", 1, cpu="6", memory="6Gi"), *wanted(cpu="4", memory="4Gi")])
-    assert "n1 has 2 cpu and 2Gi memory free (2 cpu and 2Gi memory short)." in found.whole_text
+    assert "it asks 4 cpu; n1 has 2 free (2 short; also short: 2Gi memory)." in found.whole_text
     assert "Free 2 cpu and 2Gi memory on n1." in found.advice_texts
 
 

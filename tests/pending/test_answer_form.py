@@ -3,10 +3,11 @@
 import io
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.recorded import ROOT, bundled
+from tests.recorded import ROOT, bundled, cases, recorded
 from tests.scenarios.questions import QUESTIONS, Question
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import write_blocks
@@ -66,6 +67,11 @@ def plain_text(found: Explanation) -> str:
 @pytest.mark.parametrize("name", BUNDLED)
 def test_the_answers_of_a_bundled_snapshot_are_short_and_plain(name: str) -> None:
     assert [] == faults(bundled(name))
+
+
+@pytest.mark.parametrize("case", [*cases("causes"), *cases("crash"), *cases("threads")], ids=lambda path: path.name)
+def test_the_answers_about_a_recorded_cluster_are_short_and_plain(case: Path) -> None:
+    assert [] == faults(recorded(case))
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.file.stem)

@@ -60,8 +60,8 @@ def _json_number(value: float) -> float | int | str:
     return int(value) if value == int(value) else value
 
 
-MAX_FACTS = 4
-MAX_ARITHMETIC_LINES = 2
+MAX_FACTS = 3
+MAX_ARITHMETIC_LINES = 1
 MAX_EVIDENCE_ROWS = 2
 MAX_ADVICE_LINES = 3
 MAX_BLOCKERS = 1
@@ -96,9 +96,9 @@ def _evidence_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Blo
 
 
 def _cut_list(texts: Sequence[str], most: int, noun: str, *, verbose: bool) -> Sequence[str]:
-    """The first of the texts and how many more there are; all of them with `verbose`, or if one alone is left."""
+    """The first of the texts and how many more there are; all of them with `verbose`."""
     left = len(texts) - most
-    return texts if verbose or left <= 1 else [*texts[:most], f"… {count_noun(left, f'more {noun}')}: --verbose"]
+    return texts if verbose or left <= 0 else [*texts[:most], f"… {count_noun(left, f'more {noun}')}: --verbose"]
 
 
 def _step_block(step: ExplanationStep) -> Block:

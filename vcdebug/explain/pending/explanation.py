@@ -152,10 +152,11 @@ def _order_findings(gates: list[Gate], base: list[Finding], room: NodeFits) -> l
 
 
 def _panic_finding(view: JobView, event: PanicEvent) -> Finding:
-    headline = CauseHeadline(view.job.uid, "is not placed", f"the scheduler panics first: {event.message}")
+    headline = CauseHeadline(view.job.uid, "is not placed", "the scheduler panics before it places the job")
     evidence = (Evidence(len(view.recording), "the scheduler's process ends here"),)
     advice = cluster_admin_advice(crash_change(event))
-    return Finding(PANIC_CAUSE, headline, {}, evidence, (advice,), crash_lines(view.recording, event))
+    lines, facts = crash_lines(view.recording, event), (f'Its message: "{event.message}".',)
+    return Finding(PANIC_CAUSE, headline, {}, evidence, (advice,), lines, facts)
 
 
 def _cut_off_finding(view: JobView, event: CutEvent) -> Finding:

@@ -186,7 +186,7 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     return _build_finding(room, UNRESOLVABLE_CAUSE, reason, advice, {}, facts)
 
 
-MAX_REASON_LENGTH = 130
+MAX_REASON_LENGTH = 122
 """Characters of a first line behind the name of the job, reasons included; the table behind it has all of them."""
 
 
@@ -294,17 +294,13 @@ def _shortage_reason(task: TaskInfo, room: NodeFits, node: NodeFit) -> str:
 
 
 def _nearest_words(task: TaskInfo, node: NodeFit, *, several: bool = True) -> str:
-    """`it asks 1.5 cpu; n1 comes closest with 1 free (0.5 short)`, in every dimension that is short."""
-    asked = amount_text.join_named_amounts((name, task.init_resreq.get(name)) for name, _ in node.short)
-    free = [(name, max(node.future.get(name), 0.0)) for name, _ in node.short]
-    has = amount_text.format_amount(*free[0]) if len(free) == 1 else amount_text.join_named_amounts(free)
-    missing = (
-        amount_text.format_amount(*node.short[0])
-        if len(node.short) == 1
-        else amount_text.join_named_amounts(node.short)
-    )
+    """`it asks 1.5 cpu; n1 comes closest with 1 free (0.5 short; also short: memory 2Gi)`."""
+    (name, missing), *others = node.short
+    asked = amount_text.format_named_amount(name, task.init_resreq.get(name))
+    free = amount_text.format_amount(name, max(node.future.get(name), 0.0))
     near = f"{node.name} comes closest with" if several else f"{node.name} has"
-    return f"it asks {asked}; {near} {has} free ({missing} short)"
+    also = f"; also short: {amount_text.join_named_amounts(others)}" if others else ""
+    return f"it asks {asked}; {near} {free} free ({amount_text.format_amount(name, missing)} short{also})"
 
 
 def _spread_out_facts(task: TaskInfo, room: NodeFits) -> list[str]:

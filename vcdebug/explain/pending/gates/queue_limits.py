@@ -326,10 +326,10 @@ def _beyond_deserved(
         for n in names
         for held, asked, least in [format_amounts_apart(n, taken.get(n), request.get(n), deserved.get(n))]
     )
-    over, rest = "more than it deserves", f"; also over: {join_names(names[1:])}" if names[1:] else ""
+    over = "more than it deserves"
     if names:
         over = f"{claim.total_of(names[0])} {names[0]} and deserves {claim.format_limit(names[0])}"
-    reason = _reclaim_reason(view, who, f"{over}{_format_weight(view, event.plugin)}{rest}", event)
+    reason = _reclaim_reason(view, who, f"{over}{_format_weight(view, event.plugin)}", event)
     headline = answer.pending_headline(view.job.uid, reason)
     numbers = {
         **answer.numbers("request", request),
@@ -344,7 +344,8 @@ def _beyond_deserved(
     if unnamed:
         add = f"Queue {queue.name}: add {join_names(unnamed)} to spec.deserved, or upgrade Volcano."
         advice = (answer.queue_admin_advice(add), *advice)
-    facts = (*_unnamed_facts(view, unnamed), *(queue_findings.holder_facts(view, seq, claim) if names else ()))
+    also = (f"Also over: {join_names(names[1:])}.",) if names[1:] else ()
+    facts = (*_unnamed_facts(view, unnamed), *also, *(queue_findings.holder_facts(view, seq, claim) if names else ()))
     return answer.Finding(PREEMPTIVE, headline, numbers, evidence, advice, (*lines, *rounds), facts)
 
 

@@ -103,7 +103,7 @@ def _lost_pods_finding(view: JobView, valid: int, lost: Sequence[Eviction]) -> F
     job, one = view.job, lost[0]
     own = " of the same job" if one.preemptor in view.tasks else ""
     whom = f" for {one.preemptor}{own}" if one.preemptor else ""
-    reason = f"{one.action} evicts {join_names(e.victim for e in lost)}{whom}"
+    reason = f"{one.action} evicts {join_names((e.victim for e in lost), 2)}{whom}"
     headline = CauseHeadline(job.uid, "fell below minMember in this cycle", reason)
     remain = "remains" if valid == 1 else "remain"
     facts = (f"{valid} of the {count_noun(job.min_available, 'pod')} that minMember requires {remain}.",)

@@ -75,7 +75,10 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) 
         advice = (*ranks.advice, *(advice if len([s for s in everybody if s.tier == tier]) > 1 else ()))
     if misspelt:
         facts.append(f"{misspelt}.")
-        advice = (answer.cluster_admin_advice(f"Correct the switch of {plugin}: {misspelt}."), *advice)
+        advice = (
+            answer.cluster_admin_advice(f"Correct the misspelled switch of {plugin} in the scheduler configuration."),
+            *advice,
+        )
     evidence = tuple(
         answer.Evidence(seat.seq, f"{plugin} allows {len(seat.result)} of {len(node.candidates)} on {node.node}")
         for node, seat in seats[:5]

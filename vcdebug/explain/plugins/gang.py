@@ -297,9 +297,9 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
     rolled_back = f"The plan would have evicted {count_noun(len(victims), 'pod')}; it was rolled back."
     facts = (
         *([f"minMember {job.min_available} alone would be met by {count_noun(len(planned), 'pod')}."] if roles else []),
+        *([_format_shortage(need, *short)] if short is not None else []),
         *_failure_facts(view, failed, visit, blame),
         *([] if roles else _role_facts(view, planned)),
-        *([_format_shortage(need, *short)] if short is not None else []),
         *([rolled_back] if victims else []),
     )
     numbers = {

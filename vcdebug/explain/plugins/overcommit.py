@@ -82,9 +82,9 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
         f"used){reserved}, {format_amount(name, short[name])} short"
     )
     facts = (
-        *((f"Also short: {others}.",) if others else ()),
-        *_beyond_cluster_facts(minimum, total, factor, [name, *names]),
         *((UNREAD.format(factor=format_number(factor)),) if unread else ()),
+        *_beyond_cluster_facts(minimum, total, factor, [name, *names]),
+        *((f"Also short: {others}.",) if others else ()),
     )
     numbers: dict[str, answer.Number] = {
         **answer.numbers("minResources", minimum, names),

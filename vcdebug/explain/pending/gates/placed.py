@@ -135,6 +135,7 @@ def _placement_facts(
     view: JobView, cause: str, waiting: Sequence[TaskInfo], evicted: Sequence[tuple[Seq, TaskKey, NodeName]]
 ) -> Iterator[str]:
     """For which price the job got its place, what it waits for, and which pods it still lacks."""
+    yield from _broken_topology_facts(view)
     if cause == PIPELINED_CAUSE:
         pods = join_names(f"{task.key} ({format_deletion_due(view, task)})" for task in releasing_tasks(view, waiting))
         yield f"Terminating: {pods}. No evictions." if pods else "The reserved room is not idle yet."
@@ -143,7 +144,6 @@ def _placement_facts(
         after = "; the pods are bound after those have terminated" if waiting else ""
         yield f"{by} evicts {join_names(victims)}{after}."
         yield from eviction_facts(view, victims)
-    yield from _broken_topology_facts(view)
     if view.left_over:
         are = "is" if len(view.left_over) == 1 else "are"
         pods = f"{count_noun(len(view.left_over), 'pod')} above minMember {view.job.min_available}"
@@ -331,7 +331,7 @@ def _phantom_finding(view: JobView, waiting: Sequence[TaskInfo]) -> Finding:
     headline = CauseHeadline(
         view.job.uid, "is stuck", f"{by} pipelined {who} on {where}, but no pod there is terminating"
     )
-    facts = (f"The reserved room will not become free that way, so {it_is} never bound.", *facts)
+    facts = (*facts, f"The reserved room will not become free that way, so {it_is} never bound.")
     numbers = {
         "pods.pipelined": count(len(waiting), "pods"),
         "job.minAvailable": count(view.job.min_available, "pods"),

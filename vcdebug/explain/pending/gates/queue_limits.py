@@ -140,8 +140,8 @@ def not_allocatable_finding(
     rounds = quota.derivation(view.recording, limit.queue, limit.first_dimension) if by_amount else ()
     facts = (
         *_too_large_facts(task, limit, alone),
-        *_share_facts(view, event.plugin, limit),
         *_rejected_alike_facts(view, limit),
+        *_share_facts(view, event.plugin, limit),
         *queue_findings.gang_request_facts(view, limit),
         *queue_findings.holder_facts(view, seq, limit),
         *queue_findings.sibling_facts(view, seq, event.plugin, limit),

@@ -50,6 +50,11 @@ def cases(part: str) -> list[Path]:
     return [trace.parent for trace in find_recorded(f"{part}/*/trace.jsonl.gz")]
 
 
+def user_questions() -> list[Path]:
+    """The clusters of users' questions, which nothing recorded: each has a question.json."""
+    return [question.parent for question in find_recorded("threads/*/question.json")]
+
+
 _ALL = [case for part in FOLDERS for case in cases(part)]
 COPIES = [case for case in _ALL if LOOSE in case.parents]
 """The loose cases."""

@@ -6,6 +6,7 @@ all other resources in thousandths of a unit. What upstream writes (log lines, c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from itertools import islice, pairwise
 from math import isclose, isnan
@@ -101,6 +102,12 @@ def is_byte_like(name: str) -> bool:
 def value_in_units(name: str, value: float) -> float:
     """An amount in cores, bytes or pieces."""
     return value if name == MEMORY or is_counted(name) else value / _MILLI
+
+
+def quantity_text(name: str, value: float) -> str:
+    """An amount as manifests write it, rounded up to thousandths: `8`, `1500m`."""
+    thousandths = math.ceil(round(value_in_units(name, value) * _MILLI, 3))
+    return str(thousandths // int(_MILLI)) if thousandths % _MILLI == 0 else f"{thousandths}m"
 
 
 def _format_cores(value: float, digits: int) -> str:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.recorded import ROOT, bundled, cases, recorded
+from tests.recorded import ROOT, bundled, cases, recorded, user_questions
 from tests.scenarios.questions import QUESTIONS, Question
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import write_blocks
-from vcdebug.cli.reports.explanation import explanation_blocks
+from vcdebug.cli.reports.explanation import explanation_blocks, short_fix_blocks_of
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.recording import Recording
@@ -35,32 +35,38 @@ def answers(recording: Recording) -> Iterator[Explanation]:
 
 
 def faults(recording: Recording) -> list[str]:
-    return [fault for found in answers(recording) for fault in (*form_faults(found), *word_faults(found))]
+    return [
+        fault
+        for found in answers(recording)
+        for text in [plain_text(recording, found)]
+        for fault in (*form_faults(found, text), *word_faults(found, text))
+    ]
 
 
-def form_faults(found: Explanation) -> Iterator[str]:
+def form_faults(found: Explanation, answer: str) -> Iterator[str]:
     for finding in (found.dominant, *found.contributing):
         if len(finding.sentence) > MAX_FIRST_LINE:
             yield f"{len(finding.sentence)} characters: {finding.sentence}"
         if not finding.sentence.startswith((found.job, found.pod or found.job)):
             yield f"does not begin with its object: {finding.sentence}"
         yield from (f"no sentence: {fact}" for fact in finding.facts if not fact.endswith((".", "?")))
-    lines = sum(max(1, -(-len(line) // COLUMNS)) for line in plain_text(found).splitlines())
+    lines = sum(max(1, -(-len(line) // COLUMNS)) for line in answer.splitlines())
     if lines > MAX_LINES:
         yield f"{lines} lines about {found.job}"
 
 
-def word_faults(found: Explanation) -> Iterator[str]:
+def word_faults(found: Explanation, answer: str) -> Iterator[str]:
     texts = [text for finding in (found.dominant, *found.contributing) for text in (finding.sentence, *finding.facts)]
-    for text in (*texts, *found.advice_texts, *(f"{step.name}: {step.text}" for step in found.steps)):
+    for text in (*texts, answer, *found.advice_texts, *(f"{step.name}: {step.text}" for step in found.steps)):
         words = AVOIDED.findall(QUOTED.sub("", text))
         if words:
             yield f"{words} in {text}"
 
 
-def plain_text(found: Explanation) -> str:
+def plain_text(recording: Recording, found: Explanation) -> str:
     written = io.StringIO()
-    write_blocks(list(explanation_blocks(found, verbose=False)), Output(written))
+    fixes = () if found.scheduled else tuple(short_fix_blocks_of(recording, found))
+    write_blocks(list(explanation_blocks(found, verbose=False, fixes=fixes)), Output(written))
     return written.getvalue()
 
 
@@ -69,7 +75,7 @@ def test_the_answers_of_a_bundled_snapshot_are_short_and_plain(name: str) -> Non
     assert [] == faults(bundled(name))
 
 
-@pytest.mark.parametrize("case", [*cases("causes"), *cases("crash"), *cases("threads")], ids=lambda path: path.name)
+@pytest.mark.parametrize("case", [*cases("causes"), *cases("crash"), *user_questions()], ids=lambda path: path.name)
 def test_the_answers_about_a_recorded_cluster_are_short_and_plain(case: Path) -> None:
     assert [] == faults(recorded(case))
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import cluster, metadata, node, pod, pod_group, pods, queue
 from tests.pending.situations import Situation, situations
-from tests.recorded import GOLDEN, bundled, cases, golden, recorded, recorded_path
+from tests.recorded import GOLDEN, bundled, cases, golden, recorded, recorded_path, user_questions
 from vcdebug.cli.reports.explanation import explanation_document
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
@@ -53,7 +53,7 @@ def accepted(folder: Path) -> list[str]:
     return list(json.loads((folder / "question.json").read_text()).get("accept", ()))
 
 
-@pytest.mark.parametrize("case", [case for case in cases("threads") if accepted(case)], ids=lambda path: path.name)
+@pytest.mark.parametrize("case", [case for case in user_questions() if accepted(case)], ids=lambda path: path.name)
 def test_the_cause_of_a_users_question_is_one_that_its_thread_accepts(case: Path) -> None:
     question = json.loads((case / "question.json").read_text())
     release = question.get("release")

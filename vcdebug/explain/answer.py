@@ -48,6 +48,8 @@ class Advice(NamedTuple):
     """Whether it overrides a taint or a cordon of a node; risky advice is sorted last."""
     last_resort: bool = False
     """Whether it always helps, so that it is shown only where nothing else is known."""
+    beyond_replay: bool = False
+    """Whether it is about what happens outside the scheduler, so that no replay can test it."""
 
 
 def owner_advice(text: str, *edits: str) -> Advice:
@@ -63,6 +65,11 @@ def queue_admin_advice(text: str, *edits: str) -> Advice:
 def cluster_admin_advice(text: str, *edits: str) -> Advice:
     """Advice that only a cluster admin can follow."""
     return Advice(text, AdviceHarm.CLUSTER, edits)
+
+
+def outside_advice(text: str, harm: AdviceHarm = AdviceHarm.JOB) -> Advice:
+    """Advice about a controller, a kubelet or a driver: it stays next to changes that replays have tested."""
+    return Advice(text, harm, beyond_replay=True)
 
 
 def sort_by_harm(lines: Iterable[Advice]) -> tuple[Advice, ...]:

@@ -24,6 +24,7 @@ from vcdebug.recording.event_index import TASK
 from vcdebug.recording.event_index import seq_before as before_seq
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import state_before, task_of
+from vcdebug.snapshot.edit_path import field_step
 
 
 # Subclasses of float, so that a figure knows its unit while arithmetic and JSON treat it as a plain number.
@@ -360,6 +361,14 @@ class QueueCheck(NamedTuple):
             amount_text.format_named_amount(name, self.check.excess_of(name)) for name in self.exceeded_dimensions
         )
         return " and ".join(amounts_short)
+
+    def raised_limit_edits(self, field: str) -> tuple[str, ...]:
+        """Edits that raise a field of the queue to what it would hold, in every exceeded dimension."""
+        return tuple(
+            f"Queue/{self.queue}:spec.{field}{field_step(name)}="
+            f"{amount_text.quantity_text(name, self.check.total.get(name))}"
+            for name in self.exceeded_dimensions
+        )
 
     def arithmetic_lines(self) -> tuple[str, ...]:
         """The arithmetic, dimension by dimension."""

@@ -329,7 +329,8 @@ def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[answer.Advice, 
 
 def raise_capability_advice(limit: QueueCheck) -> answer.Advice:
     """Raise the queue's capability by what is missing, in every exceeded dimension."""
-    return answer.queue_admin_advice(f"Queue {limit.queue}: raise spec.capability by {limit.missing_amounts()}.")
+    words = f"Queue {limit.queue}: raise spec.capability by {limit.missing_amounts()}."
+    return answer.queue_admin_advice(words, *limit.raised_limit_edits("capability"))
 
 
 def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:
@@ -410,7 +411,7 @@ def stuck_jobs_finding(
         "jobs.holding": answer.count(len(stuck), "jobs"),
     }
     advice = (
-        answer.owner_advice(f"Find out why {stuck[0].uid} is not placed: vcdebug explain SNAPSHOT {stuck[0].uid}."),
+        answer.outside_advice(f"Find out why {stuck[0].uid} is not placed: vcdebug explain SNAPSHOT {stuck[0].uid}."),
         answer.queue_admin_advice(
             f"Delete PodGroup {stuck[0].uid}; this releases "
             f"{amount_text.format_resource(_reserved_by(view, stuck[0]), names)}.",

@@ -184,9 +184,14 @@ def _parse_option(raw: Json, where: str, problems: list[Problem]) -> PluginOptio
 
 
 def _unknown_key(key: str, where: str) -> Problem:
-    meant = next((name for name in all_switches() if _bare_switch(name) == _bare_switch(key)), None)
+    meant = find_meant_switch(key)
     hint = f"did you mean {meant}? " if meant else ""
     return Problem(CONF_FILE, where, key, f"{hint}no such switch", "ignored: the default applies")
+
+
+def find_meant_switch(key: str) -> str | None:
+    """The switch that a misspelt key stands for."""
+    return next((name for name in all_switches() if _bare_switch(name) == _bare_switch(key)), None)
 
 
 def _bare_switch(name: str) -> str:

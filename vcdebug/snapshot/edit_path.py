@@ -167,3 +167,8 @@ class EditWalk:
 
 def _fields_hint(item: dict[str, Any]) -> str:
     return f"there are {', '.join(item)}" if item else ""
+
+
+def field_step(resource: str) -> str:
+    """The resource as a step of a path."""
+    return f"[{resource}]" if "." in resource or "/" in resource else f".{resource}"

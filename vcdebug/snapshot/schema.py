@@ -355,7 +355,7 @@ SHAPES: Mapping[str, Struct] = {
     ),
     "Service": _kind_shape(spec=struct_of(selector=TEXT_MAP)),
     "ReplicationController": _kind_shape(spec=struct_of(selector=TEXT_MAP)),
-    "ReplicaSet": _kind_shape(spec=struct_of(selector=_LABEL_SELECTOR)),
+    "ReplicaSet": _kind_shape(spec=struct_of(replicas=INT, selector=_LABEL_SELECTOR)),
     "StatefulSet": _kind_shape(spec=struct_of(selector=_LABEL_SELECTOR)),
     "Namespace": _kind_shape(),
     "ResourceClaim": _RESOURCE_CLAIM,

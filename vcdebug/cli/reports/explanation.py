@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import STDIN, snapshot_options
@@ -68,14 +68,19 @@ MAX_BLOCKERS = 1
 """How much of each part the short answer shows; --verbose shows all."""
 
 
-def explanation_blocks(explanation: Explanation, *, advice: bool = True, verbose: bool = True) -> Iterator[Block]:
-    """The text report; `advice` is false where tried fixes follow, and without `verbose` long parts are cut."""
+def explanation_blocks(
+    explanation: Explanation, *, advice: bool = True, verbose: bool = True, fixes: Sequence[Block] = ()
+) -> Iterator[Block]:
+    """The text report; `advice` is false where tried fixes follow, `fixes` are tested ones in its place, and without
+    `verbose` long parts are cut.
+    """
     yield make_paragraph(explanation.sentence, "title")
     facts = _cut_list(explanation.dominant.facts, MAX_FACTS, "fact", verbose=verbose)
     yield from (make_paragraph(fact, indent=2) for fact in facts)
     if explanation.doubt:
         yield make_paragraph(f"Caution: this answer can be wrong: {explanation.doubt}", "bad", 2)
-    if advice:
+    yield from fixes
+    if advice and not fixes:
         yield from advice_blocks(explanation, UNTRIED_TITLE, verbose=verbose)
     yield from _blocker_blocks(explanation, verbose=verbose)
     yield from _evidence_blocks(explanation, verbose=verbose)
@@ -153,12 +158,13 @@ def command_line(args: Namespace, command: str, snapshot: str, *words: str) -> s
     return shlex.join(["vcdebug", *command.split(), snapshot, *words, *snapshot_options(args)])
 
 
-def follow_up_blocks(explanation: Explanation, args: Namespace) -> Iterator[Block]:
+def follow_up_blocks(explanation: Explanation, args: Namespace, *, tested: bool) -> Iterator[Block]:
     """Command lines of further questions about a Pending job; the short answer has those about fixes and steps."""
     where, job = args.snapshot, explanation.job
     yield from _FOLLOW_UP_TITLE
     if not args.prove:
-        yield _follow_up_line("test fixes", command_line(args, "explain", where, args.job, "--prove"))
+        words = "more fixes, with their edits" if tested else "test fixes"
+        yield _follow_up_line(words, command_line(args, "explain", where, args.job, "--prove"))
     if not args.verbose:
         yield _follow_up_line(
             "scheduling steps, more questions", command_line(args, "explain", where, args.job, "--verbose")
@@ -169,32 +175,48 @@ def follow_up_blocks(explanation: Explanation, args: Namespace) -> Iterator[Bloc
     yield _follow_up_line("which jobs go first", command_line(args, "ask next", where))
 
 
-def submit_follow_up_blocks(_: Explanation, args: Namespace) -> Iterator[Block]:
+def submit_follow_up_blocks(_: Explanation, args: Namespace, *, tested: bool) -> Iterator[Block]:
     """The command line of --prove for a submitted manifest; one from standard input cannot be read again."""
     if not args.prove and args.manifest != STDIN:
         yield from _FOLLOW_UP_TITLE
-        yield _follow_up_line("test fixes", command_line(args, "submit", args.snapshot, args.manifest, "--prove"))
+        words = "more fixes, with their edits" if tested else "test fixes"
+        yield _follow_up_line(words, command_line(args, "submit", args.snapshot, args.manifest, "--prove"))
 
 
 def _follow_up_line(words: str, command: str) -> Block:
     return make_paragraph(f"{words}: {command}", "muted", 2)
 
 
-FollowUpBlocks = Callable[[Explanation, Namespace], Iterable[Block]]
-"""Makes the blocks of further commands about a pending job."""
+class FollowUpBlocks(Protocol):
+    """Makes the blocks of further commands about a pending job; `tested` where the answer has tested fixes."""
+
+    def __call__(self, explanation: Explanation, args: Namespace, /, *, tested: bool) -> Iterable[Block]:
+        """The blocks, in order."""
+        ...
+
+
+def short_fix_blocks_of(recording: Recording, explanation: Explanation) -> Iterator[Block]:
+    """The fixes of a plain answer; no blocks where none works or the snapshot is too large to test any."""
+    from vcdebug.cli.reports import fixes
+
+    search = fixes.search_few_fixes(recording, explanation)
+    return iter(()) if search is None else fixes.short_fix_blocks(search, explanation)
 
 
 def write_explanation(
     recording: Recording, explanation: Explanation, args: Namespace, output: Output, go_on: FollowUpBlocks
 ) -> dict[str, object]:
     """Write the answer about one job, unless --json, and return its document; --prove adds tried fixes to both."""
+    tested: tuple[Block, ...] = ()
     if not args.json:
         from vcdebug.cli.reports.contents import problem_count  # `ask` and `script` use this module without it
 
-        blocks = explanation_blocks(explanation, advice=not args.prove, verbose=args.verbose)
+        if not args.prove and not explanation.scheduled:
+            tested = tuple(short_fix_blocks_of(recording, explanation))
+        blocks = explanation_blocks(explanation, advice=not args.prove, verbose=args.verbose, fixes=tested)
         write_blocks([*blocks, *problem_count(recording)], output)
     answer = explanation_document(explanation)
-    going_on = [] if args.json or explanation.scheduled else list(go_on(explanation, args))
+    going_on = [] if args.json or explanation.scheduled else list(go_on(explanation, args, tested=bool(tested)))
     if not args.prove:
         write_blocks(going_on, output)
         return answer

@@ -360,7 +360,7 @@ def _passed_over_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
         answer.Evidence(own[0].first, f"{task.name} is skipped without a check of any node"),
     )
     advice = (
-        answer.owner_advice(f"Find out what {name} lacks: vcdebug explain SNAPSHOT {name}."),
+        answer.outside_advice(f"Find out what {name} lacks: vcdebug explain SNAPSHOT {name}."),
         answer.owner_advice("Give the pods different roles (task names)."),
     )
     return answer.Finding(NOT_TRIED_CAUSE, headline, {}, evidence, advice, facts=facts)

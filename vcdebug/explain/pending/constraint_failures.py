@@ -278,8 +278,9 @@ def advice_for_unresolvable(room: NodeFits, reasons: list[str]) -> tuple[answer.
         )
     if "numa" in text or "manager policy" in text or "topology policy" in text:
         advice.append(
-            answer.cluster_admin_advice(
-                "Check the kubelets' CPU manager and topology manager policies, and the nodes' Numatopology objects."
+            answer.outside_advice(
+                "Check the kubelets' CPU manager and topology manager policies, and the nodes' Numatopology objects.",
+                answer.AdviceHarm.CLUSTER,
             )
         )
     if "load of the node" in text:
@@ -287,8 +288,9 @@ def advice_for_unresolvable(room: NodeFits, reasons: list[str]) -> tuple[answer.
         advice.append(answer.cluster_admin_advice("Raise the thresholds of plugin usage."))
     if placement_constraints.is_pool_unsettled(reasons):
         advice.append(
-            answer.cluster_admin_advice(
-                "Check the driver's ResourceSlices: each pool must be complete, with each device in one slice."
+            answer.outside_advice(
+                "Check the driver's ResourceSlices: each pool must be complete, with each device in one slice.",
+                answer.AdviceHarm.CLUSTER,
             )
         )
     if "volume" in text or "persistentvolume" in text:

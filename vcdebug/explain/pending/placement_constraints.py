@@ -7,7 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import ConstraintFailure, cluster_admin_advice, owner_advice, queue_admin_advice
+from vcdebug.explain.answer import (
+    AdviceHarm,
+    ConstraintFailure,
+    cluster_admin_advice,
+    outside_advice,
+    owner_advice,
+    queue_admin_advice,
+)
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, pod_affinity_terms
@@ -215,7 +222,7 @@ def _unbound_claim_failures(room: NodeFits, claim: Manifest, reasons: Sequence[s
         yield ConstraintFailure(
             f"PersistentVolumeClaim {name} is unbound and must be bound before scheduling ("
             f"{f'StorageClass {owner}, volumeBindingMode Immediate' if owner else 'it has no StorageClass'})",
-            (cluster_admin_advice(f"Check the provisioner: kubectl describe pvc {name}."),),
+            (outside_advice(f"Check the provisioner: kubectl describe pvc {name}.", AdviceHarm.CLUSTER),),
             "volume",
         )
     elif found is not None and any(NONE_TO_BIND in reason for reason in reasons):

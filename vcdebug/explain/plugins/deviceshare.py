@@ -10,7 +10,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from vcdebug.amount_text import count_noun, format_number, join_names
-from vcdebug.explain.answer import ConstraintFailure, cluster_admin_advice, owner_advice, queue_admin_advice
+from vcdebug.explain.answer import (
+    AdviceHarm,
+    ConstraintFailure,
+    cluster_admin_advice,
+    outside_advice,
+    owner_advice,
+    queue_admin_advice,
+)
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.node_fit import NodeFits, card_shortage, npu_parts_request
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
@@ -115,7 +122,7 @@ def _unregistered_cards(room: NodeFits) -> Iterator[ConstraintFailure]:
         instead = f"; it has {join_names(other)}, which another device plugin writes" if other else ""
         yield ConstraintFailure(
             f"{node.name} lacks annotation {REGISTER_ANNOTATION}, which Volcano's own device plugin writes{instead}",
-            (cluster_admin_advice(f"Run Volcano's own device plugin on {node.name}, and no other one."),),
+            (outside_advice(f"Run Volcano's own device plugin on {node.name}, and no other one.", AdviceHarm.CLUSTER),),
         )
 
 

@@ -133,7 +133,7 @@ def _overcommit_advice(
         LESS_MINIMUM_ADVICE,
         *free,
         answer.add_nodes_advice(),
-        answer.cluster_admin_advice(words),
+        answer.Advice(words, answer.AdviceHarm.CLUSTER, beyond_replay=unread),
     )
 
 

@@ -5,7 +5,7 @@ Upstream: plugins/resourcequota.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import format_unit_amount, is_counted, join_names
@@ -24,11 +24,15 @@ from vcdebug.model.resource import MEMORY
 from vcdebug.plugins.resourcequota import QuotaCheck, ResourceQuota, add_minimum, quota_checks
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import plugin_of
+from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import spec_of, status_of
-from vcdebug.snapshot.quantity import nano_value
+from vcdebug.snapshot.quantity import nano_text, nano_value, text_like
 
 NAME, CAUSE = "resourcequota", "enqueue-resourcequota"
 NANO_UNITS = 1e9
+NANO_PER_UNIT: Final = 10**9
+QUOTA_PREFIXES: Final = ("requests.", "limits.", "count/")
+"""What quotas count under names of their own."""
 
 
 def iter_quota_checks(recording: Recording, seq: Seq, job: JobInfo) -> Iterator[tuple[int, QuotaCheck]]:
@@ -98,9 +102,18 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
         "quota.used": answer.number(name, _scale_nano(name, first.used)),
         f"short.{name}": answer.number(name, _scale_nano(name, first.exceeded_by)),
     }
+    same = [one for one in found if one.quota is first.quota]
+    more = " and ".join(f"{_format_nano(one.name, one.exceeded_by)} {one.name}" for one in same)
+    # In both: the plugin reads the status, which in a cluster a controller copies from the spec.
+    edits = [
+        f"ResourceQuota/{view.job.namespace}/{one.quota.name}:{part}.hard{field_step(one.name)}="
+        f"{nano_text(one.hard + one.exceeded_by)}"
+        for one in same
+        for part in ("spec", "status")
+    ]
     advice = (
         owner_advice("Request less in spec.minResources, or wait until pods of its namespace finish."),
-        queue_admin_advice(f"ResourceQuota {first.quota.name}: raise spec.hard."),
+        queue_admin_advice(f"ResourceQuota {first.quota.name}: raise spec.hard by {more}.", *edits),
     )
     headline = rejected_headline(view.job.uid, reason)
     return Finding(CAUSE, headline, numbers, rejection_evidence(seq, NAME), advice, facts=facts)
@@ -124,7 +137,7 @@ PENDING_SUFFIX: Final = " (Pending)"
 
 
 class ExhaustedQuota(NamedTuple):
-    """One exhausted resource of a ResourceQuota."""
+    """One resource of a ResourceQuota that has no room for one more pod."""
 
     quota: str
     name: str
@@ -132,31 +145,75 @@ class ExhaustedQuota(NamedTuple):
     hard: str
     holders: tuple[str, ...]
     """Pods of the namespace that ask for it, with `Pending` where they do not even run."""
+    wanted: int = 0
+    """What one more pod asks for, in 10^-9 units; 0 where that is unknown."""
 
     @property
     def quota_text(self) -> str:
         """In words."""
         who = f" by {join_names(self.holders, MAX_HOLDERS)}" if self.holders else ""
-        return f"ResourceQuota {self.quota}: {self.used} of {self.hard} {self.name} used{who}"
+        used = f"ResourceQuota {self.quota}: {self.used} of {self.hard} {self.name} used{who}"
+        if nano_value(self.used) >= nano_value(self.hard):
+            return f"{used}: no more pods can be created."
+        return f"{used}: no room for a pod of {_format_nano(self.name, self.wanted)}."
+
+    def raised_hard(self, pods: int) -> str:
+        """The limit with which this many more pods can be created, as a quantity."""
+        return text_like(nano_value(self.used) + pods * self.wanted, self.hard)
 
 
-def exhausted_quotas(recording: Recording, namespace: str) -> Iterator[ExhaustedQuota]:
-    """Everything of which nothing is left."""
+def exhausted_quotas(recording: Recording, namespace: str, wanted: Mapping[str, int]) -> Iterator[ExhaustedQuota]:
+    """Everything that has no room for a pod that asks for `wanted`, in 10^-9 units by the quotas' own names."""
     for manifest in recording.snapshot.objects_of("ResourceQuota"):
         metadata, status = manifest["metadata"], status_of(manifest)
         if metadata.get("namespace") != namespace:
             continue
         hard = spec_of(manifest).get("hard") or status.get("hard") or {}
+        # A quota with scopes counts some pods only; of these only what is used up for sure is said.
+        scoped = bool(spec_of(manifest).get("scopes") or spec_of(manifest).get("scopeSelector"))
         for name, used in (status.get("used") or {}).items():
+            more = 0 if scoped else wanted.get(name, 0)
             # In integers of 10^-9 as Kubernetes compares quantities; floats would round large byte counts.
-            if name in hard and nano_value(used) >= nano_value(hard[name]):
+            if name in hard and nano_value(used) + max(more, 1) > nano_value(hard[name]):
                 holders = tuple(quota_holders(recording, namespace, name))
-                yield ExhaustedQuota(metadata["name"], name, str(used), str(hard[name]), holders)
+                yield ExhaustedQuota(metadata["name"], name, str(used), str(hard[name]), holders, more)
+
+
+def pod_quota_amounts(pod: Pod) -> dict[str, int]:
+    """What quotas count for a pod, in 10^-9 units by their own names."""
+    found = {"pods": NANO_PER_UNIT, "count/pods": NANO_PER_UNIT}
+    for container in pod.spec.get("containers") or ():
+        stated = container.get("resources") or {}
+        limits, requests = stated.get("limits") or {}, stated.get("requests") or {}
+        for name, quantity in {**limits, **requests}.items():
+            for counted in (name, f"requests.{name}"):
+                found[counted] = found.get(counted, 0) + nano_value(quantity)
+        for name, quantity in limits.items():
+            found[f"limits.{name}"] = found.get(f"limits.{name}", 0) + nano_value(quantity)
+    return found
+
+
+def minimum_quota_amounts(minimum: Mapping[str, object], members: int) -> dict[str, int]:
+    """The same for one of `members` pods of a PodGroup with these minResources."""
+    found = {"pods": NANO_PER_UNIT, "count/pods": NANO_PER_UNIT}
+    for name, quantity in minimum.items():
+        prefix = "" if name.startswith(QUOTA_PREFIXES) else "requests."
+        found[name] = found[f"{prefix}{name}"] = nano_value(quantity) // max(members, 1)
+    return found
+
+
+def next_pod_amounts(view: JobView) -> dict[str, int]:
+    """What quotas count for one more pod of a job: as for those that there are, else as its minResources says."""
+    like = next((task.pod for task in view.tasks.values()), None)
+    if like is not None:
+        return pod_quota_amounts(like)
+    return minimum_quota_amounts(view.job.pod_group.min_resource_list or {}, view.job.min_available)
 
 
 def quota_holders(recording: Recording, namespace: str, name: str, but: JobId = "") -> list[str]:
-    """Pods that ask for what a quota counts under this name, but for those of one job; those that wait come last."""
-    return sorted(_iter_holders(recording, namespace, name, but), key=lambda who: who.endswith(PENDING_SUFFIX))
+    """Pods that ask for what a quota counts under this name, but for those of one job; those that wait come first."""
+    found = _iter_holders(recording, namespace, name, but)
+    return sorted(found, key=lambda who: (not who.endswith(PENDING_SUFFIX), who))
 
 
 def _iter_holders(recording: Recording, namespace: str, name: str, but: JobId) -> Iterator[str]:

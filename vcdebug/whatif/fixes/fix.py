@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -12,6 +13,7 @@ from vcdebug.explain.answer import AdviceHarm, Explanation
 from vcdebug.model.job import JobInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PodGroup
+from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.quantity import milli_value, whole_value
 from vcdebug.snapshot.snapshot import Snapshot
@@ -56,6 +58,35 @@ class FixSize(NamedTuple):
     edits: tuple[str, ...]
 
 
+class FixKind(IntEnum):
+    """What a change amounts to, in the order in which a maintainer would propose it."""
+
+    REPAIR = 0
+    """Puts right what is broken, missing or configured wrongly."""
+    ENTITLEMENT = 1
+    """Lets the job use what a limit, a share or a switch keeps from it."""
+    OWN_SETTINGS = 2
+    """Changes the job without giving it less."""
+    SMALLER = 3
+    """Gives the job less than it asks for: smaller pods, or fewer at a time."""
+    MORE_ROOM = 4
+    """Adds or labels nodes."""
+    OTHER_PODS = 5
+    """Holds back or ends pods of other jobs."""
+    OVERRIDE = 6
+    """Overrides a taint of a node."""
+    BYPASS = 7
+    """Avoids the rule instead of meeting it."""
+
+
+_KIND_OF_HARM: Mapping[AdviceHarm, FixKind] = {
+    AdviceHarm.JOB: FixKind.OWN_SETTINGS,
+    AdviceHarm.QUEUE: FixKind.ENTITLEMENT,
+    AdviceHarm.CLUSTER: FixKind.MORE_ROOM,
+}
+"""The kind of a fix that states none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fix:
     """One change; with an amount, a family of changes of which the mildest that works is wanted."""
@@ -71,14 +102,15 @@ class Fix:
     """Fixes of one family are one change in several sizes, the mildest proposed first."""
     choices: tuple[FixSize, ...] = ()
     """Sizes of the change, the mildest first; the amount then counts them from 1."""
-    less: bool = False
-    """Whether the job gets less than it asks for: smaller pods, or fewer at a time."""
-    risky: bool = False
-    """Whether it overrides a taint or cordon of a node; such a fix is ranked after all others that work."""
-    mends: bool = False
-    """Whether it puts right what is broken: such a fix comes before any that works around it."""
+    stated_kind: FixKind | None = None
+    """None where the kind follows from the harm."""
     aspect: str = ""
     """What it changes, where it may be one of very many changes at once; of one aspect only one is made."""
+
+    @property
+    def kind(self) -> FixKind:
+        """What the change amounts to."""
+        return _KIND_OF_HARM[self.harm] if self.stated_kind is None else self.stated_kind
 
     @property
     def at_widest(self) -> Fix:
@@ -148,6 +180,14 @@ class FixSituation:
         """Whether any pod of the job exists: a controller may make them only once the job is admitted."""
         return any(self._is_own(pod) for pod in map(Pod, self.snapshot.objects_of("Pod")))
 
+    @cached_property
+    def placed_before(self) -> tuple[JobInfo, ...]:
+        """Other jobs of the job's queue that this cycle gave places to."""
+        done, jobs = cycle_effects(self.recording), self.recording.session.jobs
+        names = dict.fromkeys(effect.job for effect in (*done.bound, *done.pipelined))
+        others = [jobs[name] for name in names if name != self.explanation.job and name in jobs]
+        return tuple(job for job in others if job.queue == self.queue_name)
+
     def _is_own(self, pod: Pod) -> bool:
         return pod.job_id == self.explanation.job if pod.job_id else pod.key == self.explanation.pod
 
@@ -159,9 +199,9 @@ class FixSituation:
         return (self.pod_group.queue if self.pod_group is not None else "") or self.snapshot.flags.default_queue
 
     def rank_fixes(self, fixes: Iterator[Fix]) -> list[Fix]:
-        """Those that are made for one of the causes, for the dominant one first, the mildest first."""
+        """Those that are made for one of the causes, for the dominant one first, in a maintainer's order."""
         # The position keeps the sort stable and stops it from comparing fixes, which have no order.
-        ranked = [(self._cause_rank(fix), fix.risky, fix.harm, at, fix) for at, fix in enumerate(fixes)]
+        ranked = [(self._cause_rank(fix), fix.kind, fix.harm, at, fix) for at, fix in enumerate(fixes)]
         return [fix for *_, fix in sorted(ranked, key=lambda entry: entry[:4])]
 
     def _cause_rank(self, fix: Fix) -> int:
@@ -197,11 +237,6 @@ def unit_of(resource: str) -> Unit:
 def count_units(resource: str, quantity: object) -> int:
     """A Kubernetes quantity in these units."""
     return milli_value(quantity) if unit_of(resource) == "milli" else whole_value(quantity)
-
-
-def field_step(resource: str) -> str:
-    """The resource as a step of a path."""
-    return f"[{resource}]" if "." in resource or "/" in resource else f".{resource}"
 
 
 _LEAST: Mapping[Unit, tuple[int, ...]] = {"milli": (100, 10), "bytes": (256 << 20, 16 << 20), "count": (1,)}

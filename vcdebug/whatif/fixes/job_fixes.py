@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from vcdebug.actions import ENQUEUE
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import capitalize_first, count_noun, join_names
 from vcdebug.explain.answer import AdviceHarm
+from vcdebug.explain.plugins import resourcequota
 from vcdebug.model.pod import GROUP_ANNOTATION, TASK_SPEC_KEY, Pod
 from vcdebug.plugins import DRF, GANG, PRIORITY
+from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import name_of, spec_of, status_of
-from vcdebug.whatif.fixes import fix
+from vcdebug.whatif.fixes import fix, placeholders
 
 _MAX_ADDED_PODS = 32
 """Pods that are added at most."""
@@ -32,7 +34,6 @@ _QUEUE_CAUSES = (
     "preemptive",
 )
 _OTHER_QUEUE_CAUSES = (*_QUEUE_CAUSES, "predicates-mixed")
-_QUOTA_PREFIXES = ("requests.", "limits.", "count/")
 _MAX_QUEUES = 6
 _EVICTION_CAUSES = ("victims-not-preemptable", PRIORITY, DRF, "action-not-configured", GANG, "not-starving")
 
@@ -40,7 +41,6 @@ _EVICTION_CAUSES = ("victims-not-preemptable", PRIORITY, DRF, "action-not-config
 def propose_job_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes on the PodGroup."""
     yield from _propose_scheduler_fixes(situation)
-    yield from _propose_double_binding_fixes(situation)
     if situation.pod_group is None:
         yield from _propose_group_fixes(situation)
         return
@@ -60,15 +60,9 @@ def _propose_scheduler_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if others and names:
         edits = fix.pod_edits(others, f"spec.schedulerName={names[0]}")
         words = f"Recreate {count_noun(len(others), 'pod')} with spec.schedulerName {names[0]}"
-        yield fix.Fix(words, edits, AdviceHarm.JOB, ("other-scheduler",), aspect="scheduler")
-
-
-def _propose_double_binding_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    twice = tuple(pod for pod in situation.pending_pods if pod.key in situation.snapshot.bound)
-    if twice:
-        edits = tuple(f"replay:bound[{pod.key}]-" for pod in twice)
-        words = f"Stop other schedulers from binding {count_noun(len(twice), 'pod')}"
-        yield fix.Fix(words, edits, AdviceHarm.JOB, ("bound-elsewhere",))
+        yield fix.Fix(
+            words, edits, AdviceHarm.JOB, ("other-scheduler",), stated_kind=fix.FixKind.REPAIR, aspect="scheduler"
+        )
 
 
 def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -84,26 +78,70 @@ def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         if not pod.job_id:
             edits.append(f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={name}")
         words = f"Create PodGroup {pod.namespace}/{name}"
-        yield fix.Fix(words, tuple(edits), AdviceHarm.JOB, ("podgroup-missing",), aspect="group")
+        yield fix.Fix(
+            words, tuple(edits), AdviceHarm.JOB, ("podgroup-missing",), stated_kind=fix.FixKind.REPAIR, aspect="group"
+        )
 
 
 def _propose_missing_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """The usable pods that the gang or one of its roles lacks, like those that there are."""
+    """The usable pods that the gang or one of its roles lacks, like those that there are; a quota that keeps them out
+    is raised first.
+    """
     group, job, like = situation.pod_group, situation.job, situation.model_pod
     assert group is not None
-    if like is None or job is None:
+    if job is None:
         return
     short = {least.name: least.least - least.have for least in job.valid_roles() if not least.is_reached}
     of_roles = sum(short.values())  # exact: ints
     # Pods of the missing roles count for minMember too.
     of_any = max(group.min_member - job.valid_task_num() - of_roles, 0)
-    if 0 < of_roles + of_any <= _MAX_ADDED_PODS:
-        roles = [role for role, missing in short.items() for _ in range(missing)] + [""] * of_any
+    missing = of_roles + of_any
+    who = f"role {' and '.join(short)}" if short else "the gang"
+    if like is not None and 0 < missing <= _MAX_ADDED_PODS:
+        roles = [role for role, lacking in short.items() for _ in range(lacking)] + [""] * of_any
         names = [(f"{like.key}-added-{number}", role) for number, role in enumerate(roles, start=1)]
         edits = tuple(edit for name, role in names for edit in _iter_copy_edits(like, name, role))
-        who = f"role {' and '.join(short)}" if short else "the gang"
-        words = f"Create the {count_noun(len(roles), 'missing pod')} of {who} (like {like.name})"
-        yield fix.Fix(words, edits, AdviceHarm.JOB, ("not-enough-pods",), aspect="pods")
+        words = f"create the {count_noun(missing, 'missing pod')} of {who} (like {like.name})"
+        wanted = resourcequota.pod_quota_amounts(like)
+        yield _missing_pods_fix(situation, words, edits, _raised_quotas(situation, missing, wanted))
+    elif like is None and missing:
+        snapshot, uid = situation.snapshot, situation.explanation.job
+        assumed = placeholders.placeholder_pods(snapshot, snapshot, uid)
+        if assumed is not None:
+            wanted = resourcequota.minimum_quota_amounts(group.min_resource_list or {}, group.min_member)
+            raised = _raised_quotas(situation, missing, wanted)
+            # Without a quota in the way it is for its controller to say why it has no pods.
+            if raised:
+                yield _missing_pods_fix(situation, f"create {assumed.words}", assumed.edits, raised)
+
+
+def _raised_quotas(
+    situation: fix.FixSituation, missing: int, wanted: Mapping[str, int]
+) -> list[tuple[resourcequota.ExhaustedQuota, str]]:
+    """The quotas without room for a missing pod, with the limit that has room for all."""
+    namespace = situation.explanation.job.partition("/")[0]
+    full = resourcequota.exhausted_quotas(situation.recording, namespace, wanted)
+    return [(one, one.raised_hard(missing)) for one in full if one.wanted]
+
+
+def _missing_pods_fix(
+    situation: fix.FixSituation,
+    words: str,
+    edits: tuple[str, ...],
+    raised: Sequence[tuple[resourcequota.ExhaustedQuota, str]],
+) -> fix.Fix:
+    """Create pods; a quota that has no room for them is raised first, which lets their controller create them."""
+    namespace = situation.explanation.job.partition("/")[0]
+    more = tuple(
+        f"ResourceQuota/{namespace}/{one.quota}:{part}.hard{field_step(one.name)}={hard}"
+        for one, hard in raised
+        for part in ("spec", "status")
+    )
+    changes = [f"ResourceQuota {one.quota}: hard.{one.name} {one.hard} -> {hard}" for one, hard in raised]
+    shown = f"{join_names(changes)}; then {words}" if changes else capitalize_first(words)
+    harm = AdviceHarm.QUEUE if changes else AdviceHarm.JOB
+    kind = fix.FixKind.REPAIR
+    return fix.Fix(shown, (*more, *edits), harm, ("not-enough-pods",), stated_kind=kind, aspect="pods")
 
 
 def _iter_copy_edits(model: Pod, name: str, role: str) -> Iterator[str]:
@@ -130,7 +168,14 @@ def _propose_role_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         # With no pod of the role, every smaller minimum fails as well.
         if least > 0 and not usable.get(role):
             words = f"{situation.explanation.job}: remove role {role} from minTaskMember (0 of {least} pods exist)"
-            yield fix.Fix(words, (f"{path}-",), AdviceHarm.JOB, _GANG_CAUSES, aspect=f"role {role}")
+            yield fix.Fix(
+                words,
+                (f"{path}-",),
+                AdviceHarm.JOB,
+                _GANG_CAUSES,
+                stated_kind=fix.FixKind.REPAIR,
+                aspect=f"role {role}",
+            )
         elif least > 0:
             words = f"{situation.explanation.job}: minTaskMember of {role} {least} -> {fix.AMOUNT_BLANK}"
             yield fix.Fix(
@@ -139,7 +184,7 @@ def _propose_role_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 AdviceHarm.JOB,
                 _GANG_CAUSES,
                 fix.AmountRange(least, 0),
-                less=True,
+                stated_kind=fix.FixKind.SMALLER,
                 aspect=f"role {role}",
             )
 
@@ -162,7 +207,7 @@ def _propose_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             AdviceHarm.JOB,
             _GANG_CAUSES,
             fix.AmountRange(group.min_member, least),
-            less=True,
+            stated_kind=fix.FixKind.SMALLER,
             aspect="minMember",
         )
     if group.min_member >= roles > 1:
@@ -170,7 +215,9 @@ def _propose_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             f"Bypass: minMember {group.min_member} -> {fix.AMOUNT_BLANK} of {situation.explanation.job} (below the "
             f"minTaskMember total {roles}, so role minimums are ignored)"
         )
-        yield fix.Fix(words, edit, AdviceHarm.JOB, _GANG_CAUSES, fix.AmountRange(roles, 1), less=True)
+        yield fix.Fix(
+            words, edit, AdviceHarm.JOB, _GANG_CAUSES, fix.AmountRange(roles, 1), stated_kind=fix.FixKind.BYPASS
+        )
 
 
 def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -184,22 +231,29 @@ def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             edits,
             AdviceHarm.JOB,
             _ENQUEUE_CAUSES,
+            stated_kind=fix.FixKind.BYPASS,
             aspect="minResources",
         )
     for resource, present in fix.known_amounts(group.min_resource_list).items():
         amount = (
             None
-            if resource.startswith(_QUOTA_PREFIXES) or resource == "pods"
+            if resource.startswith(resourcequota.QUOTA_PREFIXES) or resource == "pods"
             else fix.smaller_amount(resource, present)
         )
         if amount is not None:
             change = f"minResources.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
             small = f"Submit {situation.explanation.job} with {change} and smaller pods"
             words = f"{situation.explanation.job}: {change} (pods unchanged)" if situation.has_pods else small
-            edits = (f"{situation.group_path}:spec.minResources{fix.field_step(resource)}={fix.AMOUNT_BLANK}",)
+            edits = (f"{situation.group_path}:spec.minResources{field_step(resource)}={fix.AMOUNT_BLANK}",)
             aspect = f"minResources of {resource}"
             yield fix.Fix(
-                words, edits, AdviceHarm.JOB, _ENQUEUE_CAUSES, amount, less=not situation.has_pods, aspect=aspect
+                words,
+                edits,
+                AdviceHarm.JOB,
+                _ENQUEUE_CAUSES,
+                amount,
+                stated_kind=None if situation.has_pods else fix.FixKind.SMALLER,
+                aspect=aspect,
             )
 
 
@@ -248,6 +302,7 @@ def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             _EVICTION_CAUSES,
             aspect="priority",
         )
+    yield from _propose_new_priority_fixes(situation, present)
     never = tuple(pod for pod in situation.pending_pods if pod.spec.get("preemptionPolicy") == "Never")
     if never:
         edits = fix.pod_edits(never, "spec.preemptionPolicy=PreemptLowerPriority")
@@ -258,6 +313,24 @@ def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             ("preemption-policy-*",),
             aspect="policy",
         )
+
+
+def _propose_new_priority_fixes(situation: fix.FixSituation, present: int) -> Iterator[fix.Fix]:
+    """A priority above the jobs of the queue that this cycle placed first."""
+    value = max((job.priority for job in situation.placed_before), default=present - 1) + 1
+    if value <= present or situation.job is None:
+        return
+    name = f"above-{value - 1}"
+    edits = (
+        f"PriorityClass/{name}:+={{apiVersion: scheduling.k8s.io/v1, value: {value}}}",
+        f"{situation.group_path}:spec.priorityClassName={name}",
+        *fix.pod_edits(situation.pending_pods, f"spec.priority={value}"),
+        *fix.pod_edits(situation.pending_pods, f"spec.priorityClassName={name}"),
+    )
+    first = join_names(job.uid for job in situation.placed_before)
+    words = f"Submit {situation.explanation.job} with a PriorityClass above {value - 1}, the priority of {first}"
+    causes = ("predicates-mixed", "given-away")
+    yield fix.Fix(words, edits, AdviceHarm.JOB, causes, aspect="priority")
 
 
 def _stated_priority(situation: fix.FixSituation) -> int:
@@ -274,7 +347,11 @@ def _propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for name in others[:_MAX_QUEUES]:
         edits = (f"{situation.group_path}:spec.queue={name}",)
         yield fix.Fix(
-            f"Bypass: move {situation.explanation.job} to queue {name}", edits, AdviceHarm.JOB, _OTHER_QUEUE_CAUSES
+            f"Bypass: move {situation.explanation.job} to queue {name}",
+            edits,
+            AdviceHarm.JOB,
+            _OTHER_QUEUE_CAUSES,
+            stated_kind=fix.FixKind.BYPASS,
         )
 
 

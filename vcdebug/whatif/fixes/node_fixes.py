@@ -10,10 +10,12 @@ from typing import Final
 from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, format_number, join_names
 from vcdebug.explain.answer import AdviceHarm
+from vcdebug.framework.conf import find_meant_switch
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.taints import Taint, is_tolerated, may_be_lifted, may_be_tolerated, parse_taints, parse_tolerations
 from vcdebug.model.names import NodeName
 from vcdebug.plugins import CONFORMANCE, DRF, GANG, NODEGROUP, OVERCOMMIT, PDB, SLA
+from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.go_yaml import load_yaml
 from vcdebug.snapshot.manifest import JsonObject, labels_of, name_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
@@ -48,7 +50,13 @@ def _propose_repair_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 f'Node/{name}:status.conditions[Ready].status="True"',
                 *(f"Node/{name}:spec.taints[{key}]-" for key in lifted),
             )
-            yield fix.Fix(f"Repair node {name} (NotReady)", edits, AdviceHarm.CLUSTER, _NODE_CAUSES, mends=True)
+            yield fix.Fix(
+                f"Repair node {name} (NotReady)",
+                edits,
+                AdviceHarm.CLUSTER,
+                _NODE_CAUSES,
+                stated_kind=fix.FixKind.REPAIR,
+            )
 
 
 def _propose_uncordon_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -105,8 +113,8 @@ def _iter_added_node_edits(model: Manifest, name: str, larger: Mapping[str, str]
     yield f"Node/{name}:+={model['metadata']['name']}"
     yield from (f"Node/{name}:spec.{mark}-" for mark in _BLOCKING_MARKS if spec_of(model).get(mark))
     for resource, amount in larger.items():
-        yield f'Node/{name}:status.allocatable{fix.field_step(resource)}="{amount}"'
-        yield f'Node/{name}:status.capacity{fix.field_step(resource)}="{amount}"'
+        yield f'Node/{name}:status.allocatable{field_step(resource)}="{amount}"'
+        yield f'Node/{name}:status.capacity{field_step(resource)}="{amount}"'
 
 
 def _missing_amounts(situation: fix.FixSituation, model: Manifest) -> dict[str, str]:
@@ -155,14 +163,16 @@ def propose_taint_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         shown = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
         words = f"Add a toleration for {shown} ({count_noun(len(nodes), 'node')}), if the node's owner agrees"
         edits = fix.pod_edits(situation.pending_pods, change)
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, risky=True, aspect=f"taint {shown}")
+        yield fix.Fix(
+            words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, stated_kind=fix.FixKind.OVERRIDE, aspect=f"taint {shown}"
+        )
     kept = _blocking_taints(situation, may_be_lifted)
     for key, nodes in group_by_key((taint.key, name) for taint, names in kept.items() for name in names).items():
         names = [name for name in dict.fromkeys(nodes) if nodes.count(name) == 1]
         edits = tuple(f"Node/{name}:spec.taints[{key}]-" for name in names)
         words = f"Remove taint {key} from {count_noun(len(names), 'node')} when no longer needed"
         if names:
-            yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, risky=True)
+            yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, stated_kind=fix.FixKind.OVERRIDE)
 
 
 def _blocking_taints(
@@ -191,7 +201,9 @@ def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     yield from _propose_missing_action_fixes(situation)
     yield from _propose_action_order_fixes(situation)
     yield from _propose_overcommit_fixes(situation)
+    yield from _propose_spelling_fixes(situation)
     yield from _propose_switch_fixes(situation)
+    yield from _propose_order_fixes(situation)
     yield from _propose_sla_tier_fixes(situation)
     yield from _propose_node_group_fixes(situation)
 
@@ -213,7 +225,11 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
         actions = ", ".join([*present[:place], action, *present[place:]])
         edits = (f'conf:actions="{actions}"',)
         made_for = causes.get(action, ("not-tried", "action-not-configured", "not-admitted", "enqueue-*"))
-        yield fix.Fix(f'Configuration: actions -> "{actions}" (adds {action})', edits, AdviceHarm.CLUSTER, made_for)
+        # Where another cause decides, an action that evicts is one way among others to take pods away from jobs.
+        is_missing = situation.explanation.cause_code == "action-not-configured" or action not in (PREEMPT, RECLAIM)
+        kind = fix.FixKind.REPAIR if is_missing else fix.FixKind.OTHER_PODS
+        words = f'Configuration: actions -> "{actions}" (adds {action})'
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, made_for, stated_kind=kind)
 
 
 def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -227,7 +243,7 @@ def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
         causes = ("enqueued-too-late", "not-tried", "plan-lost", "phantom-*", "node-order", "not-admitted")
         edits = (f'conf:actions="{actions}"',)
         words = f'Configuration: actions -> "{actions}" (default order)'
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, causes, aspect="actions")
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, causes, stated_kind=fix.FixKind.REPAIR, aspect="actions")
 
 
 def _propose_overcommit_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -239,7 +255,9 @@ def _propose_overcommit_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 words = f"overcommit: overcommit-factor {format_number(present / 100)} -> {fix.AMOUNT_BLANK}"
                 edits = (f"conf:plugins.overcommit.arguments.overcommit-factor={fix.AMOUNT_BLANK}",)
                 amount = fix.AmountRange(present, _FACTOR_LIMIT, "hundredths")
-                yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("enqueue-overcommit", "enqueue-held-*"), amount)
+                causes = ("enqueue-overcommit", "enqueue-held-*")
+                kind = fix.FixKind.ENTITLEMENT
+                yield fix.Fix(words, edits, AdviceHarm.CLUSTER, causes, amount, stated_kind=kind)
                 return
 
 
@@ -253,30 +271,69 @@ def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 if not on or not any(action in each for each in conf.actions):
                     continue
                 edits = (f"conf:plugins.{name}.{switch}=false",)
-                yield fix.Fix(f"{name}: {switch} -> false (no veto in {action})", edits, AdviceHarm.CLUSTER, (name,))
+                words = f"{name}: {switch} -> false (no veto in {action})"
+                # Reclaim takes back what the queue deserves, which gang alone keeps; other vetoes are the rule itself.
+                owed = fix.FixKind.ENTITLEMENT if action == RECLAIM else fix.FixKind.OTHER_PODS
+                kind = owed if name == GANG else fix.FixKind.BYPASS
+                shown = words if name == GANG else f"Bypass: {words}"
+                yield fix.Fix(shown, edits, AdviceHarm.CLUSTER, (name,), stated_kind=kind)
+
+
+def _propose_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """drf's order of jobs switched off, where another job of the queue was placed first in this cycle."""
+    if situation.placed_before and DRF in situation.recording.conf.plugin_names():
+        words = f"{DRF}: enableJobOrder -> false (jobs of one queue no longer ordered by {DRF} share)"
+        edits = (f"conf:plugins.{DRF}.enableJobOrder=false",)
+        kind = fix.FixKind.OTHER_PODS
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("predicates-mixed", "given-away"), stated_kind=kind)
+
+
+def _propose_spelling_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Switches under the name that the scheduler knows, where it ignores a misspelt one."""
+    for option in (one for tier in _stated_tiers(situation) for one in tier):
+        name = option.get("name")
+        for key, value in option.items():
+            meant = find_meant_switch(key)
+            if meant is None or meant == key or meant in option:
+                continue
+            edits = (f"conf:plugins.{name}.{meant}={json.dumps(value)}", f"conf:plugins.{name}.{key}-")
+            words = f"{name}: misspelled switch {key} -> {meant}: {json.dumps(value)}"
+            kind = fix.FixKind.REPAIR
+            yield fix.Fix(words, edits, AdviceHarm.CLUSTER, (str(name),), stated_kind=kind)
+
+
+def _stated_tiers(situation: fix.FixSituation) -> list[list[JsonObject]]:
+    """The plugins of each tier as the configuration file states them; none where it cannot be read."""
+    document = load_yaml(situation.recording.conf.text)
+    tiers = document.get("tiers") if isinstance(document, dict) else None
+    return [list(tier.get("plugins") or ()) for tier in tiers] if isinstance(tiers, list) else []
 
 
 def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """A tier of its own for sla, so that a refusal of its tier does not outvote its permit."""
-    document = load_yaml(situation.recording.conf.text)
-    tiers = document.get("tiers") if isinstance(document, dict) else None
-    if not isinstance(tiers, list) or SLA not in situation.recording.conf.plugin_names():
+    plugins = _stated_tiers(situation)
+    if not plugins or SLA not in situation.recording.conf.plugin_names():
         return
-    plugins = [list(tier.get("plugins") or ()) for tier in tiers]
     if [one.get("name") for one in plugins[0]] == [SLA]:
         return
     moved = [one for tier in plugins for one in tier if one.get("name") == SLA]
     rest = [[one for one in tier if one.get("name") != SLA] for tier in plugins]
     text = json.dumps([{"plugins": moved}, *({"plugins": tier} for tier in rest if tier)])
     words = "Move sla into its own first tier"
-    yield fix.Fix(words, (f"conf:tiers={text}",), AdviceHarm.CLUSTER, ("enqueue-*", "queue-capability"))
+    yield fix.Fix(
+        words,
+        (f"conf:tiers={text}",),
+        AdviceHarm.CLUSTER,
+        ("enqueue-*", "queue-capability"),
+        stated_kind=fix.FixKind.ENTITLEMENT,
+    )
 
 
 def _propose_node_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if NODEGROUP in situation.recording.conf.plugin_names():
         edits = ("conf:plugins.nodegroup.arguments.strict=false",)
         words = "nodegroup: strict -> false (queues without a node group can use nodes without one)"
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("predicates-*",))
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("predicates-*",), stated_kind=fix.FixKind.ENTITLEMENT)
     groups = dict.fromkeys(
         labels_of(node).get("volcano.sh/nodegroup-name") for node in situation.snapshot.objects_of("Node")
     )

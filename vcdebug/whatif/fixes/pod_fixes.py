@@ -11,7 +11,8 @@ from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_claims import LIMIT_PREFIX
 from vcdebug.plugins import DRF, GANG, PRIORITY
-from vcdebug.snapshot.manifest import name_of
+from vcdebug.snapshot.edit_path import field_step
+from vcdebug.snapshot.manifest import labels_of, name_of
 from vcdebug.whatif.fixes import fix
 
 _NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
@@ -26,12 +27,16 @@ _SIZE_CAUSES = (
     "enqueue-*",
     "preemptive",
 )
+_MAX_LABEL_VALUES: Final = 4
+"""Values of one label beyond which none is proposed: a guess among many is no advice."""
 _MAX_EDITED_PODS: Final = 64
 """Pods of one job up to which requests are edited: beyond, the edits are no advice for a person any more."""
 
 
 def propose_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes on the pods that wait."""
+    yield from _propose_selector_fixes(situation)
+    yield from _propose_selector_fixes(situation)
     for change, words, concerned in _NODE_CONDITIONS:
         pods = tuple(pod for pod in situation.pending_pods if _is_stated(pod.spec, concerned))
         if pods:
@@ -53,6 +58,20 @@ _NODE_CONDITIONS: Final = (
         ("topologySpreadConstraints",),
     ),
 )
+
+
+def _propose_selector_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """A value of the node selector that nodes have, where none has the one that is asked for."""
+    for pod in situation.pending_pods[:1]:
+        for key, wanted in (pod.spec.get("nodeSelector") or {}).items():
+            there = dict.fromkeys(labels_of(node).get(key) for node in situation.snapshot.objects_of("Node"))
+            values = [value for value in there if value is not None]
+            if wanted in values or len(values) > _MAX_LABEL_VALUES:
+                continue
+            for value in values:
+                edits = fix.pod_edits(situation.pending_pods, f'spec.nodeSelector[{key}]="{value}"')
+                words = f"nodeSelector {key}: {wanted} -> {value}, if that is what the pods need"
+                yield fix.Fix(words, edits, AdviceHarm.JOB, _NODE_CAUSES, aspect=f"selector {key}")
 
 
 def _is_stated(spec: object, path: tuple[str, ...]) -> bool:
@@ -80,7 +99,9 @@ def _propose_smaller_request_fixes(situation: fix.FixSituation) -> Iterator[fix.
             words = f"{who}: requests.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
             edits = tuple(edit for pod in pods for edit in _iter_request_edits(pod, container, resource))
             aspect = f"request of {present} {resource} in container {container}"
-            yield fix.Fix(words, edits, AdviceHarm.JOB, _SIZE_CAUSES, amount, less=True, aspect=aspect)
+            yield fix.Fix(
+                words, edits, AdviceHarm.JOB, _SIZE_CAUSES, amount, stated_kind=fix.FixKind.SMALLER, aspect=aspect
+            )
 
 
 def is_offered_nowhere(situation: fix.FixSituation, resource: str) -> bool:
@@ -95,16 +116,18 @@ def _propose_left_out_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             continue
         pods = [pod for pod in situation.pending_pods if fix.total_request([pod], resource)]
         edits = [
-            f"Pod/{pod.key}:spec.containers[{at}].resources.{part}{fix.field_step(resource)}-"
+            f"Pod/{pod.key}:spec.containers[{at}].resources.{part}{field_step(resource)}-"
             for pod in pods
             for at, container in enumerate(pod.spec.get("containers") or ())
             for part in ("requests", "limits")
             if resource in ((container.get("resources") or {}).get(part) or ())
         ]
         if situation.pod_group is not None and resource in (situation.pod_group.min_resource_list or ()):
-            edits.append(f"{situation.group_path}:spec.minResources{fix.field_step(resource)}-")
+            edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}-")
         words = f"{count_noun(len(pods), 'pod')}: remove request {resource} (no node provides it)"
-        yield fix.Fix(words, tuple(edits), AdviceHarm.JOB, _SIZE_CAUSES, less=True, aspect=f"no {resource}")
+        yield fix.Fix(
+            words, tuple(edits), AdviceHarm.JOB, _SIZE_CAUSES, stated_kind=fix.FixKind.SMALLER, aspect=f"no {resource}"
+        )
 
 
 def _iter_request_edits(pod: Pod, container: int, resource: str) -> Iterator[str]:
@@ -115,7 +138,7 @@ def _iter_request_edits(pod: Pod, container: int, resource: str) -> Iterator[str
             part == "requests" or "/" in resource or resource not in (stated.get("requests") or ())
         ):
             path = f"Pod/{pod.key}:spec.containers[{container}].resources.{part}"
-            yield f"{path}{fix.field_step(resource)}={fix.AMOUNT_BLANK}"
+            yield f"{path}{field_step(resource)}={fix.AMOUNT_BLANK}"
 
 
 def _propose_port_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -181,7 +204,9 @@ def _propose_driver_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             for name in places
         )
         words = f"Run CSI driver {driver} on {count_noun(len(places), 'node')}"
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _VOLUME_CAUSES, aspect=f"driver {driver}")
+        yield fix.Fix(
+            words, edits, AdviceHarm.CLUSTER, _VOLUME_CAUSES, stated_kind=fix.FixKind.REPAIR, aspect=f"driver {driver}"
+        )
 
 
 def _csi_node_edit(node: str, entry: str) -> str:

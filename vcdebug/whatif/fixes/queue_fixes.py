@@ -12,6 +12,7 @@ from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.task import TaskStatus, is_allocated_status
 from vcdebug.plugins import CAPACITY, DRF, GANG, PRIORITY, PROPORTION
 from vcdebug.recording.effects import cycle_effects
+from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.whatif.fixes import fix
 
@@ -49,6 +50,7 @@ def propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             yield from _propose_capability_fixes(situation, one)
         yield from _propose_share_fixes(situation, queue)
     yield from _propose_own_queue_fixes(situation)
+    yield from _propose_guarantee_fixes(situation)
     yield from _propose_reclaimable_fixes(situation)
     yield from _propose_quota_fixes(situation)
     yield from _propose_preemptable_fixes(situation)
@@ -63,13 +65,17 @@ def _propose_state_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         manifest = "{apiVersion: scheduling.volcano.sh/v1beta1, spec: {weight: 1}, status: {state: Open}}"
         edits = (f"Queue/{situation.queue_name}:+={manifest}",)
         words = f"Create queue {situation.queue_name} (weight 1, Open)"
-        yield fix.Fix(words, edits, AdviceHarm.QUEUE, ("queue-missing",), aspect="state")
+        yield fix.Fix(
+            words, edits, AdviceHarm.QUEUE, ("queue-missing",), stated_kind=fix.FixKind.REPAIR, aspect="state"
+        )
         return
     queue = situation.recording.session.queues.get(situation.queue_name)
     if queue is not None and queue.state != OPEN:
         edits = (f"Queue/{queue.name}:status.state=Open",)
         causes = ("queue-closed", "queue-*", "gang-discard")
-        yield fix.Fix(f"Open queue {queue.name}", edits, AdviceHarm.QUEUE, causes, aspect="state")
+        yield fix.Fix(
+            f"Open queue {queue.name}", edits, AdviceHarm.QUEUE, causes, stated_kind=fix.FixKind.REPAIR, aspect="state"
+        )
 
 
 def _iter_queue_ancestry(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[QueueInfo]:
@@ -89,11 +95,12 @@ def _propose_capability_fixes(situation: fix.FixSituation, queue: QueueInfo) -> 
     for resource, present in limited.items():
         amount = fix.larger_amount(resource, present, fix.total_request(situation.pending_pods, resource))
         words = f"Queue {queue.name}: capability.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
-        edits = (f"Queue/{queue.name}:spec.capability{fix.field_step(resource)}={fix.AMOUNT_BLANK}",)
+        edits = (f"Queue/{queue.name}:spec.capability{field_step(resource)}={fix.AMOUNT_BLANK}",)
         yield fix.Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, amount)
     if len(limited) > 1:
-        words = f"Queue {queue.name}: remove spec.capability ({', '.join(limited)})"
-        yield fix.Fix(words, (f"Queue/{queue.name}:spec.capability-",), AdviceHarm.QUEUE, _LIMIT_CAUSES)
+        words = f"Bypass: remove spec.capability of queue {queue.name} ({', '.join(limited)})"
+        edits = (f"Queue/{queue.name}:spec.capability-",)
+        yield fix.Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, stated_kind=fix.FixKind.BYPASS)
 
 
 def _propose_own_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -105,7 +112,7 @@ def _propose_own_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     )
     edits = (f"Queue/{name}:+={manifest}", f"{situation.group_path}:spec.queue={name}")
     words = f"Bypass: move {situation.explanation.job} to a new queue {name} (weight {_LARGE_WEIGHT}, no limits)"
-    yield fix.Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, aspect="queue")
+    yield fix.Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, stated_kind=fix.FixKind.BYPASS, aspect="queue")
 
 
 def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[fix.Fix]:
@@ -122,8 +129,23 @@ def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Itera
             )
             now = amount.format_amount(amount.fails)
             words = f"Queue {queue.name}: deserved.{resource} {now} -> {fix.AMOUNT_BLANK}"
-            edits = (f"Queue/{queue.name}:spec.deserved{fix.field_step(resource)}={fix.AMOUNT_BLANK}",)
+            edits = (f"Queue/{queue.name}:spec.deserved{field_step(resource)}={fix.AMOUNT_BLANK}",)
             yield fix.Fix(words, edits, AdviceHarm.QUEUE, _SHARE_CAUSES, amount)
+
+
+def _propose_guarantee_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Smaller guarantees of other queues, whose unused part nobody else may use."""
+    for queue in situation.recording.session.queues.values():
+        if queue.name == situation.queue_name:
+            continue
+        for resource, present in fix.known_amounts(queue.guarantee).items():
+            if not present:
+                continue
+            unit = fix.unit_of(resource)
+            amount = fix.AmountRange(present, 0, unit, fix.coarsest_step(unit, present))
+            words = f"Queue {queue.name}: guarantee.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
+            edits = (f"Queue/{queue.name}:spec.guarantee.resource{field_step(resource)}={fix.AMOUNT_BLANK}",)
+            yield fix.Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, amount)
 
 
 def _propose_reclaimable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -149,7 +171,7 @@ def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             words = f"ResourceQuota {metadata['name']}: hard.{resource} {hard} -> {fix.AMOUNT_BLANK}"
             path = f"ResourceQuota/{namespace}/{metadata['name']}"
             edits = tuple(
-                f"{path}:{part}.hard{fix.field_step(resource)}={fix.AMOUNT_BLANK}"
+                f"{path}:{part}.hard{field_step(resource)}={fix.AMOUNT_BLANK}"
                 # In both: the plugin reads the status, which in a cluster a controller copies from the spec.
                 for part in ("spec", "status")
                 if resource in ((manifest.get(part) or {}).get("hard") or {})
@@ -166,7 +188,9 @@ def _propose_preemptable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
                 *(f'Pod/{task.key}:metadata.annotations[{PREEMPTABLE_KEY}]="true"' for task in spared),
             )
             words = f'{count_noun(len(spared), "pod")} of {job.uid}: {PREEMPTABLE_KEY} -> "true"'
-            yield fix.Fix(words, edits, AdviceHarm.QUEUE, ("victims-not-preemptable",))
+            yield fix.Fix(
+                words, edits, AdviceHarm.QUEUE, ("victims-not-preemptable",), stated_kind=fix.FixKind.OTHER_PODS
+            )
 
 
 def _propose_gang_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -181,7 +205,14 @@ def _propose_gang_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     for *_, job_id, least in sorted(found)[:_MAX_HOLDERS]:
         words = f"{job_id}: minMember {least} -> {fix.AMOUNT_BLANK}"
         edits = (f"PodGroup/{job_id}:spec.minMember={fix.AMOUNT_BLANK}",)
-        yield fix.Fix(words, edits, AdviceHarm.QUEUE, (GANG, "victims-not-above-deserved"), fix.AmountRange(least, 1))
+        yield fix.Fix(
+            words,
+            edits,
+            AdviceHarm.QUEUE,
+            (GANG, "victims-not-above-deserved"),
+            fix.AmountRange(least, 1),
+            stated_kind=fix.FixKind.OTHER_PODS,
+        )
 
 
 def _propose_held_back_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -192,7 +223,7 @@ def _propose_held_back_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for job, keys in list(pods.items())[:_MAX_HOLDERS]:
         edits = tuple(f"Pod/{key}:spec.schedulingGates=[{{name: later}}]" for key in keys)
         words = f"Hold back {job} (placed in this cycle) with a scheduling gate on {count_noun(len(keys), 'pod')}"
-        yield fix.Fix(words, edits, AdviceHarm.QUEUE, _HOLDER_CAUSES)
+        yield fix.Fix(words, edits, AdviceHarm.QUEUE, _HOLDER_CAUSES, stated_kind=fix.FixKind.OTHER_PODS)
 
 
 def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -209,7 +240,8 @@ def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for *_, job_id, pods in sorted(found)[:_MAX_HOLDERS]:
         edits = [f"Pod/{key}:-" for key in pods]
         sizes = [fix.FixSize(_some_of(number, len(pods)), tuple(edits[:number])) for number in range(1, len(pods) + 1)]
-        change = fix.Fix(f"Delete {fix.AMOUNT_BLANK} of {job_id}", (), AdviceHarm.QUEUE, _HOLDER_CAUSES)
+        words = f"Delete {fix.AMOUNT_BLANK} of {job_id}"
+        change = fix.Fix(words, (), AdviceHarm.QUEUE, _HOLDER_CAUSES, stated_kind=fix.FixKind.OTHER_PODS)
         yield change.with_sizes(*sizes)
 
 

@@ -13,7 +13,7 @@ from vcdebug.amount_text import count_noun
 from vcdebug.explain.answer import AdviceHarm, Explanation
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
-from vcdebug.whatif.fixes.fix import Fix, FixSituation
+from vcdebug.whatif.fixes.fix import Fix, FixKind, FixSituation
 from vcdebug.whatif.fixes.trial import AssumedPods, EditTexts, FixTrials, TrialOutcome, propose_fixes
 
 FixRounds = Generator[list[EditTexts], "list[TrialOutcome | None]", None]
@@ -54,6 +54,11 @@ class FixSearch:
         """Whether all planned trials are done."""
 
     @property
+    def settled_plans(self) -> list[TriedPlan]:
+        """The best of those that work, or at least admit the job, whose smallest amounts are known."""
+        return [one for one in self.best_plans if one.gets_in and one.plan.family_key in self._tight]
+
+    @property
     def trial_count(self) -> int:
         """How many cycles were run."""
         return len([outcome for outcome in self._tried.values() if outcome is not None])
@@ -70,8 +75,8 @@ class FixSearch:
     def trial_rounds(self) -> FixRounds:
         """All trials, what is most likely to help first."""
         # Mild changes first, and their amounts at once: with enough of them, harmful ones are not tried at all.
-        for harm in AdviceHarm:
-            fixes = [fix for fix in self._fixes[: self._relevant] if fix.harm is harm]
+        for kind in FixKind:
+            fixes = [fix for fix in self._fixes[: self._relevant] if fix.kind is kind]
             if len(self.best_plans) < MAX_SHOWN_PLANS or not self._proven:
                 yield from self._try_plans([FixPlan.of_fixes(fix) for fix in fixes])
                 yield from self._tighten_amounts()
@@ -131,7 +136,7 @@ class FixSearch:
     def _try_chains(self) -> FixRounds:
         """Changes on top of those that got further, as long as they are fewer than what is known to work."""
         for size in range(2, MAX_CHANGES + 1):
-            safe = [len(remedy.plan.fixes) for remedy in self._proven if not remedy.plan.is_risky]
+            safe = [len(remedy.plan.fixes) for remedy in self._proven if remedy.plan.worst_kind < FixKind.OTHER_PODS]
             if safe and min(safe) <= size:
                 return
             yield from self._try_plans(_built_upon(self._furthest_steps(size - 1)))
@@ -158,7 +163,12 @@ class FixSearch:
         steps = [step for step in self._steps if len(step.plan.fixes) == size and step.outcome.fixes]
         ranked = sorted(
             steps,
-            key=lambda step: (step.plan.is_risky, -step.outcome.places, step.plan.worst_harm, len(step.outcome.costs)),
+            key=lambda step: (
+                step.plan.worst_kind >= FixKind.OVERRIDE,
+                -step.outcome.places,
+                step.plan.worst_harm,
+                len(step.outcome.costs),
+            ),
         )
         causes: dict[str, int] = {}
         kept = []
@@ -180,7 +190,7 @@ class FixSearch:
 
     def _tighten_amounts(self) -> FixRounds:
         """The mildest amount of each fix that works, by bisection of all at once."""
-        loose = [one for one in self.best_plans if one.is_proven and one.plan.family_key not in self._tight]
+        loose = [one for one in self.best_plans if one.gets_in and one.plan.family_key not in self._tight]
         for place in range(max((len(remedy.plan.fixes) for remedy in loose), default=0)):
             open_ = [AmountBisection(remedy, place) for remedy in loose if has_amount(remedy.plan, place)]
             while busy := [one for one in open_ if not one.is_done]:
@@ -191,6 +201,7 @@ class FixSearch:
             closed = {id(one.before): one.remedy for one in open_}
             loose = [closed.get(id(remedy), remedy) for remedy in loose]
             self._proven = [closed.get(id(remedy), remedy) for remedy in self._proven]
+            self._steps = [closed.get(id(step), step) for step in self._steps]
         self._tight += [remedy.plan.family_key for remedy in loose]
 
 
@@ -259,9 +270,13 @@ def describe_conclusion(search: FixSearch) -> str:
     return f"No combination of fewer than {fewest} of the changes tried works ({tried})."
 
 
-def _describe_admitted(assumed: AssumedPods | None) -> str:
+def _describe_admitted(assumed: AssumedPods | None, *, short: bool) -> str:
     """What is known of the pods that are created once the job is admitted, in words."""
     admitted = "admits the job"
+    if short and assumed is not None:
+        if assumed.scheduled:
+            return f"{admitted}, and its pods would fit {', '.join(assumed.nodes[:4])}"
+        return f"{admitted}, but {assumed.words.partition(', from')[0]} would not fit now"
     if assumed is None:
         return f"{admitted}; whether its pods fit is unknown (their size is not in the snapshot)"
     if assumed.scheduled:
@@ -269,15 +284,15 @@ def _describe_admitted(assumed: AssumedPods | None) -> str:
     return f"{admitted}, but its pods would not fit: {assumed.sentence} (assumed: {assumed.words})"
 
 
-def describe_result(remedy: TriedPlan) -> str:
-    """What came of it, in a few words."""
+def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
+    """What came of it, in a few words; `short` leaves out which pods were assumed."""
     outcome = remedy.outcome
     where = f" on {', '.join(outcome.nodes[:4])}{' …' if len(outcome.nodes) > 4 else ''}" if outcome.nodes else ""
     places = f"places {count_noun(outcome.places, 'pod')}{where}" if outcome.places else ""
     if outcome.scheduled:
         return (places or "the job then needs no more pods") + (f"; {outcome.later}" if outcome.later else "")
     if outcome.admitted:
-        return _describe_admitted(outcome.assumed)
+        return _describe_admitted(outcome.assumed, short=short)
     return f"{places + ', ' if places else ''}then {outcome.cause}: {outcome.sentence}"
 
 
@@ -310,9 +325,9 @@ class FixPlan:
         return max(fix.harm for fix in self.fixes)
 
     @property
-    def is_risky(self) -> bool:
-        """Whether any of its fixes overrides a taint or cordon of a node."""
-        return any(fix.risky for fix in self.fixes)
+    def worst_kind(self) -> FixKind:
+        """The kind of the plan's fix that a maintainer would propose last."""
+        return max(fix.kind for fix in self.fixes)
 
     @property
     def family_key(self) -> frozenset[str]:
@@ -343,29 +358,31 @@ class TriedPlan:
         return self.outcome.reached
 
     @property
+    def gets_in(self) -> bool:
+        """Whether the job is at least admitted with it."""
+        return self.outcome.reached or self.outcome.admitted
+
+    @property
     def plan_words(self) -> str:
         """What to do, in one line."""
         return "; ".join(fix.words for fix in self.plan.filled_fixes)
 
     @property
-    def rank_key(self) -> tuple[bool, bool, bool, AdviceHarm, int, bool, bool, int]:
-        """Works, not risky, repairs a fault, least harm, fewest changes, all that the job asks for, no job
-        end, fewest costs.
+    def rank_key(self) -> tuple[bool, FixKind, bool, AdviceHarm, int, int]:
+        """What works first, in a maintainer's order, without harm to other jobs, least harm, fewest changes and
+        fewest costs.
         """
-        costs, fixes = self.outcome.costs, self.plan.fixes
+        plan, costs = self.plan, self.outcome.costs
         ends = any(cost.startswith(("ends", "evicts")) for cost in costs)
-        less = any(fix.less for fix in fixes)
-        mends = all(fix.mends for fix in fixes)
-        return (
-            not self.is_proven,
-            self.plan.is_risky,
-            not mends,
-            self.plan.worst_harm,
-            len(fixes),
-            less,
-            ends,
-            len(costs),
-        )
+        kind = max(map(_rank_of_kind, plan.fixes, plan.amounts))
+        return not self.is_proven, kind, ends, plan.worst_harm, len(plan.fixes), len(costs)
+
+
+def _rank_of_kind(fix: Fix, amount: int | None) -> FixKind:
+    """The kind of a fix; to do with less than half is asking for another job, which is proposed late."""
+    if fix.kind is FixKind.SMALLER and fix.amount is not None and amount is not None and amount * 2 < fix.amount.fails:
+        return FixKind.OTHER_PODS
+    return fix.kind
 
 
 def combined_plan(fixes: Iterable[Fix], most: AdviceHarm, first: tuple[Fix, ...] = ()) -> FixPlan:
@@ -409,7 +426,8 @@ class AmountBisection:
         """Take in one trial's result and halve the range of amounts that is left."""
         amount = plan.amounts[self._place]
         assert amount is not None
-        if outcome is not None and outcome.reached:
+        # A change that only admits the job is sought in the smallest amount that admits it.
+        if outcome is not None and (outcome.reached or (outcome.admitted and not self.before.is_proven)):
             self._works = amount
             self.remedy = replace(self.remedy, plan=plan, outcome=outcome)
         else:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -14,9 +12,9 @@ from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_by_name
 from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
+from vcdebug.explain.plugins.resourcequota import QUOTA_PREFIXES
 from vcdebug.model.names import JobId, NodeName, TaskKey
-from vcdebug.model.pod import GROUP_ANNOTATION, Pod
-from vcdebug.model.pod_group import PodGroup
+from vcdebug.model.pod import Pod
 from vcdebug.model.resource import Resource
 from vcdebug.recording.effects import Effect, cycle_effects
 from vcdebug.recording.recording import Recording, disposing, require_whole
@@ -25,9 +23,10 @@ from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import edited_snapshot
-from vcdebug.whatif.fixes.fix import AmountRange, Fix, FixSituation, count_units, known_amounts, total_request, unit_of
+from vcdebug.whatif.fixes.fix import AmountRange, Fix, FixSituation, known_amounts, total_request, unit_of
 from vcdebug.whatif.fixes.job_fixes import propose_job_fixes
 from vcdebug.whatif.fixes.node_fixes import propose_configuration_fixes, propose_node_fixes, propose_taint_fixes
+from vcdebug.whatif.fixes.placeholders import are_about_placeholders, placeholder_pods
 from vcdebug.whatif.fixes.pod_fixes import propose_pod_fixes, propose_volume_fixes
 from vcdebug.whatif.fixes.queue_fixes import propose_queue_fixes
 
@@ -205,56 +204,14 @@ def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterato
         ("evicts", {task: owner for task, owner in after.evicted.items() if task not in before.evicted}),
         ("ends", {task: owner for task, owner in before.tasks.items() if task not in after.tasks}),
     ):
-        owners = Counter(lost.values())
-        yield from (f"{verb} {count_noun(count, 'pod')} of {owner}" for owner, count in owners.items() if owner != job)
+        owners = [owner for owner in lost.values() if owner != job]
+        if owners:
+            yield f"{verb} {count_noun(len(owners), 'pod')} of {join_names(dict.fromkeys(owners))}"
     there_before, there_after = dict.fromkeys(before.tasks.values()), dict.fromkeys(after.tasks.values())
-    for one in after.waiting:
-        # Jobs that an edit adds or removes are not delayed by it.
-        if one not in before.waiting and one != job and one in there_before and one in there_after:
-            yield f"leaves {one} below minMember"
-
-
-_MAX_PLACEHOLDERS: Final = 64
-"""Pods that are assumed at most."""
-_PLACEHOLDER_MARK: Final = "stand-in"
-_QUOTA_PREFIXES: Final = ("requests.", "limits.", "count/")
-"""What quotas count under names of their own."""
-
-
-class PlaceholderPods(NamedTuple):
-    """Pods that are not there yet."""
-
-    words: str
-    edits: tuple[str, ...]
-    """What admits the PodGroup and makes the pods."""
-
-
-def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> PlaceholderPods | None:
-    """Placeholders for a job without pods that edits have admitted; None if the size of its pods is unknown."""
-    was, now = _find_group(before, job), _find_group(after, job)
-    if was is None or now is None:
-        return None
-    stated, count = now.min_resource_list or was.min_resource_list or {}, max(now.min_member, 1)
-    each = {
-        name: AmountRange(0, 0, unit_of(name)).format_amount(count_units(name, stated_of) // max(was.min_member, 1))
-        for name, stated_of in stated.items()
-        if name != "pods" and not name.startswith(_QUOTA_PREFIXES)
-    }
-    if not each or count > _MAX_PLACEHOLDERS:
-        return None
-    manifest = {
-        "apiVersion": "v1",
-        "metadata": {"annotations": {GROUP_ANNOTATION: now.name}},
-        "spec": {
-            "schedulerName": next(iter(after.flags.scheduler_names), "volcano"),
-            "containers": [{"name": "main", "resources": {"requests": each}}],
-        },
-        "status": {"phase": "Pending"},
-    }
-    pods = (f"Pod/{job}-{_PLACEHOLDER_MARK}-{number}:+={json.dumps(manifest)}" for number in range(count))
-    size = ", ".join(f"{value} {name}" for name, value in each.items())
-    words = f"{count_noun(count, 'pod')} of {size}, from minResources and minMember"
-    return PlaceholderPods(words, (f"PodGroup/{job}:status.phase=Inqueue", *pods))
+    # Jobs that an edit adds or removes are not delayed by it.
+    late = [one for one in after.waiting if one not in before.waiting and one in there_before and one in there_after]
+    if harmed := [one for one in late if one != job]:
+        yield f"leaves {join_names(harmed)} below minMember"
 
 
 def describe_missing_pods(recording: Recording, situation: FixSituation) -> str:
@@ -266,24 +223,14 @@ def describe_missing_pods(recording: Recording, situation: FixSituation) -> str:
     parts = []
     for name, stated in known_amounts(group.min_resource_list).items():
         more = stated - total_request(pods, name)
-        if more <= 0 or name == "pods" or name.startswith(_QUOTA_PREFIXES):
+        if more <= 0 or name == "pods" or name.startswith(QUOTA_PREFIXES):
             continue
         free = Resource()
         for node in recording.session.nodes.values():
             free.add(node.idle)
         text, left = AmountRange(0, 0, unit_of(name)).format_amount(more), format_amount(name, max(free.get(name), 0.0))
         parts.append(f"{text} {name} ({left} would be free)")
-    return f"minResources also counted pods that are not there yet: {join_names(parts)}" if parts else ""
-
-
-def are_about_placeholders(edits: tuple[str, ...], job: JobId) -> bool:
-    """Whether edits are about pods that are not there."""
-    return any(edit.startswith(f"Pod/{job}-{_PLACEHOLDER_MARK}-") for edit in edits)
-
-
-def _find_group(snapshot: Snapshot, job: JobId) -> PodGroup | None:
-    groups = (PodGroup(manifest) for manifest in snapshot.objects_of("PodGroup"))
-    return next((one for one in groups if f"{one.namespace}/{one.name}" == job), None)
+    return f"its pods that are not there yet ask {join_names(parts)}" if parts else ""
 
 
 FIX_SOURCES: Final[tuple[Callable[[FixSituation], Iterator[Fix]], ...]] = (
@@ -300,4 +247,14 @@ FIX_SOURCES: Final[tuple[Callable[[FixSituation], Iterator[Fix]], ...]] = (
 
 def propose_fixes(situation: FixSituation) -> list[Fix]:
     """All that could be tried, what was made for the dominant cause first."""
-    return situation.rank_fixes(fix for propose in FIX_SOURCES for fix in propose(situation))
+    found = [fix for propose in FIX_SOURCES for fix in propose(situation)]
+    return situation.rank_fixes(iter([*found, *_propose_advised_fixes(situation, found)]))
+
+
+def _propose_advised_fixes(situation: FixSituation, found: Sequence[Fix]) -> Iterator[Fix]:
+    """Advice that states its edits, unless a proposed fix changes the same fields."""
+    known = [{edit.partition("=")[0] for edit in fix.edits} for fix in found]
+    for line in situation.explanation.advised:
+        if line.edits and {edit.partition("=")[0] for edit in line.edits} not in known:
+            words, causes = line.text.removesuffix("."), situation.cause_codes[:1]
+            yield Fix(words, line.edits, line.harm, causes)

@@ -342,8 +342,9 @@ def _beyond_deserved(
     rounds = tuple(line for n in names[:1] for line in quota.derivation(view.recording, queue.name, n))
     unnamed = _unnamed_dimensions(view, event.plugin, names)
     if unnamed:
-        add = f"Queue {queue.name}: add {join_names(unnamed)} to spec.deserved, or upgrade Volcano."
-        advice = (answer.queue_admin_advice(add), *advice)
+        amounts = " and ".join(amount_text.format_named_amount(name, claim.check.total.get(name)) for name in unnamed)
+        add = f"Queue {queue.name}: add {amounts} to spec.deserved, or upgrade Volcano."
+        advice = (answer.queue_admin_advice(add, *claim.raised_limit_edits("deserved")), *advice)
     also = (f"Also over: {join_names(names[1:])}.",) if names[1:] else ()
     facts = (*_unnamed_facts(view, unnamed), *also, *(queue_findings.holder_facts(view, seq, claim) if names else ()))
     return answer.Finding(PREEMPTIVE, headline, numbers, evidence, advice, (*lines, *rounds), facts)

@@ -9,24 +9,27 @@ from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import capitalize_first, count_noun, join_names
 from vcdebug.explain.answer import (
     Advice,
+    AdviceHarm,
     CauseHeadline,
     Evidence,
     Finding,
     count,
+    outside_advice,
     owner_advice,
     pending_headline,
     proof_of,
-    queue_admin_advice,
 )
 from vcdebug.explain.decisions.evictions import Eviction, lost_pods
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
-from vcdebug.explain.plugins.resourcequota import PENDING_SUFFIX, ExhaustedQuota, exhausted_quotas
+from vcdebug.explain.plugins.resourcequota import PENDING_SUFFIX, ExhaustedQuota, exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.model.task import TaskStatus
+from vcdebug.snapshot.manifest import annotations_of, key_of, name_of, owners_of, spec_of
 
 NOT_ENOUGH = "not-enough-pods"
 GATED = "scheduling-gate"
+_DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 RUNNING_STATUSES = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING)
 
 
@@ -68,34 +71,56 @@ def validity(view: JobView) -> Finding | None:
         "job.minAvailable": count(job.min_available, "pods"),
         "pods.missing": count(missing, "pods"),
     }
-    full = list(exhausted_quotas(view.recording, job.namespace)) if missing else []
+    full = list(exhausted_quotas(view.recording, job.namespace, next_pod_amounts(view))) if missing else []
     headline, *facts = _validity_lines(view, valid, roles)
-    facts = [*(f"{one.quota_text}: no more pods can be created." for one in full[:2]), *facts]
-    advice = (*(_quota_advice(one) for one in full[:2]), *_validity_advice(view, missing, valid, bool(roles)))
+    first_of_quota = list({one.quota: one for one in reversed(full)}.values())[:2]
+    update = _rolling_update(view) if missing else None
+    reasons = [*(one.quota_text for one in first_of_quota), *(update[:1] if update else ())]
+    advice = (
+        *(_quota_advice(one) for one in first_of_quota),
+        *(update[1:] if update else ()),
+        *_validity_advice(view, missing, valid, roles=bool(roles), known_reason=bool(reasons)),
+    )
     said = [Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:]]
     evidence = tuple(said) or opening_evidence(view.recording, "the job has no pods")
     return Finding(
-        NOT_ENOUGH, CauseHeadline(*headline), numbers, evidence, advice, tuple(roles), tuple(map(str, facts))
+        NOT_ENOUGH, CauseHeadline(*headline), numbers, evidence, advice, tuple(roles), tuple(map(str, reasons or facts))
     )
 
 
-def _validity_advice(view: JobView, missing: int, valid: int, roles: bool) -> tuple[Advice, ...]:
+def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, known_reason: bool) -> tuple[Advice, ...]:
     job, least = view.job.uid, view.job.min_available
     if not missing and roles:
         lower = owner_advice(f"{job}: remove the role from minTaskMember, or lower its minimum.")
         return owner_advice("Create the missing pods of each role."), lower
     made = f"only {count_noun(len(view.tasks), 'pod')}" if view.tasks else "no pods"
-    create = owner_advice(f"Find out why the controller of {job} created {made} (quota, webhook, controller log).")
+    create = outside_advice(f"Find out why the controller of {job} created {made} (quota, webhook, controller log).")
     edit = f"PodGroup/{job}:spec.minMember={valid}"
-    return (
-        (create, owner_advice(f"{job}: spec.minMember {least} -> {valid}.", edit)) if missing and valid else (create,)
-    )
+    fewer = (owner_advice(f"{job}: spec.minMember {least} -> {valid}.", edit),) if missing and valid else ()
+    return (*(() if known_reason else (create,)), *fewer)
+
+
+def _rolling_update(view: JobView) -> tuple[str, Advice] | None:
+    """What keeps a ReplicaSet of a Deployment below the job's minimum while it replaces another, and advice."""
+    snapshot, job = view.recording.snapshot, view.job
+    groups = (one for one in snapshot.objects_of("PodGroup") if key_of(one) == job.uid)
+    owners = [owner.get("name") for one in groups for owner in owners_of(one)]
+    for replicas in snapshot.objects_of("ReplicaSet"):
+        wanted = annotations_of(replicas).get(_DESIRED_REPLICAS, "")
+        asked = spec_of(replicas).get("replicas")
+        if key_of(replicas) != f"{job.namespace}/{name_of(replicas)}" or name_of(replicas) not in owners:
+            continue
+        if isinstance(asked, int) and asked < job.min_available and wanted.isdigit() and asked < int(wanted):
+            said = f"ReplicaSet {name_of(replicas)} is asked for {asked} of {wanted} replicas: a rolling update"
+            advice = outside_advice("Set maxSurge of the Deployment to 100%, so that all new pods exist at once.")
+            return f"{said} adds pods step by step (maxSurge), once earlier ones are Ready.", advice
+    return None
 
 
 def _quota_advice(full: ExhaustedQuota) -> Advice:
     waiting = [name.removesuffix(PENDING_SUFFIX) for name in full.holders if name.endswith(PENDING_SUFFIX)]
     end = f", or delete the Pending pods {join_names(waiting)}" if waiting else ""
-    return queue_admin_advice(f"Raise {full.name} of ResourceQuota {full.quota}{end}.")
+    return Advice(f"Raise {full.name} of ResourceQuota {full.quota}{end}.", AdviceHarm.QUEUE)
 
 
 def _lost_pods_finding(view: JobView, valid: int, lost: Sequence[Eviction]) -> Finding:
@@ -114,7 +139,7 @@ def _lost_pods_finding(view: JobView, valid: int, lost: Sequence[Eviction]) -> F
     }
     evidence = tuple(Evidence(e.end, f"{e.action} evicts {e.victim}") for e in lost)
     advice = (
-        owner_advice("Its controller must recreate the evicted pods."),
+        outside_advice("Its controller must recreate the evicted pods."),
         owner_advice(f"{job.uid}: set spec.minMember below the number of its pods."),
     )
     return Finding(NOT_ENOUGH, headline, numbers, evidence, advice, facts=facts)
@@ -176,6 +201,6 @@ def gated(view: JobView) -> Finding | None:
     evidence = left_out or opening_evidence(view.recording, "the session opens with gated pods")
     owns = "owns gate" if len(gates) == 1 else "owns gates"
     advice = (
-        owner_advice(f"The controller that {owns} {join_names(gates)} must remove it from spec.schedulingGates."),
+        outside_advice(f"The controller that {owns} {join_names(gates)} must remove it from spec.schedulingGates."),
     )
     return Finding(GATED, headline, numbers, evidence, advice, facts=facts)

@@ -50,6 +50,7 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         "job.minAvailable": count(counts.min_available, "pods"),
         **answer.numbers("request", task.init_resreq),
     }
+    placed = counts.ready_count + counts.waiting_count
     if not answers:
         enable = cluster_admin_advice("Enable gang or priority (enableJobStarving) in the scheduler configuration.")
         evidence = _start_evidence(view, action)
@@ -59,7 +60,8 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
     advice = (
         owner_advice(f"Wait for free room: {waits}."),
         owner_advice(
-            f"Raise minMember above {counts.ready_count + counts.waiting_count}, so that the job counts as starving."
+            f"Raise minMember above {placed}, so that the job counts as starving.",
+            f"PodGroup/{view.job.uid}:spec.minMember={placed + 1}",
         ),
     )
     lines = (

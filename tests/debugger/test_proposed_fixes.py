@@ -1,0 +1,124 @@
+"""What fixes propose: what maintainers advise, in amounts and objects that a cluster can carry out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.builders import cluster, metadata, node, pod_group, pods, priority_class, queue
+from tests.debugger.test_remedies import CONF, proven, searched
+from tests.recorded import recorded, user_questions
+from vcdebug.cli.reports.fixes import search_few_fixes
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.whatif.branch import edited_snapshot
+
+PROPORTION = CONF.replace("{name: gang}", "{name: gang}, {name: proportion}")
+
+
+def resource_quota(hard: dict[str, str], used: dict[str, str]) -> Manifest:
+    named = metadata("q", "default")
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": named,
+        "spec": {"hard": hard},
+        "status": {"hard": hard, "used": used},
+    }
+
+
+def test_a_quota_without_room_for_the_missing_pods_is_raised_before_they_are_created() -> None:
+    full = resource_quota({"requests.cpu": "3"}, {"requests.cpu": "2"})
+    snapshot = cluster(node("n1"), pod_group("j", min_member=3), pods("j", 1, cpu="2"), full, conf=CONF)
+    said = explain_by_name(replay_cycle(snapshot), "default/j").dominant.facts
+    assert ("ResourceQuota q: 2 of 3 requests.cpu used by j-0 (Pending): no room for a pod of 2.",) == said
+    first = next(iter(proven(snapshot, "default/j")))
+    assert "ResourceQuota q: hard.requests.cpu 3 -> 6; then create the 2 missing pods of the gang (like j-0)" == first
+
+
+def test_a_quota_that_has_room_is_left_alone() -> None:
+    roomy = resource_quota({"requests.cpu": "6"}, {"requests.cpu": "2"})
+    snapshot = cluster(node("n1"), pod_group("j", min_member=3), pods("j", 1, cpu="2"), roomy, conf=CONF)
+    assert "Create the 2 missing pods of the gang (like j-0)" == next(iter(proven(snapshot, "default/j")))
+
+
+def test_a_job_whose_first_pod_no_quota_admits_gets_room_for_what_min_resources_says() -> None:
+    full = resource_quota({"requests.cpu": "3"}, {"requests.cpu": "2"})
+    snapshot = cluster(node("n1"), pod_group("j", min_resources={"cpu": "2"}), full, conf=CONF)
+    words = "ResourceQuota q: hard.requests.cpu 3 -> 4; then create 1 pod of 2 cpu, from minResources and minMember"
+    assert words == next(iter(proven(snapshot, "default/j")))
+
+
+def test_a_scoped_quota_counts_only_some_pods_and_is_not_taken_for_full() -> None:
+    scoped = resource_quota({"requests.cpu": "3"}, {"requests.cpu": "2"})
+    scoped["spec"]["scopes"] = ["NotTerminating"]
+    snapshot = cluster(node("n1"), pod_group("j", min_member=3), pods("j", 1, cpu="2"), scoped, conf=CONF)
+    assert "Create the 2 missing pods of the gang (like j-0)" == next(iter(proven(snapshot, "default/j")))
+
+
+def test_a_capability_is_raised_in_every_dimension_that_is_short() -> None:
+    small = queue("q", capability={"cpu": "3", "memory": "2Gi"})
+    used = [pod_group("r", queue="q", phase="Running"), *pods("r", 1, cpu="2", memory="1Gi", on="n1")]
+    waits = [pod_group("j", queue="q"), *pods("j", 1, cpu="2", memory="2Gi")]
+    snapshot = cluster(node("n1"), small, *used, *waits, conf=PROPORTION)
+    assert "Queue q: raise spec.capability by 1 cpu and 1Gi memory" == next(iter(proven(snapshot, "default/j")))
+
+
+def test_a_misspelt_switch_is_corrected_with_the_value_that_it_has() -> None:
+    conf = (
+        "actions: 'allocate, preempt'\ntiers:\n- plugins: [{name: priority}, {name: gang, enabledPreemptable: false}, "
+        "{name: predicates}]\n"
+    )
+    low = [pod_group("low", min_member=2, phase="Running"), *pods("low", 2, cpu="2", on="n1", priority=1)]
+    high = [pod_group("high", priority_class="top"), *pods("high", 1, cpu="2", priority=9)]
+    snapshot = cluster(node("n1", cpu="4"), priority_class("top", 9), *low, *high, conf=conf)
+    first = next(iter(proven(snapshot, "default/high")))
+    assert "gang: misspelled switch enabledPreemptable -> enablePreemptable: false" == first
+
+
+def test_a_selector_takes_a_value_that_nodes_have_before_it_is_removed() -> None:
+    wanted = {"disk": "ssd"}
+    snapshot = cluster(node("n1", labels={"disk": "nvme"}), pod_group("j"), pods("j", 1, nodeSelector=wanted))
+    first, second, *_ = proven(snapshot, "default/j")
+    assert "nodeSelector disk: ssd -> nvme, if that is what the pods need" == first
+    assert "Remove nodeSelector from the pod template" == second
+
+
+def test_a_job_that_another_of_its_queue_passed_is_given_a_priority_above_it() -> None:
+    conf = CONF.replace("{name: gang}", "{name: priority}, {name: gang}")
+    first = [pod_group("a"), *pods("a", 1, cpu="3")]
+    passed = [pod_group("b"), *pods("b", 1, cpu="3")]
+    found = proven(cluster(node("n1", cpu="4"), *first, *passed, conf=conf), "default/b")
+    raised = found["Submit default/b with a PriorityClass above 0, the priority of default/a"]
+    assert ("leaves default/a below minMember",) == raised.outcome.costs
+
+
+def test_less_than_half_of_a_request_is_proposed_behind_a_new_node() -> None:
+    used = [pod_group("r", phase="Running"), *pods("r", 1, cpu="3", on="n1")]
+    snapshot = cluster(node("n1", cpu="4"), *used, pod_group("j"), pods("j", 1, cpu="4"), conf=CONF)
+    found = list(proven(snapshot, "default/j"))
+    assert found.index("Add 1 node like n1") < found.index("j-0: requests.cpu 4 -> 1")
+
+
+@pytest.mark.parametrize("case", user_questions(), ids=lambda path: path.name)
+def test_the_first_fix_of_a_users_question_gives_what_it_says(case: Path) -> None:
+    question = json.loads((case / "question.json").read_text())
+    release = question.get("release")
+    recording = replay_cycle(load_snapshot(case, release=release)) if release else recorded(case)
+    explanation = explain_by_name(recording, question["job"])
+    search = None if explanation.scheduled else search_few_fixes(recording, explanation)
+    for first in search.settled_plans[:1] if search is not None else ():
+        after = replay_cycle(edited_snapshot(recording.snapshot, map(parse_edit, first.plan.all_edits)))
+        found = explain_by_name(after, question["job"])
+        assert (first.outcome.scheduled, first.outcome.cause) == (found.scheduled, found.cause_code)
+
+
+def test_the_search_of_a_plain_answer_agrees_with_the_whole_one_on_its_first_fix() -> None:
+    used = [pod_group("r", phase="Running"), *pods("r", 1, cpu="3", on="n1")]
+    recording = replay_cycle(cluster(node("n1", cpu="4"), *used, pod_group("j"), pods("j", 1, cpu="2"), conf=CONF))
+    few = search_few_fixes(recording, explain_by_name(recording, "default/j"))
+    assert few is not None
+    assert searched(recording, "default/j").best_plans[0].plan_words == few.settled_plans[0].plan_words

@@ -15,7 +15,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 
-SCHEDULED = ("places", "pipelined", "evicted")
+SCHEDULED = ("places", "pipelined", "evicted", "admitted")
 SITUATIONS = list(situations())
 
 

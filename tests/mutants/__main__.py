@@ -31,6 +31,7 @@ SEED = 20261125
 FIRST_BATCH = 2.0
 """Seconds of tests in the first process of a mutant; each further one has three times as much."""
 CAUGHT, SURVIVED = "caught", "survived"
+TYPE_CHECK = "mypy"
 PRELOADED = ("hypothesis", "numpy", "pytest_asyncio", "rich.console", "textual.app", "xdist", "yaml")
 """Third-party packages that every child would import anew."""
 
@@ -109,6 +110,8 @@ def judge_mutant(tree: Path, mutant: Mutant, chosen: list[Chosen], budget: float
                 outcome, by = CAUGHT, note.read_text() if note.is_file() else f"ended with status {status}"
                 break
             ran += seconds
+        if outcome == SURVIVED and not has_valid_types(tree):
+            outcome, by = CAUGHT, TYPE_CHECK
     finally:
         # The old file time: what Python compiled before is right again.
         file.write_bytes(original)
@@ -123,6 +126,12 @@ def judge_mutant(tree: Path, mutant: Mutant, chosen: list[Chosen], budget: float
         "took": took,
         "shown": mutant.shown,
     }
+
+
+def has_valid_types(tree: Path) -> bool:
+    """Whether mypy accepts the copy; `make test` asks it too, in tests/tools."""
+    command = [sys.executable, "-m", "mypy", "vcdebug"]
+    return subprocess.run(command, cwd=tree, capture_output=True, check=False).returncode == 0
 
 
 def _run_batch(batch: list[Chosen], note: Path) -> int:

@@ -165,10 +165,15 @@ def test_the_story_of_a_preemption_that_gang_blocks() -> None:
     assert ["unpipeline", "unevict"] == [e.op for e in map(bundled().event_at, undone) if isinstance(e, OpEvent)]
 
 
-def test_continue_without_a_hit_goes_to_the_end_and_back_to_the_start() -> None:
+def test_continue_without_a_hit_stays_and_says_on_which_side_there_is_one() -> None:
     result = debugger()
-    assert ("end", len(bundled())) == (result.continue_().reason, result.seq)
-    assert ("start", 1) == (result.continue_(back=True).reason, result.seq)
+    result.goto_event(60)
+    assert ("no breakpoint after event 60", 60) == (result.continue_().reason, result.seq)
+    result.breakpoints.add_breakpoint("break action enqueue")
+    assert ("no breakpoint after event 60; there is one before it (C)", 60) == (result.continue_().reason, result.seq)
+    assert 1 == result.continue_(back=True).breakpoint
+    said = result.continue_(back=True).reason
+    assert "no breakpoint before event 8" == said
 
 
 def test_reverse_continue_stops_at_the_hits_in_reverse() -> None:
@@ -177,6 +182,7 @@ def test_reverse_continue_stops_at_the_hits_in_reverse() -> None:
     while (stop := result.continue_()).breakpoint is not None:
         forward.append(stop.position.seq)
     backward = []
+    result.goto_event(len(bundled()))
     while (stop := result.continue_(back=True)).breakpoint is not None:
         backward.append(stop.position.seq)
     assert forward == backward[::-1]
@@ -186,13 +192,14 @@ def test_reverse_continue_stops_at_the_hits_in_reverse() -> None:
 def test_a_breakpoint_for_once_switches_itself_off() -> None:
     result = debugger("break action once")
     assert 1 == result.continue_().breakpoint
-    assert "end" == result.continue_().reason
+    assert "no breakpoint after event 8" == result.continue_().reason
     assert not result.breakpoints[1].enabled
 
 
 def test_a_breakpoint_that_is_off_does_not_stop() -> None:
     result = debugger("break action disabled")
-    assert "end" == result.continue_().reason
+    assert "no breakpoint after event 1" == result.continue_().reason
+    result.goto_event(len(bundled()))
     result.breakpoints.toggle_breakpoint(1)
     assert 1 == result.continue_(back=True).breakpoint
 

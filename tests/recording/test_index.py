@@ -90,30 +90,13 @@ def test_spans_lie_within_each_other(name: str) -> None:
         assert all(o.first <= i.first <= seq <= i.last <= o.last for o, i in pairwise(path))
 
 
-@pytest.mark.parametrize("name", GOLDEN[::3])
-def test_elements_of_a_span_follow_one_another_without_a_gap(name: str) -> None:
-    tree = golden(name).span_tree
-    seq, elements = 1, 0
-    while seq <= tree.events:
-        first, last = tree.element_bounds(seq)
-        assert first == seq
-        seq, elements = last + 1, elements + 1
-    assert elements < tree.events
-
-
 def test_at_the_first_event_of_several_spans_one_stands_before_the_largest() -> None:
     tree = SpanTree(nested((Level.CYCLE, 1, 6), (Level.ACTION, 2, 5), (Level.QUEUE, 2, 4), (Level.JOB, 3, 3)), 6)
     head = tree.span_starting_at(2)
     assert head is not None
     assert Level.ACTION == head.level
-    assert (2, 5) == tree.element_bounds(2)
     assert tree.enclosing_span(2) is None
     assert [Level.CYCLE, Level.ACTION, Level.QUEUE, Level.JOB] == [span.level for span in tree.path_to(3)]
-    assert (2, 3, 6) == (
-        tree.landing_seq(5, None),
-        tree.landing_seq(3, tree.innermost_span(2)),
-        tree.landing_seq(6, tree.innermost_span(2)),
-    )
 
 
 def test_a_span_without_events_is_left_out() -> None:

@@ -10,12 +10,13 @@ from tests.recorded import COPIES, bundled, golden, recorded
 from tests.recorded import GOLDEN as CASES
 from vcdebug.framework.record import OpEvent
 from vcdebug.recording.effects import pods_in_view
+from vcdebug.recording.flow_rows import present_branches
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.session_closing import closing_step
 from vcdebug.recording.session_steps import SessionStep, opening_step
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.views.flow import flow_table, open_keys_around, present_branches, whole_flow
+from vcdebug.views.flow import flow_table, open_keys_around, whole_flow
 
 
 def every(step: SessionStep | None) -> Iterator[SessionStep]:

@@ -81,6 +81,8 @@ async def prepare(desk: Desk, action: str) -> None:
     """Stand where the key has something to do."""
     await desk.until_at_rest()
     await desk.command("cycle 1", "goto 1", f"goto {START}")
+    if action in ("step", "continue"):
+        await desk.command("break action")
     assert START == desk.seq
     if action == "run_to_cursor":
         await desk.press("end")

@@ -15,7 +15,7 @@ async def test_a_key_goes_forward_and_its_opposite_backward(movement: str) -> No
     async with opened("preempt-works") as desk:
         for name, forward in ((movement, True), (f"back-{movement}", False)):
             for key in known[name].key.split(","):
-                await desk.command("goto 1", f"goto {START}")
+                await desk.command("break action", "goto 1", f"goto {START}")
                 await desk.press(key.strip())
                 assert (desk.seq > START, desk.seq < START) == (forward, not forward), f"{key} leads to {desk.seq}"
 

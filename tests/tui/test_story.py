@@ -56,8 +56,12 @@ async def test_break_on_victims_read_the_votes_step_back_and_follow_the_statemen
         assert "pipeline llm-finetune-worker-0" in words(desk, "statement")
         assert "◆" in words(desk, "flow")
 
-        await desk.press("C", "C")
-        assert (1, "start") == (desk.seq, desk.moment.reason)
+        stops = [desk.seq]
+        while desk.moment.reason.startswith("breakpoint"):
+            await desk.press("C")
+            stops.append(desk.seq)
+        assert stops[-1] == stops[-2] == min(stops)
+        assert desk.moment.reason.startswith(f"no breakpoint before event {desk.seq}")
 
 
 @SIZES
@@ -107,7 +111,7 @@ async def test_the_jobs_follow_the_moment() -> None:
         await desk.command("break statement pipeline")
         await desk.press("c")
         assert before != desk.text("jobs")
-        await desk.press("C")
+        await desk.command("goto 1")
         assert before == desk.text("jobs")
 
 

@@ -1,4 +1,4 @@
-"""Movement over events and spans: one rule per verb, mirrored backward."""
+"""Movement over events and the rows of the tree: one rule per verb, mirrored backward."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from vcdebug.model.names import Seq
-from vcdebug.recording.recording import SpanTree
+from vcdebug.recording.flow_rows import next_row, path_to_row, previous_row
+from vcdebug.recording.recording import Recording
 
 Step = Literal[1, -1]
 """Forward or backward."""
@@ -41,34 +42,27 @@ def step_direction(*, back: bool) -> Step:
     return BACKWARD if back else FORWARD
 
 
-def step_into(tree: SpanTree, seq: Seq, step: Step) -> Seq | None:
+def step_into(recording: Recording, seq: Seq, step: Step) -> Seq | None:
     """The neighbouring event, however deep; None beyond the ends."""
     target = seq + step
-    return target if 1 <= target <= tree.events else None
+    return target if 1 <= target <= len(recording) else None
 
 
-def step_over(tree: SpanTree, seq: Seq, step: Step) -> Seq | None:
-    """The next event or span on the same level; at the head of a span the whole span is skipped."""
-    first, last = tree.element_bounds(seq)
-    beyond = last + 1 if step == FORWARD else first - 1
-    if not 1 <= beyond <= tree.events:
-        return None
-    # The neighbour can be the head of a deeper span; the landing is its first event on this level.
-    return tree.landing_seq(beyond, tree.enclosing_span(seq))
+def step_over(recording: Recording, seq: Seq, step: Step) -> Seq | None:
+    """The next row that is not inside this one; backward the sibling before it, else the row around both."""
+    path = path_to_row(recording, seq)
+    return next_row(path) if step == FORWARD else previous_row(path)
 
 
-def step_out(tree: SpanTree, seq: Seq, step: Step) -> Seq | None:
-    """What follows the enclosing span, or backward its head; None directly below the cycle."""
-    owner = tree.enclosing_span(seq)
-    if owner is None:
-        return None
-    beyond = owner.last + 1 if step == FORWARD else owner.first
-    if beyond > tree.events:
-        return None
-    return tree.landing_seq(beyond, tree.parent_of(owner))
+def step_out(recording: Recording, seq: Seq, step: Step) -> Seq | None:
+    """What follows the row around this one, or backward that row; of a row of depth 0, as `step_over` and the start."""
+    path = path_to_row(recording, seq)
+    if step == FORWARD:
+        return next_row(path[:-1] or path)
+    return path[-2].part.first if len(path) > 1 else None
 
 
-MOVES: Final[Mapping[MoveVerb, Callable[[SpanTree, Seq, Step], Seq | None]]] = {
+MOVES: Final[Mapping[MoveVerb, Callable[[Recording, Seq, Step], Seq | None]]] = {
     "into": step_into,
     "over": step_over,
     "out": step_out,

@@ -101,7 +101,7 @@ class Debugger:
     def _take_step(self, verb: cursor.MoveVerb, step: cursor.Step) -> MoveResult:
         if self._trail and self._trail[-1] == (verb, -step, self._trail[-1].origin, self.seq):
             return self._move_to(self._trail.pop().origin, "step")
-        target = cursor.MOVES[verb](self.recording.span_tree, self.seq, step)
+        target = cursor.MOVES[verb](self.recording, self.seq, step)
         reason = "step"
         if target is None:
             target, reason = (1, "start") if step == cursor.BACKWARD else (self.last_seq, "end")
@@ -117,19 +117,28 @@ class Debugger:
         )
 
     def continue_(self, *, back: bool = False) -> MoveResult:
-        """To the nearest enabled breakpoint, else to the end (backward: to the start)."""
+        """To the nearest enabled breakpoint; where there is none the cursor stays, and the reason says so."""
         step = cursor.step_direction(back=back)
         hit = self.breakpoints.next_stop(self.recording, self.seq, step)
         end = 1 if step == cursor.BACKWARD else self.last_seq
         target = end if hit is None else hit.seq
         self.log.extend(self.breakpoints.log_lines_between(self.recording, self.seq, target, step))
         if hit is None:
-            return self._jump_to(end, "start" if step == cursor.BACKWARD else "end")
+            return MoveResult(self.position, self._describe_no_hit(step))
         point = hit.breakpoint
         if point.once:
             point.enabled = False
         self._jump_to(target, "breakpoint")
         return MoveResult(self.position, point.stop_reason(self.recording, target), point.number)
+
+    def _describe_no_hit(self, step: cursor.Step) -> str:
+        """That no breakpoint is left in this direction, and whether the other one has some."""
+        words = {cursor.FORWARD: ("after", "before", "C"), cursor.BACKWARD: ("before", "after", "c")}
+        side, other, key = words[step]
+        back = cursor.BACKWARD if step == cursor.FORWARD else cursor.FORWARD
+        elsewhere = self.breakpoints.next_stop(self.recording, self.seq, back)
+        more = f"; there is one {other} it ({key})" if elsewhere is not None else ""
+        return f"no breakpoint {side} event {self.seq}{more}"
 
     def goto_event(self, seq: Seq) -> MoveResult:
         """To an event by number; beyond the ends to the first or last one."""

@@ -295,20 +295,6 @@ class SpanTree:
         head = self.span_starting_at(seq)
         return self.parent_of(head) if head is not None else self.innermost_span(seq)
 
-    def element_bounds(self, seq: Seq) -> tuple[Seq, Seq]:
-        """(first, last) of what comes next at an event: the whole span at a head, else the event alone."""
-        head = self.span_starting_at(seq)
-        return (seq, seq) if head is None else (head.first, head.last)
-
-    def landing_seq(self, seq: Seq, owner: Span | None) -> Seq:
-        """The first event of the child of `owner` that holds `seq`; of a wider span if `owner` does not hold it."""
-        while owner is not None and not owner.first <= seq <= owner.last:
-            owner = self.parent_of(owner)
-        landing, span = seq, self.innermost_span(seq)
-        while span is not None and span is not owner:
-            landing, span = span.first, self.parent_of(span)
-        return landing
-
 
 class _SpanColumns(NamedTuple):
     levels: IntArray

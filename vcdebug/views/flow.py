@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from vcdebug.amount_text import count_noun, format_count
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.framework.record import HookEvent, Level, Span
 from vcdebug.model.names import Seq
+from vcdebug.recording.flow_rows import (
+    CLOSING_KEY,
+    OPENING_KEY,
+    EventRun,
+    FlowPart,
+    StepBranch,
+    branch_runs,
+    path_to_row,
+    present_branches,
+    span_rows,
+    top_rows,
+)
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.session_closing import closing_step
-from vcdebug.recording.session_steps import SessionStep, opening_seq, opening_step
+from vcdebug.recording.session_steps import SessionStep
 from vcdebug.recording.visits import starts_after_pop
 from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, event_headline, task_list_or
 from vcdebug.views.pieces import NO, YES, Piece, Style, make_line, muted_piece
@@ -24,8 +35,6 @@ from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Ta
 
 OPEN_MARK, CLOSED_MARK = "▾", "▸"
 SESSION_TITLE = "Session"
-OPENING_KEY, CLOSING_KEY = "step 0", "step 1"
-"""The keys of opening and closing; their inner steps have keys such as `step 0.2.1`."""
 _RESULT_COLUMN = Column("what comes of it", flexible=True, least=1)
 SESSION_COLUMNS = (Column("step", flexible=True, least=24, name=True), _RESULT_COLUMN, Column("event", right=True))
 
@@ -48,30 +57,6 @@ class EventsOpened:
 
     def __contains__(self, key: object, /) -> bool:
         return not str(key).startswith(f"{OPENING_KEY}.") and not str(key).startswith(f"{CLOSING_KEY}.")
-
-
-@dataclass(frozen=True, slots=True)
-class StepBranch:
-    """A step as a row, with the range of its events; empty if `last` is before `first`."""
-
-    key: str
-    step: SessionStep
-    first: Seq
-    last: Seq
-
-
-@per_recording()
-def session_branches(recording: Recording) -> tuple[StepBranch | None, StepBranch | None]:
-    """(opening, closing) of the session; None where the recording has no such event."""
-    opened, closing = opening_seq(recording), closing_step(recording)
-    size = len(recording)
-    first = StepBranch(OPENING_KEY, opening_step(recording), 1, opened) if opened else None
-    return first, StepBranch(CLOSING_KEY, closing, size, size) if closing is not None else None
-
-
-def present_branches(recording: Recording) -> tuple[StepBranch, ...]:
-    """The branches that exist."""
-    return tuple(branch for branch in session_branches(recording) if branch is not None)
 
 
 def walk_steps(branch: StepBranch, opened: OpenedKeys, depth: int = 1) -> Iterator[tuple[int, StepBranch]]:
@@ -151,14 +136,6 @@ def flow_at(recording: Recording, seq: Seq) -> Table:
     return flow_table(recording, open_keys_around(recording, seq), seq)
 
 
-class EventRun(NamedTuple):
-    """Consecutive events of one kind, directly inside one span."""
-
-    first: Seq
-    last: Seq
-
-
-FlowPart = Span | StepBranch | EventRun
 ShownParts = list[tuple[int, FlowPart]]
 """(depth, part) of each row."""
 
@@ -242,84 +219,35 @@ def span_key(index: int) -> str:
 
 def open_keys_around(recording: Recording, seq: Seq) -> tuple[str, ...]:
     """The keys of the rows around an event."""
-    owner = recording.span_tree.enclosing_span(seq)
-    if owner is None:
-        return tuple(branch.key for branch in present_branches(recording) if branch.first < seq <= branch.last)
-    found: list[str] = []
-    while owner is not None:
-        found.append(span_key(owner.index))
-        owner = recording.span_tree.parent_of(owner)
-    return tuple(found)
+    return tuple(_part_key(place.part) for place in path_to_row(recording, seq)[-2::-1])
 
 
 def _all_parts(recording: Recording, opened: OpenedKeys) -> list[tuple[int, FlowPart]]:
     """(depth, row), depth first: opening, actions, closing."""
     shown: list[tuple[int, FlowPart]] = []
-    first, last = 1, len(recording)
-    before, after = session_branches(recording)
-    if before is not None:
-        shown += _branch_parts(recording, before, opened)
-        first = before.last + 1
-    closing = _branch_parts(recording, after, opened) if after is not None else []
-    last = after.first - 1 if after is not None else last
-    inside = (part for part in _walk_spans(recording, -1, opened, 0) if first <= part[1].first <= last)
-    return [*shown, *inside, *closing]
+    for part in top_rows(recording):
+        if isinstance(part, StepBranch):
+            shown += _branch_parts(recording, part, opened)
+        else:
+            shown += [(0, part), *_parts_inside(recording, part, opened, 1)]
+    return shown
 
 
 def _branch_parts(recording: Recording, branch: StepBranch, opened: OpenedKeys) -> list[tuple[int, FlowPart]]:
     if branch.key not in opened:
         return [(0, branch)]
-    runs = [(1, run) for run in _coarse_runs(recording, branch.first, branch.last)]
+    runs = [(1, run) for run in branch_runs(recording, branch.first, branch.last)]
     return [(0, branch), *walk_steps(branch, opened), *runs]
 
 
-def _walk_spans(recording: Recording, index: int, opened: OpenedKeys, depth: int) -> Iterator[tuple[int, FlowPart]]:
-    """(depth, span or run) inside a span, depth first; index -1 is the whole cycle."""
-    for part in _span_parts(recording, index):
-        yield depth, part
-        if isinstance(part, Span) and span_key(part.index) in opened:
-            yield from _walk_spans(recording, part.index, opened, depth + 1)
-
-
-@per_recording(most=10_000)
-def _span_parts(recording: Recording, index: int) -> tuple[FlowPart, ...]:
-    """The spans and runs directly inside a span; index -1 is the whole cycle."""
-    span = recording.spans[index] if index >= 0 else None
-    seq, last = (span.first, span.last) if span is not None else (1, len(recording))
-    coarse = span is None or span.level <= Level.ACTION
-    parts: list[FlowPart] = []
-    for child in recording.span_tree.children_of(span):
-        parts += [*_split_runs(recording, seq, child.first - 1, coarse=coarse), child]
-        seq = child.last + 1
-    return (*parts, *_split_runs(recording, seq, last, coarse=coarse))
-
-
-@per_recording()
-def _coarse_runs(recording: Recording, first: Seq, last: Seq) -> tuple[EventRun, ...]:
-    return tuple(_split_runs(recording, first, last, coarse=True))
-
-
-def _split_runs(recording: Recording, first: Seq, last: Seq, *, coarse: bool) -> Iterator[EventRun]:
-    """Split events into runs: consecutive hook calls of one point share a run, `coarse` of any point."""
-    # Only hook calls form runs: the index of their events avoids reading each event of a large cycle.
-    hooks = recording.index.seqs_of_type(HookEvent)
-    start, place = first, bisect_left(hooks, first)
-    while start <= last:
-        end = start
-        if place < len(hooks) and hooks[place] == start:
-            while end < last and place + 1 < len(hooks) and hooks[place + 1] == end + 1:
-                if not coarse and _hook_point(recording, end) != _hook_point(recording, end + 1):
-                    break
-                end, place = end + 1, place + 1
-            place += 1
-        yield EventRun(start, end)
-        start = end + 1
-
-
-def _hook_point(recording: Recording, seq: Seq) -> str:
-    event = recording.event_at(seq)
-    assert isinstance(event, HookEvent)
-    return event.point
+def _parts_inside(
+    recording: Recording, part: FlowPart, opened: OpenedKeys, depth: int
+) -> Iterator[tuple[int, FlowPart]]:
+    """(depth, span or run) inside an open span, depth first."""
+    if isinstance(part, Span) and span_key(part.index) in opened:
+        for inner in span_rows(recording, part.index):
+            yield depth, inner
+            yield from _parts_inside(recording, inner, opened, depth + 1)
 
 
 def _flow_row(recording: Recording, depth: int, part: FlowPart, opened: OpenedKeys) -> Row:

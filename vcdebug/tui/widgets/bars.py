@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from vcdebug.amount_text import count_noun, format_count
+from vcdebug.amount_text import capitalize_first, count_noun, format_count
 from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.debugger.notebook import Bookmark
 from vcdebug.framework.forced_answers import FORCED_CODE
@@ -101,7 +101,7 @@ class Header(Widget):
     def _reason_text(self, moment: DebuggerState) -> Text:
         if self.progress:
             return Text(_progress_text(self.progress, self.size.width * 2 // 3), style="italic")
-        return Text(f"at: {moment.reason}" if moment.reason not in QUIET_REASONS else "", style="italic")
+        return Text("" if moment.reason in QUIET_REASONS else capitalize_first(moment.reason), style="italic")
 
     def _right_text(self, moment: DebuggerState) -> Text:
         on = len([stand for stand in moment.breakpoints if stand.enabled])

@@ -1,10 +1,14 @@
 """Completing gives hand-written manifests what the API server and Volcano's webhooks would have given them."""
 
+import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.snapshot.manifests import cluster
 from vcdebug.snapshot.loader import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.manifest import name_of
 from vcdebug.snapshot.snapshot import Manifest
 
 CLASSES: list[Manifest] = [
@@ -58,6 +62,35 @@ def test_the_schedulers_own_queues_are_there() -> None:
         (q["metadata"]["name"], q["spec"]["weight"], q["spec"]["reclaimable"], q["status"]["state"]) for q in queues
     ]
     assert [("q", 1, True, "Open"), ("root", 1, False, "Open"), ("main", 1, True, "Open")] == shown
+
+
+ASSUMED = "is not in the snapshot, and the scheduler creates it at its start; it is added as the scheduler makes it"
+
+
+@pytest.mark.parametrize(
+    ("conf", "parent", "queue", "added"),
+    [
+        ("- name: capacity\n    enableHierarchy: true", "", "q", ["root"]),
+        ("- name: capacity\n    enableHierarchy: false", "", "q", []),
+        ("- name: capacity\n  - name: drf\n    enableHierarchy: true", "", "q", []),
+        ("- name: capacity", "root", "q", ["root"]),
+        ("- name: proportion", "", "", ["default"]),
+        ("- name: proportion", "", "q", []),
+    ],
+)
+def test_a_tree_of_queues_and_a_pod_group_get_the_queue_that_the_scheduler_creates(
+    tmp_path: Path, conf: str, parent: str, queue: str, added: list[str]
+) -> None:
+    (tmp_path / "volcano-scheduler.conf").write_text(f"tiers:\n- plugins:\n  {conf}\n", encoding="utf-8")
+    objects = [
+        {"kind": "Queue", "metadata": {"name": "q"}, "spec": {"weight": 1, "parent": parent}},
+        {"kind": "PodGroup", "metadata": {"name": "a", "namespace": "ns"}, "spec": {"queue": queue}},
+    ]
+    (tmp_path / "objects.json").write_text(json.dumps(objects), encoding="utf-8")
+    snapshot = load_snapshot(tmp_path)
+    assert ["q", *added] == [name_of(one) for one in snapshot.objects_of("Queue")]
+    assert [f"Queue {name}: {ASSUMED}" for name in added] == [one.format_line() for one in snapshot.problems]
+    assert ["q"] == [name_of(one) for one in load_snapshot(tmp_path, complete=False).objects_of("Queue")]
 
 
 def test_a_hierarchy_gets_its_root() -> None:

@@ -35,6 +35,7 @@ from vcdebug.conformance.api_server import ApiServer
 from vcdebug.conformance.object_store import QUERY_PATH
 from vcdebug.errors import SchedulerPanic
 from vcdebug.model.devices import vgpu_annotations
+from vcdebug.snapshot.completion import missing_queues
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
 from vcdebug.snapshot.manifest import Json, JsonObject, name_of
 from vcdebug.snapshot.quantity import BINARY_SUFFIXES, QuantityError, binary_text, nano_text, nano_value
@@ -212,7 +213,6 @@ class _Connection(BaseHTTPRequestHandler):
 # A snapshot moved to the present, since a scheduler's program goes by the clock of the machine.
 
 TIME_TEXT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-ROOT_QUEUE = "root"
 QUEUE, NODE = "Queue", "Node"
 
 
@@ -227,9 +227,7 @@ def moved_to_present(snapshot: Snapshot, now: datetime) -> Snapshot:
     if NODE in objects:
         objects[NODE] = [delayed_node(node, ago) for node in objects[NODE]]
     queues = objects.get(QUEUE, [])
-    names = [name_of(queue) for queue in queues]
-    made = [_built_in_queue(name, now) for name in (ROOT_QUEUE, snapshot.flags.default_queue) if name not in names]
-    objects[QUEUE] = [*queues, *made]
+    objects[QUEUE] = [*queues, *(_served_queue(one, now) for one in missing_queues(queues, snapshot.flags))]
     return replace(snapshot, objects=objects, now=snapshot.now + ago, process=SchedulerProcess())
 
 
@@ -245,11 +243,10 @@ def text_of(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _built_in_queue(name: str, now: datetime) -> Manifest:
-    """A queue that a scheduler creates when it starts."""
-    metadata = {"name": name, "uid": f"made-{name}", "creationTimestamp": text_of(now)}
-    kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": QUEUE}
-    return {**kind, "metadata": metadata, "spec": {"weight": 1, "reclaimable": name != ROOT_QUEUE}, "status": {}}
+def _served_queue(queue: Manifest, now: datetime) -> Manifest:
+    """A queue that a scheduler creates when it starts, as a server has it before its controller sees it."""
+    metadata = {**queue["metadata"], "uid": f"made-{name_of(queue)}", "creationTimestamp": text_of(now)}
+    return {**queue, "metadata": metadata, "status": {}}
 
 
 def _moved_times(value: Json, ago: timedelta, key: str = "") -> Json:

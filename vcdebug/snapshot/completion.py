@@ -5,8 +5,10 @@ Upstream: webhooks, and the API server's defaulting.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 
+from vcdebug.snapshot.gathered_objects import GatheredObjects
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import annotations_of, name_of
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
@@ -18,6 +20,11 @@ HIERARCHY_ANNOTATION = "volcano.sh/hierarchy"
 WEIGHTS_ANNOTATION = "volcano.sh/hierarchy-weights"
 ADDED_FILE = "(completed)"
 """The file name of objects that completion adds."""
+_TREE = re.compile(
+    r"""\bname["']?:\s*["']?capacity\b(?:(?!\bname["']?:).)*?\benableHierarchy["']?:\s*["']?true""",
+    re.DOTALL | re.IGNORECASE,
+)
+"""The switch of the plugin capacity by which queues form a tree; drf has one for its weights, which need no queue."""
 
 
 def complete_objects(objects: dict[str, list[Manifest]], files: dict[str, list[str]], flags: SchedulerFlags) -> None:
@@ -67,15 +74,41 @@ def _complete_namespaces(objects: dict[str, list[Manifest]]) -> None:
 
 def _complete_queues(objects: dict[str, list[Manifest]], files: dict[str, list[str]], flags: SchedulerFlags) -> None:
     """Queue defaults, and the two queues that the scheduler creates at its start."""
-    queues = objects.setdefault("Queue", [])
-    for queue in queues:
+    for queue in objects.get("Queue", ()):
         _complete_queue(queue)
-    # The scheduler creates both at its start, so that a cluster always has them.
+    for queue in missing_queues(objects.get("Queue", ()), flags):
+        _add_queue(objects, files, queue)
+
+
+def missing_queues(queues: Iterable[Manifest], flags: SchedulerFlags) -> list[Manifest]:
+    """The queues that the scheduler creates at its start, so that a cluster always has them, and these lack.
+    Upstream: cache.newDefaultAndRootQueue.
+    """
     present = [name_of(queue) for queue in queues]
-    for name, reclaimable in ((ROOT_QUEUE, False), (flags.default_queue, True)):
-        if name not in present:
-            queues.append(_new_queue(name, reclaimable=reclaimable))
-            files.setdefault("Queue", []).append(ADDED_FILE)
+    made = (_new_queue(name, reclaimable=name != ROOT_QUEUE) for name in (ROOT_QUEUE, flags.default_queue))
+    return [queue for queue in made if name_of(queue) not in present]
+
+
+def complete_needed_queues(found: GatheredObjects, conf: str | None, flags: SchedulerFlags) -> None:
+    """Add those of the scheduler's own queues that a tree of queues or a PodGroup needs, with a Problem for each."""
+    queues = found.objects.get("Queue", [])
+    parents = {(queue.get("spec") or {}).get("parent") for queue in queues}
+    needed = {
+        (group.get("spec") or {}).get("queue") or flags.default_queue for group in found.objects.get("PodGroup", ())
+    }
+    if ROOT_QUEUE in parents or _TREE.search(conf or ""):
+        needed.add(ROOT_QUEUE)
+    # None is added that nothing needs: a recorded cluster had only the queues that it lists.
+    for queue in missing_queues(queues, flags) if queues else ():
+        if name_of(queue) in needed:
+            _add_queue(found.objects, found.files, queue)
+            what = "is not in the snapshot, and the scheduler creates it at its start"
+            found.report.add_problem(what, "it is added as the scheduler makes it", object=f"Queue {name_of(queue)}")
+
+
+def _add_queue(objects: dict[str, list[Manifest]], files: dict[str, list[str]], queue: Manifest) -> None:
+    objects.setdefault("Queue", []).append(queue)
+    files.setdefault("Queue", []).append(ADDED_FILE)
 
 
 def _complete_queue(queue: Manifest) -> None:

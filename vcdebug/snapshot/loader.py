@@ -13,7 +13,7 @@ from vcdebug.garbage_collection import collector_paused
 from vcdebug.releases.release import Release
 from vcdebug.snapshot import object_checks, settings
 from vcdebug.snapshot.archive import SourceFile
-from vcdebug.snapshot.completion import complete_objects
+from vcdebug.snapshot.completion import complete_needed_queues, complete_objects
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects, starts_like_json
 from vcdebug.snapshot.json_documents import ReadSoFar
@@ -114,6 +114,9 @@ def _build_snapshot(
     if wanted or by_itself:
         complete_objects(found.objects, found.files, flags)
     object_checks.drop_duplicates(found)
+    conf = _find_conf(found)
+    if from_files and wanted is not False:
+        complete_needed_queues(found, conf, flags)
     if not by_itself:
         object_checks.note_hand_written(found, completed=False)
     object_checks.note_missing_namespaces(found)
@@ -123,7 +126,7 @@ def _build_snapshot(
     return Snapshot(
         name=meta.name,
         objects=found.objects,
-        scheduler_conf=_find_conf(found),
+        scheduler_conf=conf,
         now=meta.now,
         flags=flags,
         chance=settings.read_chance(meta.chance, found.meta[0], report),

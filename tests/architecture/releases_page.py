@@ -10,19 +10,22 @@ from collections.abc import Callable, Iterator
 from tests.architecture.source_tree import ROOT
 from vcdebug.releases import devices, nodes, queues, scheduling, topology
 from vcdebug.releases.change import Tag
-from vcdebug.releases.release import CHANGES, KUBERNETES_BY_LINE, MASTER_DESCRIPTION, SUPPORTED_TAGS, release_at_tag
+from vcdebug.releases.release import CHANGES, MASTER_DESCRIPTION, SUPPORTED_TAGS, release_at_tag
 
 PAGE = ROOT / "docs" / "releases.md"
 INTRODUCTION = """# Releases: what older schedulers decide differently
 
 A snapshot is replayed by the rules of the release that it comes from: `scheduler.release` in `meta.json`, which
 `capture` reads from the scheduler's image, or `--release`, or the edit `flag:release=v1.15.1` (`:release v1.15.1` in
-the debugger). Where nothing says it, the newest rules hold. A release is a set of older forms, each with a name:
-`v1.15.1,-csi-limit-key` is v1.15.1 with one of them in its newer form, and `master,+csi-limit-key` the newest rules
+the debugger). Where nothing says it, the latest rules hold. A release is a set of older forms, each with a name:
+`v1.15.1,-csi-limit-key` is v1.15.1 with one of them in its newer form, and `master,+csi-limit-key` the latest rules
 with one older form. `vcdebug diff SNAPSHOT --release VERSION` finds out which of them decide something in a cluster
 ([many-runs.md](many-runs.md)).
 
 A release that is not listed is replayed as the nearest one that is, with a problem that names what differs.
+Answers say how far a replay is trusted: `exact` where the release was recorded or compared with its program
+([fidelity.md](fidelity.md)), `near` where its line is listed (patches, builds of vendors, pre-releases, switched
+changes), `unknown` for anything older, newer or not stated.
 """
 WEIGHTS = """Weights: **H** ordinary clusters see it, **M** clusters with that feature, **L** corners, **T** texts and
 traces only. What is marked *not replayed* is known and named where it matters (`run --json`, `inspect`, the Conf
@@ -51,7 +54,7 @@ def _releases() -> Iterator[str]:
     for tag in SUPPORTED_TAGS:
         release = release_at_tag(tag)
         lacking = len(release.unreplayed_changes())
-        yield f"| {tag} | {KUBERNETES_BY_LINE[tag.release_line]} | {len(release.older) + lacking} | {lacking} |"
+        yield f"| {tag} | 1.{release.kubernetes_version[1]} | {len(release.older) + lacking} | {lacking} |"
 
 
 def _group(title: str, module: object) -> Iterator[str]:

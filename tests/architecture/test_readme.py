@@ -17,7 +17,8 @@ from vcdebug.actions import ACTIONS
 from vcdebug.cli.commands import COMMANDS
 from vcdebug.cli.main import main
 from vcdebug.plugins import PLUGINS
-from vcdebug.releases.release import KUBERNETES_BY_LINE, SUPPORTED_TAGS, release_at_tag
+from vcdebug.releases.change import Tag
+from vcdebug.releases.release import SUPPORTED_TAGS, VERIFIED_TAGS, release_at_tag
 from vcdebug.snapshot.sources import list_bundled
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -134,17 +135,25 @@ def compared_by_release() -> dict[str, int]:
     return {**found, "v1.12.4": int(total)}
 
 
+def test_a_release_is_exact_where_the_page_has_figures_of_it() -> None:
+    compared = {name for name in (*recorded_by_release(), *compared_by_release()) if name != "master"}
+    assert compared <= set(VERIFIED_TAGS)
+    figures = r"(?:\d on|Of) {0}\b|{0} \(\d|\| {0} \|"
+    assert [] == [tag for tag in VERIFIED_TAGS if not re.search(figures.format(tag), FIDELITY)]
+
+
 def release_rows() -> list[str]:
     """The table of releases, from the table of changes and from docs/fidelity.md."""
     recorded, compared = recorded_by_release(), compared_by_release()
-    rows = [f"| master of 2026-08-20 | {KUBERNETES_BY_LINE[1, 16]} | {recorded['master']} | - |"]
+    rows = [f"| master of 2026-08-20 | 1.36 | {recorded['master']} | - |"]
     for line in dict.fromkeys(tag.release_line for tag in SUPPORTED_TAGS):
         tags = [str(tag) for tag in reversed(SUPPORTED_TAGS) if tag.release_line == line]
         cells = [
             ", ".join(f"{counts[tag]} ({tag})" for tag in tags if tag in counts) or "-"
             for counts in (recorded, compared)
         ]
-        rows.append(f"| {tags[0]} to {tags[-1]} | {KUBERNETES_BY_LINE[line]} | {' | '.join(cells)} |")
+        minor = release_at_tag(Tag(*line)).kubernetes_version[1]
+        rows.append(f"| {tags[0]} to {tags[-1]} | 1.{minor} | {' | '.join(cells)} |")
     return rows
 
 

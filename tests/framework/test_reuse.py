@@ -60,6 +60,7 @@ OTHER_CHANCE: dict[str, Any] = {
 }
 OTHER_PROCESS: dict[str, Any] = {
     "started": Snapshot("").now - timedelta(hours=1),
+    "assumed": True,
     "last_rescheduling": Snapshot("").now - timedelta(minutes=5),
     "last_eviction": Snapshot("").now - timedelta(minutes=5),
     "sessions": 4,

@@ -24,6 +24,17 @@ Run them within a few seconds: what changes in between makes a cluster that neve
 says what is missing and what that falsifies. The scheduler's flags and release are read from its Deployment, its
 configuration from its ConfigMap; with another installation, put their namespace in place of `volcano-system`.
 
+When the scheduler's process started is read from its pod, which is among the pods of all namespaces; its release too,
+where the Deployment is missing. Without that pod a process is assumed that has run for long. Whoever may not read all
+namespaces adds it:
+
+```console
+$ kubectl get pods -n volcano-system -l app=volcano-scheduler -o yaml > snapshot/scheduler-pods.yaml
+```
+
+The time at which the commands ran belongs into `snapshot/meta.json`, as `{"now": "2026-11-01T09:30:00Z"}`: ages and
+periods are counted from there.
+
 | kind | without it, wrong is |
 |---|---|
 """

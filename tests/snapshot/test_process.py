@@ -1,14 +1,21 @@
 """What a snapshot says of the scheduler's past, and an extender's answers, through loading and saving."""
 
+import json
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.builders import node, pod_group
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.loader import load_snapshot, snapshot_from_objects
 from vcdebug.snapshot.saved_files import save_snapshot
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.whatif.cycles import CycleChain
 
 PAST = {
     "started": "2026-10-31T00:00:00Z",
@@ -35,6 +42,94 @@ def test_without_a_start_it_is_the_first_cycle() -> None:
     assert SchedulerProcess().is_first_cycle(now)
     assert SchedulerProcess(started=now).is_first_cycle(now)
     assert not SchedulerProcess(started=now - timedelta(seconds=1)).is_first_cycle(now)
+
+
+SCHEDULER: dict[str, Any] = {
+    "kind": "Pod",
+    "metadata": {"name": "volcano-scheduler-7d9f", "namespace": "volcano-system", "uid": "s"},
+    "spec": {
+        "nodeName": "n1",
+        "containers": [{"name": "proxy"}, {"name": "main", "image": "hub/vc-scheduler:v1.14.4"}],
+    },
+    "status": {
+        "phase": "Running",
+        "startTime": "2026-10-20T08:00:00Z",
+        "containerStatuses": [{"name": "main", "state": {"running": {"startedAt": "2026-10-25T08:00:00Z"}}}],
+    },
+}
+LABELLED = {**SCHEDULER, "metadata": {**SCHEDULER["metadata"], "labels": {"app": "volcano-scheduler"}}, "spec": {}}
+WAITING = {**SCHEDULER, "status": {**SCHEDULER["status"], "phase": "Pending"}}
+OTHER_POD = {**SCHEDULER, "spec": {"containers": [{"name": "main", "image": "b"}]}}
+LARGE = {"kind": "Pod", "metadata": {"name": "c", "namespace": "n", "uid": "c", "annotations": {"a": "x" * (1 << 20)}}}
+OCTOBER_20, OCTOBER_25 = (datetime(2026, 10, day, 8, tzinfo=UTC) for day in (20, 25))
+OCTOBER_31 = datetime(2026, 10, 31, tzinfo=UTC)
+
+
+def load_objects(folder: Path, meta: dict[str, Any], *objects: dict[str, Any]) -> Snapshot:
+    (folder / "meta.json").write_text(json.dumps({"now": "2026-11-01T00:00:00Z", **meta}), encoding="utf-8")
+    (folder / "objects.json").write_text(
+        json.dumps({"kind": "List", "items": [node("n1"), *objects]}), encoding="utf-8"
+    )
+    return load_snapshot(folder)
+
+
+@pytest.mark.parametrize(
+    ("meta", "pod", "started", "release"),
+    [
+        ({}, SCHEDULER, OCTOBER_25, "v1.14.4"),
+        ({}, LABELLED, OCTOBER_20, "master"),
+        ({"scheduler": {"started": "2026-10-31T00:00:00Z"}}, SCHEDULER, OCTOBER_31, "v1.14.4"),
+        ({}, WAITING, None, "master"),
+        ({}, OTHER_POD, None, "master"),
+        ({"now": "2026-10-24T00:00:00Z"}, SCHEDULER, None, "v1.14.4"),
+    ],
+    ids=["container", "label", "meta.json", "not running", "another pod", "clock before it"],
+)
+@pytest.mark.parametrize("more", [(), (LARGE,)], ids=["small file", "large file"])
+def test_start_and_release_come_from_the_schedulers_pod_else_a_running_process_is_assumed(
+    tmp_path: Path,
+    meta: dict[str, Any],
+    pod: dict[str, Any],
+    started: datetime | None,
+    release: str,
+    more: tuple[dict[str, Any], ...],
+) -> None:
+    snapshot = load_objects(tmp_path, meta, pod, *more)
+    assert (started, started is None) == (snapshot.process.started, snapshot.process.assumed)
+    assert not snapshot.process.is_first_cycle(snapshot.now)
+    assert release == snapshot.release.name
+
+
+@pytest.mark.parametrize("meta", [{"scheduler": {"started": None}}, {"family": "devices", "seed": 1}])
+def test_a_first_cycle_is_stated_and_survives_a_save(tmp_path: Path, meta: dict[str, Any]) -> None:
+    snapshot = load_objects(tmp_path, meta, SCHEDULER)
+    assert SchedulerProcess() == snapshot.process
+    save_snapshot(snapshot, tmp_path / "s.tar.gz")
+    assert SchedulerProcess() == load_snapshot(tmp_path / "s.tar.gz").process
+
+
+def test_an_assumed_process_stays_assumed(tmp_path: Path) -> None:
+    snapshot = load_objects(tmp_path, {})
+    save_snapshot(snapshot, tmp_path / "s.tar.gz")
+    assert load_snapshot(tmp_path / "s.tar.gz").process.assumed
+    assert CycleChain(replay_cycle(snapshot)).run_next().snapshot.process.assumed
+
+
+KUBECTL = Path(__file__).parent / "inputs" / "vgpu-kubectl"
+"""Two virtual GPUs are asked for, the only node has one card, and the scheduler has run for twelve days."""
+
+
+def test_an_answer_says_what_is_assumed_of_the_process_where_cards_decide(tmp_path: Path) -> None:
+    stated = explain_by_name(replay_cycle(load_snapshot(KUBECTL)), "a")
+    shutil.copytree(KUBECTL, tmp_path / "s")
+    listed = json.loads((KUBECTL / "objects.json").read_text(encoding="utf-8"))
+    kept = [one for one in listed["items"] if one["metadata"].get("namespace") != "volcano-system"]
+    (tmp_path / "s" / "objects.json").write_text(json.dumps({**listed, "items": kept}), encoding="utf-8")
+    assumed = explain_by_name(replay_cycle(load_snapshot(tmp_path / "s")), "a")
+    assert "predicates-unresolvable" == stated.cause_code
+    assert stated.sentence == assumed.sentence
+    doubt = "nothing says when the scheduler started, and a running process is assumed (meta.json: scheduler.started)"
+    assert ("", doubt) == (stated.doubt, assumed.doubt)
 
 
 def test_a_time_that_cannot_be_read_is_a_problem() -> None:

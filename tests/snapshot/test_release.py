@@ -111,6 +111,7 @@ def test_ids_are_unique_and_each_row_says_what_and_decides_what() -> None:
         ("master", "master", ""),
         ("v1.15", "v1.15.1", "v1.15 names no patch release"),
         ("v1.15.1-acme.3", "v1.15.1", "v1.15.1-acme.3 is a build of its own"),
+        ("v1.16.0", "master", "of v1.16.0 only what came before it was compared"),
         ("v1.16.0-alpha.1", "master", "v1.16.0-alpha.1 is a pre-release"),
         ("v1.17.0", "master", "v1.17.0 is newer than what is replayed"),
         ("bonkers", "master", "bonkers is no release of Volcano"),
@@ -126,6 +127,38 @@ def test_a_release_older_than_all_that_are_replayed_names_what_differs() -> None
     problem = next(one for one in stated("v1.11.2").problems if one.field == "scheduler.release")
     assert problem.effect.startswith("replayed as v1.12.")
     assert problem.effect.endswith("what changed before v1.12")
+
+
+@pytest.mark.parametrize(
+    ("image", "said"),
+    [
+        ("volcanosh/vc-scheduler:v1.15.1", "release v1.15.1 (exact)"),
+        ("volcanosh/vc-scheduler:1.14.4", "release v1.14.4 (exact)"),
+        ("volcanosh/vc-scheduler:v1.14.4-arm64", "release v1.14.4-arm64, replayed as v1.14.4 (exact)"),
+        ("registry.example:5000/x/vc-scheduler:v1.12.4@sha256:01", "release v1.12.4 (exact)"),
+        ("volcanosh/vc-scheduler:v1.14.2", "release v1.14.2 (near: not verified)"),
+        ("volcanosh/vc-scheduler:v1.14.9", "release v1.14.9, replayed as v1.14.4 (near: not verified)"),
+        ("volcanosh/vc-scheduler:v1.16.0", "release v1.16.0, replayed as master of 2026-08-20 (near: not verified)"),
+        ("acme/scheduler:v1.15.1-acme.3", "release v1.15.1-acme.3, replayed as v1.15.1 (near: not verified)"),
+        ("volcanosh/vc-scheduler:v1.11.2", "release v1.11.2, replayed as v1.12.1 (unknown: may differ)"),
+        ("swr/volcano:v1.10.2-cce.3", "release v1.10.2-cce.3, replayed as v1.12.1 (unknown: may differ)"),
+        ("volcanosh/vc-scheduler:latest", "release unknown, replayed by the latest rules (master of 2026-08-20)"),
+        ("volcanosh/vc-scheduler@sha256:0123", "release unknown, replayed by the latest rules (master of 2026-08-20)"),
+        ("acme/vc-scheduler:main-20260801", "release unknown, replayed by the latest rules (master of 2026-08-20)"),
+    ],
+)
+def test_an_image_says_the_release_and_how_far_it_is_trusted(image: str, said: str) -> None:
+    snapshot = deployed(image)
+    assert said == snapshot.release.describe_trust()
+    unclear = [one.format_line() for one in snapshot.problems if "does not tell which release" in one.what]
+    asked = f"scheduler image: {image} does not tell which release it is; the latest rules are replayed; "
+    assert ([f"{asked}name the release with --release"] if "unknown, " in said else []) == unclear
+
+
+def test_a_switched_change_is_as_near_as_its_release() -> None:
+    named = {text: resolve_release(text).release.trust for text in ("v1.15.1,-csi-limit-key", "v1.11.0,-csi-limit-key")}
+    assert ["near", "unknown"] == list(named.values())
+    assert "near" == resolve_release("master,+csi-limit-key").release.trust
 
 
 def test_nothing_said_means_the_newest_rules_and_no_problem() -> None:

@@ -334,7 +334,7 @@ async def test_a_panel_that_nobody_sees_lets_go_once_and_not_at_every_step(monke
 
 async def test_another_release_is_a_branch_that_the_header_and_the_conf_panel_name() -> None:
     async with opened() as desk:
-        assert "newest rules" in header(desk)
+        assert "master (release unknown)" in header(desk)
         await desk.work("release v1.15.1")
         assert ("flag:release=v1.15.1",) == lying_open(desk).edit_texts
         assert "v1.15.1" in header(desk)
@@ -345,14 +345,18 @@ async def test_another_release_is_a_branch_that_the_header_and_the_conf_panel_na
         assert "Original and branch, cycle 1" in page(desk)
         await desk.press("escape")
         await desk.work("release v1.15.1,-csi-limit-key")
-        assert "v1.15.1 ±1" in header(desk)
+        assert "v1.15.1 ±1 (near)" in header(desk)
+        await desk.work("release v1.11.2")
+        assert "v1.12.1 (unknown v1.11.2)" in header(desk)
 
 
 async def test_a_narrow_header_says_what_is_stated_only() -> None:
     async with opened(size=NARROW) as desk:
-        assert "newest rules" not in header(desk)
+        assert "release unknown" not in header(desk)
         await desk.work("release v1.14.4")
-        assert "v1.14.4" in header(desk)
+        assert "v1.14.4  " in header(desk)
+        await desk.work("release v1.14.2")
+        assert "v1.14.2?" in header(desk)
 
 
 async def test_a_release_that_does_not_exist_changes_nothing() -> None:
@@ -370,7 +374,7 @@ async def test_releases_are_completed() -> None:
 async def test_a_release_without_a_name_says_whose_rules_decide() -> None:
     async with opened() as desk:
         await desk.command("release")
-        assert "replayed by the newest rules, master of 2026-08-20" in desk.status()
+        assert "release unknown, replayed by the latest rules (master of 2026-08-20)" in desk.status()
 
 
 CHANGES = (

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from vcdebug.errors import CaptureError, VcdebugError
 from vcdebug.snapshot.kinds import ResourceKind
+from vcdebug.snapshot.manifest import object_in
 from vcdebug.snapshot.snapshot import Manifest
 
 Query = Sequence[tuple[str, str]]
@@ -214,11 +215,6 @@ def json_object(answer: HttpAnswer) -> Manifest:
     if not isinstance(content, dict):
         raise ApiRefusal(answer.status, f"JSON, but no object: {shown_text(answer.content)!r}")
     return content
-
-
-def object_in(value: object) -> Manifest:
-    """The value if it is a JSON object, else an empty object."""
-    return value if isinstance(value, dict) else {}
 
 
 def refusal_of(answer: HttpAnswer) -> ApiRefusal:

@@ -13,14 +13,14 @@ from urllib.error import URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
-from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress, Transport, object_in
+from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress, Transport
 from vcdebug.capture.listing import ClusterReading, read_at_one_moment
 from vcdebug.capture.permission import PROBLEM_FILE
 from vcdebug.capture.scheduler_settings import SchedulerSettings, read_settings
 from vcdebug.plugins import USAGE
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import Json, JsonDict, name_of
+from vcdebug.snapshot.manifest import Json, JsonDict, name_of, object_in
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance, stated_time
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Manifest, SchedulerFlags, Snapshot
@@ -69,7 +69,7 @@ def capture_cluster(
         problems=problems,
         description=_describe_cluster(version, settings.image),
         origin=api.server,
-        process=SchedulerProcess(started=settings.started),
+        process=SchedulerProcess(started=settings.started, assumed=settings.started is None),
         provenance=_build_provenance(api, reading, settings),
     )
     if not options.redact:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress, object_in
+from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress
 from vcdebug.capture.permission import (
     NOT_FOUND,
     PROBLEM_FILE,
@@ -16,6 +16,7 @@ from vcdebug.capture.permission import (
     served_groups,
 )
 from vcdebug.snapshot.kinds import KINDS, ResourceKind
+from vcdebug.snapshot.manifest import object_in
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Manifest

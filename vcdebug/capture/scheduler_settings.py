@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.capture import scheduler_workloads
-from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, object_in
+from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions
 from vcdebug.capture.permission import FORBIDDEN, NOT_FOUND, PROBLEM_FILE
 from vcdebug.errors import CaptureError
 from vcdebug.plugins import DEVICESHARE
@@ -22,13 +22,9 @@ from vcdebug.snapshot.device_config import (
     NAME_ARGUMENT,
     NAMESPACE_ARGUMENT,
 )
+from vcdebug.snapshot.manifest import object_in, object_list
 from vcdebug.snapshot.problems import Problem, ProblemReport
-from vcdebug.snapshot.settings import (
-    CONF_KEY,
-    RELEASE_FIELDS,
-    with_flags,
-    with_release,
-)
+from vcdebug.snapshot.settings import CONF_KEY, RELEASE_FIELDS, with_flags, with_release
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 if TYPE_CHECKING:
@@ -46,7 +42,6 @@ UNREAD_FLAGS = {
         "without a valid configuration the scheduler stops, where the replay goes on with the built-in one"
     ),
 }
-NO_RELEASE = "the newest rules are replayed; name the release with --release"
 
 
 class ConfSource(NamedTuple):
@@ -105,10 +100,7 @@ def _find_release(settings: SchedulerSettings, options: CaptureOptions) -> None:
     stated = options.release or release_of_image(settings.image)
     report = ProblemReport()
     field = RELEASE_FIELDS[0] if options.release else RELEASE_FIELDS[2]
-    settings.flags = with_release(settings.flags, stated, report, file=PROBLEM_FILE, field=field)
-    if not stated and settings.image:
-        what = f"{settings.image} does not tell which release it is"
-        report.add_problem(what, NO_RELEASE, file=PROBLEM_FILE, field=RELEASE_FIELDS[2])
+    settings.flags = with_release(settings.flags, stated, report, file=PROBLEM_FILE, field=field, image=settings.image)
     settings.problems.extend(report.all_problems())
 
 
@@ -130,10 +122,6 @@ def _iter_unread_flags(container: Manifest, where: str) -> Iterator[Problem]:
     for flag, effect in UNREAD_FLAGS.items():
         if given.get(flag, ["false"])[-1] != "false":
             yield Problem(where, f"--{flag}", "", f"is {given[flag][-1]}", effect)
-
-
-def _object_list(value: object) -> list[Manifest]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _pod_spec(deployment: Manifest | None) -> Manifest:
@@ -159,7 +147,7 @@ def _mounted_source(deployment: Manifest | None, container: Manifest) -> ConfSou
     path = command_line.conf_path(container)
     mount = _mount_of(path, container)
     file = mount.get("subPath") or posixpath.relpath(path, str(mount["mountPath"])) if mount else ""
-    volumes = _object_list(_pod_spec(deployment).get("volumes"))
+    volumes = object_list(_pod_spec(deployment).get("volumes"))
     for volume in volumes:
         if mount and volume.get("name") == mount.get("name"):
             for source in _config_maps(volume):
@@ -171,7 +159,7 @@ def _mounted_source(deployment: Manifest | None, container: Manifest) -> ConfSou
 
 def _mount_of(path: str, container: Manifest) -> Manifest:
     """The innermost volume mount that contains a path."""
-    mounts = [mount for mount in _object_list(container.get("volumeMounts")) if _lies_in(path, mount.get("mountPath"))]
+    mounts = [mount for mount in object_list(container.get("volumeMounts")) if _lies_in(path, mount.get("mountPath"))]
     return max(mounts, key=lambda mount: len(str(mount["mountPath"])), default={})
 
 
@@ -181,13 +169,13 @@ def _lies_in(path: str, folder: object) -> bool:
 
 def _config_maps(volume: Manifest) -> list[Manifest]:
     direct = [object_in(volume["configMap"])] if "configMap" in volume else []
-    projected = _object_list(object_in(volume.get("projected")).get("sources"))
+    projected = object_list(object_in(volume.get("projected")).get("sources"))
     return direct + [object_in(source["configMap"]) for source in projected if "configMap" in source]
 
 
 def _key_of_file(source: Manifest, file: str) -> str:
     """The ConfigMap's key behind a file of its volume; empty if `items` leaves the file out."""
-    items = _object_list(source.get("items"))
+    items = object_list(source.get("items"))
     if not items:
         return file
     return next((str(item.get("key")) for item in items if item.get("path") == file), "")

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from vcdebug.capture.api_client import Api, ApiRefusal, object_in
+from vcdebug.capture.api_client import Api, ApiRefusal
 from vcdebug.capture.listing import items_of
 from vcdebug.capture.permission import FORBIDDEN, PROBLEM_FILE
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import object_in
 from vcdebug.snapshot.problems import Problem
-from vcdebug.snapshot.provenance import stated_time
+from vcdebug.snapshot.scheduler_pods import APP_LABEL, is_up, running_since, workload_of
 from vcdebug.snapshot.settings import scheduler_container
 from vcdebug.snapshot.snapshot import Manifest
 
 VOLCANO_NAMESPACE = "volcano-system"
-APP_LABEL = "volcano-scheduler"
 APP_SELECTOR = [("labelSelector", f"app={APP_LABEL}")]
 NO_FLAGS = "upstream's default flags are used"
 MISSING_DEPLOYMENT = "scheduler Deployment"
@@ -86,7 +86,7 @@ def choose_scheduler(schedulers: list[Scheduler], wanted: str, where: str, probl
 
 def started_at(scheduler: Scheduler | None, objects: ObjectsByKind) -> datetime | None:
     """The start of the scheduler's oldest running pod; None without one."""
-    starts = [start for pod in _iter_running_pods(scheduler, objects) if (start := _running_since(pod)) is not None]
+    starts = [start for pod in _iter_running_pods(scheduler, objects) if (start := running_since(pod)) is not None]
     return min(starts, default=None)
 
 
@@ -119,8 +119,8 @@ def _is_ours(manifest: Manifest) -> bool:
 def _iter_running_schedulers(objects: ObjectsByKind) -> Iterator[Scheduler]:
     """A scheduler per running pod with a scheduler's container, under the name of the pod's owner."""
     for pod in objects.get("Pod", ()):
-        workload = {"metadata": pod.get("metadata"), "spec": {"template": {"spec": pod.get("spec")}}}
-        if _is_up(pod) and scheduler_container(workload):
+        workload = workload_of(pod)
+        if is_up(pod) and scheduler_container(workload):
             metadata = object_in(pod.get("metadata"))
             kind, name = _final_owner(pod, objects)
             yield Scheduler(kind, str(metadata.get("namespace", "")), name, workload)
@@ -146,25 +146,9 @@ def _first_owner(manifest: Manifest) -> Manifest:
 def _iter_running_pods(scheduler: Scheduler | None, objects: ObjectsByKind) -> Iterator[Manifest]:
     for pod in objects.get("Pod", ()):
         metadata = object_in(pod.get("metadata"))
-        if scheduler is None or not _is_up(pod) or metadata.get("namespace") != scheduler.namespace:
+        if scheduler is None or not is_up(pod) or metadata.get("namespace") != scheduler.namespace:
             continue
         # A static pod, or one started by hand, has the label and no owner.
         labelled = object_in(metadata.get("labels")).get("app") == APP_LABEL and not metadata.get("ownerReferences")
         if labelled or _final_owner(pod, objects) == (scheduler.kind, scheduler.name):
             yield pod
-
-
-def _is_up(pod: Manifest) -> bool:
-    return object_in(pod.get("status")).get("phase") == "Running"
-
-
-def _running_since(pod: Manifest) -> datetime | None:
-    """When the scheduler's container last started: a pod outlives the processes in it."""
-    container = scheduler_container({"spec": {"template": {"spec": pod.get("spec")}}})
-    status = object_in(pod.get("status"))
-    statuses = status.get("containerStatuses")
-    for state in statuses if isinstance(statuses, list) else ():
-        if isinstance(state, dict) and container and state.get("name") == container.get("name"):
-            running = object_in(object_in(state.get("state")).get("running"))
-            return stated_time(running.get("startedAt"))
-    return stated_time(status.get("startTime"))

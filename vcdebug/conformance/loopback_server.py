@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
@@ -34,6 +34,7 @@ from vcdebug.conformance.api_objects import (
 from vcdebug.conformance.api_server import ApiServer
 from vcdebug.conformance.object_store import QUERY_PATH
 from vcdebug.errors import SchedulerPanic
+from vcdebug.gotime import api_time_text
 from vcdebug.model.devices import vgpu_annotations
 from vcdebug.snapshot.completion import missing_queues
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
@@ -238,14 +239,9 @@ def at_cycle(snapshot: Snapshot, began: datetime, started: datetime, sessions: i
     )
 
 
-def text_of(moment: datetime) -> str:
-    """The time in the format of manifests."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def _served_queue(queue: Manifest, now: datetime) -> Manifest:
     """A queue that a scheduler creates when it starts, as a server has it before its controller sees it."""
-    metadata = {**queue["metadata"], "uid": f"made-{name_of(queue)}", "creationTimestamp": text_of(now)}
+    metadata = {**queue["metadata"], "uid": f"made-{name_of(queue)}", "creationTimestamp": api_time_text(now)}
     return {**queue, "metadata": metadata, "status": {}}
 
 
@@ -255,7 +251,7 @@ def _moved_times(value: Json, ago: timedelta, key: str = "") -> Json:
     if isinstance(value, list):
         return [_moved_times(part, ago) for part in value]
     if isinstance(value, str) and key.lower().endswith(("time", "timestamp", "at")) and TIME_TEXT.fullmatch(value):
-        return text_of(datetime.fromisoformat(value) + ago)
+        return api_time_text(datetime.fromisoformat(value) + ago)
     return value
 
 

@@ -29,6 +29,7 @@ from vcdebug.conformance.cycle_outcome import GROUPS, PODS
 from vcdebug.conformance.object_store import conf_with_metrics, key_of, metrics_of, with_metrics
 from vcdebug.conformance.scheduler_log import SchedulerLog
 from vcdebug.errors import VcdebugError
+from vcdebug.gotime import api_time_text
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import JsonObject, spec_of
@@ -176,7 +177,7 @@ def observe_program(
     _check_verbosity(program)
     started = datetime.now(UTC).replace(microsecond=0)
     present = loopback_server.moved_to_present(snapshot, started)
-    api = ApiServer(now=lambda: loopback_server.text_of(datetime.now(UTC)), version=snapshot.flags.server_version)
+    api = ApiServer(now=lambda: api_time_text(datetime.now(UTC)), version=snapshot.flags.server_version)
     held = fill_server(api, present)
     api.keeps = _only_queues
     api.metrics = metrics_of(present)

@@ -19,6 +19,7 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 from vcdebug.recording.recording import Recording
+from vcdebug.releases.release import NEWEST, Release
 
 
 class AdviceHarm(IntEnum):
@@ -198,7 +199,9 @@ class Explanation:
     """The least harmful first."""
     steps: tuple[ExplanationStep, ...]
     doubt: str = ""
-    """Why the answer may be wrong: the objects of the snapshot were read at different times."""
+    """Why the answer may be wrong: objects that were read at different times, an assumption about the process."""
+    release: Release = NEWEST
+    """The release that was replayed."""
 
     @property
     def cause_code(self) -> str:

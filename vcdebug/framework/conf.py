@@ -17,7 +17,7 @@ from vcdebug.framework.registry import ActionFacts, Registry, facts_of
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot import go_yaml
-from vcdebug.snapshot.manifest import Json, JsonObject
+from vcdebug.snapshot.manifest import Json, object_in
 from vcdebug.snapshot.problems import Problem
 
 CONF_FILE = "volcano-scheduler.conf"
@@ -133,7 +133,7 @@ def _built_in_conf(problems: tuple[Problem, ...], known: Registry) -> SchedulerC
 
 def _parse_conf(text: str, known: Registry, *, skips: bool = False) -> SchedulerConf:
     try:
-        document = _entries_of(go_yaml.load_yaml(text, _CONF))
+        document = object_in(go_yaml.load_yaml(text, _CONF))
     except go_yaml.GoYamlError as error:
         raise ConfigError(str(error), where=error.where) from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
@@ -150,11 +150,6 @@ def _parse_conf(text: str, known: Registry, *, skips: bool = False) -> Scheduler
     )
 
 
-def _entries_of(value: Json) -> JsonObject:
-    """The entries of a mapping of the file; none where it is null, or not there."""
-    return value if isinstance(value, dict) else {}
-
-
 def _parse_actions(stated: str, known: Registry, skipped: list[Problem] | None) -> tuple[str, ...]:
     """Those that are named; `skipped` takes down the others, without it they are refused."""
     names = tuple(name.strip() for name in stated.split(","))
@@ -168,7 +163,7 @@ def _parse_actions(stated: str, known: Registry, skipped: list[Problem] | None) 
 
 
 def _parse_tier(raw: Json, where: str, problems: list[Problem]) -> tuple[PluginOption, ...]:
-    plugins = _entries_of(raw).get("plugins") or ()
+    plugins = object_in(raw).get("plugins") or ()
     options = tuple(_parse_option(plugin, f"{where}.plugins[{i}]", problems) for i, plugin in enumerate(plugins))
     names = [option.name for option in options]
     if "proportion" in names and any(o.name == "drf" and o.switches.get(HIERARCHY_SWITCH) for o in options):
@@ -177,7 +172,7 @@ def _parse_tier(raw: Json, where: str, problems: list[Problem]) -> tuple[PluginO
 
 
 def _parse_option(raw: Json, where: str, problems: list[Problem]) -> PluginOption:
-    entry = _entries_of(raw)
+    entry = object_in(raw)
     stated = {key: value for key, value in entry.items() if key in _SWITCHES and value is not None}
     problems += [_unknown_key(key, where) for key in entry if key not in _OPTION.fields]
     return PluginOption(entry.get("name") or "", entry.get("arguments") or {}, stated)
@@ -200,6 +195,6 @@ def _bare_switch(name: str) -> str:
 
 def _action_arguments(raw: Iterable[Json]) -> dict[str, Mapping[object, object]]:
     result: dict[str, Mapping[object, object]] = {}
-    for entry in map(_entries_of, raw):
+    for entry in map(object_in, raw):
         result.setdefault(entry.get("name") or "", entry.get("arguments") or {})
     return result

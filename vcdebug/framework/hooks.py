@@ -257,13 +257,7 @@ JOB_READY: Hook[[JobInfo], bool] = Hook(
     "job_ready", "JobReady", ("enableJobReady",), combine.ALL_TRUE, "truth", show_job
 )
 SUB_JOB_READY: Hook[[JobInfo, SubJobInfo], bool] = Hook(
-    "sub_job_ready",
-    "SubJobReady",
-    ("enabledSubJobReady",),
-    combine.ALL_TRUE,
-    "truth",
-    show_sub_job,
-    SUBJOBS_ABSENT,
+    "sub_job_ready", "SubJobReady", ("enabledSubJobReady",), combine.ALL_TRUE, "truth", show_sub_job, SUBJOBS_ABSENT
 )
 JOB_PIPELINED: Hook[[JobInfo], bool] = Hook(
     "job_pipelined", "JobPipelined", ("enableJobPipelined",), combine.VOTE, "vote", show_job

@@ -13,7 +13,7 @@ from vcdebug.framework.session import Session
 from vcdebug.model.names import QueueName, TaskKey
 from vcdebug.model.pod import ANNOTATIONS, EVICTION_ANNOTATION, NODE_ANNOTATION, STATUS_ANNOTATION, TRUE
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
-from vcdebug.model.resource import CPU, MEMORY, Resource
+from vcdebug.model.resource import Resource, set_amount
 from vcdebug.model.task import TaskInfo, TaskStatus
 
 
@@ -35,7 +35,7 @@ def clamp_request(ssn: Session, plugin: str, holder: str, held: Resource, reques
     ssn.note_quirk(BOOKS_CLAMPED, f"{plugin}: {holder} holds less {', '.join(short)} than is given back; it stays at 0")
     cut = request.clone()
     for name in short:
-        _set_amount(cut, name, max(held.get(name), 0.0))
+        set_amount(cut, name, max(held.get(name), 0.0))
     return cut
 
 
@@ -56,15 +56,6 @@ def limiting_queues(ssn: Session) -> dict[QueueName, QueueInfo]:
         return ssn.queues
     spec = {key: value for key, value in root.spec.items() if key not in ("capability", "deserved", "guarantee")}
     return {**ssn.queues, ROOT_QUEUE: QueueInfo({**root.manifest, "spec": spec})}
-
-
-def _set_amount(resource: Resource, name: str, amount: float) -> None:
-    if name == CPU:
-        resource.milli_cpu = amount
-    elif name == MEMORY:
-        resource.memory = amount
-    else:
-        resource.set_scalar(name, amount)
 
 
 def bind_conflict(ssn: Session, task: TaskInfo, host: str) -> str | None:

@@ -52,13 +52,7 @@ def facts_of(actions: Registry, name: str) -> ActionFacts:
         return ActionFacts()
     kind = resolve_reference(actions[name])
     return ActionFacts(
-        kind.admits,
-        kind.places,
-        kind.evicts,
-        kind.by_gang,
-        kind.across_queues,
-        kind.within_jobs,
-        kind.evicts_copies,
+        kind.admits, kind.places, kind.evicts, kind.by_gang, kind.across_queues, kind.within_jobs, kind.evicts_copies
     )
 
 

@@ -227,7 +227,7 @@ def process_after(ssn: Session) -> SchedulerProcess:
     process = ssn.process
     return replace(
         process,
-        started=process.started or ssn.snapshot.now,
+        started=None if process.assumed else process.started or ssn.snapshot.now,
         sessions=process.sessions + 1,
         hyper_nodes=_hyper_nodes(ssn),
     )

@@ -59,12 +59,7 @@ def task_fields(task: TaskInfo) -> GoFields:
 
 def transaction_fields(node: str, evicted: bool, hyper_node: str, status: int) -> GoFields:
     """A TransactionContext, which TaskInfo embeds."""
-    return {
-        "NodeName": node,
-        "EvictionOccurred": evicted,
-        "JobAllocatedHyperNode": hyper_node,
-        "Status": int(status),
-    }
+    return {"NodeName": node, "EvictionOccurred": evicted, "JobAllocatedHyperNode": hyper_node, "Status": int(status)}
 
 
 def node_fields(node: NodeInfo, show_task: FormatTask = task_fields) -> GoFields:

@@ -17,13 +17,7 @@ from vcdebug.model.pod_resources import RequestSums
 from vcdebug.model.queue import exceeded_part
 from vcdebug.model.resource import Resource
 from vcdebug.model.sub_job import MinimumCount, SubJobInfo, TaskSet, index_by_status, match_sub_group
-from vcdebug.model.task import (
-    ALLOCATED_CLASS,
-    ALLOCATED_MASK,
-    TaskInfo,
-    TaskStatus,
-    is_allocated_status,
-)
+from vcdebug.model.task import ALLOCATED_CLASS, ALLOCATED_MASK, TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.snapshot.cycle_inputs import ASCENDING, MapOrder
 
 _PLACED_STATUSES = (*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)

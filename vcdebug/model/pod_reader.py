@@ -155,7 +155,7 @@ def was_read_at_start(pod: Pod, process: SchedulerProcess, now: datetime) -> boo
     The names of resources that are to be ignored come with the first node, so that pods of the start keep them.
     """
     if process.started is None or process.is_first_cycle(now):
-        return True
+        return not process.assumed
     return all(time < process.started for time in _change_times(pod))
 
 

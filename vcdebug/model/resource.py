@@ -387,7 +387,7 @@ class Resource:
         for name, amount in req.items():
             if self.get(name) < MIN_RESOURCE and rr.get(name) < MIN_RESOURCE:
                 continue
-            _set_default_value(kept, name, amount)
+            set_amount(kept, name, amount)
         return self.less_equal_partly_with_dimension(rr, kept)
 
     def equal(self, rr: Resource) -> bool:
@@ -416,7 +416,7 @@ class Resource:
         kept = Resource()
         for name, amount in req.items():
             if limit.states_dimension(name):
-                _set_default_value(kept, name, amount)
+                set_amount(kept, name, amount)
         return self.greater_partly_with_dimension(limit, kept)
 
     def diff(self, rr: Resource, default: DefaultValue = ZERO) -> tuple[Resource, Resource]:
@@ -451,8 +451,8 @@ def _diff_scalar(inc: Resource, dec: Resource, name: str, left: float, right: fl
         dec.set_scalar(name, right - left)
 
 
-def _set_default_value(resource: Resource, name: str, amount: float) -> None:
-    """Upstream: api/resource_info.setDefaultValue."""
+def set_amount(resource: Resource, name: str, amount: float) -> None:
+    """Set one dimension. Upstream: api/resource_info.setDefaultValue."""
     if name == CPU:
         resource.milli_cpu = amount
     elif name == MEMORY:

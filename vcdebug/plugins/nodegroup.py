@@ -111,10 +111,7 @@ class NodeGroup(Plugin):
     """Rejects and scores nodes by the group that their label names."""
 
     name: ClassVar[str] = "nodegroup"
-    later_methods = {
-        "allocate_func": NODEGROUP_RESOURCE_LIMITS,
-        "deallocate_func": NODEGROUP_RESOURCE_LIMITS,
-    }
+    later_methods = {"allocate_func": NODEGROUP_RESOURCE_LIMITS, "deallocate_func": NODEGROUP_RESOURCE_LIMITS}
     later_arguments = {"enablePreferredOrder": NODEGROUP_PREFERRED_ORDER}
 
     def __init__(self, arguments: Arguments) -> None:

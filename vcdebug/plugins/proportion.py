@@ -20,19 +20,8 @@ from vcdebug.model import queue as queue_limits
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.queue import (
-    OPEN,
-    QueueInfo,
-)
-from vcdebug.model.resource import (
-    CPU,
-    INFINITY,
-    MEMORY,
-    ZERO,
-    Resource,
-    deep_equal,
-    resource_max,
-)
+from vcdebug.model.queue import OPEN, QueueInfo
+from vcdebug.model.resource import CPU, INFINITY, MEMORY, ZERO, Resource, deep_equal, resource_max
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE, ZERO_DESERVED_DROPPED
 from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT

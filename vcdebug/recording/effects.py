@@ -155,11 +155,7 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
                     placed[key] = (seq, action)
                 if kind == record.ALLOCATE_OP:
                     handed_over.setdefault(key, (seq, action))
-    found: dict[TaskStatus, list[Effect]] = {
-        TaskStatus.BINDING: [],
-        TaskStatus.PIPELINED: [],
-        TaskStatus.ALLOCATED: [],
-    }
+    found: dict[TaskStatus, list[Effect]] = {TaskStatus.BINDING: [], TaskStatus.PIPELINED: [], TaskStatus.ALLOCATED: []}
     jobs = recording.owners.jobs
     for uid in dict.fromkeys(jobs[key] for key in placed if key in jobs):
         for task in recording.session.jobs[uid].tasks.values():

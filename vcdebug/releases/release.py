@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 from vcdebug.releases import devices, nodes, queues, scheduling, topology
 from vcdebug.releases.change import Change, Tag
 from vcdebug.releases.nodes import FEATURE_GATES_1_32, FEATURE_GATES_1_33, FEATURE_GATES_1_34, FEATURE_GATES_1_35
 
 MASTER = "master"
-MASTER_DESCRIPTION = "master of 2026-08-20, the eve of v1.16"
+MASTER_DESCRIPTION = "master of 2026-08-20"
+Trust = Literal["exact", "near", "unknown"]
+"""exact: recorded, or compared with its program; near: its line is known; unknown: not stated, or of another line."""
+TRUST_WORDS: dict[Trust, str] = {"exact": "exact", "near": "near: not verified", "unknown": "unknown: may differ"}
 _OLDER, _NEWER = "+", "-"
 """In a release's name: with this older form too; with this newer form instead."""
 
@@ -29,6 +33,8 @@ class Release:
     """Ids of the changes whose older form is in force."""
     stated: str = ""
     """The release that the snapshot or the user states; empty if none is stated."""
+    trust: Trust = field(default="unknown", compare=False)
+    """How far the replay of the stated release can be trusted."""
 
     def has_older_form(self, change: Change) -> bool:
         """Whether the older form is in force."""
@@ -61,9 +67,25 @@ class Release:
         """Its name for messages."""
         return MASTER_DESCRIPTION if self.name == MASTER else self.name
 
-    def describe_rules(self) -> str:
-        """The rules in force, for messages."""
-        return f"the newest rules, {self.display_name()}" if self.is_assumed else f"the rules of {self.display_name()}"
+    def describe_trust(self) -> str:
+        """The release that is replayed and how far that can be trusted, for heads of answers."""
+        shown = self.display_name()
+        if self.is_assumed:
+            return f"release unknown, replayed by the latest rules ({shown})"
+        if self.stated not in (self.name, self.name.removeprefix("v")):
+            shown = f"{self.stated}, replayed as {shown}"
+        return f"release {shown} ({TRUST_WORDS[self.trust]})"
+
+    def build_document(self) -> dict[str, object]:
+        """The JSON document; `stated` is null where nothing names the release."""
+        return {
+            "name": self.name,
+            "stated": self.stated or None,
+            "trust": self.trust,
+            "kubernetes": ".".join(map(str, self.kubernetes_version)),
+            "olderRules": [change.id for change in self.changes_in_force()],
+            "notReplayed": [change.id for change in self.unreplayed_changes()],
+        }
 
     def with_change(self, change: Change, *, older: bool) -> Release:
         """The same release with one change in its older or newer form."""
@@ -74,7 +96,8 @@ class Release:
         parts = self.name.split(",")
         # Switching a change back removes its opposite from the name, so that equal rules have equal names.
         parts = [part for part in parts if part != opposite] if opposite in parts else [*parts, wanted]
-        return Release(",".join(parts), forms, ",".join(parts))
+        name, trust = ",".join(parts), self.trust
+        return Release(name, forms, name, "near" if trust == "exact" else trust)
 
 
 NEWEST = Release()
@@ -83,7 +106,7 @@ NEWEST = Release()
 def release_at_tag(tag: Tag) -> Release:
     """The release of a supported tag, with the older forms that the replay supports."""
     older = frozenset(change.id for change in CHANGES.values() if change.replayed and change.is_in_force(tag))
-    return Release(str(tag), older, str(tag))
+    return Release(str(tag), older, str(tag), "exact" if str(tag) in VERIFIED_TAGS else "near")
 
 
 def release_names() -> tuple[str, ...]:
@@ -103,11 +126,5 @@ SUPPORTED_TAGS: tuple[Tag, ...] = tuple(
 )
 """The supported tags, newest first; master comes before them."""
 
-KUBERNETES_BY_LINE: dict[tuple[int, int], str] = {
-    (1, 16): "1.36",
-    (1, 15): "1.35",
-    (1, 14): "1.34",
-    (1, 13): "1.33",
-    (1, 12): "1.32",
-}
-"""Release line → version of its Kubernetes library."""
+VERIFIED_TAGS = ("v1.15.1", "v1.15.0", "v1.14.4", "v1.14.1", "v1.13.3", "v1.13.1", "v1.12.4", "v1.12.1")
+"""Those that were recorded, or whose programs were compared with the replay: docs/fidelity.md has the figures."""

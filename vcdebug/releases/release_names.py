@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import NamedTuple
 
 from vcdebug.errors import VcdebugError
@@ -11,6 +12,8 @@ from vcdebug.releases.release import CHANGES, MASTER, NEWEST, SUPPORTED_TAGS, Re
 
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(.*)", re.ASCII | re.DOTALL)
 _PRE_RELEASE = re.compile(r"-(?:alpha|beta|rc)\b.*", re.DOTALL)
+_ARCHITECTURE = re.compile(r"-(?:linux-)?(?:amd64|arm64|x86_64|aarch64|ppc64le|s390x)")
+"""The end of a tag that names a platform, and no other build."""
 _SWITCH = re.compile(r"([+-])([a-z0-9][a-z0-9.-]*)")
 _NEWEST_LINE = (1, 16)
 _OLDEST_LINE = (1, 12)
@@ -36,47 +39,35 @@ def resolve_release(text: str) -> NamedRelease:
     found = _resolve_base(base)
     for switch in switches:
         found = _apply_switch(found, switch)
-    return found._replace(release=_with_stated_name(found.release, text.strip()))
-
-
-def _with_stated_name(release: Release, text: str) -> Release:
-    return Release(release.name, release.older, text)
+    return found._replace(release=replace(found.release, stated=text.strip()))
 
 
 def _resolve_base(text: str) -> NamedRelease:
-    if text == MASTER or _parse_version(text) == (*_NEWEST_LINE, 0):
-        return NamedRelease(NEWEST)
-    match = _VERSION.fullmatch(text)
+    if text == MASTER:
+        return NamedRelease(replace(NEWEST, trust="exact"))
+    match, shown = _VERSION.fullmatch(text), _shorten_name(text)
     if match is None:
-        return NamedRelease(
-            NEWEST, f"{_shorten_name(text)} is no release of Volcano", _replayed_as(NEWEST), readable=False
-        )
-    tag, suffix = Tag(int(match[1]), int(match[2]), int(match[3] or 0)), match[4]
-    alike = [
-        known
-        for known in SUPPORTED_TAGS
-        if known == tag or (match[3] is None and known.release_line == tag.release_line)
-    ]
-    exact = next(iter(alike), None)
+        return NamedRelease(NEWEST, f"{shown} is no release of Volcano", _replayed_as(NEWEST), readable=False)
+    tag, suffix = Tag(int(match[1]), int(match[2]), int(match[3] or 0)), _ARCHITECTURE.sub("", match[4])
+    alike = (one for one in SUPPORTED_TAGS if one == tag or (match[3] is None and one.release_line == tag.release_line))
+    exact, known = next(alike, None), _OLDEST_LINE <= tag.release_line <= _NEWEST_LINE
     nearest = release_at_tag(exact) if exact is not None else _nearest_release(tag)
-    if exact is not None and not suffix:
-        return NamedRelease(
-            nearest, "" if match[3] else f"{_shorten_name(text)} names no patch release", _replayed_as(nearest)
-        )
+    if exact is not None and not suffix and match[3]:
+        return NamedRelease(nearest)
+    nearest, effect = replace(nearest, trust="near" if known else "unknown"), _replayed_as(nearest)
+    differing = effect + _format_differences(tag, nearest)
     if _PRE_RELEASE.fullmatch(suffix):
-        return NamedRelease(
-            nearest,
-            f"{_shorten_name(text)} is a pre-release",
-            _replayed_as(nearest) + _format_differences(tag, nearest),
-        )
+        return NamedRelease(nearest, f"{shown} is a pre-release", differing)
+    if exact is not None and not suffix:
+        return NamedRelease(nearest, f"{shown} names no patch release", effect)
     if exact is not None:
-        effect = f"{_replayed_as(nearest)}; what its makers changed is not known"
-        return NamedRelease(nearest, f"{_shorten_name(text)} is a build of its own", effect)
+        return NamedRelease(nearest, f"{shown} is a build of its own", f"{effect}; its makers' changes are not known")
+    if tag == (*_NEWEST_LINE, 0) and not suffix:
+        return NamedRelease(nearest, f"of {shown} only what came before it was compared", effect)
     newer = tag.release_line > _NEWEST_LINE
-    what = f"is {'newer than what is' if newer else 'not among the releases that are'} replayed"
-    what = f"{_shorten_name(text)} {what}{'' if newer else f' ({_list_replayed()})'}"
-    effect = _replayed_as(nearest) + _format_differences(tag, nearest)
-    return NamedRelease(nearest, what, effect, readable=not newer)
+    what = f"{shown} is newer than what is replayed"
+    what = what if newer else f"{shown} is not among the releases that are replayed ({_list_replayed()})"
+    return NamedRelease(nearest, what, differing, readable=not newer)
 
 
 def require_release(text: str) -> NamedRelease:
@@ -89,11 +80,6 @@ def require_release(text: str) -> NamedRelease:
         meant = f"did you mean {close[0]}? " if close else ""
         raise VcdebugError(found.what, f"{meant}there are {', '.join(release_names())}", "--release")
     return found
-
-
-def _parse_version(text: str) -> tuple[int, int, int] | None:
-    match = _VERSION.fullmatch(text)
-    return None if match is None or match[4] else (int(match[1]), int(match[2]), int(match[3] or 0))
 
 
 def _shorten_name(text: str) -> str:

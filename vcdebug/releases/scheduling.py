@@ -295,12 +295,7 @@ LOG_SCORES = Change(
     "T",
 )
 LOG_TASK_NODE = Change(
-    "log-task-node",
-    "A task in a log line does not say on which node it is.",
-    "log lines",
-    ("v1.13.0",),
-    "v1.13.0",
-    "T",
+    "log-task-node", "A task in a log line does not say on which node it is.", "log lines", ("v1.13.0",), "v1.13.0", "T"
 )
 REPRIEVE_ORDER = Change(
     "reprieve-order",

@@ -161,7 +161,7 @@ class SchedulerProcess:
     """The memory of the scheduler process, which no object shows. The default is a process in its first cycle."""
 
     started: datetime | None = None
-    """Start of the process; None in its first cycle."""
+    """Start of the process; None in its first cycle, and where a start is assumed."""
     last_rescheduling: datetime | None = None
     """The last time that plugin rescheduling chose victims; None for never."""
     last_eviction: datetime | None = None
@@ -172,7 +172,9 @@ class SchedulerProcess:
     """Job → the hypernode allocated to each of its sub jobs, and under the empty name to the job itself."""
     reserved_cpus: tuple[CpuReservation, ...] = ()
     """By node and pod."""
+    assumed: bool = False
+    """Whether the process is assumed to have run for long: nothing tells when it started."""
 
     def is_first_cycle(self, now: datetime) -> bool:
         """Whether the process has no state of an earlier cycle, such as device ledgers."""
-        return self.started is None or self.started >= now
+        return not self.assumed and (self.started is None or self.started >= now)

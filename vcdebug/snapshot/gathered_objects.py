@@ -17,6 +17,7 @@ from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.json_documents import JsonError, ObjectText, OpenList, ReadSoFar, json_documents
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
 from vcdebug.snapshot.problems import ProblemReport
+from vcdebug.snapshot.scheduler_pods import has_mark, is_running_scheduler
 from vcdebug.snapshot.schema import check_types, slim_manifest
 from vcdebug.snapshot.shapes import ObjectIntake, describe_value
 from vcdebug.snapshot.snapshot import Manifest
@@ -54,6 +55,7 @@ class GatheredObjects:
         self.report = report
         self._intake = ObjectIntake() if slim else None
         self._reader: ObjectReader | None = None
+        self._has_scheduler = False
         self.objects: dict[str, list[Manifest]] = {}
         self.files: dict[str, list[str]] = {}
         """The file of each object, in the order of `objects`."""
@@ -61,6 +63,8 @@ class GatheredObjects:
         """Texts of scheduler configuration files: (file, text)."""
         self.settings: dict[str, list[tuple[str, Manifest]]] = {}
         """ConfigMaps and Deployments by kind: (file, manifest)."""
+        self.scheduler_pods: list[tuple[str, Manifest]] = []
+        """Running pods of Volcano's scheduler as they were read: (file, manifest)."""
         self.meta: tuple[str, Manifest] = ("", {})
         self.usage: tuple[str, Manifest] = ("", {})
         self.extender: tuple[str, Manifest] = ("", {})
@@ -101,6 +105,7 @@ class GatheredObjects:
 
     def _add_documents(self, file: SourceFile, read_so_far: ReadSoFar | None) -> None:
         tell = partial(self._note_repeated, file.name)
+        self._has_scheduler = has_mark(file.data)
         documents = read_documents(file.data, read_so_far, unread=self._intake is not None, tell_repeated=tell)
         for number, each in enumerate(documents, start=1):
             document = self._read_object_text(each, {}, file.name)
@@ -171,6 +176,9 @@ class GatheredObjects:
         """Add the object of an ObjectText and return None; return any other item, and a text in doubt parsed."""
         if not isinstance(item, ObjectText):
             return item
+        # Slim objects lack what tells about the scheduler: its pods are read whole.
+        if self._has_scheduler and has_mark(bytes(item.text)):
+            return item.parse_object()
         if self._reader is None:
             self._reader = _make_reader(self._intake or ObjectIntake())
         manifest = self._reader.read_object(item.text, defaults)
@@ -197,6 +205,8 @@ class GatheredObjects:
             )
             self.report.add_problem(what, _LEFT_OUT, file=file, object=f"{kind} {place}", field="metadata.name")
             return
+        if kind == "Pod" and is_running_scheduler(manifest):
+            self.scheduler_pods.append((file, manifest))
         if self._intake is None:
             checked = check_types(kind, manifest, file, f"{kind} {name}", self.report)
         else:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import marshal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,10 +15,12 @@ from vcdebug.releases.release import Release
 from vcdebug.snapshot import object_checks, settings
 from vcdebug.snapshot.archive import SourceFile
 from vcdebug.snapshot.completion import complete_needed_queues, complete_objects
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects, starts_like_json
 from vcdebug.snapshot.json_documents import ReadSoFar
 from vcdebug.snapshot.problems import Problem, ProblemReport
+from vcdebug.snapshot.scheduler_pods import running_since, workload_of
 from vcdebug.snapshot.shapes import describe_value
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 from vcdebug.snapshot.sources import Source, open_source, source_name
@@ -42,11 +45,7 @@ def load_snapshot(
 
 
 def _load_files(
-    source: Source,
-    complete: bool | None,
-    release: str | None,
-    meter: LoadMeter,
-    notice: Callable[[str], None] | None,
+    source: Source, complete: bool | None, release: str | None, meter: LoadMeter, notice: Callable[[str], None] | None
 ) -> Snapshot:
     report = ProblemReport()
     found = GatheredObjects(report, slim=True)
@@ -104,7 +103,7 @@ def _build_snapshot(
     """Check and complete what was gathered; hand-written files get defaults unless `complete` or meta.json says no."""
     report = found.report
     found.note_unknown_kinds()
-    meta = settings.read_meta(*found.meta, report)
+    meta, place = settings.read_meta(*found.meta, report), (found.meta[0], report)
     flags = _read_flags(found, meta, release)
     wanted = meta.complete if complete is None else complete
     # Completed before duplicates are dropped: the default namespace can turn two objects into duplicates.
@@ -129,11 +128,11 @@ def _build_snapshot(
         scheduler_conf=conf,
         now=meta.now,
         flags=flags,
-        chance=settings.read_chance(meta.chance, found.meta[0], report),
+        chance=settings.read_chance(meta.chance, *place),
         usage=settings.read_usage(*found.usage, report),
         extender=settings.read_answers(*found.extender, report),
         device_config=_find_device_config(found),
-        process=settings.read_process(meta.scheduler, found.meta[0], report),
+        process=_find_process(found, meta) if from_files else settings.read_process(meta.scheduler, *place),
         persistence=meta.persistence,
         bound=meta.bound,
         problems=_with_saved_problems(report.all_problems(), meta, flags.release),
@@ -159,27 +158,42 @@ def _problem_key(problem: Problem) -> tuple[str, str, str]:
     return problem.object, problem.field, problem.what
 
 
-def _release_of(container: Mapping[str, Any]) -> str:
-    """The release in the name of a container's image, or an empty text."""
+def _release_of(image: str) -> str:
+    """The release in an image's name, or an empty text."""
+    if not image:  # as in most snapshots: the patterns of releases cost a start
+        return ""
     from vcdebug.releases.release_names import release_of_image
 
-    return release_of_image(str(container.get("image") or ""))
+    return release_of_image(image)
 
 
 def _read_flags(found: GatheredObjects, meta: settings.MetaSettings, release: str | None) -> SchedulerFlags:
-    """Upstream's defaults, then the scheduler Deployment's command line, then meta.json."""
+    """Upstream's defaults, then the command line of the scheduler's Deployment or else its pods, then meta.json."""
     flags = SchedulerFlags()
     image = ""
-    for file, deployment in found.settings.get("Deployment", ()):
+    pods = [(file, workload_of(pod)) for file, pod in found.scheduler_pods]
+    for file, deployment in found.settings.get("Deployment") or pods:
         container = settings.scheduler_container(deployment)
         flags = settings.with_flags(flags, settings.flag_values(container), file, found.report, "scheduler flag ")
-        image = _release_of(container) or image
+        image = str(container.get("image") or image)
     flags = settings.with_flags(flags, meta.flags, found.meta[0], found.report)
-    said = ("", release), (found.meta[0], meta.scheduler.get("release")), ("", image)
+    said = ("", release), (found.meta[0], meta.scheduler.get("release")), ("", _release_of(image))
     for field, (file, stated) in zip(settings.RELEASE_FIELDS, said, strict=True):
         if stated:
             return settings.with_release(flags, stated, found.report, file=file, field=field)
-    return flags
+    return settings.with_release(flags, "", found.report, image=image)
+
+
+def _find_process(found: GatheredObjects, meta: settings.MetaSettings) -> SchedulerProcess:
+    """The process that meta.json states, else the one in the scheduler's pod, else one that has run for long."""
+    process = settings.read_process(meta.scheduler, found.meta[0], found.report)
+    is_first = bool(meta.family) or ("started" in meta.scheduler and meta.scheduler["started"] is None)
+    if process.started is not None or is_first:
+        return process
+    starts = [start for _, pod in found.scheduler_pods if (start := running_since(pod)) is not None]
+    # A pod that started after the snapshot's clock shows that the clock is wrong, not that the process is new.
+    start = min((start for start in starts if start < meta.now), default=None)
+    return replace(process, started=start, assumed=start is None)
 
 
 def _find_device_config(found: GatheredObjects) -> str | None:

@@ -6,6 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
+def object_in(value: object) -> JsonDict:
+    """The value if it is a JSON object, else an empty object."""
+    return value if isinstance(value, dict) else {}
+
+
+def object_list(value: object) -> list[JsonDict]:
+    """The JSON objects of a list; none of any other value."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
 def metadata_of(manifest: JsonObject) -> JsonObject:
     """The object's metadata."""
     found: JsonObject = manifest.get("metadata") or {}

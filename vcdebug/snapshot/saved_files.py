@@ -122,7 +122,9 @@ def _process_document(process: SchedulerProcess) -> Manifest:
         "reservedCpus": [one._asdict() for one in process.reserved_cpus],
     }
     said = {key: time.isoformat().replace("+00:00", "Z") for key, time in times.items() if time is not None}
-    return {**said, **{key: value for key, value in kept.items() if value}}
+    # Without a start a process is assumed to have run for long: a first cycle has to be stated.
+    first = {"started": None} if process.started is None and not process.assumed else {}
+    return {**first, **said, **{key: value for key, value in kept.items() if value}}
 
 
 def _changed_flags(flags: SchedulerFlags) -> dict[str, Any]:

@@ -136,10 +136,7 @@ _POD = _kind_shape(
     ),
 )
 _NODE = _kind_shape(
-    spec=struct_of(
-        unschedulable=BOOL,
-        taints=structs_of(key=TEXT, value=TEXT, effect=TEXT, timeAdded=TIME),
-    ),
+    spec=struct_of(unschedulable=BOOL, taints=structs_of(key=TEXT, value=TEXT, effect=TEXT, timeAdded=TIME)),
     status=struct_of(
         allocatable=QUANTITIES,
         capacity=QUANTITIES,
@@ -177,8 +174,7 @@ _POD_GROUP = _kind_shape(
     ),
 )
 _NODE_GROUPS = struct_of(
-    requiredDuringSchedulingIgnoredDuringExecution=TEXTS,
-    preferredDuringSchedulingIgnoredDuringExecution=TEXTS,
+    requiredDuringSchedulingIgnoredDuringExecution=TEXTS, preferredDuringSchedulingIgnoredDuringExecution=TEXTS
 )
 _QUEUE = _kind_shape(
     spec=struct_of(

@@ -18,6 +18,7 @@ from vcdebug.snapshot.cycle_inputs import (
     PersistenceSetting,
     SchedulerProcess,
 )
+from vcdebug.snapshot.manifest import object_in, object_list
 from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.provenance import Provenance, read_provenance
 from vcdebug.snapshot.shapes import describe_value
@@ -48,6 +49,8 @@ class MetaSettings:
     flags: Mapping[str, Any] = field(default_factory=dict)
     chance: Mapping[str, Any] = field(default_factory=dict)
     scheduler: Mapping[str, Any] = field(default_factory=dict)
+    family: str = ""
+    """What a cluster was made for that a scheduler was recorded on, in its first cycle; empty for any other."""
     persistence: PersistenceSetting = "auto"
     capture: Provenance | None = None
     bound: Mapping[str, str] = field(default_factory=dict)
@@ -65,6 +68,7 @@ def read_meta(file: str, document: Manifest, report: ProblemReport) -> MetaSetti
         "flags": _read_mapping,
         "chance": _read_mapping,
         "scheduler": _read_mapping,
+        "family": _read_text,
         "persistence": _read_persistence,
         "capture": read_provenance,
         "bound": _names_by_name,
@@ -111,10 +115,15 @@ def read_process(values: Mapping[str, Any], file: str, report: ProblemReport) ->
 
 
 def with_release(
-    flags: SchedulerFlags, stated: Any, report: ProblemReport, *, file: str = "", field: str = ""
+    flags: SchedulerFlags, stated: Any, report: ProblemReport, *, file: str = "", field: str = "", image: str = ""
 ) -> SchedulerFlags:
-    """The flags with this release, or with the nearest one that is replayed and a Problem."""
+    """The flags with this release, or with the nearest one that is replayed and a Problem; one about an `image`, too,
+    that tells none.
+    """
     if stated is None or stated == "":
+        if image:
+            effect = "the latest rules are replayed; name the release with --release"
+            report.add_problem(f"{image} does not tell which release it is", effect, file=file, field=RELEASE_FIELDS[2])
         return flags
     from vcdebug.releases.release_names import resolve_release  # most snapshots name none: its patterns cost a start
 
@@ -363,12 +372,11 @@ def scheduler_container(deployment: Manifest) -> Manifest:
     """The container that runs Volcano's scheduler, or an empty mapping."""
     spec = deployment
     for key in ("spec", "template", "spec"):
-        inner = spec.get(key)
-        spec = inner if isinstance(inner, dict) else {}
-    containers = [container for container in _list_or_empty(spec.get("containers")) if isinstance(container, dict)]
+        spec = object_in(spec.get(key))
+    containers = object_list(spec.get("containers"))
     # Not simply the first one: a sidecar may be listed before the scheduler.
     configured = [container for container in containers if CONF_FLAG in parse_command_line(container)]
-    named = [container for container in containers if _is_named_scheduler(container)]
+    named = [container for container in containers if is_named_scheduler(container)]
     return next(iter(configured + named), {})
 
 
@@ -403,8 +411,9 @@ def conf_path(container: Manifest) -> str:
 
 def container_environment(container: Manifest) -> dict[str, str]:
     """The variables that a container sets to a fixed value."""
-    entries = [entry for entry in _list_or_empty(container.get("env")) if isinstance(entry, dict)]
-    return {str(entry.get("name")): str(entry["value"]) for entry in entries if "value" in entry}
+    return {
+        str(entry.get("name")): str(entry["value"]) for entry in object_list(container.get("env")) if "value" in entry
+    }
 
 
 def _command_words(container: Manifest) -> list[str]:
@@ -433,6 +442,7 @@ def _flag_value(flag: str, given: list[str]) -> Any:
     return given[-1]
 
 
-def _is_named_scheduler(container: Manifest) -> bool:
+def is_named_scheduler(container: Manifest) -> bool:
+    """Whether image, name or command of a container are those of Volcano's scheduler."""
     words = (container.get("image"), container.get("name"), *_list_or_empty(container.get("command")))
     return any(isinstance(word, str) and ("vc-scheduler" in word or word == "volcano-scheduler") for word in words)

@@ -59,8 +59,7 @@ def _overview_head(recording: Recording) -> tuple[Line, ...]:
     snapshot, session, done = recording.snapshot, recording.session, cycle_effects(recording)
     parts = ((session.nodes, "node"), (session.jobs, "job"), (snapshot.objects_of("Pod"), "pod"))
     sizes = ", ".join(count_noun(len(objects), noun) for objects, noun in parts)
-    release = snapshot.release
-    stated = "newest rules, no release stated" if release.is_assumed else release.display_name()
+    stated = snapshot.release.describe_trust()
     counts = ((done.bound, "bound"), (done.pipelined, "pipelined"), (done.held, "held"), (done.evicted, "evicted"))
     outcome = ", ".join(f"{format_count(len(entries))} {word}" for entries, word in counts if entries)
     outcome = outcome or "nothing placed, nobody evicted"

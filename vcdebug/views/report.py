@@ -101,7 +101,7 @@ def _iter_lead_facts(
     sizes = ((session.nodes, "node"), (session.queues, "queue"), (session.jobs, "job"), (pods, "pod"))
     yield "holds", ", ".join(count_noun(len(objects), noun) for objects, noun in sizes)
     yield "clock", snapshot.now.isoformat()
-    yield "release", snapshot.release.describe_rules()
+    yield "release", snapshot.release.describe_trust().removeprefix("release ")
     source = "built-in configuration" if recording.conf.built_in else "configuration of the snapshot"
     yield "actions", f"{', '.join(recording.conf.actions)} ({source})"
     for number, tier in enumerate(recording.conf.tiers, start=1):

@@ -5,13 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from vcdebug.actions.allocate import domains
-from vcdebug.actions.allocate.tasks import (
-    TaskPlacement,
-    is_placeable,
-    is_ready,
-    not_admitted,
-    take_turns,
-)
+from vcdebug.actions.allocate.tasks import TaskPlacement, is_placeable, is_ready, not_admitted, take_turns
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.order import PriorityQueue, Worksheet, build_worksheet
 from vcdebug.framework.record import Level

@@ -282,5 +282,5 @@ def release_note(snapshot: Snapshot) -> str:
     """One line about the release that the file records."""
     release = snapshot.release
     if release.is_assumed:
-        return f"release not known, none recorded: replayed as {release.display_name()}; name it with --release"
-    return f"release {release.stated} recorded, replayed as {release.display_name()}"
+        return f"{release.describe_trust()}, none recorded; name it with --release"
+    return f"{release.describe_trust()} recorded"

@@ -11,7 +11,6 @@ from vcdebug.grouping import group_by_key
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import open_session, parse_conf
-from vcdebug.releases.release import Release
 from vcdebug.snapshot import provenance
 from vcdebug.snapshot.device_config import read_vgpu_names
 from vcdebug.snapshot.kinds import KINDS
@@ -50,7 +49,7 @@ def inspection_document(inspection: Inspection) -> dict[str, object]:
         "description": snapshot.description,
         "now": snapshot.now.isoformat(),
         **({"capture": provenance.provenance_document(snapshot.provenance)} if snapshot.provenance is not None else {}),
-        "release": release_document(snapshot.release),
+        "release": snapshot.release.build_document(),
         "objects": dict(_object_counts(snapshot)),
         "missing": [{"kind": name, "falsifies": text} for name, text in _missing_kinds(snapshot)],
         "problems": [{**asdict(problem), "line": problem.format_line()} for problem in inspection.problems],
@@ -106,7 +105,7 @@ def inspection_blocks(inspection: Inspection) -> Iterator[Block]:
     yield make_paragraph(f"clock {snapshot.now.isoformat()}")
     if snapshot.provenance is not None:
         yield from _provenance_blocks(snapshot.provenance)
-    yield make_paragraph(release_line(snapshot.release))
+    yield make_paragraph(snapshot.release.describe_trust())
     yield make_paragraph("")
     yield make_listing(("kind", "objects#"), tuple((name, str(number)) for name, number in _object_counts(snapshot)))
     yield make_paragraph("")
@@ -188,26 +187,7 @@ def _argument_text(option: PluginOption) -> str:
     return ", ".join(f"{key}: {value}" for key, value in option.arguments.items()) or "-"
 
 
-# Parts of other reports.
-
-
-def release_document(release: Release) -> dict[str, object]:
-    """The JSON document of a release; `stated` is null where the snapshot names none."""
-    return {
-        "name": release.name,
-        "stated": release.stated or None,
-        "kubernetes": ".".join(map(str, release.kubernetes_version)),
-        "olderRules": [change.id for change in release.changes_in_force()],
-        "notReplayed": [change.id for change in release.unreplayed_changes()],
-    }
-
-
-def release_line(release: Release) -> str:
-    """The release in one line."""
-    if release.is_assumed:
-        return f"release not stated: replayed by the newest rules, {release.display_name()}"
-    stated = "" if release.stated in (release.name, release.name.removeprefix("v")) else f" (stated: {release.stated})"
-    return f"release {release.display_name()}{stated}"
+# A part of other reports.
 
 
 def problem_count(recording: Recording) -> Iterator[Block]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun, format_percent_number
-from vcdebug.cli.reports.contents import problem_count, release_document, release_line
+from vcdebug.cli.reports.contents import problem_count
 from vcdebug.debugger.commands.cycles import describe_repeat
 from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.recording.effects import Effects, cycle_effects
@@ -33,7 +33,7 @@ def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[s
     done = cycle_effects(recording)
     return {
         "snapshot": recording.snapshot.name,
-        "release": release_document(recording.snapshot.release),
+        "release": recording.snapshot.release.build_document(),
         "events": len(recording),
         "seconds": {stage: round(value, 6) for stage, value in seconds.items()},
         "actions": [asdict(action) for action in done.actions],
@@ -55,7 +55,7 @@ def cycle_blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator
     """The text report of a cycle; `seconds` are those of each stage and action."""
     done = cycle_effects(recording)
     yield make_paragraph(_cycle_title(recording, seconds), "title")
-    yield make_paragraph(release_line(recording.snapshot.release))
+    yield make_paragraph(recording.snapshot.release.describe_trust())
     yield from problem_count(recording)
     yield make_paragraph("")
     yield make_listing(ACTION_HEADS, tuple(_action_rows(done, seconds)))

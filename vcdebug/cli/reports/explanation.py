@@ -32,6 +32,7 @@ def explanation_document(explanation: Explanation) -> dict[str, object]:
         **_finding_document(explanation.dominant),
         "contributing": [_finding_document(finding) for finding in explanation.contributing],
         "advice": list(explanation.advice_texts),
+        "release": explanation.release.build_document(),
         **({"doubt": explanation.doubt} if explanation.doubt else {}),
         "steps": [
             {"step": step.name, "state": step.state, "text": step.text, "events": list(step.seqs)}
@@ -77,6 +78,7 @@ def explanation_blocks(
     yield make_paragraph(explanation.sentence, "title")
     facts = _cut_list(explanation.dominant.facts, MAX_FACTS, "fact", verbose=verbose)
     yield from (make_paragraph(fact, indent=2) for fact in facts)
+    yield make_paragraph(explanation.release.describe_trust(), "muted", 2)
     if explanation.doubt:
         yield make_paragraph(f"Caution: this answer can be wrong: {explanation.doubt}", "bad", 2)
     yield from fixes
@@ -91,13 +93,17 @@ def explanation_blocks(
 
 def _evidence_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Block]:
     """The cause code, the arithmetic behind the first line, and the events that prove it."""
-    lines = _cut_list(explanation.dominant.lines, MAX_ARITHMETIC_LINES, "line", verbose=verbose)
+    lines = explanation.dominant.lines
     rows = [f"event {one.seq}: {one.text}" for one in explanation.dominant_evidence]
-    shown = _cut_list(rows, MAX_EVIDENCE_ROWS, "event", verbose=verbose)
+    left = (len(lines) - MAX_ARITHMETIC_LINES, "more line"), (len(rows) - MAX_EVIDENCE_ROWS, "more event")
+    hidden = [count_noun(count, noun) for count, noun in left if count > 0]
+    if hidden and not verbose:
+        rows = [*rows[:MAX_EVIDENCE_ROWS], f"… {' and '.join(hidden)}: --verbose"]
+        lines = lines[:MAX_ARITHMETIC_LINES]
     title = f"Evidence (cause: {explanation.cause_code})"
     yield make_paragraph("")
     yield make_paragraph(title, "title")
-    yield from (make_paragraph(text, indent=2) for text in (*lines, *shown))
+    yield from (make_paragraph(text, indent=2) for text in (*lines, *rows))
 
 
 def _cut_list(texts: Sequence[str], most: int, noun: str, *, verbose: bool) -> Sequence[str]:

@@ -66,7 +66,8 @@ def survey_blocks(found: Surveys) -> Iterator[Block]:
 
 def _survey_section(name: str, one: Survey) -> Iterator[Block]:
     yield make_paragraph(
-        f"{name}: {_survey_headline(one)}", "bad" if one.unscheduled_jobs or one.incomplete else "good"
+        f"{name}: {_survey_headline(one)}; {one.release.describe_trust()}",
+        "bad" if one.unscheduled_jobs or one.incomplete else "good",
     )
     if one.doubt:
         yield make_paragraph(f"Caution: this answer can be wrong: {one.doubt}", "bad", 2)
@@ -135,6 +136,7 @@ def _snapshot_document(one: Survey) -> dict[str, object]:
         "jobs": one.jobs,
         "unscheduled": len(one.unscheduled_jobs),
         "problems": one.problems,
+        "release": one.release.build_document(),
         **({"doubt": one.doubt} if one.doubt else {}),
         **({"incomplete": one.incomplete} if one.incomplete else {}),
         "explanations": [

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.batch import BatchResults, PackedSnapshot
 from vcdebug.cli.output import Output, status_line
-from vcdebug.cli.reports.contents import release_document
 from vcdebug.cli.worker_processes import TrialRounds
 from vcdebug.errors import EngineError
 from vcdebug.grouping import group_by_key
@@ -90,8 +89,8 @@ def _older_release(name: str, before: Release, after: Release) -> Release:
 def upgrade_document(found: Upgrade) -> dict[str, object]:
     """The JSON document of one snapshot; the keys are a contract."""
     return {
-        "before": release_document(found.before),
-        "after": release_document(found.after),
+        "before": found.before.build_document(),
+        "after": found.after.build_document(),
         "same": found.same,
         "sameRecording": not found.altered,
         "apart": list(found.apart),
@@ -182,7 +181,7 @@ def _snapshot_row(name: str, one: Upgrade) -> tuple[str, ...]:
 def upgrades_document(found: Upgrades) -> dict[str, object]:
     """The JSON document of a folder of snapshots; the keys are a contract."""
     return {
-        "release": release_document(found.after),
+        "release": found.after.build_document(),
         "snapshots": found.build_documents(lambda one: {"jobs": one.jobs, "tasks": one.pods, **upgrade_document(one)}),
         "different": found.different_snapshots,
         "changes": [

@@ -36,11 +36,10 @@ def carry_out(driver: Driver, texts: Sequence[str], what: str) -> CommandReply:
 def _set_release(driver: Driver, argument: str) -> CommandReply:
     """Switch to another release's rules as one more edit; without a name, say which release is replayed."""
     if not argument:
-        text = (
-            f"replayed by {driver.open_recordings.shown_recording.snapshot.release.describe_rules()}; there are "
-            f"{', '.join(release_names())}"
+        release = driver.open_recordings.shown_recording.snapshot.release
+        return CommandReply(
+            driver.current_state(), f"{release.describe_trust()}; there are {', '.join(release_names())}"
         )
-        return CommandReply(driver.current_state(), text)
     named = resolve_release(argument)
     if not named.readable:
         raise CommandError(named.what, f"there are {', '.join(release_names())}")

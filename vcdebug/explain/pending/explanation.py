@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -42,6 +42,7 @@ from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.cluster_overview import WaitingSummary, waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines
+from vcdebug.releases.release import NEWEST, Release
 
 PANIC_CAUSE = "panic"
 CUT_OFF_CAUSE = "cut-off"
@@ -54,7 +55,21 @@ def explain_by_name(recording: Recording, word: str) -> Explanation:
 
 def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanation:
     """The explanation of a job or pod of the snapshot, with the doubt about the input."""
-    return replace(_build_explanation(recording, subject), doubt=doubt_of_input(recording))
+    doubts = filter(None, (doubt_of_input(recording), _doubt_of_process(recording, subject)))
+    answer = _build_explanation(recording, subject)
+    return replace(answer, doubt="; ".join(doubts), release=recording.snapshot.release)
+
+
+def _doubt_of_process(recording: Recording, subject: ExplainSubject) -> str:
+    """What is assumed of the scheduler's process, where cards that its earlier cycles know decide about the job."""
+    if not recording.snapshot.process.assumed or subject.job not in recording.session.jobs:
+        return ""
+    nodes = recording.session.nodes.values()
+    ledgers = {device: ledger for node in nodes for device, ledger in node.devices.items()}.values()
+    tasks = JobView(recording, subject.job, subject.pod).pending_at_open if ledgers else ()
+    if not any(ledger.has_device_request(task.pod) for task in tasks for ledger in ledgers):
+        return ""
+    return "nothing says when the scheduler started, and a running process is assumed (meta.json: scheduler.started)"
 
 
 def doubt_of_input(recording: Recording) -> str:
@@ -201,6 +216,8 @@ class Survey:
     """Whether the survey is about one named job or pod, which is explained even if it was scheduled."""
     doubt: str = ""
     """Why every answer may be wrong: the input does not show one moment."""
+    release: Release = NEWEST
+    """The release that was replayed."""
     incomplete: str = ""
     """Kinds that the snapshot lacks and that jobs need; empty if it has jobs."""
 
@@ -238,9 +255,14 @@ def _build_survey(recording: Recording, tell: Callable[[int, int], object]) -> S
         tell(len(waiting), len(broken))
         waiting.append(_survey_subject(recording, one, stands.homeless))
     lacking = "" if subjects else incomplete(recording.snapshot)
-    return Survey(
-        len(subjects), tuple(waiting), len(recording.own_problems), doubt=doubt_of_input(recording), incomplete=lacking
-    )
+    return replace(_make_survey(recording, waiting, named=False), jobs=len(subjects), incomplete=lacking)
+
+
+def _make_survey(recording: Recording, explained: Sequence[SurveyedJob], *, named: bool) -> Survey:
+    """The survey of the explained jobs, with the doubt about the input or about the first job that has one."""
+    doubt = next((one.explanation.doubt for one in explained if one.explanation.doubt), doubt_of_input(recording))
+    problems, release = len(recording.own_problems), recording.snapshot.release
+    return Survey(len(explained), tuple(explained), problems, named=named, doubt=doubt, release=release)
 
 
 def survey_one(recording: Recording, word: str) -> Survey:
@@ -248,9 +270,10 @@ def survey_one(recording: Recording, word: str) -> Survey:
     try:
         subject = find_subject(recording.snapshot, word)
     except NotFoundError:
-        return Survey(0, (), len(recording.own_problems), named=True, doubt=doubt_of_input(recording))
-    surveyed = _survey_subject(recording, subject, waiting_summary(recording).homeless)
-    return Survey(1, (surveyed,), len(recording.own_problems), named=True, doubt=doubt_of_input(recording))
+        return _make_survey(recording, (), named=True)
+    return _make_survey(
+        recording, [_survey_subject(recording, subject, waiting_summary(recording).homeless)], named=True
+    )
 
 
 def _all_subjects(stands: WaitingSummary) -> list[ExplainSubject]:

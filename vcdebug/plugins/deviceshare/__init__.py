@@ -108,6 +108,8 @@ class DeviceshareSettings(NamedTuple):
         if asked and (started is None or started > snapshot.now):
             what = "is missing and deviceshare needs it" if started is None else "is later than the snapshot itself"
             effect = f"a first cycle is assumed, in which {_in_first_cycle(snapshot)}"
+            if snapshot.process.assumed:
+                effect = "a running process is assumed, whose nodes have device ledgers"
             yield Problem("meta.json", "", "scheduler.started", what, effect)
         if self.vgpu or self.hami_ascend:
             yield from self._config_problems(snapshot)

@@ -38,8 +38,7 @@ MIN_NAME_WIDTH = 3
 """Cells to which the snapshot's name may be shortened."""
 QUIET_REASONS = ("step", "goto")
 ROOMY_WIDTH = 110
-"""Width from which on the header also shows an assumed release."""
-NEWEST_RULES = "newest rules"
+"""Width from which on the header says in words how far the release is trusted."""
 
 
 class Header(Widget):
@@ -123,11 +122,16 @@ def _progress_text(progress: str, room: int) -> str:
 
 
 def release_label(release: Release, *, wide: bool) -> str:
-    """The release and the number of switched changes; an assumed release only in a wide header."""
-    if release.is_assumed:
-        return NEWEST_RULES if wide else ""
+    """The release that is replayed, the number of switched changes, and how far it is trusted."""
     name, *switched = release.name.split(",")
-    return f"{name} ±{len(switched)}" if switched else name
+    shown = f"{name} ±{len(switched)}" if switched else name
+    if release.trust == "exact":
+        return shown
+    words = f"{release.trust} {release.stated}" if release.stated.partition(",")[0] != name else release.trust
+    if wide:
+        return f"{shown} ({'release unknown' if release.is_assumed else words})"
+    # A narrow header has no room for a release that nothing states; the overview names it.
+    return "" if release.is_assumed else f"{shown}?"
 
 
 def _cycle_text(moment: DebuggerState) -> str:

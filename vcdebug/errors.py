@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeVar
 
 
@@ -21,6 +22,14 @@ class VcdebugError(Exception):
 
     def __str__(self) -> str:
         return self.format_line()
+
+
+def closest_name_hint(word: str, names: Iterable[str], otherwise: str = "") -> str:
+    """A hint that names the closest of the names; `otherwise` where none is close."""
+    from difflib import get_close_matches  # slow to import, and needed only for a misspelt name
+
+    close = get_close_matches(word, list(names), 1)
+    return f"did you mean {close[0]}?" if close else otherwise
 
 
 class SnapshotError(VcdebugError):

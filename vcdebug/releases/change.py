@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple, get_args
 
 Weight = Literal["H", "M", "L", "T"]
 """Impact of the older form. H: on ordinary clusters; M: on clusters with the feature; L: in rare cases; T: on texts."""
-
+WEIGHTS: Final[Mapping[str, Weight]] = {weight: weight for weight in get_args(Weight)}
 _TAG = re.compile(r"v(\d+)\.(\d+)(?:\.(\d+))?")
 
 
@@ -42,17 +43,29 @@ class Change(NamedTuple):
     """The behavior of the older form, in one sentence."""
     decides: str
     """The decisions that it can change."""
-    fixed_in: tuple[str, ...]
-    """The first tags with the new form, one per branch, since upstream backports fixes."""
-    pull: str
-    """Upstream's pull request or commit."""
-    weight: Weight
+    history: str
+    """`v1.14.5 v1.15.0; #5067; H`: `fixed_in`, `pull` and `weight`."""
     since: str = ""
     """The first tag with the older form; empty if all older releases have it."""
     replayed: bool = True
     """Whether the replay supports the older form."""
     unshown: str = ""
     """Why no recording shows the older form; required for a change that is not replayed."""
+
+    @property
+    def fixed_in(self) -> tuple[str, ...]:
+        """The first tags with the new form, one per branch, since upstream backports fixes."""
+        return tuple(self.history.split("; ")[0].split())
+
+    @property
+    def pull(self) -> str:
+        """Upstream's pull request or commit."""
+        return self.history.split("; ")[1]
+
+    @property
+    def weight(self) -> Weight:
+        """The impact of the older form."""
+        return WEIGHTS[self.history.split("; ")[2]]
 
     def is_in_force(self, tag: Tag) -> bool:
         """Whether the release of this tag has the older form."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import NamedTuple
 
-from vcdebug.errors import VcdebugError
+from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.releases.change import Change, Tag
 from vcdebug.releases.release import CHANGES, MASTER, NEWEST, SUPPORTED_TAGS, Release, release_at_tag, release_names
 
@@ -74,11 +74,8 @@ def require_release(text: str) -> NamedRelease:
     """The release that a user asks for; raises VcdebugError for a name that no release can have."""
     found = resolve_release(text)
     if not found.readable:
-        from difflib import get_close_matches  # slow to import, and needed only for a misspelt name
-
-        close = get_close_matches(text, release_names(), 1)
-        meant = f"did you mean {close[0]}? " if close else ""
-        raise VcdebugError(found.what, f"{meant}there are {', '.join(release_names())}", "--release")
+        meant = closest_name_hint(text, release_names())
+        raise VcdebugError(found.what, f"{meant} there are {', '.join(release_names())}".strip(), "--release")
     return found
 
 

@@ -142,7 +142,7 @@ def test_a_breakpoint_is_saved_as_the_words_that_set_it(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("victims", "no kind of breakpoint 'victims'; kinds are action"),
+        ("victims", "no kind of breakpoint 'victims'; did you mean victim?"),
         ("", "no kind of breakpoint ''"),
         ("statement dicard", "break statement does not know 'dicard'; it takes commit"),
         ("starving now", "it takes no further words"),

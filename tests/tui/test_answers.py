@@ -54,7 +54,7 @@ async def test_e_between_actions_lists_all_jobs_that_wait_and_explains_the_one_c
         await desk.until_at_rest()
         page = desk.app.screen
         assert isinstance(page, PageScreen)
-        assert [("research/llm-finetune", "2")] == [(row.key, row.cells[1].text) for row in page.table.rows]
+        assert [("explain research/llm-finetune", "2")] == [(row.key, row.cells[2].text) for row in page.table.rows]
         assert "✗ gang-discard: " in desk.screen()
         await desk.press("enter")
         assert "Why research/llm-finetune is Pending" in desk.screen()

@@ -1,11 +1,13 @@
 """Finding things by name: completion of the command line, the palette, the help."""
 
+import pytest
 from textual.command import CommandPalette
-from textual.fuzzy import Matcher
+from textual.widgets import Input
 
 from tests.tui.driving import NARROW, Desk, opened
-from vcdebug.tui.completion import complete_line, highlight_matches, palette_entries
-from vcdebug.tui.screens.pages import DetailScreen
+from vcdebug.tui.completion import complete_line
+from vcdebug.tui.palette import MAX_HITS, PaletteEntry, described_entries, find_entries, format_entry
+from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Line
 
@@ -58,31 +60,106 @@ async def test_tab_completes_and_goes_on_to_the_next_completion() -> None:
 
 async def test_the_palette_finds_panels_commands_and_jobs_by_some_of_their_letters() -> None:
     async with opened("preempt-works") as desk:
-        names = [entry.name for entry in palette_entries(desk.main)]
-        assert {"panel Queues", "theme light", "explain assistants/chat-api", "last"} <= set(names)
         await desk.press("ctrl+p")
         palette = desk.app.screen
         assert isinstance(palette, CommandPalette)
-        await desk.press(*"pnlqueu")
+        await desk.press(*"hypnod")
         await desk.until(lambda: bool(palette._list_visible) and palette._hit_count > 0, "something is found")
         await desk.press("enter")
-        await desk.until(lambda: desk.main.focused is desk.panel("queues"), "the panel is there")
+        await desk.until(lambda: desk.main.focused is desk.panel("hypernodes"), "the panel is there")
 
 
 async def test_the_palette_shows_what_a_command_takes_brackets_and_all() -> None:
     usage = "break KIND [if CONDITION] [hits == N] [once] [log TEXT]"
-    assert usage == highlight_matches(Matcher("brk"), usage).plain
+    entry = PaletteEntry("command", usage, "Set [a] breakpoint", lambda: None, "b")
+    content = format_entry(entry, ("brea", "cond"))
+    assert f"{usage}   key b\ncommand: Set [a] breakpoint" == content.plain
+    underlined = [content.plain[span.start : span.end] for span in content.spans if span.style == "underline"]
+    assert ["brea", "brea", "COND"] == underlined
     async with opened("preempt-works") as desk:
         await desk.press("ctrl+p")
         palette = desk.app.screen
         assert isinstance(palette, CommandPalette)
-        await desk.press(*"breakkind")
+        await desk.press(*"break", "space", *"kind")
         await desk.until(lambda: usage in desk.screen(), "the command is found")
+
+
+FOUND = {
+    "victim": ("panel", "Funnel", "V"),
+    "score": ("panel", "Inside", "i"),
+    "gang": ("plugin", "gang", ""),
+    "breakpoint": ("panel", "Breaks", "8"),
+    "compare": ("command", "diff", "X"),
+    "why": ("command", "explain [JOB]", "e"),
+    "pending": ("command", "pending [CAUSE]", ""),
+    "evict": ("panel", "Evictions", "E"),
+    "gpu-l40s-01": ("node", "gpu-l40s-01", ""),
+    "chat-api-server-0": ("pod", "assistants/chat-api-server-0", ""),
+    "inference": ("queue", "inference", ""),
+    "idle": ("panel", "Nodes", "6"),
+    "share": ("panel", "Queues", "7"),
+    "deserved": ("panel", "Queues", "7"),
+    "report": ("command", "report FILE.md | FILE.html [--force]", ""),
+    "theme": ("command", "theme NAME", ""),
+    "quit": ("command", "quit", "q"),
+    "release": ("command", "release [VERSION]", ""),
+    "next cycle": ("command", "next-cycle", "}"),
+    "log": ("panel", "Log", "v"),
+}
+"""The first hit of twenty words that newcomers type, in preempt-works: kind, name, key."""
+
+
+async def test_twenty_words_of_newcomers_hit() -> None:
+    async with opened("preempt-works") as desk:
+        described = list(described_entries(desk.main))
+        first = {word: find_entries(desk.main, described, word.split())[:1] for word in FOUND}
+        assert FOUND == {word: (hit.kind, hit.name, hit.key) for word, hits in first.items() for hit in hits}
+
+
+@pytest.mark.parametrize("word", ["victim", "next cycle"])
+async def test_the_palette_runs_what_it_shows_first(word: str) -> None:
+    async with opened("preempt-works") as desk:
+        await desk.press("ctrl+p")
+        palette = desk.app.screen
+        assert isinstance(palette, CommandPalette)
+        palette.query_one(Input).value = word
+        await desk.until(lambda: FOUND[word][1] in desk.screen(), "the first hit is shown")
+        assert f"key {FOUND[word][2]}" in desk.screen()
+        await desk.press("enter")
+        await desk.until_at_rest()
+        if word == "victim":
+            await desk.until(lambda: desk.main.focused is desk.panel("funnel"), "the panel is there")
+        else:
+            await desk.until(
+                lambda: desk.moment.recordings is not None and desk.moment.recordings.cycle == 2, "cycle 2"
+            )
+
+
+async def test_the_palette_yields_the_best_hundred_and_keys_run_where_they_hold() -> None:
+    async with opened("preempt-works") as desk:
+        described = list(described_entries(desk.main))
+        assert MAX_HITS == len(find_entries(desk.main, described, ["e"]))
+        assert [] == find_entries(desk.main, described, [])
+        [zoom] = [entry for entry in described if entry.kind == "key" and entry.name == "zoom"]
+        desk.app.call_later(zoom.run)
+        await desk.until(lambda: desk.main.maximized is not None, "the panel is alone")
+        await desk.press("escape")
+
+
+async def test_a_node_of_the_palette_opens_its_page_and_a_pod_its_answer() -> None:
+    async with opened("preempt-works") as desk:
+        for word, title in (("gpu-l40s-01", "Node gpu-l40s-01"), ("chat-api-server-0", "Why assistants/chat-api")):
+            find_entries(desk.main, (), [word])[0].run()
+            await desk.pause()
+            page = desk.app.screen
+            assert isinstance(page, DetailScreen)
+            assert title in page.table.title
+            await desk.close_everything()
 
 
 async def test_a_command_of_the_palette_that_needs_words_opens_the_line() -> None:
     async with opened("preempt-works") as desk:
-        next(entry for entry in palette_entries(desk.main) if entry.name.startswith("goto")).run()
+        next(entry for entry in described_entries(desk.main) if entry.name.startswith("goto")).run()
         await desk.pause()
         assert "goto " == line(desk)
         await desk.type("44")
@@ -133,3 +210,52 @@ async def test_ctrl_c_says_how_to_leave() -> None:
     async with opened("preempt-works") as desk:
         await desk.press("ctrl+c")
         assert "q quits" == desk.status()
+
+
+async def test_the_help_begins_with_the_keys_of_the_focused_panel() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.press("8", "question_mark")
+        page = desk.app.screen
+        assert isinstance(page, DetailScreen)
+        assert "Breaks: Breakpoints with conditions" in page.table.rows[0].cells[1].text
+        assert "(Breaks)" in page.table.rows[1].cells[1].text
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "opens"),
+    [
+        ("jobs", "Jobs 4", "Why "),
+        ("po", "Pods 11", "Why "),
+        ("node", "Nodes 5", "Node "),
+        ("queues", "Queues 2", "Queue "),
+    ],
+)
+async def test_resource_views_show_their_count_and_open_what_the_cursor_is_on(
+    name: str, title: str, opens: str
+) -> None:
+    async with opened("preempt-works") as desk:
+        await desk.command(name)
+        page = desk.app.screen
+        assert isinstance(page, PageScreen)
+        assert title == page.table.title
+        await desk.press("enter")
+        await desk.pause()
+        detail = desk.app.screen
+        assert isinstance(detail, DetailScreen)
+        assert opens in detail.table.title
+
+
+MEANT = {
+    "expalin": "no command 'expalin'; did you mean explain?",
+    "break victm": "no kind of breakpoint 'victm'; did you mean victim?",
+    "open preempt-work": "preempt-work: no such file or folder; did you mean preempt-works?",
+}
+
+
+async def test_a_misspelt_word_gets_the_one_that_was_meant() -> None:
+    async with opened("preempt-works") as desk:
+        for typed, said in list(MEANT.items())[:2]:
+            await desk.command(typed)
+            assert said in desk.status()
+        await desk.command("node gpu-l40s-1")
+        assert "gpu-l40s-01" in desk.status()

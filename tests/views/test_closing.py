@@ -18,7 +18,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.views.panels import PANEL_VIEWS
-from vcdebug.views.pending import pending_jobs_table
+from vcdebug.views.pending import waiting_table
 from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.table import format_table
 from vcdebug.whatif.branch import with_edits, without_last
@@ -45,7 +45,7 @@ def look_around(driver: Driver) -> Iterator[object]:
         here = driver.goto_event(seq)
         yield funnels_around(recording, seq)
         yield [format_table(view(here)) for view in PANEL_VIEWS.values()]
-        yield format_table(pending_jobs_table(here))
+        yield format_table(waiting_table(here))
 
 
 def answers(driver: Driver) -> int:

@@ -5,7 +5,7 @@ import pytest
 from tests.recorded import bundled
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.breakpoints import BreakpointError
-from vcdebug.debugger.commands.find_and_fit import VERBS, find_stops
+from vcdebug.debugger.commands.pages import VERBS, find_stops
 from vcdebug.debugger.driver import CommandError, Driver
 from vcdebug.debugger.expression import ExpressionError
 from vcdebug.framework.record import OpEvent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import NoReturn
 from vcdebug import __version__
 from vcdebug.cli.commands import Command, CommandOutcome, load_commands
 from vcdebug.cli.output import Output, RunFailure, run_or_failure
-from vcdebug.errors import VcdebugError
+from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.garbage_collection import freeze_heap, raise_gc_threshold
 
 EXIT_ERROR = 1
@@ -38,7 +39,10 @@ class CommandParser(ArgumentParser):
     """Raises UsageError where argparse would print and exit with 2, which means something else here."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, f"see {self.prog} --help")
+        # argparse lists every choice behind the wrong one: a close one is what a reader looks for.
+        said, _, choices = message.partition(" (choose from ")
+        meant = closest_name_hint(said.rpartition(": ")[2].strip("'"), re.findall(r"[\w.-]+", choices))
+        raise UsageError(said if meant else message, meant or f"see {self.prog} --help")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

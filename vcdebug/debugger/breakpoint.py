@@ -14,6 +14,7 @@ from vcdebug.debugger import expression
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind
 from vcdebug.debugger.cursor import FORWARD, Step
 from vcdebug.debugger.fields import FIELD_NAMES, FIELD_TYPES, fields_of
+from vcdebug.errors import closest_name_hint
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.model.names import Seq
@@ -222,7 +223,9 @@ def _read_kind(reader: expression.TokenReader) -> BreakpointKind:
     token = reader.take_token()
     name = KIND_ALIASES.get(token.text, token.text)
     if name not in BREAKPOINT_KINDS:
-        raise BreakpointError(f"no kind of breakpoint {token.text!r}", hint=f"kinds are {', '.join(BREAKPOINT_KINDS)}")
+        every = f"kinds are {', '.join(BREAKPOINT_KINDS)}"
+        hint = closest_name_hint(token.text, BREAKPOINT_KINDS, every)
+        raise BreakpointError(f"no kind of breakpoint {token.text!r}", hint=hint)
     words: list[str] = []
     while reader.next_token.kind == "text" or (
         reader.next_token.kind == "name" and reader.next_token.text not in BREAKPOINT_OPTIONS

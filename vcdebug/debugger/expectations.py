@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from vcdebug.debugger.breakpoint import parse_breakpoint
-from vcdebug.errors import VcdebugError
+from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject, survey_jobs
@@ -126,8 +125,7 @@ def _check_fields(raw: object, kinds: FieldKinds, where: str) -> dict[str, objec
         raise VcdebugError(f"is {raw!r}", f"write a mapping of {', '.join(kinds)}", where)
     for field, value in raw.items():
         if field not in kinds:
-            close = get_close_matches(str(field), list(kinds), 1)
-            raise VcdebugError(f"no field {field}", f"did you mean {close[0]}?" if close else ", ".join(kinds), where)
+            raise VcdebugError(f"no field {field}", closest_name_hint(str(field), kinds, ", ".join(kinds)), where)
         wanted = kinds[field]
         # The exact type: bool is a subclass of int, and `nodes: true` is an error.
         if type(value) not in wanted:

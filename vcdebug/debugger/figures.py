@@ -22,6 +22,8 @@ from vcdebug.recording.timeline import ClusterState, JobCounts
 
 NODE, QUEUE, JOB, TASK, PLUGIN = "node", "queue", "job", "task", "plugin"
 FIGURE_KINDS: Final = (NODE, QUEUE, JOB, TASK, PLUGIN)
+RESOURCE_KINDS: Final = {"jobs": JOB, "pods": TASK, "nodes": NODE, "queues": QUEUE}
+"""Commands that show all objects of a kind -> that kind."""
 STATUS_COUNTS: Final[Mapping[str, TaskStatus]] = {
     "allocated-tasks" if status is TaskStatus.ALLOCATED else status.upstream_name.lower(): status
     for status in TaskStatus
@@ -220,6 +222,11 @@ def parse_figure(recording: Recording, words: tuple[str, ...]) -> Figure:
 def parse_figure_line(recording: Recording, line: str) -> Figure:
     """As figure, from one line."""
     return parse_figure(recording, tuple(line.split()))
+
+
+def find_object_name(recording: Recording, kind: str, word: str) -> str:
+    """The name of the object that a word names; a namespace may be missing. Raises FigureError with close names."""
+    return _find_name(kind, word, object_names(recording, kind))[0]
 
 
 def _find_name(kind: str, word: str, known: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:

@@ -9,17 +9,25 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 from vcdebug.amount_text import (
     count_noun,
+    format_age,
     format_resource,
     is_counted,
     join_names,
     listed_dimensions,
     value_in_units,
 )
+from vcdebug.gotime import parse_time
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.release import NEWEST, Release
+
+
+def age_since(recording: Recording, created: str) -> str:
+    """The age of an object by its creationTimestamp, as of the snapshot's clock."""
+    moment = parse_time(created)
+    return "–" if moment is None else format_age((recording.snapshot.now - moment).total_seconds())
 
 
 class AdviceHarm(IntEnum):

@@ -159,9 +159,9 @@ def observe_rerun(recording: Recording, look: EventObserver) -> None:
 
 
 class RerunCancelledError(VcdebugError):
-    """An answer takes a run that was cancelled."""
+    """An answer takes a run that was cancelled: up to an event, or 0 for other long work."""
 
-    def __init__(self, seq: Seq) -> None:
+    def __init__(self, seq: Seq = 0) -> None:
         super().__init__(f"the cycle has to run again up to event {seq}")
         self.seq = seq
 
@@ -188,6 +188,12 @@ def refuse_long_runs() -> Iterator[None]:
     """In the block, long runs raise RerunCancelledError at once."""
     with cancellable(lambda _, __: False):
         yield
+
+
+def announce_long_work() -> None:
+    """Raise RerunCancelledError where long runs are refused or cancelled; else the work may begin."""
+    if not _SHOULD_CONTINUE.get()(0, 0):
+        raise RerunCancelledError
 
 
 def session_at_event(recording: Recording, seq: Seq) -> Session | None:

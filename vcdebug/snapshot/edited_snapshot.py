@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import asdict, fields, replace
-from difflib import get_close_matches
 from typing import Any, Final
 
+from vcdebug.errors import closest_name_hint
 from vcdebug.releases.release import NEWEST, release_names
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.cycle_inputs import NAMED_FIELDS, ChanceSettings, parse_answer
@@ -64,8 +64,7 @@ def _find_place(manifests: list[Manifest], edit: Edit) -> int:
         raise edit.make_error(
             "several have this name", position, f"they are {', '.join(names[place] for place in bare)}"
         )
-    close = get_close_matches(edit.name, names, 1)
-    hint = f"did you mean {close[0]}?" if close else _names_hint(names)
+    hint = closest_name_hint(edit.name, names, _names_hint(names))
     raise edit.make_error(f"there is no {edit.subject_text}", position, hint)
 
 
@@ -232,8 +231,7 @@ def _setting_name(edit: Edit, names: list[str], deep: Container[str] = ()) -> st
     step = edit.path[0]
     name = step.text.replace("-", "_")
     if name not in names:
-        close = get_close_matches(name, names, 1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+        hint = closest_name_hint(name, names, f"there are {', '.join(names)}")
         raise edit.make_error(f"no {edit.kind} {step.text}", step.position, hint)
     if len(edit.path) > (2 if name in deep else 1):
         raise edit.make_error(f"{name} has no parts", edit.path[1].position)

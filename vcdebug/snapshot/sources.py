@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Final, NamedTuple
 
-from vcdebug.errors import SnapshotError
+from vcdebug.errors import SnapshotError, closest_name_hint
 from vcdebug.snapshot import archive
 from vcdebug.snapshot.file_access import describe_read_error, read_file, read_stdin
 from vcdebug.snapshot.gathered_objects import SETTINGS_FILES
@@ -331,8 +331,9 @@ def resolve_snapshot_path(word: str) -> Path:
     path = Path(word)
     found = path if path.exists() else find_bundled(word)
     if found is None:
-        names = ", ".join(one.name for one in list_bundled())
-        raise SnapshotError("no such file or folder", f"bundled snapshots: {names}" if names else "", word)
+        names = [folder.name for folder in _bundled_folders()]
+        every = f"bundled snapshots: {', '.join(names)}" if names else ""
+        raise SnapshotError("no such file or folder", closest_name_hint(word, names, every), word)
     return found
 
 

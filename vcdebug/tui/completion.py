@@ -1,24 +1,23 @@
-"""Completion of command lines, and the command palette."""
+"""Completion of command lines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import Final
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
-from textual.content import Content
-from textual.fuzzy import Matcher
-
-from vcdebug.debugger import commands, figures
+from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
-from vcdebug.debugger.commands import Verb, list_verbs
 from vcdebug.debugger.commands import find_verb as find_verb
+from vcdebug.debugger.commands import list_verbs
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.fields import FIELD_NAMES
+from vcdebug.debugger.figures import RESOURCE_KINDS
 from vcdebug.debugger.figures import iter_figure_completions as figure_completions
+from vcdebug.explain.pending.cause_groups import list_known_causes
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.sources import list_bundled
@@ -105,15 +104,9 @@ def _figure_words(words: list[str], moment: DebuggerState | None) -> Iterable[st
 
 
 def _object_names(kind: str, moment: DebuggerState | None) -> list[str]:
-    if moment is None:
+    if moment is None or kind not in RESOURCE_KINDS.values():
         return []
-    session = moment.recording.session
-    names: Mapping[str, Iterable[object]] = {
-        "job": session.jobs,
-        "node": session.nodes,
-        "queue": session.queues,
-    }
-    return [str(name) for name in list(names.get(kind, ()))[:MAX_NAMES]]
+    return list(islice(figures.object_names(moment.recording, kind), MAX_NAMES))
 
 
 def _selected_objects(moment: DebuggerState | None) -> list[tuple[str, str]]:
@@ -166,6 +159,8 @@ _NEXT_WORDS: Final[Mapping[str, Callable[[DebuggerState | None], Iterable[str]]]
     "force": _answer_words,
     "edits": lambda _: ("save", "load", "clear"),
     "cycle": _cycle_numbers,
+    "pending": lambda moment: list_known_causes(moment.recording) if moment is not None else (),
+    **{name: partial(_object_names, kind) for name, kind in RESOURCE_KINDS.items()},
     "open": lambda _: [*(one.name for one in list_bundled()), *_file_names()],
 }
 """The completions of verbs that take one word."""
@@ -177,89 +172,3 @@ def _file_names() -> list[str]:
         return sorted(path.name for path in Path().iterdir() if not path.name.startswith("."))[:MAX_NAMES]
     except OSError:
         return []
-
-
-# The palette: commands, panels, jobs and themes by some of their letters.
-
-MAX_JOBS = 2_000
-
-
-@runtime_checkable
-class PaletteScreen(Protocol):
-    """The screen that the palette acts on."""
-
-    @property
-    def moment(self) -> DebuggerState | None: ...
-    def run_command(self, text: str) -> None: ...
-    def type_command(self, text: str) -> None: ...
-    def show_panel(self, name: str) -> None: ...
-
-
-class PaletteEntry(NamedTuple):
-    """One line of the palette."""
-
-    name: str
-    help: str
-    run: Callable[[], None]
-
-
-class PaletteProvider(Provider):
-    """Commands, panels, jobs and themes."""
-
-    async def discover(self) -> Hits:
-        """Before anything is typed: panels and commands."""
-        for entry in (*panel_entries(self._main_screen), *verb_entries(self._main_screen)):
-            yield DiscoveryHit(Content(entry.name), entry.run, entry.name, entry.help)
-
-    async def search(self, query: str) -> Hits:
-        """What matches, the best first."""
-        matcher = self.matcher(query)
-        for entry in palette_entries(self._main_screen):
-            score = matcher.match(entry.name)
-            if score > 0:
-                yield Hit(score, highlight_matches(matcher, entry.name), entry.run, entry.name, entry.help)
-
-    @property
-    def _main_screen(self) -> PaletteScreen:
-        screen: object = self.screen
-        assert isinstance(screen, PaletteScreen)
-        return screen
-
-
-def highlight_matches(matcher: Matcher, name: str) -> Content:
-    """The name with matching letters highlighted; the matcher's own method takes brackets for markup."""
-    content = Content(name)
-    for offset in matcher.fuzzy_search.match(matcher.query, name)[1]:
-        content = content.stylize(matcher.match_style, offset, offset + 1)
-    return content
-
-
-def palette_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
-    """Every line, for the moment that the screen shows."""
-    yield from panel_entries(main)
-    yield from verb_entries(main)
-    for name in THEMES:
-        yield PaletteEntry(f"theme {name}", "what the screen looks like", partial(main.run_command, f"theme {name}"))
-    if main.moment is not None:
-        for job in list(main.moment.recording.session.jobs)[:MAX_JOBS]:
-            yield PaletteEntry(f"explain {job}", "why it waits", partial(main.run_command, f"explain {job}"))
-            yield PaletteEntry(f"about job {job}", "its next event", partial(main.run_command, f"about job {job}"))
-
-
-def panel_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
-    """Every panel."""
-    for panel in PANELS:
-        yield PaletteEntry(f"panel {panel.title}", panel.help, partial(main.show_panel, panel.command_name))
-
-
-def verb_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
-    """Every command; one that needs words opens the line with its name."""
-    for verb in commands.list_verbs():
-        yield PaletteEntry(f"{verb.names[0]} {verb.usage}".rstrip(), verb.help, partial(_take_verb, main, verb))
-
-
-def _take_verb(main: PaletteScreen, verb: Verb) -> None:
-    if verb.usage and not verb.usage.startswith("["):
-        main.type_command(f"{verb.names[0]} ")
-    else:
-        main.run_command(verb.names[0])

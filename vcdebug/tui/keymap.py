@@ -176,31 +176,13 @@ MAIN_KEYS: list[BindingType] = [
     Binding("b,f9", "run('breakpoint')", "set a breakpoint", id="break"),
     Binding("question_mark,f1", "help", "this help", id="help"),
     Binding("colon", "run('command')", "type a command", id="command"),
-    Binding("ctrl+p", "palette", "palette: everything by name, commands, panels, jobs", id="palette"),
+    Binding("ctrl+p", "palette", "Open the palette: everything by name or word", id="palette"),
+    Binding("slash", "run('filter')", "Filter the focused table (expression; ! inverts, ~ fuzzy)", id="filter"),
+    Binding("e", "explain", "Explain why the selected or current job is Pending; else all Pending jobs", id="explain"),
     Binding(
-        "slash",
-        "run('filter')",
-        "filter the table that has the focus: an expression, ! the others, ~ fuzzy",
-        id="filter",
+        "I", "run('ask')", "Ask about the selected row: evicted, holders, node, refused, victim, next, when", id="ask"
     ),
-    Binding(
-        "e",
-        "explain",
-        "explain why the job under the cursor, or the present one, waits; between actions, all that wait",
-        id="explain",
-    ),
-    Binding(
-        "I",
-        "run('ask')",
-        "other questions about what the cursor is on: evicted, holders, node, refused, victim, next",
-        id="ask",
-    ),
-    Binding(
-        "exclamation_mark",
-        "run('prove')",
-        "what would let the job in: changes, each carried out and replayed",
-        id="prove",
-    ),
+    Binding("exclamation_mark", "run('prove')", "Find fixes for the job: try changes and replay each", id="prove"),
     Binding("g,ctrl+g", "run('goto')", "go to an event by number; g once more: to the first row", id="goto"),
     Binding("minus", "run('last_position')", "back to where the last jump began", id="last"),
     Binding("t", "run('run_to_cursor')", "go to the event of the row under the cursor", id="to-row"),
@@ -217,16 +199,12 @@ MAIN_KEYS: list[BindingType] = [
         for panel in PANELS
     ),
     Binding("P", "panels", "all panels, by group: cycle, cluster, debugger", id="panels"),
-    Binding(
-        "w", "run('what_if')", "what if: change what the cursor is on, or the answer of this hook call", id="what-if"
-    ),
+    Binding("w", "run('what_if')", "What-if: edit the selected object, or force this plugin answer", id="what-if"),
     Binding("U", "edit('undo')", "undo the last edit", id="undo"),
     Binding("ctrl+r", "edit('redo')", "make the edit again that was undone last", id="redo"),
     Binding("x", "edit('other')", "from the original to the branch of the edits, and back", id="other"),
     Binding("X", "edit('diff')", "original and branch side by side", id="diff"),
-    Binding(
-        "right_curly_bracket", "edit('next-cycle')", "the next cycle; after the last one it is run", id="next-cycle"
-    ),
+    Binding("right_curly_bracket", "edit('next-cycle')", "Go to the next cycle (runs it if needed)", id="next-cycle"),
     Binding("left_curly_bracket", "edit('previous-cycle')", "the cycle before", id="previous-cycle"),
     Binding("full_stop", "edit('recapture')", "capture the live cluster again: what has changed", id="recapture"),
     Binding("z", "zoom", "the panel alone, or all of them again", id="zoom"),

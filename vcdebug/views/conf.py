@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from vcdebug.actions import ACTIONS
 from vcdebug.amount_text import format_number
+from vcdebug.errors import closest_name_hint
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.plugins import PLUGINS
@@ -110,14 +111,11 @@ def _iter_action_entries(found: SchedulerConf) -> Iterator[EntryCells]:
 
 
 def _iter_plugin_entries(part: str, option: PluginOption, problems: Iterable[Problem]) -> Iterator[EntryCells]:
-    from difflib import get_close_matches
-
     if option.name in PLUGINS:
         yield part, Piece(option.name, "strong"), Piece(_plugin_words(option))
     else:
-        close = get_close_matches(option.name, PLUGINS, 1)
-        meant = f": did you mean {close[0]}?" if close else ", or not replayed"
-        words = f"{WRONG_MARK} unknown plugin{meant} its votes are missing"
+        meant = closest_name_hint(option.name, PLUGINS, "not replayed:")
+        words = f"{WRONG_MARK} unknown plugin: {meant} its votes are missing"
         yield part, _name_piece(option.name, known=False), Piece(words, "warn")
     for problem in problems:
         yield _problem_entry(part, problem)

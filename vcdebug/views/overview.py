@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import count_noun, format_count
@@ -12,8 +13,10 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq
 from vcdebug.recording.effects import Effect, cycle_effects
 from vcdebug.recording.input_problems import input_problems
-from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import announce_long_work
 from vcdebug.views.headline import bare_name
+from vcdebug.views.pending import BOARD_COLUMNS, board_table
 from vcdebug.views.pieces import NO, YES, Line, Piece, make_line, muted_piece
 from vcdebug.views.table import Column, Row, Table
 
@@ -30,10 +33,9 @@ MAX_EXPLAINED_EVENTS: Final = 20_000
 """Events up to which every pending job is explained; above, its own condition is quoted."""
 
 
-@per_recording()
 def overview_table(recording: Recording) -> Table:
     """The page; the key of each row is the command that opens it."""
-    rows = [
+    rows: list[Row] = [
         *_first_rows([*iter_pending_rows(recording)], "waiting", "all that wait"),
         *_first_rows([*_iter_evicted_rows(recording)], "panel evictions", "all evictions"),
         *_first_rows([*_iter_placed_rows(recording)], "panel effects", "all that was placed"),
@@ -52,7 +54,7 @@ def before_first_step(seq: Seq, reason: str) -> bool:
 
 def is_overview(table: Table) -> bool:
     """Whether a table is the overview, so that its rows' keys are commands."""
-    return table.columns is OVERVIEW_COLUMNS
+    return table.columns in (OVERVIEW_COLUMNS, BOARD_COLUMNS)
 
 
 def _overview_head(recording: Recording) -> tuple[Line, ...]:
@@ -80,17 +82,13 @@ def _first_rows(rows: list[Row], command: str, what: str) -> Iterator[Row]:
 
 def iter_pending_rows(recording: Recording) -> Iterator[Row]:
     """A row per job or pod that is Pending at the end of the cycle, with its cause."""
-    if len(recording) <= MAX_EXPLAINED_EVENTS:
-        yield from map(_explained_row, _surveyed_jobs(recording))
+    from vcdebug.explain.pending.explanation import is_surveyed, survey_jobs
+
+    if len(recording) <= MAX_EXPLAINED_EVENTS or is_surveyed(recording):
+        found = survey_jobs(recording)
+        yield from map(_explained_row, [*found.unscheduled_jobs, *found.partly_waiting_jobs])
     else:
         yield from _iter_condition_rows(recording)
-
-
-def _surveyed_jobs(recording: Recording) -> list[SurveyedJob]:
-    from vcdebug.explain.pending.explanation import survey_jobs
-
-    found = survey_jobs(recording)
-    return [*found.unscheduled_jobs, *found.partly_waiting_jobs]
 
 
 def _explained_row(surveyed: SurveyedJob) -> Row:
@@ -180,10 +178,26 @@ def _overview_row(command: str, mark: Piece, name: str, words: str, kind: str = 
 def moment_table(recording: Recording, seq: Seq, reason: str) -> Table:
     """The panel Moment: the view of the event; before the first step the overview."""
     if before_first_step(seq, reason):
-        return overview_table(recording)
+        return _first_table(recording)
     from vcdebug.views.event_view import event_view
 
     return event_view(recording, seq)
+
+
+def _first_table(recording: Recording) -> Table:
+    """The overview; where many jobs are Pending, their causes and a row that leads to the overview."""
+    from vcdebug.explain.pending.cause_groups import MAX_LISTED_JOBS
+    from vcdebug.explain.pending.explanation import is_surveyed, survey_jobs
+
+    if len(recording) > MAX_EXPLAINED_EVENTS and not is_surveyed(recording):
+        announce_long_work()
+    survey = survey_jobs(recording)
+    if len(survey.unscheduled_jobs) <= MAX_LISTED_JOBS:
+        return overview_table(recording)
+    board = board_table(survey)
+    whole = Row("overview", (muted_piece("… evictions, placements, problems"), *[Piece("")] * (len(BOARD_COLUMNS) - 1)))
+    # One line each: what is cut stands in the page, and every cause is in sight.
+    return replace(board, rows=[*board.rows, whole], head=_overview_head(recording)[:-1], wraps=False)
 
 
 def arithmetic_table(recording: Recording, seq: Seq, reason: str) -> Table:

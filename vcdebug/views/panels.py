@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from vcdebug.debugger import commands
@@ -17,14 +18,42 @@ PANEL_GROUPS: Final[tuple[PanelGroup, ...]] = get_args(PanelGroup)
 VERB_COLUMNS = (Column("command"), Column("does", flexible=True))
 
 
+PANEL_HELP: Final = """\
+Flow       Cycle as a tree: actions, queues, jobs, tasks, nodes, each with its result
+Moment     Current event in detail: answers by tier, victims, nodes, scores; before the first step the overview
+Equation   Calculation behind the current answer, per resource; the deciding line is marked
+Inside     How scores and predicates were computed: best node beside runner-up; what each filter compared
+Statement  Operations of the open statement, and whether it is committed or discarded
+Order      Processing order of queues, jobs, tasks and victims, and the plugin that decided it
+Funnel     Victim search by node: how many candidates pass each filter, and where none is left
+DryRun     Topology-aware preemption: victims of each node's dry run, and the rule that chose the node
+Session    Session open and close, step by step: snapshot, plugins, phases, conditions, queue status
+Effects    Writes to the API server: binds, evictions, conditions, statuses, events
+Evictions  Evicted pods, the pods they made room for, action, tier, outcome
+Log        Scheduler log at -v=3, 4 or 5; lines of the current event are marked
+Request    Resource request of the current task: containers, init containers, sidecars, overhead, pod-level resources
+Jobs       All jobs with ready, pipelined and pending tasks at the current event
+Nodes      All nodes with idle, releasing and pipelined resources at the current event
+Queues     All queues with deserved, allocated, requested resources and share at the current event
+HyperNodes HyperNode tree with tiers, nodes, and the pods of the current job
+Problems   Problems in the snapshot and configuration, and known scheduler quirks in this cycle
+Quirks     Known scheduler bugs and quirks in this cycle, with their possible impact
+Conf       Effective configuration: actions, plugins by tier, switches, flags; misspelled or unknown settings
+Tiers      Plugins by tier: registered hooks, enabled and disabled switches, event handlers
+Breaks     Breakpoints with conditions and hit counts
+Watch      Watched figures and expressions: current and previous value, last change
+Bookmarks  Bookmarks with notes; :report FILE.html exports them
+"""
+"""The sentence of each panel for help, list and palette: its title, then the words."""
+_HELP_BY_TITLE: Final = dict(line.split(maxsplit=1) for line in PANEL_HELP.splitlines())
+
+
 class PanelView(NamedTuple):
     """One panel: its names, and the function that builds its table."""
 
     title: str
     key: str
     """The key that opens it, unless the settings name another one."""
-    help: str
-    """One sentence for the help."""
     function: str
     """`module:function` of this room, imported when the panel is first shown."""
     of: tuple[str, ...] = ("recording", "seq")
@@ -35,6 +64,11 @@ class PanelView(NamedTuple):
     """Whether the cursor stays on its row when another recording is shown, whatever that one's event is about."""
     group: PanelGroup = "cycle"
     """Whether it is about the cycle, the cluster at an event, or the user's breakpoints, watches and bookmarks."""
+
+    @property
+    def help(self) -> str:
+        """One sentence for the help."""
+        return _HELP_BY_TITLE[self.title]
 
     @property
     def command_name(self) -> str:
@@ -48,186 +82,32 @@ class PanelView(NamedTuple):
 
 
 PANELS: Final[tuple[PanelView, ...]] = (
-    PanelView(
-        "Flow",
-        "1",
-        "actions, queues, jobs, tasks and nodes in order, with what came of each",
-        "flow:flow_at",
-        leads=True,
-    ),
-    PanelView(
-        "Moment",
-        "2",
-        "the present event in full: votes by tier, victims, node by reason, node by plugin, before and after; "
-        "before the first step what the whole cycle came to, Enter goes into a line",
-        "overview:moment_table",
-        of=("recording", "seq", "reason"),
-    ),
-    PanelView(
-        "Equation",
-        "3",
-        "the arithmetic of the present answer, per dimension, the deciding one marked",
-        "overview:arithmetic_table",
-        of=("recording", "seq", "reason"),
-    ),
-    PanelView(
-        "Inside",
-        "i",
-        "what each part of a score was made of, the best node beside the runner-up; for predicates what PreFilter left "
-        "and what each filter compared, the error cache's hits among them",
-        "inside:inside_table",
-        of=("recording", "seq", "node"),
-    ),
-    PanelView(
-        "Statement",
-        "4",
-        "operations of the open statement, whether it is committed or discarded, and why",
-        "statement:statement_table",
-    ),
-    PanelView(
-        "Order",
-        "O",
-        "queues, jobs, tasks and victims in the order of their turn, and which plugin's comparison decided",
-        "order:orders_table",
-        leads=True,
-    ),
-    PanelView(
-        "Funnel",
-        "V",
-        "the search for victims: how many tasks each filter leaves on each node, and which leaves nobody",
-        "victim_search:funnel_table",
-        leads=True,
-    ),
-    PanelView(
-        "DryRun",
-        "D",
-        "topology-aware preemption: whom each node's dry run takes away and spares, and the rule that chose the node",
-        "victim_search:dry_run_table",
-        leads=True,
-    ),
-    PanelView(
-        "Session",
-        "Z",
-        "how the session opens and closes, step by step: snapshot, plugins, CycleStates; phases, conditions, queues",
-        "flow:session_table",
-        leads=True,
-    ),
-    PanelView(
-        "Effects",
-        "0",
-        "what the cycle writes to the API server: binds, evictions, conditions, statuses, events",
-        "effects:effects_table",
-        leads=True,
-    ),
-    PanelView(
-        "Evictions",
-        "E",
-        "who was evicted for whom, by which action and tier, and whether it was committed",
-        "effects:evictions_table",
-        leads=True,
-    ),
-    PanelView(
-        "Log",
-        "v",
-        "the lines that the real scheduler would print at -v=3, 4 or 5, those of the present event marked",
-        "log:log_table",
-        leads=True,
-    ),
-    PanelView(
-        "Request",
-        "W",
-        "what the present task asks for: containers, init containers, sidecars, overhead, pod-level resources",
-        "jobs:event_request_table",
-    ),
-    PanelView(
-        "Jobs",
-        "5",
-        "every job with ready, waiting and pending tasks at this moment",
-        "jobs:jobs_table",
-        of=("recording", "seq", "job"),
-        keeps_row=True,
-        group="cluster",
-    ),
-    PanelView(
-        "Nodes",
-        "6",
-        "every node with its idle amounts at this moment; releasing, pipelined and remarks where the cycle has any",
-        "nodes:nodes_table",
-        of=("recording", "seq", "node"),
-        keeps_row=True,
-        group="cluster",
-    ),
-    PanelView(
-        "Queues",
-        "7",
-        "every queue with deserved, allocated, request and share at this moment",
-        "queues:queues_table",
-        of=("recording", "seq", "queue"),
-        keeps_row=True,
-        group="cluster",
-    ),
-    PanelView(
-        "HyperNodes",
-        "H",
-        "the network topology as a tree: HyperNodes with their tiers and nodes, and where the present job's pods sit",
-        "nodes:hypernodes_table",
-        of=("recording", "node", "job", "seq"),
-        group="cluster",
-    ),
-    PanelView(
-        "Problems",
-        "9",
-        "problems of the snapshot and its configuration, and quirks of the scheduler that acted",
-        "problems:problems_table",
-        of=("recording",),
-        leads=True,
-        group="cluster",
-    ),
-    PanelView(
-        "Quirks",
-        "Q",
-        "odd things that the real scheduler did in this cycle, where, and what they can change",
-        "problems:quirks_table",
-        leads=True,
-        group="cluster",
-    ),
-    PanelView(
-        "Conf",
-        "p",
-        "the configuration in force: actions, plugins by tier, switches, flags, chance; what is misspelt or unknown",
-        "conf:conf_table",
-        of=("recording",),
-        group="cluster",
-    ),
-    PanelView(
-        "Tiers",
-        "T",
-        "the plugins as the session opened them: hooks that each registered, switches on, off or misspelt, handlers",
-        "votes:tiers_table",
-        of=("recording",),
-        group="cluster",
-    ),
-    PanelView(
-        "Breaks",
-        "8",
-        "breakpoints with their conditions and how often they stop",
-        "notebook:breakpoints_table",
-        of=("breakpoints",),
-        group="debugger",
-    ),
-    PanelView(
-        "Watch",
-        "a",
-        "figures and expressions that are watched: value now and before, last change; Enter goes there",
-        "notebook:watches_table",
-        of=("recording", "seq", "watches"),
-        leads=True,
-        group="debugger",
-    ),
+    PanelView("Flow", "1", "flow:flow_at", leads=True),
+    PanelView("Moment", "2", "overview:moment_table", of=("recording", "seq", "reason")),
+    PanelView("Equation", "3", "overview:arithmetic_table", of=("recording", "seq", "reason")),
+    PanelView("Inside", "i", "inside:inside_table", of=("recording", "seq", "node")),
+    PanelView("Statement", "4", "statement:statement_table"),
+    PanelView("Order", "O", "order:orders_table", leads=True),
+    PanelView("Funnel", "V", "victim_search:funnel_table", leads=True),
+    PanelView("DryRun", "D", "victim_search:dry_run_table", leads=True),
+    PanelView("Session", "Z", "flow:session_table", leads=True),
+    PanelView("Effects", "0", "effects:effects_table", leads=True),
+    PanelView("Evictions", "E", "effects:evictions_table", leads=True),
+    PanelView("Log", "v", "log:log_table", leads=True),
+    PanelView("Request", "W", "jobs:event_request_table"),
+    PanelView("Jobs", "5", "jobs:jobs_table", of=("recording", "seq", "job"), keeps_row=True, group="cluster"),
+    PanelView("Nodes", "6", "nodes:nodes_table", of=("recording", "seq", "node"), keeps_row=True, group="cluster"),
+    PanelView("Queues", "7", "queues:queues_table", of=("recording", "seq", "queue"), keeps_row=True, group="cluster"),
+    PanelView("HyperNodes", "H", "nodes:hypernodes_table", of=("recording", "node", "job", "seq"), group="cluster"),
+    PanelView("Problems", "9", "problems:problems_table", of=("recording",), leads=True, group="cluster"),
+    PanelView("Quirks", "Q", "problems:quirks_table", leads=True, group="cluster"),
+    PanelView("Conf", "p", "conf:conf_table", of=("recording",), group="cluster"),
+    PanelView("Tiers", "T", "votes:tiers_table", of=("recording",), group="cluster"),
+    PanelView("Breaks", "8", "notebook:breakpoints_table", of=("breakpoints",), group="debugger"),
+    PanelView("Watch", "a", "notebook:watches_table", of=("recording", "seq", "watches"), leads=True, group="debugger"),
     PanelView(
         "Bookmarks",
         "M",
-        "bookmarks with their notes; Enter goes there, :report FILE.html writes them down with what the screen shows",
         "notebook:bookmarks_table",
         of=("recording", "seq", "bookmarks", "bookmarks_elsewhere"),
         leads=True,
@@ -271,10 +151,17 @@ def _no_commands(_: Row) -> tuple[str, ...]:
     return ()
 
 
+def _subject_commands(row: Row) -> tuple[str, ...]:
+    """Opens the page of a row's node or queue, and explains its job or pod."""
+    kind, name = row.subject
+    return (f"{kind}s {name}" if kind in ("node", "queue") else f"explain {name}",) if name else ()
+
+
 class Page(NamedTuple):
     """A page: its table, and the commands of its rows."""
 
-    view: Callable[[DebuggerState], Table]
+    view: Callable[..., Table]
+    """Takes the debugger's state, and the argument of the page's command if it has one."""
     commands: Callable[[Row], tuple[str, ...]] = _no_commands
     """The command of Enter, and of x if there are two."""
     keys: str = ""
@@ -293,5 +180,9 @@ PAGES: Final[Mapping[str, Page]] = {
     "overview": Page(
         lambda here: _lazy_view("overview:overview_table")(here.recording), lambda row: (row.key,), "Enter goes into it"
     ),
-    "waiting": Page(_lazy_view("pending:pending_jobs_table"), lambda row: (f"explain {row.key}",), "Enter explains it"),
+    "waiting": Page(_lazy_view("pending:waiting_table"), lambda row: (row.key,), "Enter explains it"),
+    **{
+        name: Page(partial(_lazy_view("resources:resource_page"), name), _subject_commands, "Enter opens it")
+        for name in ("jobs", "pods", "nodes", "queues")
+    },
 }

@@ -6,21 +6,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.amount_text import capitalize_first, count_noun
+from vcdebug.amount_text import capitalize_first, count_noun, format_age, format_count, join_names
 from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.driver import DebuggerState
+from vcdebug.errors import closest_name_hint
 from vcdebug.explain.answer import ADVICE_OWNER, Explanation, Finding
 from vcdebug.model.names import JobId, Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import gang_line
 from vcdebug.views.document import make_listing
-from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table, format_table
+from vcdebug.views.pieces import NO, SOME, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table, format_table, plain_columns
 from vcdebug.whatif.fixes.search import describe_conclusion, describe_result
 from vcdebug.whatif.forecast import QUESTIONS
 
 if TYPE_CHECKING:
     from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet
+    from vcdebug.explain.pending.cause_groups import CauseGroup
     from vcdebug.explain.pending.explanation import Survey, SurveyedJob
     from vcdebug.whatif.fixes.search import FixSearch, TriedPlan
 
@@ -90,25 +92,75 @@ def _iter_step_rows(found: Explanation) -> Iterator[Row]:
         yield Row(f"step {step.name}", cells, seq)
 
 
-_WHY_COLUMN: Final = Column("why", flexible=True, least=30)
-PENDING_JOBS_COLUMNS: Final = (Column("job", name=True), Column("pending", right=True), _WHY_COLUMN)
+BOARD_COLUMNS: Final = (
+    Column("cause", flexible=True, least=26),
+    *plain_columns("jobs#", "pods#", "oldest#"),
+    Column("first fix", flexible=True, least=24, spare=1),
+    Column("queues", flexible=True, least=10, spare=2),
+)
+PENDING_JOBS_COLUMNS: Final = (
+    Column("job", name=True),
+    Column("queue", spare=1),
+    *plain_columns("pending#", "age#"),
+    Column("why", flexible=True, least=30),
+)
 
 
-def pending_jobs_table(here: DebuggerState) -> Table:
-    """A row per job or pod with pending pods, unscheduled ones first; its key is the argument of `explain`."""
+def waiting_table(here: DebuggerState, cause: str = "") -> Table:
+    """The Pending jobs: one by one if they are few or of the cause, else by cause; the key of a row is its command.
+
+    Raises CommandError for a cause that no job has.
+    """
+    from vcdebug.explain.pending.cause_groups import MAX_LISTED_JOBS, group_by_cause
     from vcdebug.explain.pending.explanation import survey_jobs
 
-    found = survey_jobs(here.recording)
-    rows = [_pending_row(surveyed) for surveyed in (*found.unscheduled_jobs, *found.partly_waiting_jobs)]
-    title = f"Jobs with missing pods: {len(rows)} of {found.jobs}"
-    return Table(title, PENDING_JOBS_COLUMNS, rows, foot=() if rows else (_none_pending_line(found),))
+    survey = survey_jobs(here.recording)
+    groups = group_by_cause(survey)
+    if not cause:
+        return board_table(survey) if len(survey.unscheduled_jobs) > MAX_LISTED_JOBS else _jobs_table(survey)
+    found = [job for group in groups if group.cause == cause for job in group.jobs]
+    if not found:
+        codes = dict.fromkeys(group.cause for group in groups)
+        raise CommandError(
+            f"no job is Pending for {cause!r}", closest_name_hint(cause, codes, f"causes: {', '.join(codes)}")
+        )
+    rows = [_pending_row(job) for job in found]
+    return Table(f"Jobs {format_count(len(rows))}: {cause}, oldest first", PENDING_JOBS_COLUMNS, rows)
+
+
+def board_table(survey: Survey) -> Table:
+    """A row per cause of Pending jobs; the key of each row is the command that lists its jobs."""
+    from vcdebug.explain.pending.cause_groups import group_by_cause
+
+    rows = [_cause_row(group) for group in group_by_cause(survey)]
+    partly = len(survey.partly_waiting_jobs)
+    more = f"; {format_count(partly)} more lack pods above minMember" if partly else ""
+    jobs = f"{format_count(len(survey.unscheduled_jobs))} of {count_noun(survey.jobs, 'job')}"
+    return Table(f"Pending by cause: {jobs}{more}", BOARD_COLUMNS, rows)
+
+
+def _cause_row(group: CauseGroup) -> Row:
+    mark = Piece(f"{SOME} {group.words}", "warn") if group.scheduled else Piece(f"{NO} {group.words}", "bad")
+    numbers = map(format_count, (len(group.jobs), group.pods))
+    cells = (mark, *map(Piece, numbers), Piece(group.oldest), Piece(group.first_fix or "–"))
+    return Row(f"pending {group.cause}", (*cells, muted_piece(join_names(group.queues) or "–")))
+
+
+def _jobs_table(survey: Survey) -> Table:
+    """A row per job or pod with pending pods, unscheduled ones first."""
+    rows = [_pending_row(surveyed) for surveyed in (*survey.unscheduled_jobs, *survey.partly_waiting_jobs)]
+    title = f"Jobs with missing pods: {len(rows)} of {survey.jobs}"
+    return Table(title, PENDING_JOBS_COLUMNS, rows, foot=() if rows else (_none_pending_line(survey),))
 
 
 def _pending_row(surveyed: SurveyedJob) -> Row:
     found, finding = surveyed.explanation, surveyed.shown_finding
     name, mark = found.pod or found.job, YES if found.scheduled else NO
-    cells = (Piece(name, "strong"), Piece(str(surveyed.pending)), Piece(f"{mark} {finding.cause}: {finding.reason}"))
-    return Row(name, cells, subject=("job", found.job))
+    age = format_age(surveyed.age) if surveyed.age >= 0 else "–"
+    cells = (Piece(name, "strong"), Piece(surveyed.queue or "–"), Piece(str(surveyed.pending)), Piece(age))
+    return Row(
+        f"explain {name}", (*cells, Piece(f"{mark} {finding.cause}: {finding.reason}")), subject=("job", found.job)
+    )
 
 
 def _none_pending_line(found: Survey) -> Line:

@@ -12,7 +12,7 @@ Style = Literal["", "title", "strong", "muted", "good", "bad", "warn", "accent",
 """A meaning; the front end chooses what it looks like. Every meaning also has words or a symbol."""
 
 
-YES, NO, BEST, HERE, SKIPPED = "✓", "✗", "★", "●", "·"
+YES, NO, SOME, BEST, HERE, SKIPPED = "✓", "✗", "◐", "★", "●", "·"
 
 
 class Piece(NamedTuple):

@@ -8,18 +8,17 @@ from typing import Final
 
 from vcdebug.amount_text import (
     count_noun,
-    format_age,
     format_amount,
     format_number,
     short_amounts,
     short_name,
     short_resource_text,
 )
+from vcdebug.explain.answer import age_since
 from vcdebug.explain.decisions import queue_figures
 from vcdebug.explain.decisions.victim_funnel import Refusal, queue_refusals
 from vcdebug.explain.plugins.proportion import QueuePortion, portions_by_queue, queue_overused
 from vcdebug.framework.figures import Figures
-from vcdebug.gotime import parse_time
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.resource import PODS, Resource
@@ -363,7 +362,7 @@ def _entry_row(recording: Recording, entry: queue_figures.LedgerEntry) -> Row:
     cells = (
         Piece(f"{YES if counts else '–'} {entry.job}", "strong" if counts else "muted"),
         Piece(entry.phase or "–"),
-        Piece(_age(recording, entry.created)),
+        Piece(age_since(recording, entry.created)),
         Piece(short_resource_text(entry.reserved)) if entry.reserved is not None else muted_piece("–"),
         Piece(entry.why if counts else f"does not count: {entry.why}", "" if counts else "muted"),
         Piece("–" if entry.minimum is None else short_resource_text(entry.minimum)),
@@ -376,8 +375,3 @@ def _refusal_row(refusal: Refusal) -> Row:
     job, why = Piece(f"{NO} {refusal.job}", "bad"), Piece(f"refused: {refusal.why}{of}", "bad")
     cells = (job, Piece(refusal.action), Piece(""), muted_piece("–"), why, Piece(""))
     return Row(f"refused {refusal.seq} {refusal.why}", cells, refusal.seq, ("job", refusal.job))
-
-
-def _age(recording: Recording, created: str) -> str:
-    moment = parse_time(created)
-    return "–" if moment is None else format_age((recording.snapshot.now - moment).total_seconds())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,7 +109,8 @@ def _report_surveys(found: Surveys, args: Namespace, output: Output) -> CommandO
     # A name that no snapshot has is an error; in a folder, a few snapshots may lack it.
     nowhere = complete and args.job is not None and not any(one.jobs for one in found.results_by_name.values())
     if args.json or not nowhere:
-        write_answer(args, output, surveys.survey_document, surveys.survey_blocks, found)
+        blocks = partial(surveys.survey_blocks, verbose=args.verbose)
+        write_answer(args, output, surveys.survey_document, blocks, found)
     found.report_failures(output)
     if nowhere:
         output.write_notice(f"{args.job}: no such job or pod in any of the snapshots")

@@ -54,7 +54,7 @@ class AnswerReport:
         elif answer.show == "find":
             self.table = format_table(found_table(here.recording, here.seq, answer.argument))
         elif answer.show in PAGES:
-            self.table = format_table(PAGES[answer.show].view(here))
+            self.table = format_table(PAGES[answer.show].view(here, *filter(None, (answer.argument,))))
         elif answer.show == "report":
             self.written = write_here(here, answer.argument)
         elif answer.show == "save":

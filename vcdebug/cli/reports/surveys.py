@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import CachedRecordings
 from vcdebug.cli.batch import BatchResults, PackedSnapshot
 from vcdebug.cli.reports import explanation
 from vcdebug.cli.snapshots import replay_snapshot
+from vcdebug.explain.pending.cause_groups import MAX_LISTED_JOBS
 from vcdebug.explain.pending.explanation import Survey, SurveyedJob, survey_jobs, survey_one
 from vcdebug.grouping import group_by_key
 from vcdebug.recording.recording import Recording, disposing
@@ -44,11 +45,11 @@ class Surveys(BatchResults[Survey]):
         return sorted(counted, key=lambda row: (-row[1], row[0]))
 
 
-def survey_blocks(found: Surveys) -> Iterator[Block]:
-    """The text report."""
+def survey_blocks(found: Surveys, *, verbose: bool = False) -> Iterator[Block]:
+    """The text report; only `verbose` lists many Pending jobs one by one instead of by cause."""
     spaced = True
     for name, one in found.results_by_name.items():
-        section = list(_survey_section(name, one))
+        section = list(_survey_section(name, one, verbose=verbose))
         if len(section) > 1 and not spaced:
             yield make_paragraph("")
         yield from section
@@ -64,14 +65,19 @@ def survey_blocks(found: Surveys) -> Iterator[Block]:
         yield make_paragraph(f"Details and fixes for {job.explanation.job}: {command}", "muted")
 
 
-def _survey_section(name: str, one: Survey) -> Iterator[Block]:
+def _survey_section(name: str, one: Survey, *, verbose: bool) -> Iterator[Block]:
     yield make_paragraph(
         f"{name}: {_survey_headline(one)}; {one.release.describe_trust()}",
         "bad" if one.unscheduled_jobs or one.incomplete else "good",
     )
     if one.doubt:
         yield make_paragraph(f"Caution: this answer can be wrong: {one.doubt}", "bad", 2)
-    if one.explained:
+    if len(one.unscheduled_jobs) > MAX_LISTED_JOBS and not verbose:
+        # The answer about one job has no use for the modules behind it.
+        from vcdebug.views.pending import board_table
+
+        yield replace(board_table(one), title="", indent=2)
+    elif one.explained:
         yield make_listing(JOB_COLUMNS, tuple(_job_row(job) for job in one.explained), 2, prose=True)
     if one.problems:
         yield make_paragraph(f"{count_noun(one.problems, 'input problem')} (list: vcdebug inspect)", "muted", 2)

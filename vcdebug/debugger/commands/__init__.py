@@ -8,7 +8,7 @@ from typing import NamedTuple
 from vcdebug.debugger.commands import movement
 from vcdebug.debugger.driver import CommandError, CommandReply, DebuggerState, Driver, Verb
 from vcdebug.debugger.notebook import BreakpointLogLine
-from vcdebug.errors import VcdebugError
+from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.framework.registry import resolve_reference
 
 __all__ = ["CommandError", "CommandReply", "Verb", "execute_line", "find_verb", "list_verbs"]
@@ -19,7 +19,6 @@ COMMAND_GROUPS = (
     "what_if",
     "cycles",
     "captures",
-    "find_and_fit",
     "pages",
 )
 """In the order in which the help shows them."""
@@ -52,7 +51,8 @@ def execute_line(driver: Driver, line: str) -> CommandReply:
         return movement.goto_event(driver, name)
     verb = find_verb(name)
     if verb is None:
-        raise CommandError(f"no command {name!r}", hint="? lists them")
+        known = [word for verb in list_verbs() for word in verb.names]
+        raise CommandError(f"no command {name!r}", hint=closest_name_hint(name, known, "? lists them"))
     return verb.run(driver, argument.strip())
 
 

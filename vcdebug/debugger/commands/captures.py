@@ -132,16 +132,6 @@ def _show_changes(driver: Driver, _: str) -> CommandReply:
 
 
 VERBS: Final = (
-    Verb(
-        ("recapture",),
-        "",
-        "capture the live cluster again, and say what has changed since the last time",
-        capture_again,
-    ),
-    Verb(
-        ("changes",),
-        "",
-        "what is not as it was in the capture or cycle before: objects, decisions, causes",
-        _show_changes,
-    ),
+    Verb(("recapture",), "", "Capture the cluster again and show changes", capture_again),
+    Verb(("changes",), "", "Show changes since the previous capture or cycle", _show_changes),
 )

@@ -105,15 +105,10 @@ VERBS: Final = (
     Verb(
         ("advance",),
         "[N] [TIME] [recreate]",
-        "run further cycles: bound pods run, evicted ones leave after their grace period, and come back with recreate",
+        "Run more cycles; bound pods start, evicted pods terminate after their grace period (recreate: are recreated)",
         advance_cycles,
     ),
-    Verb(
-        ("cycle", "cycles"),
-        "[N]",
-        "show another cycle; without a number the list of them, with what repeats",
-        show_cycle,
-    ),
+    Verb(("cycle", "cycles"), "[N]", "Show cycle N; without N, list cycles and repetitions", show_cycle),
     Verb(("next-cycle", "}"), "", "the next cycle, which is run where there is none yet", _next_cycle),
     Verb(("previous-cycle", "{"), "", "the cycle before", _previous_cycle),
 )

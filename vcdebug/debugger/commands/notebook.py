@@ -114,34 +114,27 @@ def _show_report(_: Driver, argument: str) -> CommandReply:
 
 VERBS: Final = (
     Verb(("break", "b"), "KIND [if CONDITION] [hits == N] [once] [log TEXT]", "set a breakpoint", _set_breakpoint),
-    Verb(
-        ("change",),
-        "N KIND [if CONDITION] ...",
-        "other words for a breakpoint, which keeps its number",
-        _change_breakpoint,
-    ),
-    Verb(("toggle",), "N", "switch a breakpoint off or on", _toggle_breakpoint),
+    Verb(("change",), "N KIND [if CONDITION] ...", "Replace a breakpoint", _change_breakpoint),
+    Verb(("toggle",), "N", "Enable or disable a breakpoint", _toggle_breakpoint),
     Verb(("delete", "clear"), "N | all", "remove a breakpoint", _delete_breakpoint),
-    Verb(("watch",), "FIGURE | EXPRESSION", "keep a figure or an expression in sight", _add_watch),
+    Verb(("watch",), "FIGURE | EXPRESSION", "Watch a value or expression", _add_watch),
     Verb(("unwatch",), "N | all", "stop watching", _remove_watch),
-    Verb(("last-change", "L"), "[FIGURE]", "to the event that wrote a figure; again, further back", _last_change),
+    Verb(("last-change", "L"), "[FIGURE]", "Go to the last change of a value; repeat for earlier ones", _last_change),
     Verb(("bookmark",), "[NOTE]", "mark this event, with a note", _set_bookmark),
     Verb(("note",), "TEXT", "a note about this event", _note_event),
-    Verb(("bookmarks",), "[N]", "all bookmarks, or to one of them in whichever cycle it lies", _goto_bookmark),
+    Verb(("bookmarks",), "[N]", "List bookmarks, or go to bookmark N", _goto_bookmark),
     Verb(("unbookmark",), "[N | all]", "remove a bookmark, by default this event's", _remove_bookmark),
     Verb(
         ("save",),
         "[FILE] [--force]",
-        "write breakpoints, watches and bookmarks, by default beside the snapshot",
+        "Save breakpoints, watches and bookmarks (default: next to the snapshot)",
         open_command("save"),
     ),
-    Verb(
-        ("load",), "[FILE]", "set what such a file holds, by default the one beside the snapshot", open_command("load")
-    ),
+    Verb(("load",), "[FILE]", "Load breakpoints, watches and bookmarks", open_command("load")),
     Verb(
         ("report",),
         "FILE.md | FILE.html [--force]",
-        "write what happened, why jobs wait, and the bookmarks",
+        "Write a report: cycle summary, Pending jobs, bookmarks",
         _show_report,
     ),
 )

@@ -1,10 +1,68 @@
-"""Commands that open a page."""
+"""Commands that open a page, and questions to the whole recording: where would a breakpoint stop, would a job fit."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, open_command
+from vcdebug.debugger.breakpoint import parse_breakpoint
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, open_command, parse_number
+from vcdebug.model.names import JobId, Seq
+from vcdebug.recording.recording import Recording
+
+if TYPE_CHECKING:
+    from vcdebug.whatif.fit_probe import AloneFit, FittingCopies
+
+MAX_COPIES: Final = 16
+"""Copies that are tried where no number is given."""
+
+
+def find_stops(recording: Recording, line: str) -> list[Seq]:
+    """Every event at which such a breakpoint would stop."""
+    return list(parse_breakpoint(line, 0).hit_seqs(recording))
+
+
+def _show_stops(driver: Driver, argument: str) -> CommandReply:
+    if not argument:
+        raise CommandError("say what to find", hint=f"KIND [if CONDITION]; kinds are {', '.join(BREAKPOINT_KINDS)}")
+    parse_breakpoint(argument, 0)
+    return CommandReply(show="find", argument=argument)
+
+
+def _probe_fit(driver: Driver, argument: str) -> CommandReply:
+    recording = driver.debugger.recording
+    job, most = _parse_fits(recording, driver.current_state().job, argument)
+
+    def run_probes() -> CommandReply:
+        from vcdebug.whatif.fit_probe import probe_alone, probe_copies
+
+        return CommandReply(text=describe_fit(job, probe_alone(recording, job), probe_copies(recording, job, most)))
+
+    return CommandReply(text=f"replaying with {job} alone, and with copies of it", work=run_probes)
+
+
+def _parse_fits(recording: Recording, here: JobId, argument: str) -> tuple[JobId, int]:
+    """`[JOB] [N]`: the job under that name or the present one, and how many copies are tried."""
+    parts = argument.split()
+    most = parse_number(parts.pop(), "number of copies") if parts and parts[-1].isdigit() else MAX_COPIES
+    name = " ".join(parts) or here
+    if not name:
+        raise CommandError("there is no job here", hint="fits JOB")
+    found = [uid for uid in recording.session.jobs if uid == name or uid.rsplit("/", 1)[-1] == name]
+    if len(found) != 1:
+        raise CommandError(f"no job {name!r} in the session", hint="write namespace/name")
+    return found[0], max(most, 1)
+
+
+def describe_fit(job: JobId, one: AloneFit, more: FittingCopies) -> str:
+    """Both answers in a line."""
+    if one.has_place:
+        first = f"{job} fits on the cluster if it were alone"
+    else:
+        first = f"{job} does not fit even alone ({one.placed} of {one.tasks} tasks): {one.failure_reason}"
+    if more.fitting == more.tried:
+        return f"{first}; at least {more.fitting} more fit now"
+    return f"{first}; {more.fitting or 'no'} more {'fits' if more.fitting < 2 else 'fit'} now: {more.stopped}"
 
 
 def _show_log(_: Driver, argument: str) -> CommandReply:
@@ -14,30 +72,38 @@ def _show_log(_: Driver, argument: str) -> CommandReply:
 
 
 VERBS: Final = (
+    Verb(("find", "query"), "KIND [if CONDITION]", "List all events that match a breakpoint", _show_stops),
+    Verb(
+        ("fits", "copies"),
+        "[JOB] [N]",
+        "Check whether the job fits an empty cluster, and how many more copies fit now",
+        _probe_fit,
+    ),
     Verb(("filter", "/"), "TEXT", "filter the table that has the focus", open_command("filter")),
     Verb(
-        ("explain", "e"),
-        "[JOB]",
-        "why a job waits; without one, the present job, else all that wait",
-        open_command("explain"),
+        ("explain", "e"), "[JOB]", "Explain why JOB is Pending (default: current job, or all)", open_command("explain")
     ),
-    Verb(
-        ("prove",),
-        "[JOB]",
-        "what would let a job in: changes that are carried out, each replayed; Enter makes one",
-        open_command("prove"),
-    ),
+    Verb(("prove",), "[JOB]", "Find fixes for a job by trying changes; Enter applies one", open_command("prove")),
     Verb(
         ("ask",),
         "[QUESTION [SUBJECT]]",
-        "other questions: evicted, holders, node, victim, next, when; without one, those about what the cursor is on",
+        "Ask a question (evicted, holders, node, refused, victim, next, when)",
         open_command("ask"),
     ),
-    Verb(("overview",), "", "what the cycle came to, on one page; Enter goes into a line", open_command("overview")),
-    Verb(("waiting",), "", "every job that waits, with its cause", open_command("waiting")),
-    Verb(("log",), "[3 | 4 | 5]", "what the real scheduler would print, at a -v level", _show_log),
-    Verb(("panel",), "[NAME]", "go to a panel; without a name, the list of all", open_command("panel")),
-    Verb(("theme",), "NAME", "what the screen looks like: dark, light, ansi, ansi-light", open_command("theme")),
+    Verb(("overview",), "", "Show the overview of the cycle", open_command("overview")),
+    Verb(
+        ("pending", "waiting", "board"),
+        "[CAUSE]",
+        "List Pending jobs by cause, or those of a CAUSE",
+        open_command("waiting"),
+    ),
+    Verb(("jobs",), "[NAME]", "All jobs at the event, or the page of one", open_command("jobs")),
+    Verb(("pods", "po"), "[NAME]", "All pods at the event, or the page of one's job", open_command("pods")),
+    Verb(("nodes", "node", "no"), "[NAME]", "All nodes at the event, or the page of one", open_command("nodes")),
+    Verb(("queues",), "[NAME]", "All queues at the event, or the page of one", open_command("queues")),
+    Verb(("log",), "[3 | 4 | 5]", "Show the scheduler log at level -v", _show_log),
+    Verb(("panel",), "[NAME]", "Show a panel; without NAME, list panels", open_command("panel")),
+    Verb(("theme",), "NAME", "Set the theme: dark, light, ansi, ansi-light", open_command("theme")),
     Verb(("open", "o"), "[SNAPSHOT]", "open another snapshot", open_command("open")),
     Verb(("help", "h", "?"), "", "keys and commands", open_command("help")),
     Verb(("quit", "q", "exit"), "", "leave", open_command("quit")),

@@ -189,16 +189,14 @@ def _show_diff(driver: Driver, _: str) -> CommandReply:
 
 
 VERBS: Final = (
-    Verb(
-        ("set",), "EDIT", "what if: change an object, the configuration or chance, and run the cycle again", _add_edit
-    ),
-    Verb(("release",), "[VERSION]", "what if: another release of Volcano decides, such as v1.14.4", _set_release),
+    Verb(("set",), "EDIT", "What-if: change an object, the configuration or a random choice, and replay", _add_edit),
+    Verb(("release",), "[VERSION]", "What-if: replay with another Volcano release, for example v1.14.4", _set_release),
     Verb(("force",), "ANSWER", "what if: the plugin answers yes, no, offer POD ... at this event", _force_answer),
-    Verb(("undo", "u"), "", "take the last edit back", _undo_edit),
-    Verb(("redo",), "", "make the edit again that was undone last", _redo_edit),
-    Verb(("edits",), "[save FILE | load FILE | clear]", "the edits, kept in a file or taken from one", _manage_edits),
-    Verb(("branch",), "[N]", "show what the edits make of the cycle", _side_command(branch.BRANCH)),
+    Verb(("undo", "u"), "", "Undo the last edit", _undo_edit),
+    Verb(("redo",), "", "Redo", _redo_edit),
+    Verb(("edits",), "[save FILE | load FILE | clear]", "List, save, load or clear edits", _manage_edits),
+    Verb(("branch",), "[N]", "Show the edited cycle (branch)", _side_command(branch.BRANCH)),
     Verb(("original",), "[N]", "show the recording without edits", _side_command(branch.ORIGINAL)),
     Verb(("other", "x"), "", "from the original to the branch and back", _show_other_side),
-    Verb(("diff",), "", "original and branch side by side: what changed, and where they part", _show_diff),
+    Verb(("diff",), "", "Compare original and branch: changes and first difference", _show_diff),
 )

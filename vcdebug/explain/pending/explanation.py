@@ -37,12 +37,14 @@ from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
+from vcdebug.gotime import parse_time
 from vcdebug.model.names import QueueName
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.cluster_overview import WaitingSummary, waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines
 from vcdebug.releases.release import NEWEST, Release
+from vcdebug.snapshot.manifest import key_of, metadata_of
 
 PANIC_CAUSE = "panic"
 CUT_OFF_CAUSE = "cut-off"
@@ -194,6 +196,8 @@ class SurveyedJob(NamedTuple):
     """Empty for a job without a queue."""
     pending: int
     """Pods that are Pending when the cycle ends."""
+    age: float
+    """Seconds since the job or pod was created; -1 where the snapshot does not say."""
 
     @property
     def shown_finding(self) -> Finding:
@@ -246,6 +250,11 @@ def survey_jobs(recording: Recording, tell: Callable[[int, int], object] | None 
     return kept
 
 
+def is_surveyed(recording: Recording) -> bool:
+    """Whether survey_jobs has its result already."""
+    return "survey" in recording.answered
+
+
 def _build_survey(recording: Recording, tell: Callable[[int, int], object]) -> Survey:
     stands, session = waiting_summary(recording), recording.session.jobs
     subjects = _all_subjects(stands)
@@ -284,10 +293,28 @@ def _all_subjects(stands: WaitingSummary) -> list[ExplainSubject]:
 def _survey_subject(recording: Recording, subject: ExplainSubject, homeless: Mapping[str, int]) -> SurveyedJob:
     explanation = _explain_or_report(recording, subject)
     info = recording.session.jobs.get(subject.job)
+    name = subject.job or subject.pod or ""
     if info is None:
-        return SurveyedJob(explanation, "", homeless.get(subject.job or subject.pod or "", 0))
+        created = _creations_outside_session(recording).get(name)
+        return SurveyedJob(explanation, "", homeless.get(name, 0), _age_in_seconds(recording, created))
     tasks = [task for task in info.tasks.values() if subject.pod in (None, task.key)]
-    return SurveyedJob(explanation, info.queue, len([task for task in tasks if task.status is TaskStatus.PENDING]))
+    pending = len([task for task in tasks if task.status is TaskStatus.PENDING])
+    return SurveyedJob(explanation, info.queue, pending, _age_in_seconds(recording, info.creation_timestamp))
+
+
+def _age_in_seconds(recording: Recording, created: str | None) -> float:
+    moment = parse_time(created)
+    return -1.0 if moment is None else (recording.snapshot.now - moment).total_seconds()
+
+
+@per_recording()
+def _creations_outside_session(recording: Recording) -> dict[str, str]:
+    """creationTimestamp of each PodGroup and pod that no job of the session contains, by name."""
+    groups = {key_of(group): group for group in recording.snapshot.objects_of("PodGroup")}
+    alone = {
+        key_of(pod): pod for pod in recording.snapshot.objects_of("Pod") if key_of(pod) not in recording.owners.jobs
+    }
+    return {name: metadata_of(each).get("creationTimestamp") or "" for name, each in {**alone, **groups}.items()}
 
 
 def _explain_or_report(recording: Recording, subject: ExplainSubject) -> Explanation:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import count_noun, format_age, format_resource
-from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.amount_text import count_noun, format_resource
+from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet, age_since
 from vcdebug.explain.job_view import JobView, NotFoundError, find_subject
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.placement_constraints import claim_names_of
-from vcdebug.gotime import parse_time
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
@@ -177,7 +176,7 @@ def _build_reply(recording: Recording, subject: str, what: str, found: Sequence[
 def _holder_row(recording: Recording, one: ResourceHolder) -> tuple[str, ...]:
     task = one.task
     queue = recording.session.jobs[task.job].queue
-    age = _format_age(recording, task)
+    age = age_since(recording, task.pod.creation_timestamp)
     return task.key, queue, str(task.priority), age, task.node_name, task.status.upstream_name, one.what, one.taken_back
 
 
@@ -193,12 +192,6 @@ def _holder_json(recording: Recording, one: ResourceHolder) -> dict[str, object]
         "holds": one.what,
         "takenBack": one.taken_back,
     }
-
-
-def _format_age(recording: Recording, task: TaskInfo) -> str:
-    """Since its creation, in the largest unit that fits."""
-    created = parse_time(task.pod.creation_timestamp)
-    return "?" if created is None else format_age(int((recording.snapshot.now - created).total_seconds()))
 
 
 HOLDERS_QUESTION = NamedQuestion(

@@ -118,7 +118,9 @@ class PanelRerun:
     @property
     def running_text(self) -> str:
         """The running rerun in words; empty without any."""
-        return "" if self._running is None else f"running the cycle again up to event {self._running.seq}"
+        if self._running is None or not self._running.seq:
+            return "" if self._running is None else "explaining every Pending job"
+        return f"running the cycle again up to event {self._running.seq}"
 
     def request_panel(self, asked: PanelRerunNeeded) -> None:
         """Queue a panel's request."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.commands import CommandError, CommandReply
 from vcdebug.debugger.commands.what_if import carry_out
-from vcdebug.debugger.figures import Figure
+from vcdebug.debugger.figures import RESOURCE_KINDS, Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.files.text_files import load_notes, save_notes
 from vcdebug.model.names import Seq
@@ -48,9 +48,11 @@ class PageOpener:
         """Show a table, whose rows lead to events and whose figures lead to their last change."""
         self.lay_over(DetailScreen(table, self.clipboard), self._follow_choice)
 
-    def _follow_choice(self, chosen: Seq | Figure | None) -> None:
+    def _follow_choice(self, chosen: Seq | Figure | str | None) -> None:
         if isinstance(chosen, Figure):
             self.follow(chosen)
+        elif isinstance(chosen, str):
+            self.run(chosen)
         elif chosen:
             self.go(chosen)
 
@@ -105,12 +107,19 @@ class PageOpener:
             self.current.say(error.format_line(), error=True)
         return True
 
-    def open_page(self, name: str) -> None:
-        """Show a page whose rows are commands."""
-        moment = self.current.moment
-        if moment is not None:
-            page = PAGES[name]
-            self.lay_over(PageScreen(page.view(moment), page), lambda command: self.run(command) if command else None)
+    def open_commands(self, table: Table, page: Page) -> None:
+        """Show a table whose rows are commands, and run the chosen one."""
+        self.lay_over(PageScreen(table, page, self.clipboard), self._follow_choice)
+
+    def open_page(self, name: str, argument: str = "") -> None:
+        """Show a page by its name; of a page of objects, the one that the argument names."""
+        moment, page = self.current.moment, PAGES[name]
+        if moment is None:
+            return
+        if argument and name in RESOURCE_KINDS:
+            self._open_when_known(partial(page.view, moment, argument))
+        else:
+            self.open_commands(page.view(moment, *filter(None, (argument,))), page)
 
 
 SEARCH_SECONDS: Final = 60.0
@@ -143,10 +152,7 @@ class QuestionCommands:
         if self.current.ready_driver() is None or moment is None:
             return
         if not words:
-            self.lay_over(
-                PageScreen(questions_table(moment, *self._cursor_subject()), QUESTION_PAGE),
-                lambda command: self.run(command or ""),
-            )
+            self.pages.open_commands(questions_table(moment, *self._cursor_subject()), QUESTION_PAGE)
             return
         name, _, about = words.partition(" ")
         try:
@@ -205,14 +211,14 @@ class QuestionCommands:
         self.lay_over(PageScreen(fixes_table(search, job), FIX_PAGE), partial(self._apply_fix, found))
         return CommandReply()
 
-    def _apply_fix(self, found: list[TriedPlan], place: str | None) -> None:
+    def _apply_fix(self, found: list[TriedPlan], place: object) -> None:
         driver = self.current.ready_driver() if place else None
-        if driver is not None and place:
+        if driver is not None and isinstance(place, str):
             remedy = found[int(place)]
             self.show(carry_out(driver, remedy.plan.all_edits, remedy.plan_words))
 
 
-SURVEY_TEXT: Final = "explaining every job that waits"
+SURVEY_TEXT: Final = "explaining every Pending job"
 
 
 class CommandTargets:
@@ -236,7 +242,7 @@ class CommandTargets:
             "save": self._save_notes,
             "load": self._load_notes,
             "find": self._open_search_results,
-            **{name: partial(self._open_page, name) for name in PAGES},
+            **{name: partial(pages.open_page, name) for name in PAGES},
             "waiting": self.open_waiting_jobs,
             **of_screen,
         }
@@ -244,14 +250,14 @@ class CommandTargets:
     def open_target(self, name: str, argument: str) -> None:
         self.by_name[name](argument)
 
-    def open_waiting_jobs(self, _: str = "") -> None:
-        """Explain all pending jobs in a thread, since hundreds take seconds, and list them."""
+    def open_waiting_jobs(self, cause: str = "") -> None:
+        """Explain all pending jobs in a thread, since hundreds take seconds, and list them, or those of a cause."""
         moment = self._current.moment
         if moment is not None:
-            work = partial(self._survey_jobs, moment.recording)
+            work = partial(self._survey_jobs, moment.recording, cause)
             self._work.start_work(CommandReply(text=SURVEY_TEXT, work=work))
 
-    def _survey_jobs(self, recording: Recording) -> CommandReply:
+    def _survey_jobs(self, recording: Recording, cause: str) -> CommandReply:
         from vcdebug.explain.pending.explanation import survey_jobs
 
         estimate = TimeEstimate(monotonic)
@@ -260,14 +266,14 @@ class CommandTargets:
             self._work.report_progress(f"{SURVEY_TEXT}: {done} of {total}{estimate.time_left('', done, total)}")
 
         survey_jobs(recording, report_progress)
-        return CommandReply(then=self._open_survey)
+        return CommandReply(then=partial(self._open_survey, cause))
 
-    def _open_survey(self) -> CommandReply:
-        self._pages.open_page("waiting")
+    def _open_survey(self, cause: str) -> CommandReply:
+        try:
+            self._pages.open_page("waiting", cause)
+        except CommandError as error:
+            return CommandReply(text=error.format_line())
         return CommandReply()
-
-    def _open_page(self, name: str, _: str) -> None:
-        self._pages.open_page(name)
 
     def _open_search_results(self, words: str) -> None:
         from vcdebug.views.notebook import found_table

@@ -327,9 +327,11 @@ class MainScreen(Screen[NextScreen]):
     def action_palette(self) -> None:
         from textual.command import CommandPalette
 
-        from vcdebug.tui.completion import PaletteProvider
+        from vcdebug.tui.palette import PaletteProvider
 
-        self.app.push_screen(CommandPalette(providers=[PaletteProvider], placeholder="command, panel, job or theme"))
+        self.app.push_screen(
+            CommandPalette(providers=[PaletteProvider], placeholder="a name, or a word such as victim")
+        )
 
     def action_edit(self, verb: str) -> None:
         self.run_command(verb)
@@ -339,16 +341,15 @@ class MainScreen(Screen[NextScreen]):
 
     def action_panels(self) -> None:
         """Every panel with its key, by group."""
-        from vcdebug.tui.screens.pages import PANEL_PAGE, PageScreen, panel_table
+        from vcdebug.tui.screens.pages import PANEL_PAGE, panel_table
 
-        self.lay_over(
-            PageScreen(panel_table(self.settings.keys), PANEL_PAGE), lambda command: self.run_command(command or "")
-        )
+        self.parts.page_opener.open_commands(panel_table(self.settings.keys), PANEL_PAGE)
 
     def action_help(self) -> None:
         from vcdebug.tui.screens.pages import help_table
 
-        self.parts.page_opener.open_table(help_table(self.settings.keys, self.keeper.lines))
+        focused = self.focused.shows.title if isinstance(self.focused, Panel) else ""
+        self.parts.page_opener.open_table(help_table(self.settings.keys, self.keeper.lines, focused))
 
     def action_explain(self, name: str = "") -> None:
         """Why a job waits: the one named, the one under the cursor, the present one; without any, all that wait."""

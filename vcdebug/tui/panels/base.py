@@ -113,8 +113,8 @@ class Panel(Grid):
             self.post_message(
                 PanelRerunNeeded(self.shows.command_name, moment, missing.seq, partial(self.build_table, moment))
             )
-            words = f"the cycle runs again up to event {missing.seq}, to ask the plugins once more; Esc stops"
-            return self._notice_table(words)
+            words = f"the cycle runs again up to event {missing.seq}, to ask the plugins once more"
+            return self._notice_table(f"{words if missing.seq else 'explaining every Pending job'}; Esc stops")
 
     def _notice_table(self, words: str) -> Table:
         return Table(self.shows.title, foot=(make_line(muted_piece(words)),))

@@ -41,8 +41,8 @@ SAMPLED_ROWS = 200
 """Rows that are searched for one that leads to an event."""
 
 
-class DetailScreen(ModalScreen[Seq | Figure]):
-    """A table to read; closes with the event to go to, 0 for none, or a figure to follow."""
+class DetailScreen(ModalScreen[Seq | Figure | str]):
+    """A table to read; closes with the event to go to, 0 for none, a figure to follow, or a command."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "one step back: filter, order, then the page", id="page.back"),
@@ -79,10 +79,14 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         grid = self.query_one(Grid)
         grid.set_table(self.table)
         self.set_focus(grid)
+        self.query_one("#keys", Label).update(self.hint_text())
+
+    def hint_text(self) -> str:
+        """The keys of the page, in the last line."""
         # Rows made on demand: looking at all of a large table would delay the page.
         leads = any(row.seq for row in self.table.rows[:SAMPLED_ROWS])
         hints = (KeyHint(("table.open",), "goes to the event"), *PAGE_HINTS) if leads else PAGE_HINTS
-        self.query_one("#keys", Label).update(hint_line(self.active_bindings, hints))
+        return hint_line(self.active_bindings, hints)
 
     def action_back(self) -> None:
         """Remove the filter, then the order; without both, close."""
@@ -145,52 +149,22 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         self.query_one("#keys", Label).update(said)
 
 
-# Pages whose rows are commands.
-
-
-class PageScreen(ModalScreen[str]):
+class PageScreen(DetailScreen):
     """A table of commands; closes with the one to run, or an empty text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "leave", "back", id="leads.leave"),
-        Binding("enter", "go(0)", "go where the row leads", id="leads.go"),
         Binding("x", "go(1)", "go where the row leads in the original", id="leads.go-original"),
     ]
-    DEFAULT_CSS = """
-    PageScreen { align: center middle; background: $background; }
-    PageScreen > Vertical {
-        width: 98%; max-width: 180; height: auto; max-height: 90%;
-        border: round $border; background: $surface; padding: 0 1;
-    }
-    PageScreen Grid { height: auto; max-height: 100%; }
-    PageScreen Label { dock: bottom; width: 100%; height: 1; text-style: dim; }
-    """
 
-    def __init__(self, table: Table, page: Page) -> None:
-        super().__init__()
-        self.table = table
+    def __init__(self, table: Table, page: Page, clipboard: Clipboard = "auto") -> None:
+        super().__init__(table, clipboard)
         self.page = page
 
-    def compose(self) -> ComposeResult:
-        with Vertical() as frame:
-            frame.border_title = self.table.title.replace("[", "\\[")
-            yield Grid(id="page")
-            yield Label("   ".join(filter(None, (self.page.keys if self.table.rows else "", "Esc back"))), markup=False)
+    def hint_text(self) -> str:
+        """What Enter and x do, then the keys of every page."""
+        return "   ".join(filter(None, (self.page.keys if self.table.rows else "", super().hint_text())))
 
-    def on_mount(self) -> None:
-        grid = self.query_one(Grid)
-        grid.set_table(self.table)
-        grid.focus()
-
-    def action_leave(self) -> None:
-        self.dismiss("")
-
-    @on(Grid.Opened)
-    def open_row(self, event: Grid.Opened) -> None:
-        event.stop()
-        self.action_go(0)
-
-    def action_go(self, which: int) -> None:
+    def action_go(self, which: int = 0) -> None:
         """The command of the row under the cursor; where all of its cells lead to one, that one."""
         row = self.query_one(Grid).cursor_row
         commands = self.page.commands(row) if row is not None else ()
@@ -210,11 +184,11 @@ GROUP_HELP: Final = {
 PANEL_PAGE: Final = Page(lambda _: Table("Panels"), lambda row: (row.key,), "Enter shows it")
 
 
-def help_table(chosen: Mapping[str, str], lines: Iterable[str] = ()) -> Table:
-    """All keys in force by scope, all commands, and all kinds of breakpoints."""
+def help_table(chosen: Mapping[str, str], lines: Iterable[str] = (), focused: str = "") -> Table:
+    """All keys in force, those of the focused panel first, all commands, and all kinds of breakpoints."""
     panels = {panel.title: panel for panel in PANELS}
     rows: list[Row] = []
-    for scope in key_scopes():
+    for scope in sorted(key_scopes(), key=lambda scope: scope.name != focused):
         panel = panels.get(scope.name)
         if panel is not None:
             key = key_names(binding_keys(bindings_by_id()[f"panel-{scope.name.lower()}"], chosen))

@@ -1,0 +1,20 @@
+"""One text for many: what the jobs of a cause have in common."""
+
+import pytest
+
+from vcdebug.explain.pending.cause_groups import merge_texts
+
+
+@pytest.mark.parametrize(
+    ("texts", "merged"),
+    [
+        (["it has no PodGroup"], "it has no PodGroup"),
+        (["1 pod has a gate", "7 pods have a gate", "3 pods have a gate"], "1 to 7 pods have a gate"),
+        (["0 of 1 (12 ready);", "0 of 6 (1 ready);"], "0 of 1 to 6 (1 to 12 ready);"),
+        (["reclaim evicts a/b", "reclaim evicts c/d"], "reclaim evicts …"),
+        (["queue a is full", "queue b is full", "node n1 of b is full today"], "queue … is full, and the like"),
+        (["node-1 is full", "node-2 is full"], "… is full"),
+    ],
+)
+def test_texts_are_merged_word_by_word(texts: list[str], merged: str) -> None:
+    assert merged == merge_texts(texts)

@@ -1,0 +1,92 @@
+"""Pending jobs by cause: how many jobs and pods, in which queues, since when, and what to do first."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from vcdebug.amount_text import format_age, format_count
+from vcdebug.explain.pending.explanation import Survey, SurveyedJob, is_surveyed, survey_jobs
+from vcdebug.grouping import group_by_key
+from vcdebug.model.names import QueueName
+from vcdebug.recording.recording import Recording
+
+MAX_LISTED_JOBS: Final = 10
+"""Pending jobs up to which they are listed one by one; more are shown by cause."""
+_NUMBER: Final = re.compile(r"(\W*)(\d+)(\W*)")
+_PLURALS: Final = {frozenset(("has", "have")): "have", frozenset(("is", "are")): "are"}
+
+
+class CauseGroup(NamedTuple):
+    """The jobs of one cause."""
+
+    cause: str
+    """Its code, as in JSON."""
+    words: str
+    """What all its jobs have in common: numbers that differ are a range, other words that differ an ellipsis."""
+    jobs: tuple[SurveyedJob, ...]
+    """The oldest first."""
+    scheduled: bool
+    """Whether the jobs have their minMember, so that only more pods are missing."""
+    pods: int
+    """Pods that are Pending when the cycle ends."""
+    queues: tuple[QueueName, ...]
+    oldest: str
+    """The age of the oldest job."""
+    first_fix: str
+    """The first advice, worded for all jobs."""
+
+
+def group_by_cause(survey: Survey) -> list[CauseGroup]:
+    """A group per cause: jobs below their minMember first, then the causes of most jobs, then those of the oldest."""
+    jobs = [*survey.unscheduled_jobs, *survey.partly_waiting_jobs]
+    jobs.sort(key=lambda job: -job.age)
+    found = group_by_key(((job.explanation.scheduled, job.shown_finding.cause), job) for job in jobs)
+    groups = [_new_group(scheduled, cause, jobs) for (scheduled, cause), jobs in found.items()]
+    return sorted(groups, key=lambda group: (group.scheduled, -len(group.jobs)))
+
+
+def list_known_causes(recording: Recording) -> list[str]:
+    """The causes of the Pending jobs; none before all of them were explained."""
+    groups = group_by_cause(survey_jobs(recording)) if is_surveyed(recording) else []
+    return list(dict.fromkeys(group.cause for group in groups))
+
+
+def _new_group(scheduled: bool, cause: str, jobs: Sequence[SurveyedJob]) -> CauseGroup:
+    first = [fixes[0] for job in jobs if (fixes := job.explanation.advice_texts)]
+    return CauseGroup(
+        cause,
+        merge_texts([job.shown_finding.reason for job in jobs]),
+        tuple(jobs),
+        scheduled,
+        sum(job.pending for job in jobs),
+        tuple(dict.fromkeys(job.queue for job in jobs if job.queue)),
+        format_age(jobs[0].age) if jobs[0].age >= 0 else "–",
+        merge_texts(first) if first else "",
+    )
+
+
+def merge_texts(texts: Sequence[str]) -> str:
+    """One text for all: `2 pods have a gate` and `7 pods have a gate` become `2 to 7 pods have a gate`."""
+    split = [text.split() for text in texts]
+    [(size, count)] = Counter(map(len, split)).most_common(1)
+    words = [_merge_words(column) for column in zip(*(each for each in split if len(each) == size), strict=True)]
+    text = re.sub(r"…( …)+", "…", " ".join(words))
+    return text if count == len(texts) else f"{text}, and the like"
+
+
+def _merge_words(words: Iterable[str]) -> str:
+    """One word for all of a column."""
+    found = dict.fromkeys(words)
+    if len(found) == 1:
+        return next(iter(found))
+    numbers = [_NUMBER.fullmatch(word) for word in found]
+    values = sorted(int(number[2]) for number in numbers if number)
+    edges = {(number[1], number[3]) for number in numbers if number}
+    if len(values) == len(found) and len(edges) == 1:
+        [(before, after)] = edges
+        return f"{before}{format_count(values[0])} to {format_count(values[-1])}{after}"
+    singular = min(found, key=len)
+    return singular + "s" if {*found} == {singular, singular + "s"} else _PLURALS.get(frozenset(found), "…")

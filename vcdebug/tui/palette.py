@@ -1,0 +1,225 @@
+"""The palette: commands, panels, keys, jobs, pods, nodes, queues and causes, found by names and by words about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import Final, NamedTuple, Protocol, runtime_checkable
+
+from textual.binding import ActiveBinding
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
+from vcdebug.debugger.commands import Verb, list_verbs
+from vcdebug.debugger.driver import DebuggerState
+from vcdebug.debugger.figures import RESOURCE_KINDS, object_names
+from vcdebug.explain.pending.cause_groups import list_known_causes
+from vcdebug.framework.registry import resolve_reference
+from vcdebug.recording.recording import Recording
+from vcdebug.tui.config import THEMES
+from vcdebug.tui.key_names import key_name, keys_by_binding
+from vcdebug.tui.panels import PANELS
+from vcdebug.whatif.forecast import QUESTIONS
+
+MAX_HITS: Final = 100
+SYNONYMS: Final = """\
+funnel     victim victims candidates preemption reclaim
+evictions  evict preempted killed
+inside     score scores predicate
+break      breakpoint stop
+breaks     breakpoint stop
+diff       compare comparison difference
+explain    why pending unschedulable
+pending    why stuck unschedulable not scheduled board
+prove      fix remedy proposal
+nodes      idle free capacity allocatable
+queues     share deserved quota overused capability
+order      priority turn
+ask        filter predicate taint affinity why
+jobs       minmember gang ready
+what-if    edit minmember change simulate
+effects    bound scheduled placed
+hypernodes topology rack
+report     export html markdown
+theme      color colour dark light
+release    version upgrade
+next-cycle advance
+filter     search
+undo       revert
+zoom       fullscreen maximize
+quit       exit close leave
+"""
+"""Words that newcomers type, by the name of the command, panel or key that they mean."""
+_SYNONYMS_OF: Final = dict(line.split(maxsplit=1) for line in SYNONYMS.splitlines())
+OBJECT_COMMANDS: Final = {
+    "jobs": ("explain", "why it is Pending, or what it got"),
+    "pods": ("explain", "why it is Pending, or what it got"),
+    "nodes": ("nodes", "its page"),
+    "queues": ("queues", "its page"),
+}
+"""Kind of object -> the command that opens one, and what that shows."""
+
+
+@runtime_checkable
+class PaletteScreen(Protocol):
+    """The screen that the palette acts on."""
+
+    @property
+    def moment(self) -> DebuggerState | None: ...
+    @property
+    def active_bindings(self) -> dict[str, ActiveBinding]: ...
+    def run_command(self, text: str) -> None: ...
+    def type_command(self, text: str) -> None: ...
+    def show_panel(self, name: str) -> None: ...
+
+
+class PaletteEntry(NamedTuple):
+    """One line of the palette."""
+
+    kind: str
+    name: str
+    help: str
+    run: Callable[[], object]
+    key: str = ""
+    words: str = ""
+    """Other words that find it."""
+
+    def rank_words(self, words: Sequence[str], letters: re.Pattern[str]) -> int | None:
+        """How well it fits, 0 best; None where not all words, and not even the letters in their order, are in it."""
+        name, named = self.name.casefold(), f" {self.name} {self.words}".casefold()
+        if all(f" {word}" in named for word in words):
+            return 0 if name.startswith(words[0]) else 1
+        if all(word in named for word in words):
+            return 2
+        text = f"{named} {self.help} {self.kind}".casefold()
+        return 3 if all(word in text for word in words) else 4 if letters.search(name) else None
+
+
+class PaletteProvider(Provider):
+    """Hands Textual's palette the best hits."""
+
+    async def startup(self) -> None:
+        """List what has a description once, not at every letter."""
+        self._entries = list(described_entries(self._main_screen))
+
+    async def discover(self) -> Hits:
+        """Before anything is typed: panels, commands and keys."""
+        for entry in self._entries:
+            yield DiscoveryHit(format_entry(entry, ()), entry.run, entry.name)
+
+    async def search(self, query: str) -> Hits:
+        """The best hits, the best first."""
+        words = query.casefold().split()
+        for place, entry in enumerate(find_entries(self._main_screen, self._entries, words)):
+            yield Hit(1 - place / (2 * MAX_HITS), format_entry(entry, words), entry.run, entry.name)
+
+    @property
+    def _main_screen(self) -> PaletteScreen:
+        screen: object = self.screen
+        assert isinstance(screen, PaletteScreen)
+        return screen
+
+
+def format_entry(entry: PaletteEntry, words: Sequence[str]) -> Content:
+    """Name and key, and below them kind and description; the words that match are underlined."""
+    key = f"   key {entry.key}" if entry.key else ""
+    content = Content.assemble((entry.name, "bold"), (key, "$text-accent"), f"\n{entry.kind}: {entry.help}")
+    spans = (match.span() for word in words for match in re.finditer(re.escape(word), content.plain.casefold()))
+    for start, end in spans:
+        content = content.stylize("underline", start, end)
+    return content
+
+
+def find_entries(main: PaletteScreen, described: Iterable[PaletteEntry], words: Sequence[str]) -> list[PaletteEntry]:
+    """The best entries for the typed words in lower case, at most MAX_HITS."""
+    if not words:
+        return []
+    letters = re.compile(".*?".join(map(re.escape, "".join(words))))
+    ranked = [(rank, entry) for entry in described if (rank := entry.rank_words(words, letters)) is not None]
+    if main.moment is not None:
+        ranked += _rank_objects(main, main.moment.recording, words)
+    return [entry for _, entry in sorted(ranked, key=lambda pair: pair[0])[:MAX_HITS]]
+
+
+def _rank_objects(
+    main: PaletteScreen, recording: Recording, words: Sequence[str]
+) -> Iterator[tuple[int, PaletteEntry]]:
+    """Jobs, pods, nodes and queues whose names contain every word; a name that is or begins with the word first."""
+    start = words[0]
+    for plural, (command, what) in OBJECT_COMMANDS.items():
+        # Tens of thousands of names per letter: only those that are shown become entries.
+        found: Sequence[str] = (*object_names(recording, RESOURCE_KINDS[plural]),)
+        for word in words:
+            found = [name for name in found if word in name.casefold()]
+        first = (name for name in found if name.casefold().startswith(start) or f"/{start}" in name.casefold())
+        shown = dict.fromkeys([*islice(first, MAX_HITS), *found[:MAX_HITS]])
+        for name in shown:
+            bare = name.casefold().rpartition("/")[2]
+            rank = 0 if start in (bare, name.casefold()) else 1 if bare.startswith(start) else 2
+            run = partial(main.run_command, f"{command} {name}")
+            yield rank, PaletteEntry(plural.removesuffix("s"), name, what, run)
+
+
+def described_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
+    """Every entry with a description, at the moment that the screen shows."""
+    keys = {
+        name: " ".join(filter(None, map(key_name, found)))
+        for name, found in keys_by_binding(main.active_bindings).items()
+    }
+    for panel in PANELS:
+        name, show = panel.command_name, partial(main.show_panel, panel.command_name)
+        yield PaletteEntry(
+            "panel", panel.title, panel.help, show, keys.get(f"panel-{name}", ""), _SYNONYMS_OF.get(name, "")
+        )
+    for verb in list_verbs():
+        key = next((keys[name] for name in verb.names if name in keys), "")
+        words = " ".join([*verb.names[1:], *filter(None, map(_SYNONYMS_OF.get, verb.names))])
+        usage = f"{verb.names[0]} {verb.usage}".rstrip()
+        yield PaletteEntry("command", usage, verb.help, partial(_take_verb, main, verb), key, words)
+    yield from _key_entries(main.active_bindings, keys)
+    for kind, module in BREAKPOINT_KINDS.items():
+        line = f"break {kind}"
+        yield PaletteEntry("breakpoint", line, resolve_reference(module).HELP, partial(main.type_command, f"{line} "))
+    for question in QUESTIONS:
+        line = f"ask {question.name}"
+        yield PaletteEntry("question", line, f"{question.words}?", partial(main.run_command, line))
+    for name in THEMES:
+        yield PaletteEntry(
+            "theme", f"theme {name}", "colours of the screen", partial(main.run_command, f"theme {name}")
+        )
+    if main.moment is not None:
+        yield from _recording_entries(main, main.moment.recording)
+
+
+def _key_entries(active: Mapping[str, ActiveBinding], keys: Mapping[str, str]) -> Iterator[PaletteEntry]:
+    """The keys that are neither a panel's nor a command's; each runs where it holds."""
+    named = {name for verb in list_verbs() for name in verb.names}
+    bindings = {found.binding.id: found for found in active.values() if found.binding.id in keys}
+    for name, (node, binding, _, _) in bindings.items():
+        if name is not None and name not in named and not name.startswith("panel-"):
+            run = partial(node.app.run_action, binding.action, node)
+            words = _SYNONYMS_OF.get(name, "")
+            yield PaletteEntry(
+                "key", name.rpartition(".")[2].replace("-", " "), binding.description, run, keys[name], words
+            )
+
+
+def _recording_entries(main: PaletteScreen, recording: Recording) -> Iterator[PaletteEntry]:
+    """The plugins of the configuration, and the causes of Pending jobs."""
+    for plugin in dict.fromkeys(option.name for tier in recording.conf.tiers for option in tier):
+        run = partial(main.run_command, f"about plugin {plugin}")
+        yield PaletteEntry("plugin", plugin, "its next answer", run, "", "votes veto")
+    for cause in list_known_causes(recording):
+        run = partial(main.run_command, f"pending {cause}")
+        yield PaletteEntry("cause", cause, "the jobs that are Pending for it", run, "", cause.replace("-", " "))
+
+
+def _take_verb(main: PaletteScreen, verb: Verb) -> None:
+    """Run a command, or where it needs words open the command line with its name."""
+    if verb.usage and not verb.usage.startswith("["):
+        main.type_command(f"{verb.names[0]} ")
+    else:
+        main.run_command(verb.names[0])

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.actions.outcome import asked, messages, ops, ran, statements, tasks
-from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class
-from vcdebug.actions.preempt.topology import TopologyAwarePreemption
+from tests.builders import cluster, conf_of, node, open_session, pod, pod_group, pods, priority_class, task
+from vcdebug.actions.preempt.topology import Candidate, TopologyAwarePreemption, rank_candidate
 from vcdebug.framework.arguments import Arguments
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
@@ -147,3 +147,25 @@ def test_a_dry_run_follows_the_node_that_a_scheduler_found_first(wanted: int, kn
     snapshot = cluster(CLASSES, nodes, losers, *high("h", 1), conf=conf)
     snapshot.chance = ChanceSettings(choices={"default/h-0": known} if known else {})
     assert f"pipeline h-0@{expected}" == ops(replay_cycle(snapshot))[-1]
+
+
+def test_of_victims_of_one_priority_the_earliest_start_counts_whatever_their_order() -> None:
+    started = pods("l", 2, on="n1", priority=1)
+    for manifest, start in zip(started, ("2026-10-31T12:00:00Z", "2026-10-31T11:00:00Z"), strict=True):
+        manifest["status"]["startTime"] = start
+    ssn = open_session(cluster(node("n1"), pod_group("l"), started), "gang")
+    late, early = (task(ssn, name) for name in ("l-0", "l-1"))
+    ranks = [rank_candidate(Candidate(ssn.nodes["n1"], victims)) for victims in ([late, early], [early, late])]
+    assert ranks[0] == ranks[1]
+    assert ranks[0] != rank_candidate(Candidate(ssn.nodes["n1"], [late, late]))
+
+
+def test_where_no_candidate_is_wanted_nobody_is_evicted() -> None:
+    none = "    minCandidateNodesPercentage: 0\n    minCandidateNodesAbsolute: 0\n"
+    recording = preempt(node("n1", cpu="1"), low("l", 1, "n1", min_member=0), high("h", 1), extra=TOPOLOGY + none)
+    assert [] == ops(recording)
+
+
+def test_a_node_with_as_many_pods_as_it_may_have_gives_one_up() -> None:
+    recording = preempt(node("n1", cpu="9", pods="1"), low("l", 1, "n1", min_member=0), high("h", 1))
+    assert ["evict l-0@n1", "pipeline h-0@n1"] == ops(recording)

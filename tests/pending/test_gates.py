@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tests.builders import cluster, pod_group, queue
+from tests.builders import cluster, pod_group, pods, queue
 from tests.pending.situations import CLASSES, FULL, PLAIN, PREEMPT, WANTED, conf, nodes, running, wanted
+from tests.recorded import BLOCKED, bundled
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
@@ -158,3 +159,44 @@ def test_where_pods_and_a_role_are_missing_more_pods_are_asked_for() -> None:
     few = wanted(1, cpu="1", min_member=3, min_task_member={"ps": 1}, role="worker")
     found = asked([*nodes("n1"), *few], PLAIN)
     assert f"{CONTROLLER} only 1 pod (quota, webhook, controller log)." == found.advice_texts[0]
+
+
+def test_one_queue_has_and_two_queues_have_the_setting_that_spares_them() -> None:
+    shut = [queue("rich", reclaimable=False), queue("vast", reclaimable=False), queue("poor", weight=8)]
+    one = [*nodes("n1"), *running("a", "n1", queue="rich"), *wanted(queue="poor")]
+    assert "rich has spec.reclaimable: false." in asked([*shut, *one], GANG_RECLAIM).whole_text
+    both = [*running("a", "n1", queue="rich"), *running("b", "n2", queue="vast")]
+    found = asked([*shut, *nodes("n1", "n2"), *both, *wanted(queue="poor")], GANG_RECLAIM)
+    assert "rich, vast have spec.reclaimable: false." in found.whole_text
+
+
+def test_one_hypernode_was_and_two_were_checked() -> None:
+    group, *members = wanted(5, min_resources={"cpu": "20"})
+    group["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 1}
+    for hosts, words in ((("n1",), "1 HyperNode was checked"), (("n1", "n2"), "2 HyperNodes were checked")):
+        domains = [hyper_node(f"s-{host}", host) for host in hosts]
+        found = asked([*nodes(*hosts), *domains, group, *members], PREEMPT, first=TOPOLOGY)
+        assert words in found.whole_text
+
+
+def test_pods_that_fail_are_told_from_pods_that_are_not_there() -> None:
+    group, first, second = wanted(2)
+    first["spec"]["nodeName"], first["status"]["phase"] = "n1", "Running"
+    second["spec"]["nodeName"], second["status"]["phase"] = "n1", "Failed"
+    failing = asked([*nodes("n1"), group, first, second], PLAIN).dominant.reason
+    assert "1 of the 2 pods that minMember requires run, and some are failing" == failing
+    gone = asked([*nodes("n1"), group, first], PLAIN).dominant.reason
+    assert "1 of the 2 pods that minMember requires run, and 1 are not in this snapshot" == gone
+
+
+def test_a_queue_whose_room_another_queue_is_refused_as_well_is_told_of_it() -> None:
+    first = "priority gang proportion"
+    jobs = [manifest for at in ("a", "b") for manifest in (pod_group(at, queue=at), *pods(at, 1, cpu="6"))]
+    snapshot = cluster(*CLASSES, queue("a"), queue("b"), *nodes("n1"), *jobs, conf=conf(PLAIN, first=first))
+    found = explain_by_name(replay_cycle(snapshot), "default/a")
+    assert "default/b of another queue is rejected as well: neither queue uses what is free." in found.whole_text
+
+
+def test_a_discarded_statement_shows_three_vetoes_at_most() -> None:
+    found = explain_by_name(bundled(BLOCKED), "research/llm-finetune")
+    assert 3 == len([one for one in found.dominant_evidence if one.text.startswith("gang allows")])

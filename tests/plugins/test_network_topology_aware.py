@@ -18,6 +18,7 @@ from tests.builders import (
 )
 from tests.effort import at_most
 from vcdebug.errors import SchedulerPanic
+from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import (
     BATCH_NODE_ORDER,
     HYPER_NODE_GRADIENT_FOR_JOB,
@@ -27,8 +28,9 @@ from vcdebug.framework.hooks import (
 from vcdebug.framework.session import Session
 from vcdebug.gomath import int_power
 from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
+from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskStatus
-from vcdebug.plugins.network_topology_aware import NetworkTopologyAware
+from vcdebug.plugins.network_topology_aware import NetworkTopologyAware, TopologyWeights
 from vcdebug.snapshot.snapshot import Manifest
 
 NAME = "network-topology-aware"
@@ -330,3 +332,15 @@ def test_the_part_of_the_tasks_counts_only_where_several_nodes_are_nearest(
     nodes = everything.select_where(np.isin(everything.rows, chosen))
     found = [plugin.node_nearness(wanted, nodes, row) for row in chosen]
     assert tied == [each.near.tied for each in found if each is not None and each.near is not None]
+
+
+@pytest.mark.parametrize(("stated", "limit"), [(0, 8), (-3, 8), (1, 1), (12, 12)])
+def test_a_limit_of_hyper_nodes_below_one_is_the_usual_eight(stated: int, limit: int) -> None:
+    arguments = Arguments({"hypernode.gradient.evict.max-hypernodes": stated})
+    assert limit == TopologyWeights(arguments).evict_hyper_nodes
+
+
+def test_a_request_that_no_weight_counts_fills_nothing() -> None:
+    weights = TopologyWeights(Arguments({}))
+    assert 0.0 == weights.fill_score({}, Resource(), Resource())
+    assert 0.5 == weights.fill_score({"cpu": 500.0}, Resource(), Resource.from_list({"cpu": "1"}))

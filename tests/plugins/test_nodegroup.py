@@ -9,6 +9,9 @@ from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import NODE_ORDER, PREDICATE
 from vcdebug.framework.session import Session
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE
+from vcdebug.model.names import NodeName
+from vcdebug.plugins.nodegroup import QUEUE_NAME, NodeGroupByPod
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest
 
 NAME = "nodegroup"
@@ -179,3 +182,16 @@ def test_a_task_on_an_unlabelled_node_uses_no_group() -> None:
     ssn = opened(limited('{"g1": {"cpu": "1"}}'), [pod_group("r", queue="q"), pod("r-0", "r", on="n0")], pods("j", 1))
     ssn.notify_deallocated(task(ssn, "r-0"))
     assert FITS == verdicts(ssn)[1]
+
+
+def test_by_the_pods_label_neither_strictness_nor_order_is_read() -> None:
+    named = pod("j-0", "j", requests={"cpu": "1"}, annotations={QUEUE_NAME: "q"})
+    lists = affinity(required=["g1"])
+    snapshot = cluster(HOSTS, pod_group("j", queue="q"), queue("q", **lists), named, conf=conf_of(NAME))
+    ssn = open_session(snapshot_at_release(snapshot, "master,+nodegroup-by-pod-label"))
+    plugin = ssn.plugins[NAME]
+    assert isinstance(plugin, NodeGroupByPod)
+    verdicts = {name: plugin.group_verdict(task(ssn, "j-0"), NodeName(name)) for name in ssn.nodes}
+    assert ("q", "g1", "") == (verdicts["n1"].queue_name, verdicts["n1"].group, verdicts["n1"].refusal)
+    assert all(verdicts[name].refusal for name in ("n2", "n3"))
+    assert not any(one.strict or one.ordered for one in verdicts.values())

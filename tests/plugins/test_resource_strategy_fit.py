@@ -10,6 +10,7 @@ from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import NODE_ORDER, PREDICATE
 from vcdebug.framework.session import Session
 from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
+from vcdebug.plugins.predicates.proportional import KeptIdle
 from vcdebug.snapshot.snapshot import Manifest
 
 NAME = "resource-strategy-fit"
@@ -211,3 +212,9 @@ def test_the_check_is_asked_only_where_it_is_enabled() -> None:
 def test_an_argument_of_the_wrong_kind_ends_the_process(arguments: dict[str, Any]) -> None:
     with pytest.raises(SchedulerPanic, match="Could not parse argument for key"):
         opened(node("n1"), **arguments)
+
+
+def test_what_stays_idle_may_be_exactly_what_is_to_be_kept() -> None:
+    assert KeptIdle("gpu", 1.0, (2.0, 2.0), (3.0, 3.0)).is_enough
+    assert not KeptIdle("gpu", 1.0, (1.0, 2.0), (3.0, 3.0)).is_enough
+    assert not KeptIdle("gpu", 1.0, (2.0, 2.0), (2.0, 3.0)).is_enough

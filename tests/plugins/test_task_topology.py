@@ -8,6 +8,8 @@ from tests.builders import amounts, cluster, conf_of, node, open_session, pod, p
 from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import NODE_ORDER, TASK_ORDER
 from vcdebug.framework.session import Session
+from vcdebug.model.resource import Resource
+from vcdebug.plugins.task_topology import RoleTopology, request_score
 from vcdebug.snapshot.snapshot import Manifest
 
 NAME = "task-topology"
@@ -212,3 +214,12 @@ def test_a_role_stated_by_label_exists_but_joins_no_bucket() -> None:
 def test_a_job_without_pending_tasks_has_no_buckets() -> None:
     ssn = opened(node("n1"), group(affinity="w"), role("w", 1, on="n1"))
     assert [0.0] == scores(ssn, "w-0")
+
+
+def test_a_milli_core_and_a_mebibyte_weigh_the_same() -> None:
+    assert 1000.0 + 2048.0 + 3.0 == request_score(Resource.from_list({"cpu": "1", "memory": "2Gi", "x.io/y": "3m"}))
+
+
+def test_a_role_that_avoids_another_ranks_below_one_with_an_affinity_of_its_own() -> None:
+    ranks = RoleTopology([["near"]], [["left", "right"]], []).priority
+    assert ranks["left"] == ranks["right"] < ranks["near"]

@@ -10,7 +10,8 @@ from tests.builders import CREATED, amounts, cluster, conf_of, node, open_sessio
 from vcdebug.framework.hooks import NODE_ORDER, PREDICATE
 from vcdebug.framework.session import Session
 from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
-from vcdebug.plugins.usage import Usage
+from vcdebug.plugins.usage import MeasuredUsage, Usage
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest
 
 NAME = "usage"
@@ -264,3 +265,21 @@ def test_limits_of_init_containers_and_the_pod_count_as_requests_do() -> None:
     ssn = opened(pod_group("k"), incoming, estimator={"request_ratio": 0, "burst_ratio": 1})
     place(ssn, "k-0")
     assert (6000.0 - 2000.0, 0.0) == estimate(ssn)
+
+
+def test_a_threshold_of_100_percent_refuses_nothing_below_it() -> None:
+    loads = {"n1": measured(90, 90)}
+    assert () == verdict(opened(loads=loads, thresholds={"cpu": 100, "mem": 100}))
+    assert refused(CPU_TOO_HIGH) == verdict(opened(loads=loads, thresholds={"cpu": 101}))
+
+
+@pytest.mark.parametrize("release", ["master", "master,+usage-shadow-load"])
+def test_the_figures_behind_a_node_are_parts_of_what_was_measured(release: str) -> None:
+    snapshot = cluster(host(), pod_group("j"), pods("j", 1), conf=conf_of(NAME))
+    snapshot.now, snapshot.usage = datetime(2026, 11, 1, tzinfo=UTC), {"n1": measured(40, 60)}
+    ssn = open_session(snapshot_at_release(snapshot, release))
+    plugin = ssn.plugins[NAME]
+    assert isinstance(plugin, MeasuredUsage | Usage)
+    load = plugin.node_load(task(ssn, "j-0"), ssn.all_rows())
+    assert [("cpu", 40.0, 0.4), ("memory", 60.0, 0.6)] == [(one.name, one.percent, one.load) for one in load.busy]
+    assert (score(ssn), True) == (load.score, load.fresh)

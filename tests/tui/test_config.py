@@ -9,7 +9,7 @@ from textual.color import Color
 from tests.tui.driving import NARROW, opened
 from vcdebug.errors import ConfigError
 from vcdebug.tui.config import THEMES, UserSettings, example_config, read_settings
-from vcdebug.tui.key_names import key_name, textual_key
+from vcdebug.tui.key_names import KeyHint, footer_entries, key_name, textual_key
 from vcdebug.tui.keymap import bindings_by_id
 from vcdebug.tui.widgets.bars import Status
 from vcdebug.tui.widgets.strokes import style_of_meaning
@@ -169,3 +169,9 @@ async def test_tabs_and_frames_name_the_keys_in_force(tmp_path: Path) -> None:
         assert "━ <J> Jobs ━" in desk.screen()
         await desk.command("goto 2")
         assert "─ <F2> JobValid" in desk.screen()
+
+
+def test_up_to_four_keys_of_one_letter_stand_together_and_longer_ones_apart() -> None:
+    hints = (KeyHint(("a", "b"), "both"), KeyHint(("a", "long"), "apart"), KeyHint(("none",), "nothing"))
+    found = list(footer_entries(hints, {"a": ["n"], "b": ["s"], "long": ["f10"]}))
+    assert [("ns", "both"), ("n F10", "apart")] == [(entry.key, entry.does) for entry in found]

@@ -176,6 +176,7 @@ def follow_up_blocks(explanation: Explanation, args: Namespace, *, tested: bool)
             "scheduling steps, more questions", command_line(args, "explain", where, args.job, "--verbose")
         )
         return
+    yield _follow_up_line("about the cause", f"docs/causes.md, section {explanation.cause_code}")
     yield _follow_up_line("forecast", command_line(args, "ask when", where, job))
     yield _follow_up_line("what holds the resources", command_line(args, "ask holders", where, job))
     yield _follow_up_line("which jobs go first", command_line(args, "ask next", where))

@@ -78,7 +78,7 @@ async def test_the_page_runs_the_debugger(served: Address) -> None:
         async with client.ws_connect(f"{served}/ws?width=100&height=30", headers={"Origin": served}) as socket:
             await wait_for(socket, NAME, "Flow", "Statement", JOB)
             await socket.send_json(["stdin", "c"])
-            await wait_for(socket, "breakpoint 1")
+            await wait_for(socket, "Breakpoint 1")
 
 
 async def test_a_page_needs_nothing_from_elsewhere() -> None:
@@ -92,7 +92,7 @@ async def test_each_window_has_a_debugger_of_its_own_that_ends_with_it(served: A
         await wait_for(other, JOB)
         await one.close()
         await other.send_json(["stdin", "c"])
-        await wait_for(other, "breakpoint 1")
+        await wait_for(other, "Breakpoint 1")
 
 
 @pytest.mark.parametrize("headers", [{"Origin": "http://elsewhere.example"}, {"Host": "elsewhere.example"}])

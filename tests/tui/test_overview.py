@@ -35,6 +35,16 @@ async def test_an_eviction_leads_to_its_event_and_the_start_shows_the_overview_a
         assert "Overview" not in desk.text("moment")
 
 
+async def test_the_overview_stays_where_continue_finds_nothing_and_greets_in_the_next_cycle() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.until_at_rest()
+        await desk.press("c")
+        assert "Overview of preempt-works" in desk.text("moment")
+        await desk.press("n", "}")
+        await desk.until(lambda: desk.moment.reason == "cycle 2", "the next cycle")
+        assert "Overview of preempt-works" in desk.text("moment")
+
+
 async def test_the_overview_is_a_page_from_anywhere() -> None:
     async with opened() as desk:
         await desk.command("goto 50")

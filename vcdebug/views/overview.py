@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 
 OVERVIEW_COLUMNS: Final = (Column(""), Column("", name=True), Column("", flexible=True, least=24))
-START_REASON: Final = "start"
-"""The debugger's stop reason before the first step."""
+START_REASONS: Final = ("start", "cycle ", "no breakpoint ")
+"""How the debugger's reasons begin while the cursor has not moved: at the start, in a cycle just entered, and where
+continue found no breakpoint.
+"""
 MAX_GROUP_ROWS: Final = 8
 """Rows of a group at most; another row leads to the rest."""
 MAX_EXPLAINED_EVENTS: Final = 20_000
@@ -49,7 +51,7 @@ def overview_table(recording: Recording) -> Table:
 
 def before_first_step(seq: Seq, reason: str) -> bool:
     """Whether the cursor has not moved yet."""
-    return seq == 1 and reason == START_REASON
+    return seq == 1 and reason.startswith(START_REASONS)
 
 
 def is_overview(table: Table) -> bool:

@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.screen import Screen
 
+from vcdebug.amount_text import capitalize_first
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs
@@ -180,7 +181,12 @@ class Panel(Grid):
         if self.filter_text:
             more = "…" if self.is_writing else f"  {self.filter_note}" if self.filter_note else ""
             parts.append(f"/{self.filter_text}  {len(self.shown_rows)} of {len(self.table.rows)}{more}")
-        self.set_frame_note("  ".join([*parts, *self.unseen_columns()]))
+        self.set_frame_note("  ".join([*parts, *self._stop_words(), *self.unseen_columns()]))
+
+    def _stop_words(self) -> tuple[str, ...]:
+        """Why the debugger stopped, in the frame of the panel about the event: there the eye is."""
+        said = self.moment.reason if self.moment is not None and self.shows.title == "Moment" else ""
+        return (capitalize_first(said),) if said.startswith("breakpoint ") else ()
 
     def set_frame_note(self, said: str) -> None:
         """Set the note in the lower side of the frame, or after the title where there is none."""

@@ -246,7 +246,7 @@ RESOURCES = (
         "total-request: 32 cpu, 192Gi memory, 4 nvidia.com/gpu",
     ),
     claim("A job's tasks by status: ready, waiting, pending", WORKS, "panel jobs", "chat-api ✗ 0/2 0 2 Pending"),
-    claim("Deserved follows weights", RECLAIM, "panel queues", "gpu ▲ 20 16 20"),
+    claim("Deserved follows weights", RECLAIM, "panel queues", "gpu ▓ 20 16 20"),
     claim(
         "Share is the largest part of allocated in deserved", RECLAIM, "panel queues", "team-nlp cpu 120 120 1.25 gpu"
     ),
@@ -254,7 +254,7 @@ RESOURCES = (
         "A queue may hold more than it deserves",
         RECLAIM,
         "panel queues",
-        "▲ team-nlp holds gpu 4 more than it deserves",
+        "▓ team-nlp holds gpu 4 more than it deserves",
     ),
     claim(
         "Every amount of an operation: before, change, after",
@@ -326,18 +326,18 @@ PREEMPTION = (
         "break victim; continue; panel funnel",
         "reclaimable queues other than team-ads",
     ),
-    claim("Only starving jobs preempt", WORKS, "find starving", "preempt ▸ chat-api JobStarving priority ✓ starving"),
+    claim("Only starving jobs preempt", WORKS, "find starving", "preempt › chat-api JobStarving priority ✓ starving"),
     claim(
         "A job that is not starving is skipped",
         WORKS,
         "find starving",
-        "preempt ▸ embedding-backfill JobStarving priority ✗ not starving",
+        "preempt › embedding-backfill JobStarving priority ✗ not starving",
     ),
     claim(
         "The filter: running, preemptable, in reach",
         WORKS,
         "break victim; continue; panel funnel",
-        "gpu-l40s-01 ✓ placed 3 3 3 3 3 · 3",
+        "gpu-l40s-01 ✓ placed 3 3 3 3 3 – 3",
     ),
     claim("The candidates' votes, tier by tier", RECLAIM, "break victim; continue; panel moment", "tier 1 decides"),
     claim(

@@ -77,7 +77,7 @@ PLUGINS = (
         AT_FILTERS,
         "memory █████████░░░, used 18, of 24, users 1; its memory is short; held by ml/share-0",
     ),
-    claim("NUMA nodes drawn, with the CPUs that are free", FILTERS, AT_FILTERS, "NUMA node 0 CPUs □□□□■■■■, free 4-7"),
+    claim("NUMA nodes drawn, with the CPUs that are free", FILTERS, AT_FILTERS, "NUMA node 0 CPUs ████····, free 4-7"),
     claim("What PreFilter left for the pod", FILTERS, AT_FILTERS, "NodePorts PreFilterNodePorts: 8080/TCP"),
     claim(
         "The error cache's hits and their key",
@@ -102,13 +102,13 @@ PLUGINS = (
         "predicates: resources that are missing",
         FITS,
         "break predicate; continue; panel moment",
-        "cpu-01 ✗ ✗····· Insufficient nvidia.com/gpu",
+        "cpu-01 ✗ ✗––––– Insufficient nvidia.com/gpu",
     ),
     claim(
         "predicates: affinity",
         FITS,
         "break predicate; continue; panel moment",
-        "gpu-a100-03 ✗ ·✗···· node(s) didn't match Pod's node affinity/selector",
+        "gpu-a100-03 ✗ –✗–––– node(s) didn't match Pod's node affinity/selector",
     ),
     claim("queue order by share", RECLAIM, "break victim; continue; panel order", "proportion share 0 < 1.25"),
     claim(

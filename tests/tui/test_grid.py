@@ -258,7 +258,7 @@ async def test_what_has_no_room_in_the_columns_stands_under_the_row_of_the_curso
         app.grid.set_table(Table("Evictions", columns, rows))
         await pilot.pause()
         assert [text.split() for text in app.shown()[1:4]] == [
-            ["›", "victim-worker-0", "preemptor-0"],
+            ["▌", "victim-worker-0", "preemptor-0"],
             ["tier", "0", "by", "action", "0"],
             ["victim-worker-1", "preemptor-1"],
         ]
@@ -266,7 +266,7 @@ async def test_what_has_no_room_in_the_columns_stands_under_the_row_of_the_curso
         await pilot.pause()
         assert [text.split() for text in app.shown()[4:8]] == [
             ["victim-worker-3", "preemptor-3"],
-            ["›", "victim-worker-4", "preemptor-4"],
+            ["▌", "victim-worker-4", "preemptor-4"],
             ["tier", "4", "by", "action", "4"],
             [],
         ]

@@ -8,9 +8,10 @@ from textual.widgets import Input
 from tests.tui.driving import NARROW, WIDE, Desk, opened
 from vcdebug.tui.main.cursor_commands import NO_FIGURE
 from vcdebug.tui.session_state import SessionStore
-from vcdebug.tui.widgets.bars import BOOKMARK, Timeline
+from vcdebug.tui.widgets.bars import Timeline
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Line
+from vcdebug.views.pieces import BOOKMARK
 
 BLOCKED, JOB = "preempt-blocked-by-gang", "research/llm-finetune"
 LAST = 166

@@ -5,7 +5,7 @@ import pytest
 from vcdebug.tui.widgets.text_wrap import TreeRoom, spread_cells
 from vcdebug.views.pieces import Piece
 
-NAME, CAME, NUMBER = "│▾ worker-0", "▸ gpu-a100-01", "14"
+NAME, CAME, NUMBER = "│▾ worker-0", "□ gpu-a100-01", "14"
 
 
 def drawn(width: int, *, name: str = NAME, came: str = CAME, words: bool = True) -> str:
@@ -18,13 +18,13 @@ def drawn(width: int, *, name: str = NAME, came: str = CAME, words: bool = True)
 
 
 def test_with_room_for_all_three_they_stand_in_their_columns() -> None:
-    assert "│▾ worker-0         ▸ gpu-a100-01     14" == drawn(40)
+    assert "│▾ worker-0         □ gpu-a100-01     14" == drawn(40)
 
 
 def test_the_number_gives_way_to_words_and_words_to_the_name() -> None:
-    assert "│▾ worker-0 ▸ gpu-a100-01" == drawn(25)
-    assert "│▾ worker-0 ▸         14" == drawn(24, words=False)
-    assert "│▾ worker-0 ▸" == drawn(13)
+    assert "│▾ worker-0 □ gpu-a100-01" == drawn(25)
+    assert "│▾ worker-0 □         14" == drawn(24, words=False)
+    assert "│▾ worker-0 □" == drawn(13)
     assert "│▾ worker-0" == drawn(11)
 
 

@@ -13,13 +13,13 @@ from vcdebug.views.bars import draw_bar, fullest_dimension, node_bar
         ((0, 0, 0, 8), "········"),
         ((8, 0, 0, 0), "████████"),
         ((4, 2, 0, 2), "████▒▒··"),
-        ((4, 0, 4, 0), "████▸▸▸▸"),
+        ((4, 0, 4, 0), "████□□□□"),
         ((7.99, 0, 0, 0.01), "███████·"),
-        ((0.01, 0.01, 0.01, 7.97), "█▒▸·····"),
+        ((0.01, 0.01, 0.01, 7.97), "█▒□·····"),
     ],
 )
 def test_each_part_that_is_there_has_a_sign(parts: tuple[float, ...], drawn: str) -> None:
-    assert drawn == draw_bar(parts, "█▒▸·", 8, 8)
+    assert drawn == draw_bar(parts, "█▒□·", 8, 8)
 
 
 def cores(value: float) -> Resource:
@@ -28,7 +28,7 @@ def cores(value: float) -> Resource:
 
 def test_a_promise_is_made_on_what_leaves_first() -> None:
     amounts = NodeAmounts(idle=cores(2), used=cores(6), releasing=cores(2), pipelined=cores(3))
-    assert "████▸▸▸·" == node_bar(amounts, cores(8), CPU, 8)
+    assert "████□□□·" == node_bar(amounts, cores(8), CPU, 8)
 
 
 def test_nothing_offered_has_no_bar() -> None:

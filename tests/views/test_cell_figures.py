@@ -53,7 +53,7 @@ def text(figure: Figure, value: object) -> str:
 
 def bare(cell: str) -> str:
     """A cell's own number: without a mark before it, and what it is compared with behind it."""
-    return cell.removeprefix("✓ ").removeprefix("✗ ").removeprefix("▲ ").partition("/")[0]
+    return cell.removeprefix("✓ ").removeprefix("✗ ").removeprefix("▓ ").partition("/")[0]
 
 
 @EACH

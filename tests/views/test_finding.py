@@ -61,7 +61,7 @@ def test_starts_of_actions_are_counted_by_their_names() -> None:
 
 def test_a_question_about_a_job_names_it_where_no_span_does() -> None:
     rows = found_table(bundled("preempt-works"), 1, "starving").rows
-    assert ("preempt ▸ chat-api", ("job", "assistants/chat-api")) == (rows[0].cells[2].text, rows[0].subject)
+    assert ("preempt › chat-api", ("job", "assistants/chat-api")) == (rows[0].cells[2].text, rows[0].subject)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,9 @@ from vcdebug.model.names import JobId, Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
-from vcdebug.views.pieces import Line, Piece, make_line, muted_piece
+from vcdebug.views.pieces import BAR_SIGNS, GANG_SIGNS, USED, Line, Piece, make_line, muted_piece, sign_legend
 
-STAYS, LEAVES, PROMISED, IDLE = "█", "▒", "▸", "·"
-LEGEND = f"{STAYS} used  {LEAVES} releasing  {PROMISED} promised (pipelined)  {IDLE} idle"
+LEGEND: Final = sign_legend(*BAR_SIGNS)
 
 
 def node_bar(amounts: NodeAmounts, allocatable: Resource, dim: str, width: int) -> str:
@@ -23,7 +22,7 @@ def node_bar(amounts: NodeAmounts, allocatable: Resource, dim: str, width: int) 
     promised = min(max(amounts.pipelined.get(dim), 0.0), leaving + idle)
     from_leaving = min(promised, leaving)
     parts = (used - leaving, leaving - from_leaving, promised, idle - (promised - from_leaving))
-    return draw_bar(parts, (STAYS, LEAVES, PROMISED, IDLE), max(allocatable.get(dim), used + idle), width)
+    return draw_bar(parts, BAR_SIGNS, max(allocatable.get(dim), used + idle), width)
 
 
 def draw_bar(parts: Sequence[float], signs: Sequence[str], total: float, width: int) -> str:
@@ -50,7 +49,6 @@ PICTURE_WIDTH: Final = 24
 BINDING_STATUSES: Final = (TaskStatus.ALLOCATED, TaskStatus.BINDING, TaskStatus.BOUND)
 PLACED_STATUSES: Final = (*BINDING_STATUSES, TaskStatus.RUNNING, TaskStatus.SUCCEEDED)
 """Statuses of pods that have a node."""
-PLACED_SIGN, WAITING_SIGN, MISSING_SIGN = STAYS, LEAVES, IDLE
 
 
 def gang_line(recording: Recording, seq: Seq, name: JobId) -> Line:
@@ -63,9 +61,7 @@ def gang_line(recording: Recording, seq: Seq, name: JobId) -> Line:
     needed = state.job_counts(name).min_available
     missing = max(needed - placed - waiting, 0)
     total = placed + waiting + missing
-    drawn = draw_bar(
-        (placed, waiting, missing), (PLACED_SIGN, WAITING_SIGN, MISSING_SIGN), total, min(total, PICTURE_WIDTH)
-    )
+    drawn = draw_bar((placed, waiting, missing), GANG_SIGNS, total, min(total, PICTURE_WIDTH))
     counts = ((placed, "placed"), (waiting, "wait for room"), (missing, "missing"))
     words = ", ".join(f"{number} {word}" for number, word in counts if number) or "no pods"
     style = "bad" if missing else "warn" if waiting else "good"
@@ -81,5 +77,5 @@ def stage_lines(counts: Sequence[tuple[str, int]]) -> tuple[Line, ...]:
 
 def _stage_line(label: str, number: int, most: int) -> Line:
     width = max(1, round(PICTURE_WIDTH * number / most))
-    drawn = draw_bar((number,), (PLACED_SIGN,), most, width) if number else ""
+    drawn = draw_bar((number,), (USED,), most, width) if number else ""
     return make_line(muted_piece(label), Piece(drawn, "accent"), Piece(f" {number}", "" if number else "bad"))

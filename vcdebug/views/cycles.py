@@ -9,8 +9,8 @@ from vcdebug.debugger.commands.cycles import describe_repeat
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.recording.effects import Effects, cycle_effects
 from vcdebug.recording.recording import Recording
-from vcdebug.views.bars import IDLE, LEAVES, STAYS, draw_bar
-from vcdebug.views.pieces import Line, Piece, make_line, muted_piece
+from vcdebug.views.bars import draw_bar
+from vcdebug.views.pieces import GANG_SIGNS, Line, Piece, make_line, muted_piece
 from vcdebug.views.table import Column, Row, Table, plain_columns
 from vcdebug.whatif.cycles import CycleRepeat, find_repeat
 
@@ -62,7 +62,7 @@ def _cycle_bar(bound: int, pipelined: int, waits: int, most: int) -> str:
     """A bar in proportion to the largest cycle, of size `most`."""
     total = bound + pipelined + waits
     width = max(1, round(CYCLE_BAR_WIDTH * total / most)) if total else 0
-    return draw_bar((bound, pipelined, waits), (STAYS, LEAVES, IDLE), total, width)
+    return draw_bar((bound, pipelined, waits), GANG_SIGNS, total, width)
 
 
 def count_unscheduled(done: Effects) -> int:

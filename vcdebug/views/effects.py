@@ -13,7 +13,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import ClusterWrite, api_writes
 from vcdebug.views.cell_figures import subject_figure
 from vcdebug.views.headline import bare_name
-from vcdebug.views.pieces import HERE, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.pieces import EVICT, HERE, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
 from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
 
 _WRITE_COLUMNS = plain_columns("", "event#", "write")
@@ -65,7 +65,7 @@ EVICTION_COLUMNS = (
 FATE_WORDS: dict[str, tuple[str, Style]] = {
     "commit": ("○ committed", "good"),
     "discard": ("◆ discarded", "bad"),
-    "at once": ("○ at once", "good"),
+    "at once": (f"{EVICT} at once", "good"),
     "": ("never decided", "warn"),
 }
 

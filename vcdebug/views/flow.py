@@ -27,13 +27,12 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_steps import SessionStep
 from vcdebug.recording.visits import starts_after_pop
 from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, event_headline, task_list_or
-from vcdebug.views.pieces import NO, YES, Piece, Style, make_line, muted_piece
+from vcdebug.views.pieces import CLOSED, NO, OPEN, YES, Piece, Style, make_line, muted_piece
 from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table
 
 # The steps of the session's opening and closing as rows of a tree.
 
-OPEN_MARK, CLOSED_MARK = "▾", "▸"
 SESSION_TITLE = "Session"
 _RESULT_COLUMN = Column("what comes of it", flexible=True, least=1)
 SESSION_COLUMNS = (Column("step", flexible=True, least=24, name=True), _RESULT_COLUMN, Column("event", right=True))
@@ -78,7 +77,7 @@ def step_row(branch: StepBranch, indent: str, opened: OpenedKeys) -> Row:
 
 def _step_label(branch: StepBranch, indent: str, opened: OpenedKeys) -> Piece:
     step = branch.step
-    mark = " " if step.parts is None else OPEN_MARK if branch.key in opened else CLOSED_MARK
+    mark = " " if step.parts is None else OPEN if branch.key in opened else CLOSED
     style: Style = "title" if not indent else "strong" if step.parts is not None else ""
     return Piece(f"{indent}{mark} {step.what}", style)
 
@@ -259,7 +258,7 @@ def _flow_row(recording: Recording, depth: int, part: FlowPart, opened: OpenedKe
     if isinstance(part, EventRun):
         what, result = _run_words(recording, part)
         return Row(_part_key(part), (Piece(f"{indent}  {_shorten_within_job(job, what)}"), result, events), part.first)
-    mark = OPEN_MARK if span_key(part.index) in opened else CLOSED_MARK
+    mark = OPEN if span_key(part.index) in opened else CLOSED
     style: Style = "title" if part.level is Level.ACTION else "strong"
     label = Piece(f"{indent}{mark} {_shorten_within_job(job, bare_name(part.name))}", style)
     subject = (_SUBJECTS[part.level], part.name) if part.level in _SUBJECTS else ("", "")

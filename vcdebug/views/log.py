@@ -13,10 +13,9 @@ from vcdebug.comparison.logs.message import DEFAULT_LEVEL, LOG_LEVELS
 from vcdebug.garbage_collection import collector_paused
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.views.pieces import Piece, Style, make_line, muted_piece
+from vcdebug.views.pieces import HERE, Piece, Style, make_line, muted_piece
 from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
 
-EVENT_MARK: Final = "▸"
 """The mark of the event's lines."""
 MAX_LINES: Final = 200_000
 """Lines generated at most: a longer log would take too long to show."""
@@ -102,5 +101,5 @@ def _events_with_lines(recording: Recording, level: int, size: int) -> Mapping[S
 
 def _log_row(key: str, said: ReplayedLine, seq: Seq) -> Row:
     style: Style = "here" if said.seq == seq else "muted" if said.seq > seq else ""
-    mark = Piece(EVENT_MARK if said.seq == seq else "", "here")
+    mark = Piece(HERE if said.seq == seq else "", "here")
     return Row(key, (mark, *(Piece(text, style) for text in (str(said.seq), str(said.level), said.text))), said.seq)

@@ -27,12 +27,12 @@ from vcdebug.recording.event_index import NODE
 from vcdebug.recording.input_problems import noteworthy_nodes, overfull_dimensions
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import ClusterState
-from vcdebug.views.bars import LEGEND, STAYS, fullest_dimension, node_bar
+from vcdebug.views.bars import LEGEND, fullest_dimension, node_bar
 from vcdebug.views.cell_figures import node_figure, task_figure
 from vcdebug.views.equation import equation_table
 from vcdebug.views.headline import bare_name
 from vcdebug.views.inside import inside_table
-from vcdebug.views.pieces import NO, SKIPPED, YES, Line, Piece, make_line, muted_piece
+from vcdebug.views.pieces import NO, SKIPPED, USED, YES, Line, Piece, make_line, muted_piece
 from vcdebug.views.predicates_inside import CHECK_COLUMNS, node_checks
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, embed_table, plain_columns
 
@@ -305,7 +305,7 @@ def _with_pods(row: Row, found: HyperNodes, place: TopologyPlace, sits: dict[Nod
     """The row with the number of pods at or below its place."""
     nodes = (place.node,) if place.node else tuple(found.real_nodes.get(place.hyper_node, {}))
     pods = sum(sits.get(node, 0) for node in nodes)  # exact: ints
-    words = f"{STAYS * min(pods, MAX_DRAWN_PODS)} {pods}" if pods else "–"
+    words = f"{USED * min(pods, MAX_DRAWN_PODS)} {pods}" if pods else "–"
     return row._replace(cells=(*row.cells, Piece(words, "accent" if pods else "muted")))
 
 

@@ -19,7 +19,7 @@ from vcdebug.framework.record import BestEvent, Event, HookEvent, OpEvent, Predi
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import VICTIM_POINTS, bare_name, event_headline, path_words
-from vcdebug.views.pieces import HERE, NO, YES, Line, Piece, make_line, muted_piece
+from vcdebug.views.pieces import HERE, NO, PATH, YES, Line, Piece, make_line, muted_piece
 from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
 
 BOOKMARK_COLUMNS = (
@@ -44,7 +44,7 @@ def bookmarks_table(
 def _bookmark_row(recording: Recording, mark: Bookmark) -> Row:
     # Another version of vcdebug, or an edited snapshot, may have made this recording shorter.
     there = mark.seq <= len(recording)
-    where = " ▸ ".join(path_words(recording, mark.seq)) if there else ""
+    where = f" {PATH} ".join(path_words(recording, mark.seq)) if there else ""
     cells = (
         Piece(str(mark.number)),
         Piece(str(mark.seq)),
@@ -200,7 +200,7 @@ def _found_row(recording: Recording, seq: Seq, here: Seq) -> Row:
 def _event_place(recording: Recording, seq: Seq, job: str) -> str:
     """The spans around the event, and its job if none of them is that job's."""
     words = path_words(recording, seq)
-    return " ▸ ".join([*words, job] if job and job not in words else words) or "between actions"
+    return f" {PATH} ".join([*words, job] if job and job not in words else words) or "between actions"
 
 
 def _outcome_piece(recording: Recording, seq: Seq, outcome: Piece) -> Piece:

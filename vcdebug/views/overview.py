@@ -17,7 +17,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import announce_long_work
 from vcdebug.views.headline import bare_name
 from vcdebug.views.pending import BOARD_COLUMNS, board_table
-from vcdebug.views.pieces import NO, YES, Line, Piece, make_line, muted_piece
+from vcdebug.views.pieces import ALLOCATED, EVICT, NO, PROBLEM, RESERVED, SOME, Line, Piece, make_line, muted_piece
 from vcdebug.views.table import Column, Row, Table
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _explained_row(surveyed: SurveyedJob) -> Row:
     found = surveyed.explanation
     name, mark = found.pod or found.job, Piece(f"{NO} waits", "bad")
     if found.scheduled:
-        mark = Piece("◔ in part", "warn")
+        mark = Piece(f"{SOME} in part", "warn")
     pending = f"{count_noun(surveyed.pending, 'pod')}: " if surveyed.pending else ""
     return _overview_row(f"explain {name}", mark, name, f"{pending}{surveyed.shown_finding.sentence}", "job", found.job)
 
@@ -131,7 +131,7 @@ def _close_message(event: CloseEvent, uid: JobId) -> str:
 
 
 def _iter_evicted_rows(recording: Recording) -> Iterator[Row]:
-    mark = Piece("○ evicted", "warn")
+    mark = Piece(f"{EVICT} evicted", "warn")
     for eviction in not_discarded(recording):
         victim, words = eviction.victim, _preemptor_words(eviction)
         yield _overview_row(f"goto {eviction.seq}", mark, victim, words, "task", victim)
@@ -144,10 +144,10 @@ def _preemptor_words(eviction: Eviction) -> str:
 
 def _iter_placed_rows(recording: Recording) -> Iterator[Row]:
     done = cycle_effects(recording)
-    yield from _iter_rows_by_job(done.bound, Piece(f"{YES} bound", "good"))
-    pipelined = Piece("◔ pipelined", "warn")
+    yield from _iter_rows_by_job(done.bound, Piece(f"{ALLOCATED} bound", "good"))
+    pipelined = Piece(f"{RESERVED} reserved", "warn")
     yield from _iter_rows_by_job(done.pipelined, pipelined, ": waits for room that is being released")
-    yield from _iter_rows_by_job(done.held, Piece("◌ held", "warn"), ": its gang is not complete")
+    yield from _iter_rows_by_job(done.held, Piece(f"{SOME} held", "warn"), ": its gang is not complete")
 
 
 def _iter_rows_by_job(moved: Iterable[Effect], mark: Piece, why: str = "") -> Iterator[Row]:
@@ -162,14 +162,14 @@ def _iter_problem_rows(recording: Recording) -> Iterator[Row]:
     for problem in input_problems(recording):
         where = problem.object or problem.field or problem.file or "input"
         what = f"{problem.what}; {problem.effect}" if problem.effect else problem.what
-        yield _overview_row("panel problems", Piece("! problem", "warn"), where, what)
+        yield _overview_row("panel problems", Piece(f"{PROBLEM} problem", "warn"), where, what)
 
 
 def _iter_quirk_rows(recording: Recording) -> Iterator[Row]:
     for code in dict.fromkeys(note.code for note in recording.notes):
         notes = [note for note in recording.notes if note.code == code]
         times = f" (×{len(notes)})" if len(notes) > 1 else ""
-        yield _overview_row(f"goto {notes[0].seq}", Piece("~ quirk", "warn"), code, f"{notes[0].text}{times}")
+        yield _overview_row(f"goto {notes[0].seq}", Piece(f"{PROBLEM} quirk", "warn"), code, f"{notes[0].text}{times}")
 
 
 def _overview_row(command: str, mark: Piece, name: str, words: str, kind: str = "", subject: str = "") -> Row:
@@ -199,7 +199,7 @@ def _first_table(recording: Recording) -> Table:
     board = board_table(survey)
     whole = Row("overview", (muted_piece("… evictions, placements, problems"), *[Piece("")] * (len(BOARD_COLUMNS) - 1)))
     # One line each: what is cut stands in the page, and every cause is in sight.
-    return replace(board, rows=[*board.rows, whole], head=_overview_head(recording)[:-1], wraps=False)
+    return replace(board, rows=[*board.rows, whole], head=_overview_head(recording)[1:-1], wraps=False)
 
 
 def arithmetic_table(recording: Recording, seq: Seq, reason: str) -> Table:

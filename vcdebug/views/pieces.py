@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from vcdebug.amount_text import format_number, short_resource_text
 from vcdebug.model.resource import Resource
@@ -12,7 +12,45 @@ Style = Literal["", "title", "strong", "muted", "good", "bad", "warn", "accent",
 """A meaning; the front end chooses what it looks like. Every meaning also has words or a symbol."""
 
 
-YES, NO, SOME, BEST, HERE, SKIPPED = "✓", "✗", "◐", "★", "●", "·"
+YES, NO, SOME, SKIPPED, BEST = "✓", "✗", "◐", "–", "★"
+HERE, CURSOR, OPEN, CLOSED, PATH = "●", "▌", "▾", "▸", "›"
+COMMIT, DISCARD, EVICT, RESERVED, ALLOCATED, ACTION = "○", "◆", "▲", "□", "■", "┿"
+BREAK, BOOKMARK, PROBLEM = "◉", "▼", "!"
+USED, RELEASING, IDLE, BEYOND = "█", "▒", "·", "▓"
+BAR_SIGNS: Final = (USED, RELEASING, RESERVED, IDLE)
+GANG_SIGNS: Final = (ALLOCATED, RESERVED, SKIPPED)
+"""Of pods that are placed, that wait for resources, and that are missing."""
+SIGNS: Final = {
+    HERE: "here",
+    CURSOR: "cursor",
+    CLOSED: "closed",
+    OPEN: "open",
+    PATH: "path",
+    YES: "yes: allows, fits, ready",
+    NO: "no: refuses, protects, lacks",
+    SOME: "in part",
+    SKIPPED: "not asked, no value",
+    BEST: "best node",
+    COMMIT: "commit",
+    DISCARD: "discard",
+    EVICT: "evict",
+    RESERVED: "reserved (pipelined)",
+    ALLOCATED: "allocated, bound",
+    ACTION: "action",
+    BREAK: "break",
+    BOOKMARK: "mark",
+    PROBLEM: "quirk or problem",
+    USED: "used",
+    RELEASING: "releasing",
+    IDLE: "idle",
+    BEYOND: "beyond deserved",
+}
+"""What each sign of trees, tables, bars and the timeline means: one sign has one meaning everywhere."""
+
+
+def sign_legend(*signs: str) -> str:
+    """`● here  ○ commit`: the signs with their meanings; without any, all signs."""
+    return "  ".join(f"{sign} {SIGNS[sign]}" for sign in signs or SIGNS)
 
 
 class Piece(NamedTuple):

@@ -11,7 +11,7 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import path_words
-from vcdebug.views.pieces import HERE, YES, Line, Piece, make_line, muted_piece
+from vcdebug.views.pieces import HERE, PATH, YES, Line, Piece, make_line, muted_piece
 from vcdebug.views.table import Column, Row, Table, plain_columns
 
 MAX_CHECKED_EVENTS: Final = 300_000
@@ -71,6 +71,6 @@ def _quirk_row(recording: Recording, number: int, here: Seq) -> Row:
         Piece(note.code, "warn"),
         Piece(note.text),
         Piece(quirk.decides if quirk is not None else ""),
-        muted_piece(" ▸ ".join(path_words(recording, note.seq)) or "between actions"),
+        muted_piece(f" {PATH} ".join(path_words(recording, note.seq)) or "between actions"),
     )
     return Row(f"quirk {number}", cells, note.seq)

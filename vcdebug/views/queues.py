@@ -27,7 +27,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.views.cell_figures import queue_figure
 from vcdebug.views.equation import equation_table
-from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_piece, value_text
+from vcdebug.views.pieces import BEYOND, NO, YES, Line, Piece, Style, make_line, muted_piece, value_text
 from vcdebug.views.table import Column, Row, Table, embed_table, plain_columns
 
 AMOUNT_FIGURES = ("deserved", "allocated", "request", "inqueue", "guarantee", "capability", "realCapability", "elastic")
@@ -85,7 +85,7 @@ def iter_pair_lines(found: Sequence[queue_figures.StarvedPair]) -> Iterator[Line
             continue
         more = short_amounts([(pair.dimension, pair.surplus) for pair in entries])
         reclaim = "" if entries[0].reclaimable else ", but is not reclaimable"
-        yield make_line(*start, Piece(f"▲ {above}", "warn"), f" holds {more} more than it deserves{reclaim}")
+        yield make_line(*start, Piece(f"{BEYOND} {above}", "warn"), f" holds {more} more than it deserves{reclaim}")
 
 
 def _queue_figures(state: ClusterState, plugin: str, place: queue_figures.QueuePlace) -> Figures:
@@ -181,7 +181,7 @@ def _allocated_piece(plugin: str, amounts: Mapping[str, Resource], dim: str) -> 
     allocated = amounts["allocated"]
     over = "deserved" in amounts and queue_figures.surplus_of(plugin, amounts["deserved"], allocated, dim) > 0
     style: Style = "warn" if over else ""
-    return Piece(f"{'▲ ' if over else ''}{format_amount(dim, allocated.get(dim))}", style)
+    return Piece(f"{f'{BEYOND} ' if over else ''}{format_amount(dim, allocated.get(dim))}", style)
 
 
 def _limit_piece(amounts: Mapping[str, Resource], dim: str) -> Piece:

@@ -20,7 +20,7 @@ from vcdebug.views.event_view import event_view
 from vcdebug.views.headline import path_words
 from vcdebug.views.notebook import event_words
 from vcdebug.views.pending import STEP_STATES
-from vcdebug.views.pieces import Line, Piece, make_line, muted_piece
+from vcdebug.views.pieces import PATH, Line, Piece, make_line, muted_piece
 from vcdebug.views.problems import problems_table
 from vcdebug.views.statement import statement_at, statement_table
 from vcdebug.views.table import Column, Row, Table, plain_columns
@@ -175,7 +175,7 @@ def _bookmarks_section(subject: ReportSubject) -> Section:
 
 def _bookmark_section(subject: ReportSubject, mark: Bookmark) -> Section:
     recording = subject.recording
-    where = " ▸ ".join(path_words(recording, mark.seq)) or "between actions"
+    where = f" {PATH} ".join(path_words(recording, mark.seq)) or "between actions"
     note = (Paragraph(make_line(mark.note), quoted=True),) if mark.note else ()
     place = Paragraph(make_line(muted_piece(where)))
     title = f"Event {format_count(mark.seq)}: {event_words(recording, mark.seq)}"

@@ -11,7 +11,7 @@ from vcdebug.framework.registry import ActionFacts
 from vcdebug.recording.effects import ActionOutcome, action_outcomes, iter_rejections
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.views.headline import VICTIM_POINTS, bare_name, task_list_or
-from vcdebug.views.pieces import NO, YES, Piece, muted_piece
+from vcdebug.views.pieces import ALLOCATED, NO, RESERVED, YES, Piece, muted_piece
 
 _UNDONE = ("unpipeline", "unallocate")
 
@@ -75,7 +75,7 @@ def _job_outcome(events: Sequence[Event]) -> Piece:
     if any(event.ops for event in fates):
         return Piece("◆ discarded", "bad")
     if any(isinstance(event, OpEvent) and event.op == "bind" for event in events):
-        return Piece("○ bound", "good")
+        return Piece(f"{ALLOCATED} bound", "good")
     return muted_piece("nothing done")
 
 
@@ -87,7 +87,7 @@ def _task_outcome(events: Sequence[Event]) -> Piece:
         elif isinstance(event, OpEvent) and event.op in _UNDONE:
             node, op = "", ""
     if node:
-        return Piece(f"{'▸' if op == 'pipeline' else '●'} {node}", "good")
+        return Piece(f"{RESERVED if op == 'pipeline' else ALLOCATED} {node}", "good")
     return Piece(f"{NO} {_task_obstacle(events)}", "bad")
 
 

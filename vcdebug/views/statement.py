@@ -19,12 +19,28 @@ from vcdebug.recording.session_steps import ALLOCATION_EVENTS, DEALLOCATION_EVEN
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.views.cell_figures import operation_figure, statement_figure
 from vcdebug.views.headline import answer_piece, bare_name
-from vcdebug.views.pieces import Line, Piece, Style, make_line, muted_piece, value_text
+from vcdebug.views.pieces import (
+    ALLOCATED,
+    COMMIT,
+    DISCARD,
+    EVICT,
+    RESERVED,
+    Line,
+    Piece,
+    Style,
+    make_line,
+    muted_piece,
+    value_text,
+)
 from vcdebug.views.table import Column, Row, Table, plain_columns
 
 STATEMENT_TITLE = "Statement"
 _GATE_POINTS = (JOB_PIPELINED.upstream, JOB_READY.upstream, SUB_JOB_PIPELINED.upstream, SUB_JOB_READY.upstream)
-_OPERATION_LABELS = {record.EVICT_OP: "▲ evict", record.PIPELINE_OP: "▸ pipeline", record.ALLOCATE_OP: "● allocate"}
+_OPERATION_LABELS = {
+    record.EVICT_OP: f"{EVICT} evict",
+    record.PIPELINE_OP: f"{RESERVED} pipeline",
+    record.ALLOCATE_OP: f"{ALLOCATED} allocate",
+}
 
 
 def statement_at(recording: Recording, seq: Seq) -> StatementSpan | None:
@@ -92,7 +108,7 @@ def _end_words(recording: Recording, seq: Seq, span: StatementSpan) -> str:
     """The statement's outcome, short enough for a title."""
     if not span.fate:
         return "the recording ends before its fate"
-    mark = "○" if span.fate == "commit" else "◆"
+    mark = COMMIT if span.fate == "commit" else DISCARD
     tense = "" if span.end <= seq else "will be "
     word = "committed" if span.fate == "commit" else "discarded"
     return f"{mark} {tense}{word} at {span.end}{_gate_words(recording, span)}"

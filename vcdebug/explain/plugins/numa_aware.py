@@ -14,7 +14,7 @@ from vcdebug.model.numa import format_cpu_list, set_members
 from vcdebug.plugins.numa_aware import NumaAware, NumaRoom
 
 SCORE_FORMULA = "100 − 100 × NUMA nodes that the CPUs touch / the most on any node, × weight"
-ROOM_FORMULA = "■ free  □ taken; a container's whole CPUs have to suit the node's topology policy"
+ROOM_FORMULA = "· free  █ taken; a container's whole CPUs have to suit the node's topology policy"
 
 
 def score_equation(asked: AskedNode, part: str) -> Equation | None:
@@ -50,7 +50,7 @@ def check_equations(asked: AskedNode) -> Iterator[Equation]:
 def _numa_node_terms(found: NumaRoom) -> Iterator[Term]:
     for numa, cpus in found.numa.items():
         free = cpus & found.free
-        picture = "".join("■" if free >> cpu & 1 else "□" for cpu in set_members(cpus))
+        picture = "".join("·" if free >> cpu & 1 else "█" for cpu in set_members(cpus))
         yield Term(f"NUMA node {numa}", (picture, format_cpu_list(free) or "none", None), None)
     if found.reserved:
         yield Term("reserved", (None, format_cpu_list(found.reserved), None), None, "kept for the system")

@@ -24,11 +24,10 @@ from vcdebug.tui.clipboard import Clipboard, copy_text
 from vcdebug.tui.key_names import KeyHint, hint_line, key_names
 from vcdebug.tui.keymap import MAIN, KeyScope, binding_keys, bindings_by_id, key_scopes
 from vcdebug.tui.panels import PANELS
-from vcdebug.tui.widgets.bars import LEGEND
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.views.panels import Page
-from vcdebug.views.pieces import Piece, make_line, muted_piece
+from vcdebug.views.pieces import Piece, make_line, muted_piece, sign_legend
 from vcdebug.views.table import Column, Row, Table, format_table
 
 PAGE_HINTS = (
@@ -202,8 +201,7 @@ def help_table(chosen: Mapping[str, str], lines: Iterable[str] = (), focused: st
     head = (
         *(make_line(Piece(f"✗ {problem}", "warn")) for problem in lines),
         make_line("Capitals go back. Type / to search this help."),
-        make_line(muted_piece("timeline  "), LEGEND.strip(), muted_piece("   tree  "), "▸ closed ▾ open ● here"),
-        make_line(muted_piece("equation  "), "✓ holds ✗ does not – not judged ◀ decides"),
+        make_line(muted_piece("signs  "), f"{sign_legend()}  ◀ decides"),
     )
     foot = (
         make_line(),

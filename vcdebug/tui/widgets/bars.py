@@ -26,11 +26,12 @@ from vcdebug.recording.recording import Recording
 from vcdebug.releases.release import Release
 from vcdebug.tui.messages import GotoRequested
 from vcdebug.views.headline import path_words
+from vcdebug.views.pieces import ACTION, BOOKMARK, BREAK, COMMIT, DISCARD, EVICT, HERE, PATH, sign_legend
 from vcdebug.whatif.branch import BRANCH
 
 ONE_LINE_WIDTH = 150
 """Screens at least this wide have a header of one line."""
-PATH_SEPARATOR = " ▸ "
+PATH_SEPARATOR = f" {PATH} "
 PROGRAM_TITLE = " vcdebug "
 PART_SEPARATOR = " │ "
 STOP_HINT = " … Esc stops"
@@ -269,8 +270,8 @@ def _write_segments(tabs: Sequence[PanelTab], shown: Sequence[PanelTab], active:
 
 # The whole recording in one line.
 
-LINE, ACTION, EVICT, COMMIT, DISCARD, BREAK, BOOKMARK, HERE = "━", "┿", "▲", "○", "◆", "◉", "▼", "●"
-LEGEND = f" {HERE} here {COMMIT} commit {DISCARD} discard {EVICT} evict {BREAK} break {BOOKMARK} mark {ACTION} action"
+LINE: Final = "━"
+LEGEND = f" {sign_legend(HERE, COMMIT, DISCARD, EVICT, BREAK, BOOKMARK, ACTION)}".replace("  ", " ")
 LEGEND_WIDTH = 100
 _MARK_STYLES = {
     EVICT: "yellow",

@@ -23,10 +23,9 @@ from vcdebug.tui.widgets.rows import ShownRows
 from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke, fill_line, row_strokes, style_of_meaning
 from vcdebug.tui.widgets.table_layout import PlacedLine, TableLayout, lay_out, unfold_row
 from vcdebug.tui.widgets.text_wrap import GUTTER_WIDTH, enclosing_rows, enclosing_rows_in_sight, wrap_line
-from vcdebug.views.pieces import HERE
+from vcdebug.views.pieces import CURSOR, HERE
 from vcdebug.views.table import Row, Table
 
-CURSOR_SIGN = "›"
 PAUSE_SECONDS = 0.005
 """Pause between two slices of work, in which keys are handled."""
 
@@ -388,7 +387,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if placed.row < 0 or not placed.first:
             return " " * GUTTER_WIDTH
         here = bool(self.table.current) and self._rows[placed.row].key == self.table.current
-        return f"{CURSOR_SIGN if selected else ' '}{HERE if here else ' '}"
+        return f"{CURSOR if selected else ' '}{HERE if here else ' '}"
 
     def _stroke_style(self, style: str, selected: bool, cell: bool) -> RichStyle:
         pen = self._pens.get((style, selected, cell))

@@ -11,15 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from vcdebug.model.names import IntArray
+from vcdebug.views.pieces import SIGNS
 from vcdebug.views.table import Table
 
-ASCENDING: Final = "▲"
-DESCENDING: Final = "▼"
+ASCENDING: Final = "↑"
+DESCENDING: Final = "↓"
 _UNIT_FACTORS: Final = {
     "": 1.0, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15,
     "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60,
 }  # fmt: skip
-_LEADING_SIGNS = " ✓✗★●·▸▾◉○◆▲▼≈<>=~"
+_LEADING_SIGNS = f"{''.join(SIGNS)} ≈<>=~"
 _MISSING_TEXTS = frozenset(("", "–", "-", "—", "none"))
 _FIGURE_PATTERN: Final = re.compile(
     r"^([-+]?[0-9]{1,3}(?: [0-9]{3})+(?:\.[0-9]+)?|[-+]?[0-9]+(?:\.[0-9]+)?)[^\S\n]?([KMGTPE]i|[mkMGTP])?(?![\w.])(.*)$"

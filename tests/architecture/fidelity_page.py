@@ -6,12 +6,13 @@ Cases of upstream's unit tests are counted only where they lie beside the checko
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tests.architecture.releases_page import who
 from tests.architecture.source_tree import ROOT
 from tests.recorded import BESIDE, cases, find_recorded
 from vcdebug.framework.quirks import QUIRKS, Quirk
+from vcdebug.releases.change import Change
 from vcdebug.releases.release import SUPPORTED_TAGS
 
 PAGE = ROOT / "docs" / "fidelity.md"
@@ -34,11 +35,16 @@ def quirk_rows() -> Iterator[str]:
         yield f"| `{quirk.code}` | {quirk.what} | {quirk.decides} | {releases_of(quirk)} |"
 
 
+def happens_under(quirk: Quirk, older: Callable[[Change], bool]) -> bool:
+    """Whether a release does it that has these older forms."""
+    return quirk.absent_with is None or not older(quirk.absent_with)
+
+
 def releases_of(quirk: Quirk) -> str:
     """`all`, or which ones beside the newest rules."""
-    if all(quirk.happens_under(lambda change, tag=tag: change.is_in_force(tag)) for tag in SUPPORTED_TAGS):  # type: ignore[misc]
+    if all(happens_under(quirk, lambda change, tag=tag: change.is_in_force(tag)) for tag in SUPPORTED_TAGS):  # type: ignore[misc]
         return "all"
-    found = who(lambda tag: quirk.happens_under(lambda change: change.is_in_force(tag)))
+    found = who(lambda tag: happens_under(quirk, lambda change: change.is_in_force(tag)))
     return f"master, {found}" if not found.startswith("before") else "master"
 
 

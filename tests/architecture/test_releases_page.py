@@ -40,7 +40,7 @@ def test_who_has_an_older_form_is_said_by_lines_and_tags(fixed_in: str, since: s
 
 def having(code: str) -> list[str]:
     releases = [Release(), *map(release_at_tag, SUPPORTED_TAGS)]
-    return [release.name for release in releases if QUIRKS[code].happens_under(release.has_older_form)]
+    return [release.name for release in releases if fidelity_page.happens_under(QUIRKS[code], release.has_older_form)]
 
 
 def test_a_quirk_that_an_older_release_lacks_is_not_ascribed_to_it() -> None:

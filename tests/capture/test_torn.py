@@ -67,7 +67,7 @@ def writes(server: ApiServer, seed: int, chance: float, compactions: float = 0.0
             else:
                 server.store.put_object(path, {"metadata": metadata, "spec": {"minMember": 1}, "status": {}})
         if draw.random() < compactions:
-            server.store.compact_to()
+            server.store.compacted = server.store.revision
 
     return before
 

@@ -27,7 +27,10 @@ def scheduler(folder: Path, snapshot: Snapshot, outcome: CycleOutcome, **more: A
     """A program that does this, whatever it is asked."""
     deeds = folder / "deeds.json"
     expected = len(snapshot.objects_of("PodGroup"))
-    deeds.write_text(json.dumps(asdict(outcome) | {"expected": expected} | more), encoding="utf-8")
+    said = {"statuses": [[*subject, numbers] for subject, numbers in (outcome.statuses or {}).items()]}
+    deeds.write_text(
+        json.dumps(asdict(replace(outcome, statuses=None)) | said | {"expected": expected} | more), "utf-8"
+    )
     program = folder / "scheduler"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -S {SCRIPT} "$@"\n', encoding="utf-8")
     program.chmod(0o755)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -50,7 +51,8 @@ def main() -> None:
     client = Client(options["kubeconfig"])
     deeds = json.loads(Path(options["deeds"]).read_text(encoding="utf-8"))
     if deeds.get("ends"):
-        sys.exit(str(deeds["ends"]))
+        print(deeds["ends"], file=sys.stderr, flush=True)
+        os._exit(1)
     say("Start scheduling ...")
     client.send("GET", "/api/v1/nodes")
     known = client.send("GET", f"{GROUPS}/podgroups")
@@ -105,13 +107,25 @@ def play(client: Client, groups: dict[str, Body], deeds: Body) -> None:
         if pod in deeds["nominated"]:
             status["nominatedNodeName"] = deeds["nominated"][pod]
         client.send("PATCH", path(pod, "/status"), {"status": status}, MERGE)
+    numbers = {(kind, name): said for kind, name, said in deeds["statuses"]}
+    for name, allocated in ((name, said) for (kind, name), said in numbers.items() if kind == "Queue"):
+        client.send("PATCH", f"{GROUPS}/queues/{name}/status", {"status": {"allocated": allocated}}, MERGE)
     for job, (phase, conditions) in deeds["groups"].items():
         namespace, name = job.split("/")
-        status = {**groups[job].get("status", {}), "phase": phase}
+        said = numbers.get(("PodGroup", job), {})
+        counts = {count: int(number) for count, number in said.items() if count != "hypernode"}
+        status = {**groups[job].get("status", {}), "phase": phase, **counts}
         status["conditions"] = [
             dict(zip(("type", "status", "reason", "message"), one, strict=True)) for one in conditions
         ]
-        client.send("PUT", f"{GROUPS}/namespaces/{namespace}/podgroups/{name}", {**groups[job], "status": status})
+        metadata = groups[job]["metadata"]
+        if "hypernode" in said:
+            where = {"volcano.sh/job-allocated-hypernode": said["hypernode"]}
+            metadata = {**metadata, "annotations": {**metadata.get("annotations", {}), **where}}
+        body = {**groups[job], "metadata": metadata, "status": status}
+        client.send("PUT", f"{GROUPS}/namespaces/{namespace}/podgroups/{name}", body)
+    for pod, notes in deeds.get("annotations", {}).items():
+        client.send("PATCH", path(pod), {"metadata": {"annotations": notes}}, MERGE)
     for pod, node in deeds["bound"].items():
         client.send("POST", path(pod, "/binding"), {"metadata": {}, "target": {"kind": "Node", "name": node}})
 

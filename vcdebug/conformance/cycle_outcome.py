@@ -9,16 +9,19 @@ from typing import NamedTuple
 
 from vcdebug.conformance.api_server import ApiWrite
 from vcdebug.conformance.object_store import key_of
-from vcdebug.model.devices.hami_ascend import HamiAscendLedger
+from vcdebug.framework.record import CloseEvent
+from vcdebug.framework.topology import ALLOCATED_HYPER_NODE
+from vcdebug.model.devices.gpushare import GPU_INDEX
 from vcdebug.model.devices.hami_ascend_card import ALLOCATED_SUFFIX, decode_container_devices
+from vcdebug.model.devices.vgpu_annotations import ASSIGNED_ANNOTATION
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.effects import cycle_effects, reserved_claims
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import POD_SCHEDULED, api_writes, pod_group_changes, pod_status_writes
-from vcdebug.snapshot.manifest import JsonObject, metadata_of, spec_of, status_of
-from vcdebug.snapshot.quantity import nano_value
+from vcdebug.snapshot.manifest import JsonObject, annotations_of, metadata_of, spec_of, status_of
+from vcdebug.snapshot.quantity import nano_text, nano_value
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 GONE = "gone"
@@ -50,6 +53,8 @@ class CycleOutcome:
     waiting: dict[TaskKey, tuple[str, str]] = field(default_factory=dict)
     """Reason and message of each PodScheduled=False that was written."""
     panic: str = ""
+    statuses: Statuses | None = None
+    """What Queues and PodGroups say in the end; None where it is not known, as between two captures of a cluster."""
 
     @property
     def node_by_pod(self) -> dict[TaskKey, NodeName]:
@@ -69,6 +74,7 @@ class CycleOutcome:
             {**self.devices, **later.devices},
             {**self.waiting, **later.waiting},
             self.panic or later.panic,
+            later.statuses,
         )
 
 
@@ -82,6 +88,7 @@ def predicted_outcome(recording: Recording) -> CycleOutcome:
     outcome.evicted = {write.object: "" for write in api_writes(recording) if write.verb == "evict"}
     if recording.session.close is None:
         return outcome
+    outcome.statuses = predicted_statuses(recording, recording.session.close)
     for uid, job in recording.session.jobs.items():
         if pod_group_changes(job) and group_status(PodGroup(job.pod_group.manifest)) != group_status(job.pod_group):
             outcome.groups[uid] = group_status(job.pod_group)
@@ -105,9 +112,10 @@ def group_status(group: PodGroup) -> WrittenStatus:
 def observed_outcome(written: Iterable[ApiWrite], before: Snapshot) -> CycleOutcome:
     """The outcome of a scheduler's requests; `before` are the objects that they changed."""
     pods, groups = ({key_of(body): body for body in before.objects_of(kind)} for kind in ("Pod", "PodGroup"))
-    outcome = CycleOutcome()
+    outcome, bodies = CycleOutcome(), dict[str, list[Manifest]]()
     for write in written:
         key = key_of(write.body)
+        bodies.setdefault(write.address.plural, []).append(write.body)
         if write.address.plural == PODS:
             note_npus(outcome.devices, key, write.body)
         if write.verb == "bind":
@@ -120,6 +128,8 @@ def observed_outcome(written: Iterable[ApiWrite], before: Snapshot) -> CycleOutc
             note_devices(outcome.devices, key, write.body)
         elif write.address.plural == GROUPS:
             outcome.groups[key] = group_status(PodGroup(write.body))
+    queues, jobs = ([*before.objects_of(kind), *bodies.get(plural, ())] for kind, plural in (QUEUE, POD_GROUP))
+    outcome.statuses = stated_statuses(queues, jobs)
     # Upstream also writes a PodGroup whose counts alone have changed.
     unchanged = [
         key for key, status in outcome.groups.items() if key in groups and group_status(PodGroup(groups[key])) == status
@@ -145,6 +155,40 @@ def iter_unscheduled_messages(pod: Manifest) -> Iterator[tuple[str, str]]:
     for condition in status_of(pod).get("conditions") or ():
         if condition.get("type") == POD_SCHEDULED and condition.get("status") == "False":
             yield str(condition.get("reason") or ""), str(condition.get("message") or "")
+
+
+Statuses = dict[tuple[str, str], dict[str, str]]
+"""(Queue or PodGroup, name) -> what it has allocated, or how many of its pods are in which state, and its HyperNode."""
+QUEUE, POD_GROUP = ("Queue", "queues"), ("PodGroup", GROUPS)
+COUNTS, HYPER_NODE = ("running", "failed", "succeeded"), "hypernode"
+
+
+def predicted_statuses(recording: Recording, close: CloseEvent) -> Statuses:
+    """The statuses after the replayed cycle."""
+    found = stated_statuses(*(recording.snapshot.objects_of(kind) for kind, _ in (QUEUE, POD_GROUP)))
+    found |= {(QUEUE[0], name): _whole_amounts(allocated) for name, allocated in close.queues.items()}
+    for uid, job in recording.session.jobs.items():
+        said = found[POD_GROUP[0], uid]
+        if pod_group_changes(job):
+            said.update((count, str(getattr(job.pod_group, count))) for count in COUNTS)
+        if job.allocated_hyper_node:
+            said[HYPER_NODE] = job.allocated_hyper_node
+    return found
+
+
+def stated_statuses(queues: Iterable[Manifest], groups: Iterable[Manifest]) -> Statuses:
+    """The statuses in manifests, the last one of an object."""
+    found = {(QUEUE[0], key_of(body)): _whole_amounts(status_of(body).get("allocated") or {}) for body in queues}
+    for body in groups:
+        said = found[POD_GROUP[0], key_of(body)] = {one: str(status_of(body).get(one) or 0) for one in COUNTS}
+        if hyper_node := annotations_of(body).get(ALLOCATED_HYPER_NODE):
+            said[HYPER_NODE] = hyper_node
+    return found
+
+
+def _whole_amounts(allocated: Mapping[str, str]) -> dict[str, str]:
+    """Amounts in one form, whichever unit they are written in."""
+    return {name: nano_text(nano_value(text)) for name, text in sorted(allocated.items())}
 
 
 PodDevices = dict[TaskKey, dict[str, str]]
@@ -199,15 +243,16 @@ def given_npus(recording: Recording, bound: Mapping[TaskKey, NodeName]) -> PodDe
     for pod in map(Pod, recording.snapshot.objects_of("Pod")):
         if pod.key in bound:
             for ledger in nodes[bound[pod.key]].devices.values():
-                if isinstance(ledger, HamiAscendLedger):
-                    note_npus(found, pod.key, {"metadata": {"annotations": ledger.bind_annotations(pod)}})
+                note_npus(found, pod.key, {"metadata": {"annotations": ledger.bind_annotations(pod)}})
     return found
 
 
 def note_npus(found: PodDevices, pod: TaskKey, body: JsonObject) -> None:
-    """Add the NPU annotations of a pod."""
+    """Add the annotations that name cards of a pod: of virtual GPUs the cards alone."""
     for key, text in (metadata_of(body).get("annotations") or {}).items():
-        if key.endswith(ALLOCATED_SUFFIX) or key.startswith(RUNTIME_PREFIX):
+        if key == ASSIGNED_ANNOTATION:
+            text = " ".join(one.partition(",")[0] for one in re.split("[:;]", text) if one)
+        if key.endswith(ALLOCATED_SUFFIX) or key.startswith(RUNTIME_PREFIX) or key in (ASSIGNED_ANNOTATION, GPU_INDEX):
             found.setdefault(pod, {})[key] = text
 
 

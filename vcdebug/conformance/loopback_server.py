@@ -13,7 +13,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -34,8 +34,10 @@ from vcdebug.conformance.api_objects import (
 from vcdebug.conformance.api_server import ApiServer
 from vcdebug.conformance.object_store import QUERY_PATH
 from vcdebug.errors import SchedulerPanic
+from vcdebug.framework.session_close import process_after
 from vcdebug.gotime import api_time_text
 from vcdebug.model.devices import vgpu_annotations
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.completion import missing_queues
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
 from vcdebug.snapshot.manifest import Json, JsonObject, name_of
@@ -232,11 +234,14 @@ def moved_to_present(snapshot: Snapshot, now: datetime) -> Snapshot:
     return replace(snapshot, objects=objects, now=snapshot.now + ago, process=SchedulerProcess())
 
 
-def at_cycle(snapshot: Snapshot, began: datetime, started: datetime, sessions: int = 1) -> Snapshot:
-    """The snapshot as a later cycle of a process finds it; the `sessions` before it saw no PodGroup."""
-    return replace(
-        snapshot, now=began, process=SchedulerProcess(started=started, sessions=sessions), chance=ChanceSettings()
-    )
+def at_cycle(snapshot: Snapshot, began: datetime, started: datetime, earlier: Sequence[datetime]) -> Snapshot:
+    """The snapshot as a later cycle of a process finds it; it saw no PodGroup when the `earlier` ones began."""
+    process, empty = SchedulerProcess(), {**snapshot.objects, "PodGroup": []}
+    for moment in earlier:
+        # Plugins remember when they last looked for victims, also where they found none.
+        process = process_after(replay_cycle(replace(snapshot, objects=empty, now=moment, process=process)).session)
+    process = replace(process, started=started, sessions=max(1, len(earlier)))
+    return replace(snapshot, now=began, process=process, chance=ChanceSettings())
 
 
 def _served_queue(queue: Manifest, now: datetime) -> Manifest:

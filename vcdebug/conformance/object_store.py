@@ -59,10 +59,6 @@ class ObjectStore:
         self._changes.setdefault(path, []).append(StoreChange(self.revision, path, key, body))
         return self.revision
 
-    def compact_to(self, revision: int | None = None) -> None:
-        """Forget every revision before `revision`; default: the current one."""
-        self.compacted = self.revision if revision is None else revision
-
     def objects_at(self, path: str, revision: int | None = None) -> list[Body]:
         """The objects of a list in order of their keys, as of a revision (default: now)."""
         if revision is None or revision >= self.revision:

@@ -14,6 +14,7 @@ from vcdebug.snapshot.cycle_inputs import ChanceSettings
 MAX_END_LINES = 150_000
 """Lines kept of the beginning, and as many of the end."""
 OPENED_MARK = " Job and <"
+ENDING = re.compile(r"panic:|fatal error:|F\d{4} ")
 
 
 class SchedulerLog:
@@ -68,8 +69,8 @@ class SchedulerLog:
 
     @property
     def panic_line(self) -> str:
-        """The line of a Go panic or fatal error; empty without one."""
-        return next((line for line in self if line.startswith(("panic:", "fatal error:"))), "")
+        """The line of a Go panic or fatal error, or of klog.Fatal; empty without one."""
+        return next((line for line in self if ENDING.match(line)), "")
 
     def last_words(self) -> str:
         """The panic's line, else the last line that is not blank."""

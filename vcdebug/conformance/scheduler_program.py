@@ -33,6 +33,7 @@ from vcdebug.gotime import api_time_text
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import JsonObject, spec_of
+from vcdebug.snapshot.settings import FLAG_FIELDS
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 HELD_KIND = "PodGroup"
@@ -224,9 +225,9 @@ def _observe_cycle(
     tell: Callable[[str], None],
 ) -> ObservedCycle:
     since = time.monotonic()
-    early = loopback_server.at_cycle(present, datetime.now(UTC), started)
+    early = loopback_server.at_cycle(present, datetime.now(UTC), started, ())
     if not run.wait_until(lambda: run.ended > 0, program.patience):
-        if run.log.panic_line:
+        if run.log.panic_line or run.over:  # os.Exit says no more than any other line
             raise EndedEarly(f"it ended before its first cycle: {run.log.last_words()}", program.path, early)
         raise VcdebugError(f"it never began to schedule: {run.log.last_words()}", SCHEDULER_HINT, program.path)
     run.await_metrics(program.patience - (time.monotonic() - since))
@@ -256,7 +257,8 @@ def _observe_cycle(
     with run.wire.lock:
         api.keeps = _keep_nothing
         began = run.begun[run.counted - 1] if len(run.begun) >= run.counted else datetime.now(UTC)
-        met = with_metrics(loopback_server.at_cycle(present, began, started, run.counted - 1), api.metrics, began)
+        met = loopback_server.at_cycle(present, began, started, run.begun[: run.counted - 1])
+        met = with_metrics(met, api.metrics, began)
         return ObservedCycle(
             met,
             list(api.written),
@@ -347,29 +349,16 @@ def _pause_seconds(snapshot: Snapshot) -> float:
 def _iter_flag_arguments(flags: SchedulerFlags) -> Iterator[str]:
     """The flags that differ from upstream's defaults."""
     default = SchedulerFlags()
-    rows: dict[str, tuple[object, object]] = {
-        "default-queue": (flags.default_queue, default.default_queue),
-        "priority-class": (flags.priority_class, default.priority_class),
-        "minimum-feasible-nodes": (flags.minimum_feasible_nodes, default.minimum_feasible_nodes),
-        "minimum-percentage-nodes-to-find": (
-            flags.minimum_percentage_nodes_to_find,
-            default.minimum_percentage_nodes_to_find,
-        ),
-        "percentage-nodes-to-find": (flags.percentage_nodes_to_find, default.percentage_nodes_to_find),
-        "csi-storage": (flags.csi_storage, default.csi_storage),
-        "scheduler-sharding-mode": (flags.sharding_mode, default.sharding_mode),
-        "scheduler-sharding-name": (flags.sharding_name, default.sharding_name),
-    }
-    for name, (value, usual) in rows.items():
-        if value != usual:
+    for name, field_name in FLAG_FIELDS.items():
+        value = getattr(flags, field_name)
+        if value == getattr(default, field_name):
+            continue
+        if isinstance(value, tuple):
+            yield from (f"--{name}={one}" for one in value)
+        elif isinstance(value, dict):
+            yield f"--{name}={','.join(f'{gate}={str(on).lower()}' for gate, on in sorted(value.items()))}"
+        else:
             yield f"--{name}={str(value).lower() if isinstance(value, bool) else value}"
-    if flags.scheduler_names != default.scheduler_names:
-        yield from (f"--scheduler-name={name}" for name in flags.scheduler_names)
-    yield from (f"--node-selector={pair}" for pair in flags.node_selector)
-    yield from (f"--ignored-provisioners={name}" for name in flags.ignored_provisioners)
-    if flags.feature_gates:
-        gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(flags.feature_gates.items()))
-        yield f"--feature-gates={gates}"
 
 
 def _kubeconfig_data(address: str) -> Manifest:

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from vcdebug.conformance.cycle_outcome import GONE, CycleOutcome, WrittenStatus
+from vcdebug.conformance.cycle_outcome import GONE, HYPER_NODE, CycleOutcome, WrittenStatus
 from vcdebug.conformance.scheduler_log import format_ranges
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import ExplainSubject
@@ -33,8 +33,8 @@ NOTHING_DONE = "nothing"
 MAX_EXPLAINED = 20
 """Jobs that differ for which the decision behind the difference is looked up."""
 BOUND, EVICTED, NOMINATED, GROUP, CONDITION = "bound", "evicted", "nominated", "PodGroup", "PodScheduled"
-DEVICES = "devices"
-DECISIONS = (BOUND, EVICTED, NOMINATED, DEVICES)
+DEVICES, STATUS = "devices", "status"
+DECISIONS = (BOUND, EVICTED, NOMINATED, DEVICES, STATUS)
 
 
 class OutcomeDifference(NamedTuple):
@@ -44,7 +44,7 @@ class OutcomeDifference(NamedTuple):
     subject: str
     """The pod, or the job itself."""
     what: str
-    """bound, evicted, nominated, devices; or PodGroup, PodScheduled: statuses about these decisions."""
+    """bound, evicted, nominated, devices, status (where these are alike); PodGroup, PodScheduled: words about them."""
     predicted: str
     observed: str
 
@@ -87,7 +87,7 @@ def find_differences(
     """All differences, decisions first; `owner` names the job of a pod."""
     # Anything may have deleted a pod that vanished unseen: it only confirms an eviction, it never contradicts one.
     victims = [pod for pod, how in observed.evicted.items() if how != GONE or pod in predicted.evicted]
-    return [
+    found = [
         *_iter_text_differences(BOUND, predicted.bound, observed.bound, owner),
         *_iter_text_differences(EVICTED, dict.fromkeys(predicted.evicted, "yes"), dict.fromkeys(victims, "yes"), owner),
         *_iter_text_differences(NOMINATED, predicted.nominated, observed.nominated, owner),
@@ -95,6 +95,23 @@ def find_differences(
         *_iter_text_differences(GROUP, _group_words(predicted), _group_words(observed), lambda job: job),
         *_iter_text_differences(CONDITION, _pending_messages(predicted), _pending_messages(observed), owner),
     ]
+    # Where decisions differ, the numbers that follow from them differ as well, and tell nothing.
+    return (
+        found if any(each.is_decision for each in found) else [*_iter_status_differences(predicted, observed), *found]
+    )
+
+
+def _iter_status_differences(predicted: CycleOutcome, observed: CycleOutcome) -> Iterator[OutcomeDifference]:
+    """Differences between what Queues and PodGroups say in the end; a HyperNode that one of them leaves out is none."""
+    for (kind, key), numbers in sorted((predicted.statuses or {}).items()):
+        written = (observed.statuses or {}).get((kind, key), numbers)
+        names = sorted(name for name in {**numbers, **written} if name != HYPER_NODE or name in {*numbers} & {*written})
+        left, right = (
+            ", ".join(f"{name} {said[name]}" for name in names if name in said) for said in (numbers, written)
+        )
+        if left != right:
+            subject = f"{kind} {key}"
+            yield OutcomeDifference(key if kind == GROUP else subject, subject, STATUS, left, right)
 
 
 def _iter_text_differences(
@@ -193,6 +210,8 @@ def _order_decision(recording: Recording, decided: list[OutcomeDifference]) -> R
 def find_decision(recording: Recording, difference: OutcomeDifference) -> ReplayDecision:
     """The replay's decision about a pod: its eviction, its node, or why its job stays pending."""
     pod, done = difference.subject, cycle_effects(recording)
+    if difference.what == STATUS:
+        return ReplayDecision(len(recording), f"as the session closes, {pod} has {difference.predicted or 'nothing'}")
     if difference.what == EVICTED and difference.predicted != NOTHING_DONE:
         seq = next((effect.seq for effect in done.evicted if effect.task == pod), None)
         return ReplayDecision(seq, f"the replay evicts {pod}")

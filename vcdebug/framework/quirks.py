@@ -5,7 +5,6 @@ Upstream: all of it; docs/fidelity.md shows this table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from vcdebug.releases.change import Change
@@ -21,10 +20,6 @@ class Quirk(NamedTuple):
     decides: str
     absent_with: Change | None = None
     """The older form under which nothing of the kind happens."""
-
-    def happens_under(self, older: Callable[[Change], bool]) -> bool:
-        """Whether a release does it that has these older forms."""
-        return self.absent_with is None or not older(self.absent_with)
 
 
 QUIRKS: dict[str, Quirk] = {}

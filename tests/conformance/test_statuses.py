@@ -1,0 +1,163 @@
+"""What a scheduler writes beside its decisions: statuses of queues and PodGroups, cards; what it remembers; its end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods
+from tests.conformance.deeds import recorded, scheduler
+from vcdebug.conformance import verify_program
+from vcdebug.conformance.cycle_outcome import CycleOutcome, Statuses, predicted_outcome, stated_statuses
+from vcdebug.conformance.loopback_server import at_cycle, moved_to_present
+from vcdebug.conformance.verdicts import Verification, find_differences
+from vcdebug.errors import VcdebugError
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.snapshot import Snapshot
+
+INPUTS = Path(__file__).parent / "inputs"
+GROUP = ("PodGroup", "default/j")
+
+
+def busy() -> Snapshot:
+    """One pod of a gang of two runs, the other one is bound in the cycle."""
+    conf = conf_of("priority gang", "predicates proportion", actions="enqueue allocate")
+    return cluster(
+        node("n1"), pod_group("j", min_member=1, phase="Running"), pods("j", 1, on="n1"), pod("j-1", "j"), conf=conf
+    )
+
+
+def statuses_of(outcome: CycleOutcome) -> Statuses:
+    assert outcome.statuses is not None
+    return outcome.statuses
+
+
+def differing(found: Verification) -> list[tuple[str, str]]:
+    return [(one.subject, one.what) for verdict in found.jobs for one in verdict.differences if one.is_decision]
+
+
+def verified(folder: Path, snapshot: Snapshot, outcome: CycleOutcome, **more: Any) -> Verification:
+    return verify_program(snapshot, scheduler(folder, snapshot, outcome, **more))
+
+
+def test_statuses_of_queues_and_counts_of_pods_are_foretold() -> None:
+    statuses = statuses_of(recorded(busy()))
+    assert {"cpu": "1", "memory": "1G", "pods": "2"} == statuses["Queue", "default"]
+    assert {"running": "1", "failed": "0", "succeeded": "0"} == statuses[GROUP]
+
+
+def test_a_scheduler_that_writes_them_agrees(tmp_path: Path) -> None:
+    found = verified(tmp_path, busy(), recorded(busy()))
+    assert found.is_agreed
+    assert found.observed.statuses == found.predicted.statuses
+
+
+@pytest.mark.parametrize(
+    ("subject", "numbers"),
+    [
+        (("Queue", "default"), {"cpu": "1"}),
+        (GROUP, {"running": "7", "failed": "0", "succeeded": "0"}),
+    ],
+)
+def test_wrong_numbers_in_a_status_are_found(subject: tuple[str, str], numbers: dict[str, str], tmp_path: Path) -> None:
+    outcome = recorded(busy())
+    wrong = replace(outcome, statuses={**statuses_of(outcome), subject: numbers})
+    found = verified(tmp_path, busy(), wrong)
+    assert not found.is_agreed
+    assert [(" ".join(subject), "status")] == differing(found)
+    (verdict,) = (one for one in found.jobs if one.word == "differs")
+    assert verdict.decision is not None
+    assert f"as the session closes, {' '.join(subject)} has " in verdict.decision.text
+
+
+def test_a_status_of_a_queue_that_is_never_written_is_found(tmp_path: Path) -> None:
+    outcome = recorded(busy())
+    silent = replace(outcome, statuses={key: said for key, said in statuses_of(outcome).items() if key[0] != "Queue"})
+    assert ("Queue default", "status") in differing(verified(tmp_path, busy(), silent))
+
+
+def test_another_hypernode_on_a_podgroup_is_found_and_a_missing_one_is_not() -> None:
+    said = {"running": "1", "failed": "0", "succeeded": "0"}
+    here, there, silent = (
+        CycleOutcome(statuses={GROUP: said | more}) for more in ({"hypernode": "s1"}, {"hypernode": "s2"}, {})
+    )
+    (found,) = find_differences(here, there, str)
+    assert ("hypernode s1", "hypernode s2") == (found.predicted.split(", ")[1], found.observed.split(", ")[1])
+    assert [] == find_differences(here, silent, str)
+    noted = {"metadata": {"name": "j", "namespace": "default", "annotations": {NOTE: "s1"}}, "status": {"running": 1}}
+    assert {GROUP: said | {"hypernode": "s1"}} == stated_statuses([], [noted])
+
+
+NOTE = "volcano.sh/job-allocated-hypernode"
+
+
+def test_numbers_are_not_compared_where_decisions_differ_or_nothing_is_known_of_them() -> None:
+    said, other = {GROUP: {"running": "1"}}, {GROUP: {"running": "2"}}
+    elsewhere = CycleOutcome({"default/j-0": "n2"}, statuses=other)
+    assert ["bound"] == [
+        one.what for one in find_differences(CycleOutcome({"default/j-0": "n1"}, statuses=said), elsewhere, str)
+    ]
+    assert [] == find_differences(CycleOutcome(statuses=said), CycleOutcome(), str)
+
+
+def test_the_same_amount_in_another_unit_is_no_difference() -> None:
+    one, other = ({"metadata": {"name": "q"}, "status": {"allocated": {"cpu": text}}} for text in ("2", "2000m"))
+    assert stated_statuses([one], []) == stated_statuses([other], [])
+
+
+def second_cycle(snapshot: Snapshot) -> Snapshot:
+    """As a process finds it that had one cycle without PodGroups."""
+    present = moved_to_present(snapshot, snapshot.now)
+    return at_cycle(present, present.now + timedelta(seconds=2), present.now, [present.now])
+
+
+def vgpus() -> Snapshot:
+    """A pod asks for one virtual GPU, and the only node has one card; the scheduler has run for twelve days."""
+    return load_snapshot(INPUTS / "vgpu")
+
+
+def test_virtual_gpus_that_do_not_exist_are_found(tmp_path: Path) -> None:
+    outcome, pod_key = predicted_outcome(replay_cycle(second_cycle(vgpus()))), "default/a-0"
+    assert {pod_key: {"volcano.sh/vgpu-ids-new": "GPU-a"}} == outcome.devices
+    right, wrong = ({"volcano.sh/vgpu-ids-new": f"{uuid},NVIDIA,1000,0:;"} for uuid in ("GPU-a", "GPU-none"))
+    for notes, agreed in ((right, True), (wrong, False)):
+        found = verified(tmp_path, vgpus(), outcome, annotations={pod_key: notes})
+        assert agreed is found.is_agreed
+        assert ([] if agreed else [(pod_key, "devices")]) == differing(found)
+
+
+def test_the_memory_of_the_first_empty_cycle_is_that_of_the_second_one(tmp_path: Path) -> None:
+    """tdm looked for victims in the first cycle, and its period is not over: the second one evicts nobody."""
+    snapshot = load_snapshot(INPUTS / "tdm-memory")
+    assert recorded(snapshot).evicted
+    outcome = predicted_outcome(replay_cycle(second_cycle(snapshot)))
+    assert (snapshot.now, {}) == (second_cycle(snapshot).process.last_eviction, outcome.evicted)
+    assert verified(tmp_path, snapshot, outcome).is_agreed
+
+
+def fatal() -> Snapshot:
+    """The real scheduler ends with klog.Fatal: both switches of shared GPUs are on."""
+    switches = "    arguments:\n      deviceshare.GPUSharingEnable: true\n      deviceshare.GPUNumberEnable: true\n"
+    return cluster(node("n1"), pod_group("j"), pods("j", 1), conf=conf_of("gang", "predicates deviceshare") + switches)
+
+
+@pytest.mark.parametrize(
+    "last_words",
+    ["F1122 10:00:00.000000 1 deviceshare.go:99] can not define true in both", "level=error msg=cannot go on"],
+    ids=["klog.Fatal", "os.Exit"],
+)
+def test_a_program_that_ends_by_itself_agrees_with_a_replay_that_says_so(last_words: str, tmp_path: Path) -> None:
+    found = verified(tmp_path, fatal(), CycleOutcome(), ends=last_words)
+    assert f"it ended before its first cycle: {last_words}" == found.ended
+    assert "can not define true in both" in found.predicted.panic
+    assert found.is_agreed
+
+
+def test_a_program_that_ends_by_itself_is_an_error_where_the_replay_goes_on(tmp_path: Path) -> None:
+    with pytest.raises(VcdebugError, match="it ended before its first cycle: unknown flag"):
+        verified(tmp_path, busy(), CycleOutcome(), ends="unknown flag")

@@ -95,6 +95,8 @@ def test_any_other_pattern_is_dropped(name: str) -> None:
 
 def test_an_unknown_type_and_a_missing_weight_take_their_defaults() -> None:
     assert 750.0 == fit(amounts("1"), resources={"cpu": {"type": "Best", "weight": 0}})
+    both = {"cpu": {"type": MOST, "weight": 0}, "memory": {"type": MOST, "weight": 1}}
+    assert 625.0 == fit(amounts("1", "8G"), resources=both)
     assert 750.0 == fit(amounts("1"), resources={"cpu": None})
     assert 250.0 == fit(amounts("1"), resources={"cpu": {"TYPE": MOST, "Weight": 2}})
 

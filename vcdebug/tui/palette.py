@@ -102,8 +102,9 @@ class PaletteProvider(Provider):
     """Hands Textual's palette the best hits."""
 
     async def startup(self) -> None:
-        """List what has a description once, not at every letter."""
+        """List what has a description once, not at every letter, and read the names ahead of the first letter."""
         self._entries = list(described_entries(self._main_screen))
+        find_entries(self._main_screen, (), ("/",))
 
     async def discover(self) -> Hits:
         """Before anything is typed: panels, commands and keys."""

@@ -22,7 +22,13 @@ from vcdebug.views.pieces import Piece
 from vcdebug.views.queues import queues_table
 from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
 
-POD_COLUMNS: Final = (Column("task", name=True), *plain_columns("status", "node", "job", "queue", "age#"))
+POD_COLUMNS: Final = (
+    Column("pod", name=True),
+    *plain_columns("status", "node"),
+    Column("job", spare=1),
+    Column("queue", spare=2),
+    Column("age", right=True),
+)
 _TABLES: Final = {JOB: jobs_table, NODE: nodes_table, QUEUE: queues_table}
 
 

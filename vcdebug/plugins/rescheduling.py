@@ -244,7 +244,7 @@ def _time_to_run(ssn: Session, interval: int) -> bool:
 def _missing_inputs(snapshot: Snapshot, period: str) -> Iterator[Problem]:
     past = snapshot.process
     if past.last_rescheduling is None and past.started is None:
-        effect = "the process counts as just started, so that no task is rescheduled"
+        effect = "when it last ran is not known, and no task is rescheduled in this cycle"
         yield Problem("meta.json", "", "scheduler.started", "is missing and rescheduling needs it", effect)
     if not any(period in (usage.get("cpu") or {}) for usage in snapshot.usage.values()):
         what = f"holds no measurement over {period}"

@@ -147,12 +147,17 @@ def fatal() -> Snapshot:
 
 
 @pytest.mark.parametrize(
-    "last_words",
-    ["F1122 10:00:00.000000 1 deviceshare.go:99] can not define true in both", "level=error msg=cannot go on"],
+    ("last_words", "stack"),
+    [
+        ("F1122 10:00:00.000000 1 deviceshare.go:99] can not do both", "\n\ngoroutine 1 [running]:"),
+        ("level=error msg=cannot go on", ""),
+    ],
     ids=["klog.Fatal", "os.Exit"],
 )
-def test_a_program_that_ends_by_itself_agrees_with_a_replay_that_says_so(last_words: str, tmp_path: Path) -> None:
-    found = verified(tmp_path, fatal(), CycleOutcome(), ends=last_words)
+def test_a_program_that_ends_by_itself_agrees_with_a_replay_that_says_so(
+    last_words: str, stack: str, tmp_path: Path
+) -> None:
+    found = verified(tmp_path, fatal(), CycleOutcome(), ends=last_words + stack)
     assert f"it ended before its first cycle: {last_words}" == found.ended
     assert "can not define true in both" in found.predicted.panic
     assert found.is_agreed

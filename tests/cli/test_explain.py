@@ -19,6 +19,10 @@ WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"
 JOB = "research/llm-finetune"
 
 
+RELEASE = "; release unknown, replayed by the latest rules (master of 2026-08-20)"
+"""The end of a headline about a snapshot that states no release."""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Two snapshots: in one a job waits, in the other none does."""
@@ -32,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_snapshot_without_a_job_is_a_table_of_all_that_wait() -> None:
     code, out, err = call(["explain", BLOCKED])
     assert (2, "") == (code, err)
-    assert f"{BLOCKED}: 1 of 6 jobs is not scheduled" == out.splitlines()[0]
+    assert f"{BLOCKED}: 1 of 6 jobs is not scheduled{RELEASE}" == out.splitlines()[0]
     sentence = json.loads(call(["explain", BLOCKED, JOB, "--json"])[1])["sentence"]
     reason = sentence.removeprefix(f"{JOB} is Pending: ").removesuffix(".")
     assert out.splitlines()[2].split() == [JOB, "research", "2", "gang-discard", *reason.split()]
@@ -42,8 +46,8 @@ def test_a_folder_of_snapshots_is_a_table_each_and_counts_of_causes(folder: Path
     code, out, err = call(["explain", str(folder), "-j", "1"])
     assert (2, "") == (code, err)
     lines = out.splitlines()
-    assert "monday: all 4 jobs are scheduled; 2 still have missing pods" == lines[0]
-    assert "tuesday: 1 of 6 jobs is not scheduled" in lines
+    assert f"monday: all 4 jobs are scheduled; 2 still have missing pods{RELEASE}" == lines[0]
+    assert f"tuesday: 1 of 6 jobs is not scheduled{RELEASE}" in lines
     assert "2 snapshots: 1 of 10 jobs is not scheduled" in lines
     assert ["gang-discard", "1", "1"] in [line.split() for line in lines]
 
@@ -64,7 +68,7 @@ def test_worker_processes_say_the_same_as_one(folder: Path) -> None:
 def test_one_job_may_be_asked_about_in_every_snapshot(folder: Path) -> None:
     code, out, err = call(["explain", str(folder), JOB, "-j", "1"])
     assert (2, "") == (code, err)
-    assert "monday: not in this snapshot" == out.splitlines()[0]
+    assert f"monday: not in this snapshot{RELEASE}" == out.splitlines()[0]
     assert "tuesday: 1 of 1 job is not scheduled" in out
     assert 0 == call(["explain", str(folder), "assistants/chat-api", "-j", "1"])[0]
 

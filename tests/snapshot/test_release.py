@@ -132,10 +132,10 @@ def test_a_release_older_than_all_that_are_replayed_names_what_differs() -> None
 @pytest.mark.parametrize(
     ("image", "said"),
     [
-        ("volcanosh/vc-scheduler:v1.15.1", "release v1.15.1 (exact)"),
-        ("volcanosh/vc-scheduler:1.14.4", "release v1.14.4 (exact)"),
-        ("volcanosh/vc-scheduler:v1.14.4-arm64", "release v1.14.4-arm64, replayed as v1.14.4 (exact)"),
-        ("registry.example:5000/x/vc-scheduler:v1.12.4@sha256:01", "release v1.12.4 (exact)"),
+        ("volcanosh/vc-scheduler:v1.15.1", "release v1.15.1 (replayed exactly)"),
+        ("volcanosh/vc-scheduler:1.14.4", "release v1.14.4 (replayed exactly)"),
+        ("volcanosh/vc-scheduler:v1.14.4-arm64", "release v1.14.4-arm64, replayed as v1.14.4 (replayed exactly)"),
+        ("registry.example:5000/x/vc-scheduler:v1.12.4@sha256:01", "release v1.12.4 (replayed exactly)"),
         ("volcanosh/vc-scheduler:v1.14.2", "release v1.14.2 (near: not verified)"),
         ("volcanosh/vc-scheduler:v1.14.9", "release v1.14.9, replayed as v1.14.4 (near: not verified)"),
         ("volcanosh/vc-scheduler:v1.16.0", "release v1.16.0, replayed as master of 2026-08-20 (near: not verified)"),

@@ -17,7 +17,11 @@ MASTER = "master"
 MASTER_DESCRIPTION = "master of 2026-08-20"
 Trust = Literal["exact", "near", "unknown"]
 """exact: recorded, or compared with its program; near: its line is known; unknown: not stated, or of another line."""
-TRUST_WORDS: dict[Trust, str] = {"exact": "exact", "near": "near: not verified", "unknown": "unknown: may differ"}
+TRUST_WORDS: dict[Trust, str] = {
+    "exact": "replayed exactly",
+    "near": "near: not verified",
+    "unknown": "unknown: may differ",
+}
 _OLDER, _NEWER = "+", "-"
 """In a release's name: with this older form too; with this newer form instead."""
 

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import capitalize_first, count_noun
 from vcdebug.cli.arguments import STDIN, snapshot_options
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import write_blocks
@@ -78,7 +78,7 @@ def explanation_blocks(
     yield make_paragraph(explanation.sentence, "title")
     facts = _cut_list(explanation.dominant.facts, MAX_FACTS, "fact", verbose=verbose)
     yield from (make_paragraph(fact, indent=2) for fact in facts)
-    yield make_paragraph(explanation.release.describe_trust(), "muted", 2)
+    yield make_paragraph(f"{capitalize_first(explanation.release.describe_trust())}.", "muted", 2)
     if explanation.doubt:
         yield make_paragraph(f"Caution: this answer can be wrong: {explanation.doubt}", "bad", 2)
     yield from fixes

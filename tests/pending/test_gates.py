@@ -200,3 +200,15 @@ def test_a_queue_whose_room_another_queue_is_refused_as_well_is_told_of_it() -> 
 def test_a_discarded_statement_shows_three_vetoes_at_most() -> None:
     found = explain_by_name(bundled(BLOCKED), "research/llm-finetune")
     assert 3 == len([one for one in found.dominant_evidence if one.text.startswith("gang allows")])
+
+
+def test_pods_with_a_group_each_are_told_that_they_are_no_gang() -> None:
+    small = [queue("q", capability={"cpu": "5"})]
+    held = running("podgroup-a", "n1", count=1, cpu="4", queue="q", min_resources={"cpu": "4"})
+    late = [
+        pod_group("podgroup-b", queue="q", phase="Pending", min_resources={"cpu": "2"}),
+        *pods("podgroup-b", 1, cpu="2"),
+    ]
+    snapshot = cluster(*CLASSES, *small, *nodes("n1"), *held, *late, conf=conf(PLAIN))
+    found = explain_by_name(replay_cycle(snapshot), "default/podgroup-b")
+    assert found.whole_text.endswith("(minMember 1), so the pods of one application are not a gang.")

@@ -331,7 +331,8 @@ def _phantom_finding(view: JobView, waiting: Sequence[TaskInfo]) -> Finding:
     headline = CauseHeadline(
         view.job.uid, "is stuck", f"{by} pipelined {who} on {where}, but no pod there is terminating"
     )
-    facts = (*facts, f"The reserved room will not become free that way, so {it_is} never bound.")
+    never = f"The reserved room will not become free that way, so {it_is} never bound."
+    facts = (*facts[:-1], never, *facts[-1:])
     numbers = {
         "pods.pipelined": count(len(waiting), "pods"),
         "job.minAvailable": count(view.job.min_available, "pods"),

@@ -16,6 +16,27 @@ from vcdebug.errors import VcdebugError
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 
+WAITING_VOLCANO_JOB = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: default}
+spec: {weight: 1, capability: {cpu: "1"}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata:
+  name: train-1f2e
+  namespace: team-a
+  ownerReferences: [{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, name: train, uid: 1f2e, controller: true}]
+spec: {minMember: 2, queue: default, minResources: {cpu: "2"}}
+status: {phase: Pending}
+"""
+
 
 def watched(until: str, folder: Path, keep: int = 100) -> tuple[Path, list[float]]:
     """What is found in a cluster that gets a node with each capture."""
@@ -53,6 +74,14 @@ def test_what_breakpoints_know_may_be_waited_for(tmp_path: Path) -> None:
 )
 def test_conditions(text: str, nodes: int, met: bool) -> None:
     assert met is bool(parse_until(text)(replay_cycle(with_nodes(nodes))))
+
+
+def test_a_job_is_known_by_its_owner_before_its_pods_exist(tmp_path: Path) -> None:
+    file = tmp_path / "waiting.yaml"
+    file.write_text(WAITING_VOLCANO_JOB, encoding="utf-8")
+    recording = replay_cycle(load_snapshot(file))
+    assert parse_until("team-a/train is Pending")(recording)
+    assert not parse_until("team-b/train is Pending")(recording)
 
 
 def test_words_that_cannot_be_waited_for_are_an_error_before_anything_is_read(tmp_path: Path) -> None:

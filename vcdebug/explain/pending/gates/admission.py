@@ -24,10 +24,6 @@ PERMITTING_PLUGINS = (SLA,)
 """Plugins whose permit depends on this job; other plugins permit whenever they do not reject."""
 
 
-AUTOMATIC_PREFIX = "podgroup-"
-"""How the names of PodGroups begin that Volcano makes for pods without one."""
-
-
 def admission(view: JobView) -> Finding | None:
     """None if the PodGroup was Inqueue when the other actions began."""
     start = _first_scheduling_seq(view)
@@ -57,7 +53,7 @@ def _rejected_finding(view: JobView, seq: Seq, event: HookEvent) -> Finding:
 def _single_pod_facts(view: JobView) -> tuple[str, ...]:
     """That pods with a PodGroup each, as Volcano makes them for plain pods, are no gang."""
     groups = [job.name for job in view.session.jobs.values() if job.namespace == view.job.namespace]
-    alike = [name for name in groups if name.startswith(AUTOMATIC_PREFIX)]
+    alike = [name for name in groups if name.startswith("podgroup-")]
     if view.job.min_available != 1 or view.job.name not in alike or len(view.tasks) != 1 or len(alike) < 2:
         return ()
     return ("Each pod has a PodGroup of its own (minMember 1), so the pods of one application are not a gang.",)

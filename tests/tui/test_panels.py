@@ -132,7 +132,7 @@ async def test_v_shows_the_log_at_a_level_with_the_present_event_marked(size: tu
         assert "-v=5" in desk.text("log")
         await desk.press("home", "enter")
         assert 1 == desk.seq
-        assert "▸" == panel.shown_rows[0].cells[0].text
+        assert "●" == panel.shown_rows[0].cells[0].text
         await desk.command("log 9")
         assert "no level" in desk.status()
 

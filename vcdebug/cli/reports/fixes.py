@@ -11,6 +11,7 @@ from vcdebug.amount_text import capitalize_first, count_noun
 from vcdebug.cli.output import Output, status_line
 from vcdebug.cli.worker_processes import TrialRounds
 from vcdebug.explain.answer import ADVICE_OWNER, Explanation
+from vcdebug.explain.pending.explanation import PANIC_CAUSE
 from vcdebug.recording.recording import Recording
 from vcdebug.views.document import Block, make_paragraph
 from vcdebug.whatif.fixes.fix import FixKind
@@ -79,13 +80,13 @@ def _fix_lines(number: int, remedy: TriedPlan) -> Iterator[Block]:
 
 
 MAX_SHORT_FIXES = 3
-MIN_SHORT_TRIALS, EVENTS_OF_SHORT_TRIALS = 12, 150_000
+MIN_SHORT_TRIALS, MAX_SHORT_TRIALS, EVENTS_OF_SHORT_TRIALS = 12, 40, 150_000
 """A plain answer tests fixes where it can afford that many replays, counted by the events that they record."""
 
 
 def short_trial_count(recording: Recording) -> int:
     """How many replays a plain answer spends on fixes; 0 where the snapshot is too large."""
-    count = EVENTS_OF_SHORT_TRIALS // max(len(recording), 1)
+    count = min(EVENTS_OF_SHORT_TRIALS // max(len(recording), 1), MAX_SHORT_TRIALS)
     return count if count >= MIN_SHORT_TRIALS else 0
 
 
@@ -124,7 +125,7 @@ MIN_BUDGET_SHARE = 0.25
 def search_few_fixes(recording: Recording, explanation: Explanation) -> FixSearch | None:
     """The search of a plain answer, in this process; None where the snapshot is too large for it."""
     most, trials = short_trial_count(recording), trials_of(recording, explanation)
-    if not most:
+    if not most or explanation.cause_code == PANIC_CAUSE:
         return None
     search = start_search(recording, explanation)
     return run_search(

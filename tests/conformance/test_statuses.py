@@ -132,7 +132,7 @@ def test_virtual_gpus_that_do_not_exist_are_found(tmp_path: Path) -> None:
 
 
 def test_the_memory_of_the_first_empty_cycle_is_that_of_the_second_one(tmp_path: Path) -> None:
-    """tdm looked for victims in the first cycle, and its period is not over: the second one evicts nobody."""
+    """tdm looked for victims in the first cycle, and its period is not over: the second one evicts no pod."""
     snapshot = load_snapshot(INPUTS / "tdm-memory")
     assert recorded(snapshot).evicted
     outcome = predicted_outcome(replay_cycle(second_cycle(snapshot)))

@@ -26,8 +26,18 @@ from vcdebug.releases.release import NEWEST, Release
 
 def age_since(recording: Recording, created: str) -> str:
     """The age of an object by its creationTimestamp, as of the snapshot's clock."""
+    return age_text(seconds_since(recording, created))
+
+
+def seconds_since(recording: Recording, created: str | None) -> float | None:
+    """The same in seconds; None if the time is missing or cannot be read."""
     moment = parse_time(created)
-    return "–" if moment is None else format_age((recording.snapshot.now - moment).total_seconds())
+    return None if moment is None else (recording.snapshot.now - moment).total_seconds()
+
+
+def age_text(seconds: float | None) -> str:
+    """An age in words, a dash where it is unknown."""
+    return "–" if seconds is None else format_age(seconds)
 
 
 class AdviceHarm(IntEnum):

@@ -118,12 +118,12 @@ class RowPlace(NamedTuple):
     """A row among its siblings."""
 
     siblings: Sequence[FlowPart]
-    place: int
+    position: int
 
     @property
     def part(self) -> FlowPart:
         """The row."""
-        return self.siblings[self.place]
+        return self.siblings[self.position]
 
 
 def path_to_row(recording: Recording, seq: Seq) -> list[RowPlace]:
@@ -148,7 +148,7 @@ def _first_event(part: FlowPart) -> Seq:
 def next_row(path: Sequence[RowPlace]) -> Seq | None:
     """The first event of the next row that is not inside the path's last one; None behind the last row."""
     following = (
-        place.siblings[place.place + 1].first for place in reversed(path) if place.place + 1 < len(place.siblings)
+        each.siblings[each.position + 1].first for each in reversed(path) if each.position + 1 < len(each.siblings)
     )
     return next(following, None)
 
@@ -158,6 +158,6 @@ def previous_row(path: Sequence[RowPlace]) -> Seq | None:
     if not path:
         return None
     here = path[-1]
-    if here.place > 0:
-        return here.siblings[here.place - 1].first
+    if here.position > 0:
+        return here.siblings[here.position - 1].first
     return path[-2].part.first if len(path) > 1 else None

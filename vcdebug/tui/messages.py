@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from textual.message import Message
 
@@ -12,6 +13,8 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.table import Table
+
+SURVEY_TEXT: Final = "explaining every Pending job"
 
 
 @dataclass

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.amount_text import capitalize_first, count_noun, format_age, format_count, join_names
+from vcdebug.amount_text import capitalize_first, count_noun, format_count, join_names
 from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.errors import closest_name_hint
-from vcdebug.explain.answer import ADVICE_OWNER, Explanation, Finding
+from vcdebug.explain.answer import ADVICE_OWNER, Explanation, Finding, age_text
 from vcdebug.model.names import JobId, Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import gang_line
@@ -156,7 +156,7 @@ def _jobs_table(survey: Survey) -> Table:
 def _pending_row(surveyed: SurveyedJob) -> Row:
     found, finding = surveyed.explanation, surveyed.shown_finding
     name, mark = found.pod or found.job, YES if found.scheduled else NO
-    age = format_age(surveyed.age) if surveyed.age >= 0 else "–"
+    age = age_text(surveyed.age)
     cells = (Piece(name, "strong"), Piece(surveyed.queue or "–"), Piece(str(surveyed.pending)), Piece(age))
     return Row(
         f"explain {name}", (*cells, Piece(f"{mark} {finding.cause}: {finding.reason}")), subject=("job", found.job)

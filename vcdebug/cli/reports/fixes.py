@@ -124,10 +124,10 @@ MIN_BUDGET_SHARE = 0.25
 
 def search_few_fixes(recording: Recording, explanation: Explanation) -> FixSearch | None:
     """The search of a plain answer, in this process; None where the snapshot is too large for it."""
-    most, trials = short_trial_count(recording), trials_of(recording, explanation)
+    most = short_trial_count(recording)
     if not most or explanation.cause_code == PANIC_CAUSE:
         return None
-    search = start_search(recording, explanation)
+    search, trials = start_search(recording, explanation), trials_of(recording, explanation)
     return run_search(
         search,
         lambda wanted: [trials(edits) for edits in wanted],

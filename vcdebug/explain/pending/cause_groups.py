@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import format_age, format_count
+from vcdebug.amount_text import format_count
+from vcdebug.explain.answer import age_text
 from vcdebug.explain.pending.explanation import Survey, SurveyedJob, is_surveyed, survey_jobs
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import QueueName
@@ -42,7 +43,7 @@ class CauseGroup(NamedTuple):
 def group_by_cause(survey: Survey) -> list[CauseGroup]:
     """A group per cause: jobs below their minMember first, then the causes of most jobs, then those of the oldest."""
     jobs = [*survey.unscheduled_jobs, *survey.partly_waiting_jobs]
-    jobs.sort(key=lambda job: -job.age)
+    jobs.sort(key=lambda job: (job.age is None, -(job.age or 0.0)))
     found = group_by_key(((job.explanation.scheduled, job.shown_finding.cause), job) for job in jobs)
     groups = [_new_group(scheduled, cause, jobs) for (scheduled, cause), jobs in found.items()]
     return sorted(groups, key=lambda group: (group.scheduled, -len(group.jobs)))
@@ -63,7 +64,7 @@ def _new_group(scheduled: bool, cause: str, jobs: Sequence[SurveyedJob]) -> Caus
         scheduled,
         sum(job.pending for job in jobs),
         tuple(dict.fromkeys(job.queue for job in jobs if job.queue)),
-        format_age(jobs[0].age) if jobs[0].age >= 0 else "–",
+        age_text(jobs[0].age),
         merge_texts(first) if first else "",
     )
 

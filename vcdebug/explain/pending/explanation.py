@@ -15,6 +15,7 @@ from vcdebug.explain.answer import (
     Finding,
     cluster_admin_advice,
     owner_advice,
+    seconds_since,
     sort_by_harm,
 )
 from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, find_subject
@@ -37,7 +38,6 @@ from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
-from vcdebug.gotime import parse_time
 from vcdebug.model.names import QueueName
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.cluster_overview import WaitingSummary, waiting_summary
@@ -196,8 +196,8 @@ class SurveyedJob(NamedTuple):
     """Empty for a job without a queue."""
     pending: int
     """Pods that are Pending when the cycle ends."""
-    age: float
-    """Seconds since the job or pod was created; -1 where the snapshot does not say."""
+    age: float | None
+    """Seconds since the job or pod was created; None where the snapshot does not say."""
 
     @property
     def shown_finding(self) -> Finding:
@@ -296,15 +296,10 @@ def _survey_subject(recording: Recording, subject: ExplainSubject, homeless: Map
     name = subject.job or subject.pod or ""
     if info is None:
         created = _creations_outside_session(recording).get(name)
-        return SurveyedJob(explanation, "", homeless.get(name, 0), _age_in_seconds(recording, created))
+        return SurveyedJob(explanation, "", homeless.get(name, 0), seconds_since(recording, created))
     tasks = [task for task in info.tasks.values() if subject.pod in (None, task.key)]
     pending = len([task for task in tasks if task.status is TaskStatus.PENDING])
-    return SurveyedJob(explanation, info.queue, pending, _age_in_seconds(recording, info.creation_timestamp))
-
-
-def _age_in_seconds(recording: Recording, created: str | None) -> float:
-    moment = parse_time(created)
-    return -1.0 if moment is None else (recording.snapshot.now - moment).total_seconds()
+    return SurveyedJob(explanation, info.queue, pending, seconds_since(recording, info.creation_timestamp))
 
 
 @per_recording()

@@ -5,7 +5,7 @@ Upstream: plugins/resourcequota.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import format_unit_amount, is_counted, join_names
@@ -20,7 +20,7 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.pod import ENDED_PHASES, Pod
-from vcdebug.model.resource import MEMORY
+from vcdebug.model.resource import MEMORY, PODS
 from vcdebug.plugins.resourcequota import QuotaCheck, ResourceQuota, add_minimum, quota_checks
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import plugin_of
@@ -31,7 +31,7 @@ from vcdebug.snapshot.quantity import nano_text, nano_value, text_like
 NAME, CAUSE = "resourcequota", "enqueue-resourcequota"
 NANO_UNITS = 1e9
 NANO_PER_UNIT: Final = 10**9
-QUOTA_PREFIXES: Final = ("requests.", "limits.", "count/")
+_QUOTA_PREFIXES: Final = ("requests.", "limits.", "count/")
 """What quotas count under names of their own."""
 
 
@@ -104,12 +104,10 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
     }
     same = [one for one in found if one.quota is first.quota]
     more = " and ".join(f"{_format_nano(one.name, one.exceeded_by)} {one.name}" for one in same)
-    # In both: the plugin reads the status, which in a cluster a controller copies from the spec.
     edits = [
-        f"ResourceQuota/{view.job.namespace}/{one.quota.name}:{part}.hard{field_step(one.name)}="
-        f"{nano_text(one.hard + one.exceeded_by)}"
+        edit
         for one in same
-        for part in ("spec", "status")
+        for edit in quota_edits(view.job.namespace, one.quota.name, one.name, nano_text(one.hard + one.exceeded_by))
     ]
     advice = (
         owner_advice("Request less in spec.minResources, or wait until pods of its namespace finish."),
@@ -162,6 +160,19 @@ class ExhaustedQuota(NamedTuple):
         return text_like(nano_value(self.used) + pods * self.wanted, self.hard)
 
 
+def quota_edits(
+    namespace: str, quota: str, name: str, hard: str, parts: Iterable[str] = ("spec", "status")
+) -> tuple[str, ...]:
+    """The edits that set a limit of a ResourceQuota."""
+    # In both parts: the plugin reads the status, which in a cluster a controller copies from the spec.
+    return tuple(f"ResourceQuota/{namespace}/{quota}:{part}.hard{field_step(name)}={hard}" for part in parts)
+
+
+def is_quota_count(name: str) -> bool:
+    """Whether it is no resource that a pod takes of a node, but what only quotas count."""
+    return name == PODS or name.startswith(_QUOTA_PREFIXES)
+
+
 def exhausted_quotas(recording: Recording, namespace: str, wanted: Mapping[str, int]) -> Iterator[ExhaustedQuota]:
     """Everything that has no room for a pod that asks for `wanted`, in 10^-9 units by the quotas' own names."""
     for manifest in recording.snapshot.objects_of("ResourceQuota"):
@@ -197,7 +208,7 @@ def minimum_quota_amounts(minimum: Mapping[str, object], members: int) -> dict[s
     """The same for one of `members` pods of a PodGroup with these minResources."""
     found = {"pods": NANO_PER_UNIT, "count/pods": NANO_PER_UNIT}
     for name, quantity in minimum.items():
-        prefix = "" if name.startswith(QUOTA_PREFIXES) else "requests."
+        prefix = "" if name.startswith(_QUOTA_PREFIXES) else "requests."
         found[name] = found[f"{prefix}{name}"] = nano_value(quantity) // max(members, 1)
     return found
 

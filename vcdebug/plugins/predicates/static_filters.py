@@ -34,15 +34,13 @@ class StaticFilters:
         affinity_on: bool,
         taints_on: bool,
         taints_named: bool = False,
-        affinity_first: bool = False,
+        affinity_first: bool,
     ) -> None:
         """`taints_named`: the reason names the taint; `affinity_first`: before the cordon."""
         self._view = view
         self.statuses: tuple[FitStatus, ...] = STATUSES
         self._named: dict[Taint, int] | None = {} if taints_named else None
         """Position of the status that names a taint."""
-        self._affinity_on = affinity_on
-        self._taints_on = taints_on
         self._affinity_first = affinity_first
         self.affinity_on, self.taints_on = affinity_on, taints_on
         self._known: dict[NodeConstraints, IntArray] = {}
@@ -57,12 +55,12 @@ class StaticFilters:
     def _compute_index(self, placement: NodeConstraints) -> IntArray:
         view = self._view
         index: IntArray = np.zeros(len(view), dtype=INDEX_DTYPE)
-        if self._taints_on:
+        if self.taints_on:
             index = self._tainted_index(placement)
         cordons = not tolerates_cordon(placement.tolerations)
         if cordons and self._affinity_first:
             index[view.taints.cordoned] = CORDONED
-        if self._affinity_on and not placement.required.accepts_everything:
+        if self.affinity_on and not placement.required.accepts_everything:
             index[~view.labels.matching_required(placement.required)] = AFFINITY
         if cordons and not self._affinity_first:
             index[view.taints.cordoned] = CORDONED

@@ -18,7 +18,7 @@ from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.model.names import Seq
 from vcdebug.recording.replay import cancellable
 from vcdebug.tui import worker
-from vcdebug.tui.messages import PanelDrawn, PanelRerunNeeded, Progress, WorkDone
+from vcdebug.tui.messages import SURVEY_TEXT, PanelDrawn, PanelRerunNeeded, Progress, WorkDone
 from vcdebug.tui.worker import Start
 from vcdebug.views.pieces import make_line, muted_piece
 from vcdebug.views.table import Table
@@ -118,9 +118,9 @@ class PanelRerun:
     @property
     def running_text(self) -> str:
         """The running rerun in words; empty without any."""
-        if self._running is None or not self._running.seq:
-            return "" if self._running is None else "explaining every Pending job"
-        return f"running the cycle again up to event {self._running.seq}"
+        if self._running is None:
+            return ""
+        return f"running the cycle again up to event {self._running.seq}" if self._running.seq else SURVEY_TEXT
 
     def request_panel(self, asked: PanelRerunNeeded) -> None:
         """Queue a panel's request."""
@@ -184,7 +184,6 @@ MODULES_AHEAD: Final = (
     "vcdebug.tui.main.pages",
     "vcdebug.tui.main.cursor_commands",
     "vcdebug.tui.screens.pages",
-    "vcdebug.views.event_view",
 )
 """Modules that the first keys need, in the likely order: a step, a command, a page."""
 

@@ -18,6 +18,7 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.replay import RerunCancelledError, cancellable, refuse_long_runs
 from vcdebug.tui.clipboard import Clipboard
 from vcdebug.tui.main.background_work import BackgroundWork, LayOver, ScreenState
+from vcdebug.tui.messages import SURVEY_TEXT
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.estimate import TimeEstimate
@@ -216,9 +217,6 @@ class QuestionCommands:
         if driver is not None and isinstance(place, str):
             remedy = found[int(place)]
             self.show(carry_out(driver, remedy.plan.all_edits, remedy.plan_words))
-
-
-SURVEY_TEXT: Final = "explaining every Pending job"
 
 
 class CommandTargets:

@@ -20,7 +20,7 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs
 from vcdebug.tui.key_names import key_name
-from vcdebug.tui.messages import CommandRequested, GotoRequested, PanelRerunNeeded
+from vcdebug.tui.messages import SURVEY_TEXT, CommandRequested, GotoRequested, PanelRerunNeeded
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.table_layout import natural_width
 from vcdebug.views.panels import PanelView
@@ -115,7 +115,7 @@ class Panel(Grid):
                 PanelRerunNeeded(self.shows.command_name, moment, missing.seq, partial(self.build_table, moment))
             )
             words = f"the cycle runs again up to event {missing.seq}, to ask the plugins once more"
-            return self._notice_table(f"{words if missing.seq else 'explaining every Pending job'}; Esc stops")
+            return self._notice_table(f"{words if missing.seq else SURVEY_TEXT}; Esc stops")
 
     def _notice_table(self, words: str) -> Table:
         return Table(self.shows.title, foot=(make_line(muted_piece(words)),))

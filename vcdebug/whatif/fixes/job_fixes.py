@@ -132,11 +132,7 @@ def _missing_pods_fix(
 ) -> fix.Fix:
     """Create pods; a quota that has no room for them is raised first, which lets their controller create them."""
     namespace = situation.explanation.job.partition("/")[0]
-    more = tuple(
-        f"ResourceQuota/{namespace}/{one.quota}:{part}.hard{field_step(one.name)}={hard}"
-        for one, hard in raised
-        for part in ("spec", "status")
-    )
+    more = (edit for one, hard in raised for edit in resourcequota.quota_edits(namespace, one.quota, one.name, hard))
     changes = [f"ResourceQuota {one.quota}: hard.{one.name} {one.hard} -> {hard}" for one, hard in raised]
     shown = f"{join_names(changes)}; then {words}" if changes else capitalize_first(words)
     harm = AdviceHarm.QUEUE if changes else AdviceHarm.JOB
@@ -235,11 +231,7 @@ def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             aspect="minResources",
         )
     for resource, present in fix.known_amounts(group.min_resource_list).items():
-        amount = (
-            None
-            if resource.startswith(resourcequota.QUOTA_PREFIXES) or resource == "pods"
-            else fix.smaller_amount(resource, present)
-        )
+        amount = None if resourcequota.is_quota_count(resource) else fix.smaller_amount(resource, present)
         if amount is not None:
             change = f"minResources.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
             small = f"Submit {situation.explanation.job} with {change} and smaller pods"
@@ -289,19 +281,9 @@ def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     higher = [(value, name) for value, name in classes if value > present]
     # The next class is the mildest change, and the highest one shows whether priority can help at all.
     for value, name in dict.fromkeys((*higher[:1], *higher[-1:])):
-        change = f"spec.priority={value}"
-        edits = (
-            f"{situation.group_path}:spec.priorityClassName={name}",
-            *fix.pod_edits(situation.pending_pods, change),
-            *fix.pod_edits(situation.pending_pods, f"spec.priorityClassName={name}"),
-        )
-        yield fix.Fix(
-            f"Submit {situation.explanation.job} with PriorityClass {name} ({value})",
-            edits,
-            AdviceHarm.JOB,
-            _EVICTION_CAUSES,
-            aspect="priority",
-        )
+        words = f"Submit {situation.explanation.job} with PriorityClass {name} ({value})"
+        edits = _priority_edits(situation, name, value)
+        yield fix.Fix(words, edits, AdviceHarm.JOB, _EVICTION_CAUSES, aspect="priority")
     yield from _propose_new_priority_fixes(situation, present)
     never = tuple(pod for pod in situation.pending_pods if pod.spec.get("preemptionPolicy") == "Never")
     if never:
@@ -321,16 +303,21 @@ def _propose_new_priority_fixes(situation: fix.FixSituation, present: int) -> It
     if value <= present or situation.job is None:
         return
     name = f"above-{value - 1}"
-    edits = (
-        f"PriorityClass/{name}:+={{apiVersion: scheduling.k8s.io/v1, value: {value}}}",
-        f"{situation.group_path}:spec.priorityClassName={name}",
-        *fix.pod_edits(situation.pending_pods, f"spec.priority={value}"),
-        *fix.pod_edits(situation.pending_pods, f"spec.priorityClassName={name}"),
-    )
+    created = f"PriorityClass/{name}:+={{apiVersion: scheduling.k8s.io/v1, value: {value}}}"
+    edits = (created, *_priority_edits(situation, name, value))
     first = join_names(job.uid for job in situation.placed_before)
     words = f"Submit {situation.explanation.job} with a PriorityClass above {value - 1}, the priority of {first}"
     causes = ("predicates-mixed", "given-away")
     yield fix.Fix(words, edits, AdviceHarm.JOB, causes, aspect="priority")
+
+
+def _priority_edits(situation: fix.FixSituation, name: str, value: int) -> tuple[str, ...]:
+    """Give the PodGroup and its waiting pods a priority class of this value."""
+    return (
+        f"{situation.group_path}:spec.priorityClassName={name}",
+        *fix.pod_edits(situation.pending_pods, f"spec.priority={value}"),
+        *fix.pod_edits(situation.pending_pods, f"spec.priorityClassName={name}"),
+    )
 
 
 def _stated_priority(situation: fix.FixSituation) -> int:

@@ -6,7 +6,7 @@ import json
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun
-from vcdebug.explain.plugins.resourcequota import QUOTA_PREFIXES
+from vcdebug.explain.plugins.resourcequota import is_quota_count
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION
 from vcdebug.model.pod_group import PodGroup
@@ -35,7 +35,7 @@ def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> Placehold
     each = {
         name: AmountRange(0, 0, unit_of(name)).format_amount(count_units(name, stated_of) // max(was.min_member, 1))
         for name, stated_of in stated.items()
-        if name != "pods" and not name.startswith(QUOTA_PREFIXES)
+        if not is_quota_count(name)
     }
     if not each or count > _MAX_PLACEHOLDERS:
         return None

@@ -36,7 +36,6 @@ _MAX_EDITED_PODS: Final = 64
 def propose_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes on the pods that wait."""
     yield from _propose_selector_fixes(situation)
-    yield from _propose_selector_fixes(situation)
     for change, words, concerned in _NODE_CONDITIONS:
         pods = tuple(pod for pod in situation.pending_pods if _is_stated(pod.spec, concerned))
         if pods:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.answer import AdviceHarm
+from vcdebug.explain.plugins.resourcequota import quota_edits
 from vcdebug.grouping import group_by_key
 from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.queue import OPEN, QueueInfo
@@ -134,7 +135,7 @@ def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Itera
 
 
 def _propose_guarantee_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Smaller guarantees of other queues, whose unused part nobody else may use."""
+    """Smaller guarantees of other queues, whose unused part no other queue may use."""
     for queue in situation.recording.session.queues.values():
         if queue.name == situation.queue_name:
             continue
@@ -169,13 +170,8 @@ def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 plain, fix.count_units(resource, hard), fix.total_request(situation.pending_pods, plain)
             )
             words = f"ResourceQuota {metadata['name']}: hard.{resource} {hard} -> {fix.AMOUNT_BLANK}"
-            path = f"ResourceQuota/{namespace}/{metadata['name']}"
-            edits = tuple(
-                f"{path}:{part}.hard{field_step(resource)}={fix.AMOUNT_BLANK}"
-                # In both: the plugin reads the status, which in a cluster a controller copies from the spec.
-                for part in ("spec", "status")
-                if resource in ((manifest.get(part) or {}).get("hard") or {})
-            )
+            parts = [part for part in ("spec", "status") if resource in ((manifest.get(part) or {}).get("hard") or {})]
+            edits = quota_edits(namespace, metadata["name"], resource, fix.AMOUNT_BLANK, parts)
             yield fix.Fix(words, edits, AdviceHarm.QUEUE, ("enqueue-resourcequota", "enqueue-*"), amount)
 
 

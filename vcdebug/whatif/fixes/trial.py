@@ -12,7 +12,7 @@ from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_by_name
 from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
-from vcdebug.explain.plugins.resourcequota import QUOTA_PREFIXES
+from vcdebug.explain.plugins.resourcequota import is_quota_count
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import Resource
@@ -223,7 +223,7 @@ def describe_missing_pods(recording: Recording, situation: FixSituation) -> str:
     parts = []
     for name, stated in known_amounts(group.min_resource_list).items():
         more = stated - total_request(pods, name)
-        if more <= 0 or name == "pods" or name.startswith(QUOTA_PREFIXES):
+        if more <= 0 or is_quota_count(name):
             continue
         free = Resource()
         for node in recording.session.nodes.values():

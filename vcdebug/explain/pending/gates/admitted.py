@@ -10,16 +10,15 @@ from vcdebug.explain.answer import CauseHeadline, Finding, count, proof_of
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE
-from vcdebug.explain.plugins.resourcequota import QUOTA_PREFIXES, exhausted_quotas, next_pod_amounts
+from vcdebug.explain.plugins.resourcequota import exhausted_quotas, is_quota_count, next_pod_amounts
 from vcdebug.model.names import NodeName
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.model.pod_group import PodGroup
-from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
+from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.manifest import owners_of
 
 _VOLCANO_JOB = "batch.volcano.sh/"
-"""What only quotas count."""
 
 
 def admitted(view: JobView) -> Finding | None:
@@ -29,9 +28,8 @@ def admitted(view: JobView) -> Finding | None:
     was, now = (each[job.uid] for each in phases)
     if view.tasks or view.hidden_pods or was not in WAITING_PHASES or now in WAITING_PHASES:
         return None
-    if not _owned_by_volcano_job(view) or next(
-        iter(exhausted_quotas(view.recording, job.namespace, next_pod_amounts(view))), None
-    ):
+    full = next(exhausted_quotas(view.recording, job.namespace, next_pod_amounts(view)), None)
+    if full is not None or not _owned_by_volcano_job(view):
         return None
     headline = CauseHeadline(job.uid, "is admitted in this cycle", "its controller creates its pods next")
     evidence = proof_of(view.action_ends(ENQUEUE), "enqueue has set the PodGroup to Inqueue")
@@ -50,7 +48,7 @@ def _format_fit(view: JobView) -> str:
     pods, total = max(view.job.min_available, 1), view.job.get_min_resources()
     each = Resource(total.milli_cpu / pods, total.memory / pods)
     for name, amount in total.items():
-        if name not in (CPU, MEMORY, PODS) and not name.startswith(QUOTA_PREFIXES):
+        if name not in (CPU, MEMORY) and not is_quota_count(name):
             each.set_scalar(name, amount / pods)
     if each.is_empty():
         return "Its PodGroup has no minResources, so whether the pods would fit is unknown."

@@ -74,11 +74,11 @@ def validity(view: JobView) -> Finding | None:
     full = list(exhausted_quotas(view.recording, job.namespace, next_pod_amounts(view))) if missing else []
     headline, *facts = _validity_lines(view, valid, roles)
     first_of_quota = list({one.quota: one for one in reversed(full)}.values())[:2]
-    update = _rolling_update(view) if missing else None
-    reasons = [*(one.quota_text for one in first_of_quota), *(update[:1] if update else ())]
+    updates, update_advice = _rolling_update(view) if missing else ((), ())
+    reasons = [*(one.quota_text for one in first_of_quota), *updates]
     advice = (
         *(_quota_advice(one) for one in first_of_quota),
-        *(update[1:] if update else ()),
+        *update_advice,
         *_validity_advice(view, missing, valid, roles=bool(roles), known_reason=bool(reasons)),
     )
     said = [Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:]]
@@ -100,21 +100,21 @@ def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, kn
     return (*(() if known_reason else (create,)), *fewer)
 
 
-def _rolling_update(view: JobView) -> tuple[str, Advice] | None:
-    """What keeps a ReplicaSet of a Deployment below the job's minimum while it replaces another, and advice."""
+def _rolling_update(view: JobView) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
+    """Why a ReplicaSet of a Deployment has fewer pods than the job's minimum: it replaces another; and the advice."""
     snapshot, job = view.recording.snapshot, view.job
     groups = (one for one in snapshot.objects_of("PodGroup") if key_of(one) == job.uid)
-    owners = [owner.get("name") for one in groups for owner in owners_of(one)]
+    owners = [f"{job.namespace}/{owner.get('name')}" for one in groups for owner in owners_of(one)]
     for replicas in snapshot.objects_of("ReplicaSet"):
         wanted = annotations_of(replicas).get(_DESIRED_REPLICAS, "")
         asked = spec_of(replicas).get("replicas")
-        if key_of(replicas) != f"{job.namespace}/{name_of(replicas)}" or name_of(replicas) not in owners:
+        if key_of(replicas) not in owners:
             continue
         if isinstance(asked, int) and asked < job.min_available and wanted.isdigit() and asked < int(wanted):
             said = f"ReplicaSet {name_of(replicas)} is asked for {asked} of {wanted} replicas: a rolling update"
             advice = outside_advice("Set maxSurge of the Deployment to 100%, so that all new pods exist at once.")
-            return f"{said} adds pods step by step (maxSurge), once earlier ones are Ready.", advice
-    return None
+            return (f"{said} adds pods step by step (maxSurge), once earlier ones are Ready.",), (advice,)
+    return (), ()
 
 
 def _quota_advice(full: ExhaustedQuota) -> Advice:

@@ -74,7 +74,7 @@ def test_a_history_has_every_change_with_old_and_new() -> None:
     )
     assert [(110, "Pending", "Pipelined"), (138, "Pipelined", "Pending")] == changes_of(f"task {TASK} status")
     assert [(110, "0", "1"), (138, "1", "0")] == changes_of(f"job {JOB} waiting")
-    assert [(22, "Pending", "Inqueue")] == changes_of(f"job {JOB} phase")
+    assert [(21, "Pending", "Inqueue")] == changes_of(f"job {JOB} phase")
     room = "8 cpu, 60Gi memory, 2 nvidia.com/gpu"
     assert [(107, "nothing", room), (139, room, "nothing")] == changes_of("node gpu-a100-01 releasing")
 

@@ -1,12 +1,14 @@
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.recorded import GOLDEN, bundled, golden
+from tests.recorded import GOLDEN, bundled, cases, golden, recorded
 from tests.rows import try_rules
 from vcdebug.framework.columns import StateChange
-from vcdebug.framework.record import CloseEvent, OpEvent, StateEvent, StatementEvent
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
+from vcdebug.framework.record import CloseEvent, HookEvent, OpEvent, PopEvent, StateEvent, StatementEvent
 from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskStatus
@@ -197,3 +199,19 @@ RULES = (
 def test_each_rule_holds_in_a_recorded_case(name: str) -> None:
     recording = golden(name)
     try_rules(RULES, recording)
+
+
+@pytest.mark.parametrize("case", cases("random"), ids=lambda case: case.name)
+def test_what_an_admission_changes_is_written_by_the_plugins_own_answer(case: Path) -> None:
+    """A reservation by JobEnqueued or, in older releases, by the vote; a phase by what admitted the job."""
+    recording = recorded(case)
+    admitting = (JOB_ENQUEUED.upstream, JOB_ENQUEUEABLE.upstream)
+    for change in recording.record.changes:
+        event = recording.event_at(change.seq) if change.seq <= len(recording) else None
+        if change.kind == "book":
+            assert isinstance(event, HookEvent), event
+            assert event.point in admitting
+            assert event.plugin == change.key[0]
+        elif change.kind == "phase" and change.value == "Inqueue" and not isinstance(event, CloseEvent):
+            assert isinstance(event, HookEvent | PopEvent), event
+            assert change.key == (event.name if isinstance(event, PopEvent) else event.job)

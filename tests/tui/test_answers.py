@@ -120,3 +120,27 @@ async def test_fits_answers_when_its_replays_are_done() -> None:
     async with opened("pending-no-node-fits") as desk:
         await desk.command("fits research/diffusion-train 1")
         await desk.until(lambda: "fits on the cluster if it were alone" in desk.status(), "the answer is there")
+
+
+async def test_equals_shows_where_a_number_comes_from_and_goes_on() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.press("6", "home", "right", "right", "=")
+        page = desk.app.screen
+        assert isinstance(page, DetailScreen)
+        assert page.table.rows[0].cells[0].text.startswith("node gpu-l40s-01 idle")
+        assert "allocatable" in desk.screen()
+        await desk.press("down", "enter")
+        page = desk.app.screen
+        assert isinstance(page, DetailScreen)
+        assert "status.allocatable" in page.table.rows[0].cells[1].text
+
+
+async def test_equals_on_a_row_without_a_number_explains_its_event_and_x_goes_there() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.command("goto 67")
+        await desk.press("1", "=")
+        page = desk.app.screen
+        assert isinstance(page, DetailScreen)
+        assert page.table.rows[0].cells[0].text.startswith("event 67: pipeline chat-api-server-0")
+        await desk.press("down", "x")
+        assert 57 == desk.seq

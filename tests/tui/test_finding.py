@@ -90,7 +90,7 @@ FOUND = {
     "gang": ("plugin", "gang", ""),
     "breakpoint": ("panel", "Breaks", "8"),
     "compare": ("command", "diff", "X"),
-    "why": ("command", "explain [JOB]", "e"),
+    "why": ("command", "why [WHAT]", "="),
     "pending": ("command", "pending [CAUSE]", ""),
     "evict": ("panel", "Evictions", "E"),
     "gpu-l40s-01": ("node", "gpu-l40s-01", ""),

@@ -68,6 +68,7 @@ EFFECTS: dict[str, Callable[[Desk], bool]] = {
     "open": lambda desk: isinstance(desk.app.screen, ChooserScreen),
     "back": lambda desk: desk.status() == "",
     "last_change": lambda desk: desk.status() != "",
+    "why": lambda desk: isinstance(desk.app.screen, DetailScreen),
     "watch": lambda desk: desk.status() != "",
     "break_on_figure": lambda desk: desk.status() != "",
     "bookmark": lambda desk: "bookmark" in desk.status(),

@@ -1,6 +1,6 @@
 """How much longer work takes is said as soon as that is more than a guess."""
 
-from vcdebug.views.estimate import TimeEstimate
+from vcdebug.amount_text import TimeEstimate
 
 
 class Clock:

@@ -45,4 +45,5 @@ class Enqueue(Action):
         """A PodGroup without minResources passes unasked; a refused one is not asked again in this session."""
         if job.pod_group.min_resources is None or ssn.ask_plugins(JOB_ENQUEUEABLE, job):
             ssn.notify_enqueued(job)
-            ssn.set_phase(job, INQUEUE)
+            # The last answer admits the job; the next event is about another one.
+            ssn.set_phase(job, INQUEUE, len(ssn.record.events))

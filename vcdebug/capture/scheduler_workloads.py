@@ -13,8 +13,7 @@ from vcdebug.errors import CaptureError
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import object_in
 from vcdebug.snapshot.problems import Problem
-from vcdebug.snapshot.scheduler_pods import APP_LABEL, is_up, running_since, workload_of
-from vcdebug.snapshot.settings import scheduler_container
+from vcdebug.snapshot.settings import APP_LABEL, is_up, running_since, scheduler_container, workload_of
 from vcdebug.snapshot.snapshot import Manifest
 
 VOLCANO_NAMESPACE = "volcano-system"

@@ -165,7 +165,7 @@ def status_line(output: Output, title: str) -> Iterator[StatusCallback]:
 
 def count_reporter(tell: StatusCallback) -> Callable[[int, int], None]:
     """A callback that takes the items done and all items, and shows them with the time left."""
-    from vcdebug.views.estimate import TimeEstimate
+    from vcdebug.amount_text import TimeEstimate
 
     estimate = TimeEstimate(time.monotonic)
     return lambda done, total: tell(f"{done} of {total}{estimate.time_left('', done, total)}")

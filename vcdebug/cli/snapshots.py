@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from vcdebug.amount_text import TimeEstimate
 from vcdebug.cli.arguments import CachedRecordings, extender_client, one_snapshot_source
 from vcdebug.cli.output import Output, StatusCallback, ignore_progress, status_line
 from vcdebug.errors import ConfigError, VcdebugError
@@ -22,7 +23,6 @@ from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source
-from vcdebug.views.estimate import TimeEstimate
 
 
 class LoadedSnapshot(NamedTuple):

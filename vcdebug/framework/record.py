@@ -377,9 +377,14 @@ class Record:
         finally:
             self.silent -= 1
 
-    def add_change(self, kind: str, key: object, value: object) -> None:
-        """A figure that holds from the next event on."""
-        self.changes.append(len(self.events) + 1, kind, key, value)
+    def add_change(self, kind: str, key: object, value: object, seq: Seq | None = None) -> None:
+        """A figure that an event writes, by default the next one."""
+        self.changes.append(self.next_seq if seq is None else seq, kind, key, value)
+
+    def calls_since(self, first: Seq) -> dict[str, Seq]:
+        """Plugin → the last event from `first` on in which it was called."""
+        calls = enumerate(self.events[first - 1 :], first)
+        return {event.plugin: seq for seq, event in calls if isinstance(event, HookEvent)}
 
     def add_operation(self, event: OpEvent) -> None:
         """An operation that happened; its figures hold from here on."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from operator import itemgetter
 from typing import ClassVar, NamedTuple, ParamSpec, TypeVar
 
 from vcdebug.framework import hooks
@@ -27,7 +28,7 @@ from vcdebug.kube.node_view import CycleState, NodeView
 from vcdebug.model.cluster import ClusterInfo
 from vcdebug.model.hyper_nodes import HyperNodes
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import Codes, JobId, NodeName, QueueName, TaskId, TaskKey
+from vcdebug.model.names import Codes, JobId, NodeName, QueueName, Seq, TaskId, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows, NodeTable
 from vcdebug.model.pod_group import Condition
@@ -290,10 +291,14 @@ class Session:
                 self.record.add_change("book", (plugin, key), figures)
 
     def notify_enqueued(self, job: JobInfo) -> None:
-        """Tell every plugin that the job is admitted; what they reserve holds from the next event on."""
+        """Tell every plugin that the job is admitted; each call has written what the plugin reserves."""
+        first = self.record.next_seq
         self.ask_plugins(hooks.JOB_ENQUEUED, job)
-        for plugin, key, figures in self.open_accounts.changed_by_admission(job):
-            self.record.add_change("book", (plugin, key), figures)
+        called, last = self.record.calls_since(first), self.record.next_seq - 1
+        written = [(called.get(change[0], last), change) for change in self.open_accounts.changed_by_admission(job)]
+        # In the order of the calls, which the tiers set: the log of changes is searched by bisection.
+        for seq, (plugin, key, figures) in sorted(written, key=itemgetter(0)):
+            self.record.add_change("book", (plugin, key), figures, seq)
 
     def shown_code(self, code: int) -> list[dict[str, object]]:
         """The statuses behind a code as the trace writes them: the same object each time."""
@@ -304,10 +309,10 @@ class Session:
 
     # PodGroups
 
-    def set_phase(self, job: JobInfo, phase: str) -> None:
-        """Change the PodGroup's phase for the rest of the session."""
+    def set_phase(self, job: JobInfo, phase: str, seq: Seq | None = None) -> None:
+        """Change the PodGroup's phase for the rest of the session; an event writes it, by default the next one."""
         job.pod_group.phase = phase
-        self.record.add_change("phase", job.uid, phase)
+        self.record.add_change("phase", job.uid, phase, seq)
 
     def update_pod_group_condition(self, job: JobInfo, condition: Condition) -> None:
         """Replace the condition of the same type, or append it. Upstream: framework/session.UpdatePodGroupCondition."""

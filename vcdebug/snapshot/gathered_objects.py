@@ -17,8 +17,8 @@ from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.json_documents import JsonError, ObjectText, OpenList, ReadSoFar, json_documents
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
 from vcdebug.snapshot.problems import ProblemReport
-from vcdebug.snapshot.scheduler_pods import has_mark, is_running_scheduler
 from vcdebug.snapshot.schema import check_types, slim_manifest
+from vcdebug.snapshot.settings import has_mark, is_running_scheduler
 from vcdebug.snapshot.shapes import ObjectIntake, describe_value
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.snapshot.yaml_documents import MAX_DEPTH, DocumentError, TellRepeated, yaml_documents

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 import marshal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Final
+
+import yaml
 
 from vcdebug.errors import SnapshotError, VcdebugError
 from vcdebug.garbage_collection import collector_paused
@@ -20,11 +23,11 @@ from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects, starts_like_json
 from vcdebug.snapshot.json_documents import ReadSoFar
 from vcdebug.snapshot.problems import Problem, ProblemReport
-from vcdebug.snapshot.scheduler_pods import running_since, workload_of
+from vcdebug.snapshot.settings import running_since, workload_of
 from vcdebug.snapshot.shapes import describe_value
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 from vcdebug.snapshot.sources import Source, open_source, source_name
-from vcdebug.snapshot.yaml_documents import DocumentError
+from vcdebug.snapshot.yaml_documents import SAFE_LOADER, DocumentError
 
 
 def load_snapshot(
@@ -295,3 +298,69 @@ def yaml_warning(file: SourceFile) -> str:
         return ""
     seconds = size // YAML_BYTES_PER_SECOND
     return f"{file.name}: {size >> 20} MB of YAML take about {seconds} s to read; as JSON some seconds (-o json)"
+
+
+# The lines on which fields stand.
+
+MAX_SEARCHED_BYTES: Final = 2_000_000
+"""Larger files are not read again: parsing them takes seconds."""
+
+
+class FieldLines:
+    """Finds lines in the files of one snapshot, which are read once, when the first line is sought."""
+
+    def __init__(self, origin: str) -> None:
+        self._origin = origin
+
+    def find_line(self, kind: str, name: str, steps: Sequence[str | int]) -> str:
+        """`nodes.yaml:12`; empty where the files cannot be read again or do not state the field."""
+        for file, found, node in self._objects:
+            if (found, name) in ((kind, _name_of(node)), (kind, _scalar(node, "metadata", "name"))):
+                at = _walk(node, steps)
+                if at is not None:
+                    return f"{file}:{at.start_mark.line + 1}"
+        return ""
+
+    @cached_property
+    def _objects(self) -> list[tuple[str, str, yaml.Node]]:
+        """(file, kind, object) of every object of the files."""
+        try:
+            files = list(open_source(self._origin, ProblemReport())) if self._origin else []
+        except VcdebugError:
+            # The snapshot came from standard input, or the file is gone: an answer without lines is still right.
+            return []
+        small = (each for each in files if len(each.data) <= MAX_SEARCHED_BYTES)
+        return [found for each in small for found in _read_objects(each.name, each.data)]
+
+
+def _read_objects(file: str, data: bytes) -> Iterator[tuple[str, str, yaml.Node]]:
+    try:
+        for document in yaml.compose_all(data.decode("utf-8", "replace"), Loader=SAFE_LOADER):
+            items = _walk(document, ("items",))
+            kind = _scalar(document, "kind")
+            for item in items.value if isinstance(items, yaml.SequenceNode) else (document,):
+                yield file, _scalar(item, "kind") or kind.removesuffix("List"), item
+    except (yaml.YAMLError, RecursionError):
+        # The loader has told of it; what stands before the fault can still be found.
+        return
+
+
+def _walk(node: yaml.Node | None, steps: Sequence[str | int]) -> yaml.Node | None:
+    """The value's node at the end of a path; None where the path ends early."""
+    for step in steps:
+        if isinstance(node, yaml.MappingNode):
+            node = next((value for key, value in node.value if key.value == step), None)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+            node = node.value[step]
+        else:
+            return None
+    return node
+
+
+def _scalar(node: yaml.Node | None, *steps: str) -> str:
+    found = _walk(node, steps)
+    return str(found.value) if isinstance(found, yaml.ScalarNode) else ""
+
+
+def _name_of(node: yaml.Node) -> str:
+    return "/".join(_scalar(node, "metadata", part) for part in ("namespace", "name"))

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from vcdebug.snapshot.cycle_inputs import (
     PERSISTENCE_SETTINGS,
@@ -20,7 +20,7 @@ from vcdebug.snapshot.cycle_inputs import (
 )
 from vcdebug.snapshot.manifest import object_in, object_list
 from vcdebug.snapshot.problems import Problem, ProblemReport
-from vcdebug.snapshot.provenance import Provenance, read_provenance
+from vcdebug.snapshot.provenance import Provenance, read_provenance, stated_time
 from vcdebug.snapshot.shapes import describe_value
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Manifest, SchedulerFlags
 
@@ -446,3 +446,41 @@ def is_named_scheduler(container: Manifest) -> bool:
     """Whether image, name or command of a container are those of Volcano's scheduler."""
     words = (container.get("image"), container.get("name"), *_list_or_empty(container.get("command")))
     return any(isinstance(word, str) and ("vc-scheduler" in word or word == "volcano-scheduler") for word in words)
+
+
+# The scheduler's own pods tell its image, its command line and when its process started.
+
+APP_LABEL: Final = "volcano-scheduler"
+MARKS: Final = (b'"volcano-scheduler"', b"vc-scheduler:", b"vc-scheduler@")
+
+
+def has_mark(text: bytes) -> bool:
+    """Whether some JSON may hold a pod of the scheduler; a field manager's name, which every pod has, is no mark."""
+    return any(mark in text for mark in MARKS)
+
+
+def is_running_scheduler(pod: Manifest) -> bool:
+    """Whether it is a running pod of Volcano's scheduler, by its label or a container."""
+    labels, spec = object_in(object_in(pod.get("metadata")).get("labels")), object_in(pod.get("spec"))
+    ours = labels.get("app") == APP_LABEL or any(map(is_named_scheduler, object_list(spec.get("containers"))))
+    return ours and is_up(pod)
+
+
+def is_up(pod: Manifest) -> bool:
+    """Whether the pod runs."""
+    return object_in(pod.get("status")).get("phase") == "Running"
+
+
+def workload_of(pod: Manifest) -> Manifest:
+    """A manifest with the pod's spec at spec.template.spec, as in a Deployment."""
+    return {"metadata": pod.get("metadata"), "spec": {"template": {"spec": pod.get("spec")}}}
+
+
+def running_since(pod: Manifest) -> datetime | None:
+    """When the scheduler's container last started: a pod outlives the processes in it."""
+    container = scheduler_container(workload_of(pod))
+    status = object_in(pod.get("status"))
+    for state in object_list(status.get("containerStatuses")):
+        if container and state.get("name") == container.get("name"):
+            return stated_time(object_in(object_in(state.get("state")).get("running")).get("startedAt"))
+    return stated_time(status.get("startTime"))

@@ -187,6 +187,7 @@ MAIN_KEYS: list[BindingType] = [
     Binding("minus", "run('last_position')", "back to where the last jump began", id="last"),
     Binding("t", "run('run_to_cursor')", "go to the event of the row under the cursor", id="to-row"),
     Binding("L", "run('last_change')", "to the event that wrote this number; again, further back", id="last-change"),
+    Binding("equals_sign", "run('why')", "Show where the number or the event under the cursor comes from", id="why"),
     Binding("A", "run('watch')", "watch the number under the cursor", id="watch"),
     Binding("B", "run('break_on_figure')", "stop wherever the number under the cursor changes", id="break-figure"),
     Binding("m", "run('bookmark')", "mark this event; once more, write a note about it", id="bookmark"),

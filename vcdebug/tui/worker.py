@@ -12,7 +12,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from textual.message import Message
 
-from vcdebug.amount_text import format_percent
+from vcdebug.amount_text import TimeEstimate, format_percent
 from vcdebug.debugger.captures import CaptureSeries
 from vcdebug.debugger.commands import CommandReply
 from vcdebug.debugger.driver import DebuggerState, Driver
@@ -26,7 +26,6 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import ProgressBound, ReportProgress
 from vcdebug.snapshot.sources import find_bundled, find_snapshots
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
-from vcdebug.views.estimate import TimeEstimate
 
 SnapshotSource = str | BinaryIO
 

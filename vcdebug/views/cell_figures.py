@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from vcdebug.debugger import figures
-from vcdebug.debugger.fields import fields_of
+from vcdebug.debugger.facts import operand_figure
 from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, PLUGIN, QUEUE, TASK, Figure
-from vcdebug.explain.equation import DimensionAmount, Equation, Term
+from vcdebug.explain.equation import Equation
 from vcdebug.framework.record import NodeAmounts, OpEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import CPU
@@ -124,54 +123,11 @@ def operation_figure(event: OpEvent, row: Row, column: int) -> Figure | None:
 
 
 def equation_figure(recording: Recording, seq: Seq, found: Equation, row: Row, column: int) -> Figure | None:
-    """The figure of a cell in an equation: a part of its node, queue, job or task with that name and value."""
+    """The figure of a cell in an equation."""
     term = next((term for term in found.terms if term.name == row.key), None)
     index = column - EQUATION_LEAD
     # A term may have fewer figures than the equation has columns.
     if term is None or not 0 <= index < min(len(found.columns), len(term.figures)):
         return None
-    head = found.columns[index].lstrip("=+−- ").strip()
-    head = FUTURE_IDLE if head == "future idle" else head
-    shown = term.figures[index]
-    dim = term.name.rpartition(" ")[2] if found.kind == "dimension" else ""
-    if isinstance(shown, DimensionAmount):
-        dim = shown.dimension
-    for kind, name in _iter_figure_owners(recording, seq, found, term):
-        for candidate in _iter_candidate_figures(recording, kind, name, head, dim):
-            # An equation may show the state before its event changed it.
-            if any(_is_shown_value(recording, candidate, at, shown) for at in (seq, seq - 1)):
-                return candidate
-    return None
-
-
-def _iter_figure_owners(recording: Recording, seq: Seq, found: Equation, term: Term) -> Iterator[tuple[str, str]]:
-    """(kind, name) of possible owners of a term's figures: its task or queue, a queue in its cells, the event's."""
-    if found.kind == "task" and term.name in recording.owners.jobs:
-        yield TASK, term.name
-        yield JOB, recording.owners.jobs[term.name]
-    if found.kind == "queue":
-        yield QUEUE, term.name
-    if QUEUE in found.columns[: len(term.figures)]:
-        yield QUEUE, str(term.figures[found.columns.index(QUEUE)])
-    fields = fields_of(recording, seq)
-    for kind in (NODE, QUEUE, JOB, TASK):
-        name = fields(kind)
-        if isinstance(name, str):
-            yield kind, name
-
-
-def _iter_candidate_figures(recording: Recording, kind: str, name: str, part: str, dim: str) -> Iterator[Figure]:
-    if name not in figures.object_names(recording, kind):
-        return
-    if part in figures.OWN_PARTS[kind]:
-        yield Figure(kind, name, part, dim)
-    for plugin, books in recording.timeline.figures.items():
-        if part in books.get(name, ()):
-            yield Figure(kind, name, part, dim, plugin)
-
-
-def _is_shown_value(recording: Recording, candidate: Figure, seq: Seq, shown: object) -> bool:
-    if candidate.dim and candidate.dim not in figures.figure_dimensions(recording, candidate):
-        return False
-    # As text: a figure may be an amount, a number or a name.
-    return str(figures.figure_value(recording, candidate, seq)) == str(shown)
+    fact = operand_figure(recording, seq, found, term, index)
+    return None if fact is None else fact.figure

@@ -180,6 +180,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "overview": Page(
         lambda here: _lazy_view("overview:overview_table")(here.recording), lambda row: (row.key,), "Enter goes into it"
     ),
+    "why": Page(_lazy_view("origins:why_table"), _lazy_view("origins:why_commands"), "Enter goes on   x to the event"),
     "waiting": Page(_lazy_view("pending:waiting_table"), lambda row: (row.key,), "Enter explains it"),
     **{
         name: Page(partial(_lazy_view("resources:resource_page"), name), _subject_commands, "Enter opens it")

@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "diff": "vcdebug.cli.commands.diff:DiffCommand",
     "submit": "vcdebug.cli.commands.submit:SubmitCommand",
     "ask": "vcdebug.cli.commands.ask:AskCommand",
+    "why": "vcdebug.cli.commands.why:WhyCommand",
     "expect": "vcdebug.cli.commands.expect:ExpectCommand",
     "odds": "vcdebug.cli.commands.odds:OddsCommand",
     "inspect": "vcdebug.cli.commands.inspect:InspectCommand",

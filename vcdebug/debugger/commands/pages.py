@@ -90,6 +90,7 @@ VERBS: Final = (
         "Ask a question (evicted, holders, node, refused, victim, next, when)",
         open_command("ask"),
     ),
+    Verb(("why",), "[WHAT]", "Show where a value or an event comes from", open_command("why")),
     Verb(("overview",), "", "Show the overview of the cycle", open_command("overview")),
     Verb(
         ("pending", "waiting", "board"),

@@ -78,14 +78,14 @@ def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) ->
 def _statement_equation(recording: Recording, seq: Seq, event: record.StatementEvent) -> equation.Equation | None:
     if event.what not in ("commit", "discard"):
         return None
-    guard = _guarding_call(recording, seq)
+    guard = find_guarding_call(recording, seq)
     asked = equation_at(recording, guard) if guard is not None else None
     if asked is None:
         return _unfinished_trial(recording, seq, event)
     return replace(asked, title=f"{event.what}: {asked.title}")
 
 
-def _guarding_call(recording: Recording, seq: Seq) -> Seq | None:
+def find_guarding_call(recording: Recording, seq: Seq) -> Seq | None:
     """The hook call on which a commit or discard depended: the last one before it that guards a statement."""
     while seq > 1:
         seq -= 1

@@ -320,16 +320,11 @@ def _queue_family(recording: Recording, queue: QueueName) -> Iterator[QueueName]
 
 
 def _admission_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
-    """Job → the last event of JobEnqueued for the plugin; the job's reservation counts from the next event on."""
+    """Job → the event in which the plugin reserved its minimum."""
     if plugin != OVERCOMMIT and recording.snapshot.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE):
         return _permit_seqs(recording, plugin, seq)
-    reserved: dict[JobId, None] = {}
-    last: dict[JobId, Seq] = {}
-    for at, event in recording.hook_calls(JOB_ENQUEUED.upstream):
-        last[event.job] = at
-        if event.plugin == plugin:
-            reserved[event.job] = None
-    return {job: last[job] for job in reserved if last[job] < seq}
+    told = ((at, event) for at, event in recording.hook_calls(JOB_ENQUEUED.upstream) if event.plugin == plugin)
+    return {event.job: at for at, event in told if at <= seq}
 
 
 def _permit_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:

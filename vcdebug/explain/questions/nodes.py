@@ -55,14 +55,14 @@ def why_node(recording: Recording, word: str) -> QuestionReply:
     placed = [(seq, each.node) for seq, each in operations if each.op in PLACING_OPS and each.task == pod]
     if not placed:
         return QuestionReply(f"{pod} gets no node in this cycle.", data={"pod": pod, "node": None})
-    found = _find_search(recording, pod, *placed[-1])
+    found = find_search(recording, pod, *placed[-1])
     simulated = dry_runs.dry_run_search_at(recording, found.placed)
     if simulated is not None:
         return _reply_of_dry_runs(found._replace(tried=()), simulated)
     return _reply_with_scores(recording, found) if found.scores else _reply_without_scores(recording, found)
 
 
-def _find_search(recording: Recording, pod: TaskKey, seq: Seq, node: NodeName) -> PlacementSearch:
+def find_search(recording: Recording, pod: TaskKey, seq: Seq, node: NodeName) -> PlacementSearch:
     """From the placement back to the pass of predicates that found its node.
 
     A plan for a HyperNode is made in a trial and carried out later: then the search is in the trial.

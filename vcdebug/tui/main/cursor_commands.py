@@ -72,6 +72,15 @@ class MarkCommands:
         if self._current.moment is not None:
             self._followed = FollowedFigure(figure, title, self._current.moment.seq)
 
+    def explain_origin(self) -> None:
+        """Show where the figure under the cursor comes from, else the event of its row."""
+        grid, moment = self._focused(), self._current.moment
+        if self._current.ready_driver() is None or moment is None:
+            return
+        row, figure = grid.cursor_row, grid.cursor_figure
+        seq = row.seq if row is not None and row.seq else moment.seq
+        self._commands.run_command(f"why {figure}" if figure is not None else f"why event {seq}")
+
     def watch_figure(self) -> None:
         """Watch the figure under the cursor."""
         found = self._figure_under_cursor()

@@ -8,7 +8,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import TimeEstimate, count_noun
 from vcdebug.debugger.commands import CommandError, CommandReply
 from vcdebug.debugger.commands.what_if import carry_out
 from vcdebug.debugger.figures import RESOURCE_KINDS, Figure
@@ -21,7 +21,6 @@ from vcdebug.tui.main.background_work import BackgroundWork, LayOver, ScreenStat
 from vcdebug.tui.messages import SURVEY_TEXT
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.estimate import TimeEstimate
 from vcdebug.views.panels import PAGES, Page
 from vcdebug.views.pending import explanation_table, job_at
 from vcdebug.views.table import Table

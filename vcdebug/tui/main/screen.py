@@ -390,6 +390,7 @@ KEY_ACTIONS: Final[Mapping[str, Callable[[MainScreen], object]]] = {
     "filter": lambda main: main.commands.open_prompt("filter"),
     "breakpoint": lambda main: main.parts.mark_commands.open_breakpoint_dialog(),
     "last_change": lambda main: main.parts.mark_commands.goto_last_change(),
+    "why": lambda main: main.parts.mark_commands.explain_origin(),
     "watch": lambda main: main.parts.mark_commands.watch_figure(),
     "break_on_figure": lambda main: main.parts.mark_commands.break_on_figure(),
     "bookmark": lambda main: main.parts.mark_commands.set_bookmark(),

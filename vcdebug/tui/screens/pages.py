@@ -49,6 +49,7 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         Binding("enter", "go", "go to the row's event", id="page.go"),
         Binding("slash", "filter", "filter", id="page.filter"),
         Binding("L", "last_change", "to the event that wrote the number under the cursor", id="page.last-change"),
+        Binding("equals_sign", "why", "show where the number under the cursor comes from", id="page.why"),
         Binding("y", "copy", "copy all of it", id="page.copy"),
     ]
     DEFAULT_CSS = """
@@ -124,6 +125,13 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
             self.query_one("#keys", Label).update("no figure of the state under the cursor")
         else:
             self.dismiss(found)
+
+    def action_why(self) -> None:
+        """Close with the question about the figure under the cursor, else about the row's event."""
+        grid = self.query_one(Grid)
+        figure, row = grid.cursor_figure, grid.cursor_row
+        if figure is not None or (row is not None and row.seq):
+            self.dismiss(f"why {figure}" if figure is not None else f"why event {row.seq if row is not None else 0}")
 
     def action_filter(self) -> None:
         self.query_one(Prompt).open_line("filter", self.query_one(Grid).filter_text)

@@ -1,0 +1,161 @@
+"""Where values come from: every fact of a recording walked back, its arithmetic added up from its sources."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.recorded import bundled, cases, one_of_each_family, recorded
+from vcdebug.debugger.facts import EventFact, Fact, FieldFact, FigureFact
+from vcdebug.debugger.figures import FigureError, figure_dimensions, figure_history, figure_value, parse_figure_line
+from vcdebug.debugger.origins import MAX_SOURCES, Origin, find_fact, origin_of
+from vcdebug.framework.record import OpEvent
+from vcdebug.model.resource import Resource
+from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.loader import FieldLines
+
+RANDOM = one_of_each_family([case.name for case in cases("random")])
+FOLDERS = {case.name: case for case in cases("random")}
+SIGNS = {
+    ("allocate", "idle"): -1,
+    ("allocate", "used"): 1,
+    ("unallocate", "idle"): 1,
+    ("unallocate", "used"): -1,
+    ("pipeline", "pipelined"): 1,
+    ("unpipeline", "pipelined"): -1,
+    ("evict", "releasing"): 1,
+    ("unevict", "releasing"): -1,
+}
+
+
+def random_case(name: str) -> Recording:
+    return recorded(FOLDERS[name])
+
+
+def walk(recording: Recording, start: Fact, most: int = 400) -> Iterator[tuple[Fact, Origin]]:
+    """Facts and their origins from one fact on, each once."""
+    known, waiting = {start: None}, [start]
+    while waiting and len(known) < most:
+        fact = waiting.pop()
+        origin = origin_of(recording, fact)
+        yield fact, origin
+        new = [source.fact for source in origin.sources if source.fact not in known]
+        known |= dict.fromkeys(new)
+        waiting += new
+
+
+def time_of(fact: Fact) -> int:
+    return 0 if isinstance(fact, FieldFact) else fact.seq
+
+
+def amount(recording: Recording, fact: FigureFact) -> float:
+    found = figure_value(recording, *fact)
+    assert isinstance(found, int | float)
+    return float(found)
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_every_event_follows_from_what_was_before_it(name: str) -> None:
+    recording = random_case(name)
+    for seq in range(1, len(recording) + 1):
+        for source in origin_of(recording, EventFact(seq)).sources:
+            at = time_of(source.fact)
+            assert at < seq or (at == seq and isinstance(source.fact, FigureFact)), (seq, source)
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_a_walk_goes_back_in_time_and_ends(name: str) -> None:
+    recording = random_case(name)
+    for job in recording.session.jobs.values():
+        for task in list(job.tasks)[:1]:
+            start = find_fact(recording, len(recording), f"task {job.tasks[task].key} status")
+            for fact, origin in walk(recording, start):
+                assert all(time_of(source.fact) <= time_of(fact) for source in origin.sources), fact
+                if isinstance(fact, FieldFact):
+                    assert not origin.sources
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_a_nodes_amount_is_the_one_before_with_the_request_added_or_taken(name: str) -> None:
+    """The request of a task is read from the events' own books, so that the sources are checked against the engine."""
+    recording = random_case(name)
+    for seq, event in recording.events_of_type(OpEvent):
+        for (op, part), sign in SIGNS.items():
+            if op != event.op or event.after is None or event.node not in recording.session.nodes:
+                continue
+            figure = parse_figure_line(recording, f"node {event.node} {part} cpu")
+            change = figure_history(recording, figure).change_at(seq)
+            if change is None:
+                continue
+            found = {source.role: source.fact for source in origin_of(recording, FigureFact(figure, seq)).sources}
+            before, request = found["before"], found["request"]
+            assert isinstance(before, FigureFact)
+            assert isinstance(request, FigureFact)
+            assert found["written by"] == EventFact(seq)
+            expected = getattr(event.after, part).get("cpu")
+            assert amount(recording, before) + sign * amount(recording, request) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_what_a_node_or_a_queue_holds_at_first_is_the_sum_of_its_sources(name: str) -> None:
+    recording = random_case(name)
+    checked = 0
+    for node in recording.session.nodes:
+        idle = FigureFact(parse_figure_line(recording, f"node {node} idle cpu"), 0)
+        sources = origin_of(recording, idle).sources
+        if len(sources) == MAX_SOURCES:
+            continue
+        total = sum(
+            amount(recording, source.fact) * (1 if source.role == "allocatable" else -1)
+            for source in sources
+            if isinstance(source.fact, FigureFact)
+        )
+        assert total == pytest.approx(amount(recording, idle)), node
+        checked += 1
+    assert checked or len(recording.session.nodes) < 2
+
+
+def test_a_field_is_found_with_its_line() -> None:
+    recording = bundled("preempt-works")
+    lines, folder = FieldLines(recording.snapshot.origin), Path(recording.snapshot.origin)
+    start = find_fact(recording, len(recording), "node gpu-l40s-01 idle gpu at 0")
+    fields = [fact for fact, _ in walk(recording, start) if isinstance(fact, FieldFact)]
+    assert len(fields) == 4
+    for field in fields:
+        file, _, number = lines.find_line(field.kind, field.name, field.steps).partition(":")
+        line = (folder / file).read_text().splitlines()[int(number) - 1]
+        assert str(field.steps[-1]) in line
+        assert str(field.value) in line
+
+
+def test_what_is_unknown_is_refused_with_what_there_is() -> None:
+    recording = bundled("preempt-works")
+    for words, said in [
+        ("event 0", "there is no event 0"),
+        ("9999", "there is no event 9999"),
+        ("no-such-job", "no job or pod 'no-such-job'"),
+        ("node n9 idle cpu", "no node 'n9'"),
+    ]:
+        with pytest.raises(FigureError, match=said):
+            find_fact(recording, len(recording), words)
+
+
+def test_a_pending_pod_leads_to_the_events_that_prove_the_answer() -> None:
+    recording = bundled()
+    pod = "research/llm-finetune-worker-1"
+    origin = origin_of(recording, find_fact(recording, len(recording), pod))
+    assert origin.rule.startswith("research/llm-finetune is Pending: preempt found room for 1 of the 2 pods")
+    asked = [recording.event_at(source.fact.seq) for source in origin.sources if isinstance(source.fact, EventFact)]
+    assert any(getattr(event, "plugin", "") == "gang" for event in asked)
+
+
+def test_a_plugin_reads_its_own_figure_where_two_keep_one_of_that_name() -> None:
+    recording = bundled("preempt-works")
+    votes = origin_of(recording, EventFact(9)).sources
+    assert ["plugin overcommit inqueue cpu"] == [
+        str(source.fact.figure) for source in votes if isinstance(source.fact, FigureFact)
+    ]
+    assert all(
+        isinstance(figure_value(recording, *s.fact), Resource | float) for s in votes if isinstance(s.fact, FigureFact)
+    )
+    assert figure_dimensions(recording, votes[0].fact.figure) if isinstance(votes[0].fact, FigureFact) else False

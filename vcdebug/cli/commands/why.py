@@ -1,0 +1,40 @@
+"""`vcdebug why`: where a value or a decision comes from, back to the manifest's line."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from vcdebug.cli.arguments import add_shared_arguments, cached_recordings, positive_number
+from vcdebug.cli.commands import Command, CommandOutcome
+from vcdebug.cli.output import Output
+
+
+class WhyCommand(Command):
+    """Prints the tree of facts below one fact."""
+
+    HELP = "where a value or a decision comes from: the events and fields behind it, back to the manifest's line"
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_shared_arguments(parser, "snapshot")
+        parser.add_argument(
+            "what",
+            metavar="WHAT",
+            nargs="+",
+            help="a job, a pod, the number of an event, or a figure such as `node n1 idle cpu` or `queue q allocated "
+            "cpu`; `at N` behind it means its value after event N, by default at the end of the cycle",
+        )
+        parser.add_argument(
+            "--depth", metavar="N", type=positive_number, default=4, help="levels below it, 4 by default"
+        )
+        add_shared_arguments(parser, "complete", "release", "edits", "extender", "no-cache", "json")
+
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.render import write_answer
+        from vcdebug.cli.snapshots import replay_arguments
+        from vcdebug.debugger.origins import find_fact
+        from vcdebug.views.origins import why_blocks, why_document
+
+        recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
+        fact = find_fact(recording, len(recording), " ".join(args.what))
+        write_answer(args, output, why_document, why_blocks, recording, fact, args.depth)
+        return CommandOutcome.DONE

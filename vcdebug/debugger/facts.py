@@ -1,0 +1,197 @@
+"""Facts of the graph that origins.py walks: a figure after an event, an event, a field of a manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from vcdebug.debugger import figures
+from vcdebug.debugger.fields import fields_of
+from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, PLUGIN, QUEUE, TASK, Figure
+from vcdebug.explain.equation import DimensionAmount, Equation, Term
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.names import Seq
+from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import JsonObject, key_of, metadata_of, name_of
+
+
+class FigureFact(NamedTuple):
+    """A figure's value after an event; 0 is the opening state."""
+
+    figure: Figure
+    seq: Seq
+
+
+class EventFact(NamedTuple):
+    """An event of the recording."""
+
+    seq: Seq
+
+
+class FieldFact(NamedTuple):
+    """A field of the snapshot."""
+
+    kind: str
+    name: str
+    """`namespace/name`, or the name alone of an object without a namespace."""
+    steps: tuple[str | int, ...]
+    value: str
+
+
+Fact = FigureFact | EventFact | FieldFact
+
+
+# Fields of manifests.
+
+_STATED_FIELDS: Final = """\
+node allocatable Node status.allocatable
+node capacity Node status.capacity
+queue weight Queue spec.weight
+queue capability Queue spec.capability
+queue guarantee Queue spec.guarantee.resource
+job minimum PodGroup spec.minMember
+job priority PodGroup spec.priorityClassName
+job phase PodGroup status.phase
+task status Pod status.phase spec.nodeName metadata.deletionTimestamp
+task node Pod spec.nodeName status.nominatedNodeName
+task priority Pod spec.priority spec.priorityClassName
+"""
+"""Kind and part of a figure, the kind of the manifest, and the fields that state the figure."""
+STATED_FIELDS: Final[Mapping[tuple[str, str], tuple[str, list[str]]]] = {
+    (kind, part): (manifest, paths) for kind, part, manifest, *paths in map(str.split, _STATED_FIELDS.splitlines())
+}
+
+
+def stated_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]:
+    """The fields from which the session reads a figure; none for one that it works out."""
+    if (figure.kind, figure.part) == (TASK, "request"):
+        yield from _request_fields(recording, figure)
+        return
+    kind, paths = STATED_FIELDS.get((figure.kind, figure.part), ("", ()))
+    manifest = find_manifest(recording, kind, figure.name) if kind else None
+    for path in paths if manifest is not None else ():
+        field = read_field(kind, manifest or {}, *path.split("."), *((figure.dim,) if figure.dim else ()))
+        if field is not None:
+            yield field
+
+
+def stated_queue_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]:
+    """What the queue's manifest states of a dimension: deserved, capability, guarantee."""
+    manifest = find_manifest(recording, "Queue", figure.name)
+    for path in (("deserved",), ("capability",), ("guarantee", "resource")) if manifest is not None else ():
+        field = read_field("Queue", manifest or {}, "spec", *path, *((figure.dim,) if figure.dim else ()))
+        if field is not None:
+            yield field
+
+
+def _request_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]:
+    pod = find_manifest(recording, "Pod", figure.name) or {}
+    for part in ("containers", "initContainers"):
+        for place, container in enumerate((pod.get("spec") or {}).get(part) or ()):
+            for amounts in ("requests", "limits"):
+                stated = (container.get("resources") or {}).get(amounts) or {}
+                if figure.dim in stated or (not figure.dim and stated):
+                    steps = ("spec", part, place, "resources", amounts, *((figure.dim,) if figure.dim else ()))
+                    yield FieldFact("Pod", figure.name, steps, _format_value(_at(pod, steps)))
+                    # A limit counts only where no request is stated.
+                    break
+
+
+def find_manifest(recording: Recording, kind: str, name: str) -> JsonObject | None:
+    """The manifest of an object by `namespace/name`, or by its name alone."""
+    manifests = recording.snapshot.objects_of(kind)
+    return next((one for one in manifests if name in (key_of(one), name_of(one))), None)
+
+
+def read_field(kind: str, manifest: JsonObject, *steps: str | int) -> FieldFact | None:
+    """A field of a manifest; None where it is not stated."""
+    value = _at(manifest, steps)
+    name = key_of(manifest) if metadata_of(manifest).get("namespace") else name_of(manifest)
+    return None if value is None else FieldFact(kind, name, steps, _format_value(value))
+
+
+def _format_value(value: object) -> str:
+    return ", ".join(f"{key}: {inner}" for key, inner in value.items()) if isinstance(value, dict) else str(value)
+
+
+def _at(manifest: object, steps: Iterable[str | int]) -> object:
+    for step in steps:
+        if isinstance(manifest, dict):
+            manifest = manifest.get(step)
+        else:
+            manifest = manifest[step] if isinstance(manifest, list) and isinstance(step, int) else None
+    return manifest
+
+
+# Which figure a number of an equation is.
+
+
+_COLUMN_PARTS: Final = f"""\
+future idle: {FUTURE_IDLE}
+real capability: realCapability
+have: ready waiting total
+min: minimum
+min available: minimum
+tasks: total
+candidate: priority
+"""
+"""Column of an equation, and the parts that it may show where it has another name."""
+COLUMN_PARTS: Final = {
+    head: parts.split() for head, _, parts in (line.partition(": ") for line in _COLUMN_PARTS.splitlines())
+}
+
+
+def operand_figure(recording: Recording, seq: Seq, found: Equation, term: Term, index: int) -> FigureFact | None:
+    """The figure behind a number of a line: a part of its node, queue, job or task with the column's name and value."""
+    head = found.columns[index].lstrip("=+−- ").strip()
+    shown = term.figures[index]
+    dim = term.name.rpartition(" ")[2] if found.kind == "dimension" else ""
+    if isinstance(shown, DimensionAmount):
+        dim = shown.dimension
+    event = recording.event_at(seq)
+    asked = event.plugin if isinstance(event, HookEvent) else ""
+    candidates = (
+        candidate
+        for kind, name in _iter_figure_owners(recording, seq, found, term)
+        for part in COLUMN_PARTS.get(head, (head,))
+        for candidate in named_figures(recording, kind, name, part, dim)
+        # Two plugins may keep figures of one name: a plugin's answer reads its own.
+        if not asked or candidate.plugin in ("", asked)
+    )
+    # An equation may show the state before its event changed it.
+    facts = (FigureFact(candidate, at) for candidate in candidates for at in (seq, seq - 1))
+    return next((fact for fact in facts if _is_shown_value(recording, *fact, shown)), None)
+
+
+def _iter_figure_owners(recording: Recording, seq: Seq, found: Equation, term: Term) -> Iterator[tuple[str, str]]:
+    """(kind, name) of possible owners of a term's figures: its task or queue, a queue in its cells, the event's."""
+    if found.kind == "task" and term.name in recording.owners.jobs:
+        yield TASK, term.name
+        yield JOB, recording.owners.jobs[term.name]
+    if found.kind == "queue":
+        yield QUEUE, term.name
+    if QUEUE in found.columns[: len(term.figures)]:
+        yield QUEUE, str(term.figures[found.columns.index(QUEUE)])
+    fields = fields_of(recording, seq)
+    for kind in (NODE, QUEUE, JOB, TASK, PLUGIN):
+        name = fields(kind)
+        if isinstance(name, str):
+            yield kind, name
+
+
+def named_figures(recording: Recording, kind: str, name: str, part: str, dim: str) -> Iterator[Figure]:
+    """The figures of an object with this part: its own, then those of plugins."""
+    if kind not in figures.FIGURE_KINDS or name not in figures.object_names(recording, kind):
+        return
+    if part in figures.OWN_PARTS[kind]:
+        yield Figure(kind, name, part, dim)
+    for plugin, books in recording.timeline.figures.items():
+        if part in books.get("" if kind == PLUGIN and name == plugin else name, ()):
+            yield Figure(kind, name, part, dim, plugin)
+
+
+def _is_shown_value(recording: Recording, candidate: Figure, seq: Seq, shown: object) -> bool:
+    if candidate.dim and candidate.dim not in figures.figure_dimensions(recording, candidate):
+        return False
+    # As text: a figure may be an amount, a number or a name.
+    return str(figures.figure_value(recording, candidate, seq)) == str(shown)

@@ -1,0 +1,394 @@
+"""Where a value or a decision comes from: the event that wrote it, what that event read, and the snapshot's fields.
+
+Facts form a graph: a figure after an event, an event, a field of a manifest. Each fact follows from other facts by a
+rule, down to the fields, which follow from nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import singledispatch
+from typing import Final, NamedTuple
+
+from vcdebug.amount_text import count_noun, format_number, join_names
+from vcdebug.debugger import figures
+from vcdebug.debugger.facts import (
+    EventFact,
+    Fact,
+    FieldFact,
+    FigureFact,
+    named_figures,
+    operand_figure,
+    read_field,
+    stated_fields,
+    stated_queue_fields,
+)
+from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, PLUGIN, QUEUE, TASK, Figure, FigureError
+from vcdebug.explain.decisions.equations import equation_at, find_guarding_call, scores_before
+from vcdebug.explain.decisions.queue_figures import real_capability, reservation_ledger, stated_deserved
+from vcdebug.explain.decisions.votes import victim_question_before
+from vcdebug.explain.equation import Equation
+from vcdebug.explain.job_view import NotFoundError, find_subject
+from vcdebug.explain.orders import next_rival
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.questions.nodes import find_search, rank_nodes
+from vcdebug.framework import hooks, record
+from vcdebug.model.names import Seq
+from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import key_of
+
+MAX_SCORES: Final = 3
+MAX_SOURCES: Final = 6
+"""Facts that one fact names at most; the rule says how many there are."""
+
+
+class Source(NamedTuple):
+    """A fact from which another one follows, and its part in the rule."""
+
+    role: str
+    fact: Fact
+
+
+class Origin(NamedTuple):
+    """The rule by which a fact holds, and the facts that it reads."""
+
+    rule: str = ""
+    sources: tuple[Source, ...] = ()
+
+
+def find_fact(recording: Recording, seq: Seq, words: str) -> Fact:
+    """The fact that words name: `event N`, a figure, a job or a pod, with `at N` for the event after which it holds.
+
+    Raises FigureError.
+    """
+    text, _, after = words.rpartition(" at ")
+    if text and after.isdigit():
+        words, seq = text, min(int(after), len(recording))
+    parts = words.split()
+    number = parts[-1] if parts[:-1] in ([], ["event"]) else ""
+    if number.isdigit():
+        if 0 < int(number) <= len(recording):
+            return EventFact(int(number))
+        raise FigureError(f"there is no event {number}", f"events are 1 to {len(recording)}")
+    if len(parts) == 1:
+        return FigureFact(_figure_of_subject(recording, parts[0]), seq)
+    return FigureFact(figures.parse_figure(recording, tuple(parts)), seq)
+
+
+def _figure_of_subject(recording: Recording, word: str) -> Figure:
+    """The status of a pod, the phase of a job."""
+    try:
+        subject = find_subject(recording.snapshot, word)
+    except NotFoundError as error:
+        usage = "an event's number, a job, a pod, or a figure such as node n1 idle cpu"
+        raise FigureError(f"no job or pod {word!r}", usage) from error
+    figure = Figure(TASK, subject.pod, "status") if subject.pod else Figure(JOB, subject.job, "phase")
+    if figure.name not in figures.object_names(recording, figure.kind):
+        raise FigureError(f"{word} is not in the session", f"vcdebug explain says why {word} is left out")
+    return figure
+
+
+def fact_words(fact: FigureFact | EventFact) -> str:
+    """The words by which find_fact finds it."""
+    return f"event {fact.seq}" if isinstance(fact, EventFact) else f"{fact.figure} at {fact.seq}"
+
+
+def origin_of(recording: Recording, fact: Fact) -> Origin:
+    """The rule behind a fact, and the facts that it follows from; a field follows from none."""
+    if isinstance(fact, FieldFact):
+        return Origin()
+    if isinstance(fact, EventFact):
+        return _event_origin(recording.event_at(fact.seq), recording, fact.seq)
+    return _figure_origin(recording, *fact)
+
+
+# Figures: derived from others, written by an event, or as the session opened.
+
+
+def _figure_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
+    if figure.part == FUTURE_IDLE:
+        parts = ("idle", "releasing", "pipelined")
+        return Origin("idle + releasing − pipelined", _parts(figure, parts, seq))
+    if figure.kind == QUEUE and figure.part == "share":
+        return Origin("the largest of allocated / deserved", _parts(figure, ("allocated", "deserved"), seq))
+    change = figures.figure_history(recording, figure).last_change(seq)
+    if change is None:
+        return _opening_origin(recording, figure, seq)
+    event = recording.event_at(change.seq)
+    sources = [Source("written by", EventFact(change.seq))]
+    if figure.kind != TASK:
+        sources.append(Source("before", FigureFact(figure, change.seq - 1)))
+    if isinstance(event, record.OpEvent) and figure.dim:
+        sources.append(Source("request", FigureFact(Figure(TASK, event.task, "request", figure.dim), change.seq)))
+    old, new = (figures.format_figure(figure, value) for value in (change.old, change.new))
+    return Origin(f"{old} → {new}", tuple(sources))
+
+
+def _parts(figure: Figure, parts: Iterable[str], seq: Seq) -> tuple[Source, ...]:
+    return tuple(Source(part, FigureFact(figure._replace(part=part), seq)) for part in parts)
+
+
+def _opening_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
+    if (figure.kind, figure.part) == (TASK, "status") and seq == len(recording):
+        pending = recording.timeline.state_at(seq).tasks[figure.name].status is TaskStatus.PENDING
+        if pending:
+            found = explain_by_name(recording, figure.name)
+            proof = (Source(each.text, EventFact(each.seq)) for each in found.dominant_evidence if each.seq)
+            return Origin(found.sentence, tuple(proof))
+    fields = _fields(stated_fields(recording, figure))
+    if fields:
+        return Origin("", fields)
+    derive = OPENING_RULES.get((figure.kind, figure.part))
+    return Origin("worked out as the session opens") if derive is None else derive(recording, figure)
+
+
+def _fields(fields: Iterable[FieldFact]) -> tuple[Source, ...]:
+    return tuple(Source("field", field) for field in fields)
+
+
+def _first_sources(rule: str, what: str, sources: Iterable[Source]) -> Origin:
+    """The rule with its first sources, and how many there are."""
+    found = tuple(sources)
+    more = f" ({count_noun(len(found), what)}, the first {MAX_SOURCES} are shown)" if len(found) > MAX_SOURCES else ""
+    return Origin(f"{rule}{more}", found[:MAX_SOURCES])
+
+
+class NodeAmount(NamedTuple):
+    """How an amount of a node is worked out when the session opens."""
+
+    rule: str
+    statuses: tuple[TaskStatus, ...] = ()
+    """Of the pods on the node whose requests count; empty where all count."""
+    parts: tuple[str, ...] = ()
+    """Other amounts of the node that count."""
+
+
+NODE_AMOUNTS: Final[Mapping[str, NodeAmount]] = {
+    "idle": NodeAmount("allocatable less the requests of the pods on it", parts=("allocatable",)),
+    "used": NodeAmount("the sum of the requests of the pods on it"),
+    "releasing": NodeAmount("the requests of pods that are terminating", (TaskStatus.RELEASING,)),
+    "pipelined": NodeAmount("the requests of pods that wait for this node", (TaskStatus.PIPELINED,)),
+}
+
+
+def _derive_node_amount(recording: Recording, figure: Figure) -> Origin:
+    line, amount = recording.timeline, NODE_AMOUNTS[figure.part]
+    keys = line.opening_on_node.get(figure.name, ())
+    counted = (key for key in keys if not amount.statuses or line.opening_tasks[key].status in amount.statuses)
+    pods = _requests_of([line.tasks[key] for key in counted], figure.dim)
+    return _first_sources(amount.rule, "fact", (*_parts(figure, amount.parts, 0), *pods))
+
+
+def _requests_of(tasks: Iterable[TaskInfo], dim: str) -> Iterator[Source]:
+    """The requests of those that ask for a dimension, or of all."""
+    for task in tasks:
+        if not dim or task.resreq.get(dim) > 0:
+            yield Source("pod", FigureFact(Figure(TASK, task.key, "request", dim), 0))
+
+
+def _derive_total_request(recording: Recording, figure: Figure) -> Origin:
+    tasks = recording.session.jobs[figure.name].tasks.values()
+    return _first_sources("the sum of its pods' requests", "pod", _requests_of(tasks, figure.dim))
+
+
+def _derive_count(recording: Recording, figure: Figure) -> Origin:
+    """A job's count of pods in some statuses."""
+    counts = recording.timeline.opening_counts[figure.name]
+    rule = ", ".join(f"{count} {status.upstream_name}" for status, count in counts.items() if count)
+    tasks = (task.key for task in recording.session.jobs[figure.name].tasks.values())
+    return _first_sources(rule, "pod", (Source("pod", FigureFact(Figure(TASK, key, "status"), 0)) for key in tasks))
+
+
+def _derive_elastic(recording: Recording, figure: Figure) -> Origin:
+    groups = {key_of(one): one for one in recording.snapshot.objects_of("PodGroup")}
+    jobs = [job.uid for job in recording.session.jobs.values() if job.queue == figure.name and job.uid in groups]
+    steps = ("spec", "minResources", *((figure.dim,) if figure.dim else ()))
+    stated = (field for job in jobs if (field := read_field("PodGroup", groups[job], *steps)) is not None)
+    return _first_sources("what its jobs hold beyond their minResources", "job", _fields(stated))
+
+
+def _derive_held_by_queue(recording: Recording, figure: Figure) -> Origin:
+    """What the pods of a queue's jobs ask for, those with a node or all."""
+    opening = recording.timeline.opening_tasks
+    jobs = [job for job in recording.session.jobs.values() if job.queue == figure.name]
+    tasks = [task for job in jobs for task in job.tasks.values()]
+    held = [task for task in tasks if figure.part == "request" or opening[task.key].node]
+    what = "are Pending or have a node" if figure.part == "request" else "have a node"
+    rule = f"the sum of the requests of its jobs' pods that {what}"
+    return _first_sources(rule, "pod", _requests_of(held, figure.dim))
+
+
+def _derive_reserved(recording: Recording, figure: Figure) -> Origin:
+    queue = figure.name if figure.kind == QUEUE else ""
+    entries = reservation_ledger(recording, 0, queue)
+    counted = [entry for entry in entries if entry.reserved is not None and entry.reserved.get(figure.dim) > 0]
+    groups = {key_of(one): one for one in recording.snapshot.objects_of("PodGroup")}
+    steps = ("spec", "minResources", *((figure.dim,) if figure.dim else ()))
+    sources = (
+        Source("admitted", field)
+        for entry in counted
+        if entry.job in groups and (field := read_field("PodGroup", groups[entry.job], *steps)) is not None
+    )
+    return _first_sources("the sum of what admitted jobs reserve", "job", sources)
+
+
+def _derive_limit(recording: Recording, figure: Figure) -> Origin:
+    """What a queue deserves, or its limit, from the arithmetic of the plugin that shares out the cluster."""
+    find_equation = {"deserved": stated_deserved, "realCapability": real_capability}[figure.part]
+    found = find_equation(recording, figure.name)
+    if found is None:
+        weights = (
+            Source("weight", FigureFact(Figure(QUEUE, queue, "weight"), 0)) for queue in recording.session.queues
+        )
+        return _first_sources("shared out by weight, no queue gets more than it requests", "queue", weights)
+    return Origin(found.formula, _fields(stated_queue_fields(recording, figure)))
+
+
+OPENING_RULES: Final[Mapping[tuple[str, str], Callable[[Recording, Figure], Origin]]] = {
+    **{(NODE, part): _derive_node_amount for part in NODE_AMOUNTS},
+    (JOB, figures.TOTAL_REQUEST): _derive_total_request,
+    (QUEUE, "allocated"): _derive_held_by_queue,
+    (QUEUE, "request"): _derive_held_by_queue,
+    (QUEUE, "inqueue"): _derive_reserved,
+    (QUEUE, "elastic"): _derive_elastic,
+    **{(JOB, part): _derive_count for part in (*figures.SUMMED_COUNTS, *figures.STATUS_COUNTS)},
+    (PLUGIN, "inqueue"): _derive_reserved,
+    (QUEUE, "deserved"): _derive_limit,
+    (QUEUE, "realCapability"): _derive_limit,
+}
+"""(kind, part) → how the session works the figure out when it opens."""
+
+
+# Events: what they read.
+
+
+@singledispatch
+def _event_origin(event: record.Event, recording: Recording, seq: Seq) -> Origin:
+    """Nothing is known of what the event follows from."""
+    return Origin()
+
+
+@_event_origin.register
+def _(event: record.HookEvent, recording: Recording, seq: Seq) -> Origin:
+    found = equation_at(recording, seq)
+    if found is not None:
+        return Origin(found.note or found.formula, tuple(_operands(recording, seq, found)))
+    if event.point != hooks.JOB_ENQUEUED.upstream:
+        return Origin()
+    votes = tuple(Source("vote", EventFact(vote)) for vote in _admission_votes(recording, seq))
+    return Origin("the job is admitted" if votes else "a job without minResources is admitted without a vote", votes)
+
+
+def _admission_votes(recording: Recording, seq: Seq) -> Iterator[Seq]:
+    for earlier in range(seq - 1, 0, -1):
+        event = recording.event_at(earlier)
+        if not isinstance(event, record.HookEvent):
+            return
+        if event.point == hooks.JOB_ENQUEUEABLE.upstream:
+            yield earlier
+
+
+@_event_origin.register
+def _(event: record.OpEvent, recording: Recording, seq: Seq) -> Origin:
+    if event.op in record.PLACING_OPS:
+        found = find_search(recording, event.task, seq, event.node)
+        freed = (("makes room", at) for at in _evictions_for(recording, seq, event))
+        steps = (("search", found.passed), ("scores", found.scores), ("choice", found.choice), *freed)
+        return Origin(f"{found.action} places it", tuple(Source(role, EventFact(at)) for role, at in steps if at))
+    if event.op == record.EVICT_OP:
+        asked = victim_question_before(recording, seq)
+        if asked is None:
+            return Origin(f"evicted: {event.reason}" if event.reason else "")
+        votes = (Source(f"tier {seat.tier}", EventFact(seat.seq)) for seat in asked.seats if seat.seq is not None)
+        whom = f" for {asked.task}" if asked.task else ""
+        return Origin(f"a victim{whom}: tier {asked.deciding_tier} decides", tuple(votes))
+    for earlier in range(seq - 1, 0, -1):
+        if isinstance(recording.event_at(earlier), record.StatementEvent):
+            return Origin("an operation of this statement", (Source("statement", EventFact(earlier)),))
+    return Origin()
+
+
+def _evictions_for(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterator[Seq]:
+    """The evictions on the node since the search for the task began."""
+    span = recording.span_tree.span_around(seq, record.Level.TASK)
+    for earlier in range(span.first if span is not None else seq, seq):
+        before = recording.event_at(earlier)
+        if isinstance(before, record.OpEvent) and (before.op, before.node) == (record.EVICT_OP, event.node):
+            yield earlier
+
+
+@_event_origin.register
+def _(event: record.StatementEvent, recording: Recording, seq: Seq) -> Origin:
+    guard = find_guarding_call(recording, seq)
+    found = equation_at(recording, seq)
+    if found is None:
+        return Origin()
+    operands = tuple(_operands(recording, seq, found))
+    return Origin(found.title, operands if guard is None else (Source("decided by", EventFact(guard)),))
+
+
+@_event_origin.register
+def _(event: record.BestEvent, recording: Recording, seq: Seq) -> Origin:
+    found, scores = equation_at(recording, seq), scores_before(recording, seq)
+    sources = (Source("scores", EventFact(scores[0])),) if scores is not None else ()
+    return Origin("" if found is None else f"{found.title}: {found.note}", sources)
+
+
+@_event_origin.register
+def _(event: record.ScoreEvent, recording: Recording, seq: Seq) -> Origin:
+    ranked = rank_nodes(recording, seq)
+    best = join_names((f"{one.node} {format_number(one.total)}" for one in ranked), MAX_SCORES)
+    rule = f"each plugin scores the nodes that the search found: {best}"
+    for earlier in range(seq - 1, 0, -1):
+        before = recording.event_at(earlier)
+        if isinstance(before, record.PredicateEvent) and before.task == event.task:
+            return Origin(rule, (Source("search", EventFact(earlier)),))
+    return Origin(rule)
+
+
+@_event_origin.register
+def _(event: record.PredicateEvent, recording: Recording, seq: Seq) -> Origin:
+    found = equation_at(recording, seq)
+    dim = "" if found is None or found.deciding is None else found.deciding
+    request = Source("request", FigureFact(Figure(TASK, event.task, "request", dim), seq))
+    nodes = [recording.node_names[row] for row in event.failed.tolist()]
+    rooms = (Source("refuses", FigureFact(Figure(NODE, name, FUTURE_IDLE, dim), seq - 1)) for name in nodes if dim)
+    return Origin("" if found is None else found.note, (request, *rooms)[:MAX_SOURCES])
+
+
+@_event_origin.register
+def _(event: record.PopEvent, recording: Recording, seq: Seq) -> Origin:
+    found, rival = equation_at(recording, seq), next_rival(recording, seq)
+    if found is None or rival is None or found.deciding is None:
+        return Origin("the only one left in the queue" if rival is None else "")
+    sources = [
+        Source(name, FigureFact(candidate, seq - 1))
+        for name in (event.name, rival.name)
+        for candidate in named_figures(recording, event.kind, name, found.deciding.rpartition(" ")[2], "")
+    ]
+    return Origin(f"{found.title}: {found.deciding}", tuple(sources))
+
+
+@_event_origin.register
+def _(event: record.ActionEvent, recording: Recording, seq: Seq) -> Origin:
+    actions = " ".join(recording.conf.actions)
+    return Origin(
+        "actions run in their order", (Source("setting", FieldFact("scheduler.conf", "", ("actions",), actions)),)
+    )
+
+
+# Operands of an equation: which figure a number in it is.
+
+
+def _operands(recording: Recording, seq: Seq, found: Equation) -> Iterator[Source]:
+    """The figures of the deciding line; where none decides, of the first dimension or of each check, task or queue."""
+    judged = [term for term in found.terms if term.holds is not None] or list(found.terms)
+    terms = [found.deciding_term] if found.deciding_term else judged[:1] if found.kind == "dimension" else judged
+    known: dict[Fact, None] = {}
+    for term in terms:
+        for index, head in enumerate(found.columns[: len(term.figures)]):
+            fact = operand_figure(recording, seq, found, term, index)
+            if fact is not None and fact not in known and len(known) < MAX_SOURCES:
+                known[fact] = None
+                yield Source(head.lstrip("=+−- "), fact)

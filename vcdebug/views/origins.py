@@ -1,0 +1,127 @@
+"""The page and the report of `why`: a fact, its rule, and below it the facts that it follows from, as a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from vcdebug.debugger.driver import DebuggerState
+from vcdebug.debugger.facts import EventFact, Fact, FieldFact, FigureFact
+from vcdebug.debugger.figures import figure_history, figure_value, format_figure
+from vcdebug.debugger.origins import fact_words, find_fact, origin_of
+from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.edit_path import field_step
+from vcdebug.snapshot.loader import FieldLines
+from vcdebug.views.document import Block, make_paragraph
+from vcdebug.views.headline import event_headline
+from vcdebug.views.pieces import Piece, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table
+
+WHY_DEPTH: Final = 4
+"""Levels that are shown below a fact: the command and Enter go on from any of them."""
+COLUMNS: Final = (Column("fact", flexible=True), Column("because", flexible=True))
+FOOT: Final = "Fields of the snapshot end the tree. Enter asks the same about a row, x goes to its event."
+
+
+class OriginLine(NamedTuple):
+    """A fact in the tree, as text."""
+
+    guides: str
+    """The lines of the tree in front of the fact."""
+    fact: Fact
+    text: str
+    reason: str
+    """The rule by which it holds, or the one field that states it; `see above` where its sources stand further up."""
+
+
+class OriginTree:
+    """Writes the tree below a fact, the sources of each fact once."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._lines = FieldLines(recording.snapshot.origin)
+        self._known: dict[Fact, None] = {}
+
+    def write_lines(
+        self, fact: Fact, depth: int = WHY_DEPTH, role: str = "", guides: tuple[str, str] = ("", "")
+    ) -> Iterator[OriginLine]:
+        """The fact and what it follows from, down to `depth` levels; guides are for the fact and for those below it."""
+        text = f"{role}: {self._fact_text(fact)}" if role else self._fact_text(fact)
+        if fact in self._known:
+            yield OriginLine(guides[0], fact, text, "see above")
+            return
+        rule, sources = origin_of(self._recording, fact)
+        if sources:
+            self._known[fact] = None
+        fields = [source.fact for source in sources if isinstance(source.fact, FieldFact)]
+        if not rule and len(fields) == len(sources) == 1:
+            yield OriginLine(guides[0], fact, text, self._field_text(fields[0], fact))
+            return
+        yield OriginLine(guides[0], fact, text, rule)
+        for place, source in enumerate(sources if depth else (), start=1):
+            ends = ("└ ", "  ") if place == len(sources) else ("├ ", "│ ")
+            inner = (f"{guides[1]}{ends[0]}", f"{guides[1]}{ends[1]}")
+            yield from self.write_lines(source.fact, depth - 1, source.role, inner)
+
+    def _fact_text(self, fact: Fact) -> str:
+        """A figure with its value, an event with its outcome, a field with its place in the file."""
+        if isinstance(fact, FieldFact):
+            return self._field_text(fact)
+        if isinstance(fact, EventFact):
+            headline = event_headline(self._recording.event_at(fact.seq))
+            return f"event {fact.seq}: {headline.what} {headline.outcome.text}".rstrip()
+        value = format_figure(fact.figure, figure_value(self._recording, *fact))
+        # A figure that no event changes needs no time.
+        moves = figure_history(self._recording, fact.figure).changes
+        when = "" if not moves else f" after event {fact.seq}" if fact.seq else " as the session opens"
+        return f"{fact.figure} is {value}{when}"
+
+    def _field_text(self, field: FieldFact, of: Fact | None = None) -> str:
+        """`Pod/ml/train-0 spec.priority: 10  (pods.yaml:12)`; without the object where it is the fact's own."""
+        steps = (field_step(str(step)) if isinstance(step, str) else f"[{step}]" for step in field.steps)
+        own = isinstance(of, FigureFact) and of.figure.name in (field.name, field.name.rpartition("/")[2])
+        place = self._lines.find_line(field.kind, field.name, field.steps)
+        words = ("" if own else f"{field.kind}/{field.name} ", "".join(steps).lstrip("."), f": {field.value}")
+        return "".join((*words, f"  ({place})" if place else ""))
+
+
+def why_table(here: DebuggerState, words: str = "") -> Table:
+    """The page of `why`, by default about the event."""
+    fact = find_fact(here.recording, here.seq, words or f"event {here.seq}")
+    rows = [
+        Row(
+            "" if isinstance(line.fact, FieldFact) else fact_words(line.fact),
+            (Piece(line.guides + line.text), muted_piece(line.reason)),
+        )
+        for line in OriginTree(here.recording).write_lines(fact)
+    ]
+    return Table("Why", COLUMNS, rows, foot=(make_line(muted_piece(FOOT)),))
+
+
+def why_commands(row: Row) -> tuple[str, ...]:
+    """The same question about the row's fact, and the way to its event."""
+    return (f"why {row.key}", f"goto {row.key.rpartition(' ')[2]}") if row.key else ()
+
+
+def why_blocks(recording: Recording, fact: Fact, depth: int) -> Iterator[Block]:
+    """The text report: a line per fact, with the reason below it."""
+    for line in OriginTree(recording).write_lines(fact, depth):
+        yield make_paragraph(f"{line.guides}{line.text}", "" if line.guides else "title")
+        if line.reason:
+            below = line.guides.replace("├", "│").replace("└", " ")
+            yield make_paragraph(f"{below}    {line.reason}", "muted")
+
+
+def why_document(recording: Recording, fact: Fact, depth: int) -> dict[str, object]:
+    """The JSON document: the facts in the order of the tree, each with its depth."""
+    return {
+        "facts": [
+            {
+                "depth": len(line.guides) // 2,
+                "text": line.text,
+                "because": line.reason,
+                **({"event": line.fact.seq} if not isinstance(line.fact, FieldFact) else {}),
+            }
+            for line in OriginTree(recording).write_lines(fact, depth)
+        ]
+    }

@@ -1,4 +1,4 @@
-"""The answers about a node and about refusals, each compared with what the trace says by itself."""
+"""The answers of `ask`, each compared with what the trace says by itself."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from tests.golden.compare import read_trace
-from tests.questions.trace_answers import PlacementReading, RefusalReading, read_placements, read_refusals
+from tests.questions.trace_answers import (
+    PlacementReading,
+    RefusalReading,
+    read_evictions,
+    read_holders,
+    read_placements,
+    read_refusals,
+)
 from tests.recorded import each_case, recorded
 from vcdebug.actions.preempt.topology import TIE_RULES
 from vcdebug.explain.decisions.dry_runs import BY_NAME, ONLY_CANDIDATE
+from vcdebug.explain.questions.holders import who_holds
 from vcdebug.explain.questions.nodes import why_node, why_refused
+from vcdebug.explain.questions.victims import why_evicted, why_victim
 from vcdebug.recording.recording import Recording
 
 
@@ -36,6 +45,34 @@ def test_the_tie_rule_of_a_dry_run_is_the_first_that_tells_the_candidates_apart(
             reply = why_node(recording, pod)
             assert deciding_rule(recording, reply.data["candidates"], reading.node) == reply.data["rule"]
             assert "simulates evictions node by node" in reply.sentence
+
+
+@each_case
+def test_the_answer_about_an_eviction_tells_who_evicted_for_whom(case: Path) -> None:
+    recording = recorded(case)
+    for pod, read in read_evictions(read_trace(case / "trace.jsonl.gz")).items():
+        told: dict[str, Any] = dict(why_evicted(recording, pod).data)  # Any: JSON
+        assert (read.evicted, read.action, read.node) == (told["evicted"], told["action"], told["node"])
+        assert told["for"] == read.preemptor or not read.preemptor
+        assert set(told["offeredBy"]) <= set(read.allowed_by)
+
+
+@each_case
+def test_no_answer_about_a_victim_puts_it_before_a_pod_that_left_the_queue_earlier(case: Path) -> None:
+    recording = recorded(case)
+    for pod, read in read_evictions(read_trace(case / "trace.jsonl.gz")).items():
+        reply = why_victim(recording, pod)
+        orders: Any = reply.data["orders"]  # Any: JSON
+        assert not [one for one in orders if one["sign"] < 0 and one["instead"] in read.popped_before]
+        assert "only candidate" not in reply.sentence or not read.popped_before
+
+
+@each_case
+def test_the_answer_about_the_holders_of_a_node_names_the_pods_that_are_on_it_in_the_end(case: Path) -> None:
+    recording = recorded(case)
+    for node, pods in read_holders(read_trace(case / "trace.jsonl.gz")).items():
+        holders: Any = who_holds(recording, f"node/{node}").data["holders"]  # Any: JSON
+        assert pods == sorted(one["pod"] for one in holders)
 
 
 def told_placement(recording: Recording, pod: str) -> PlacementReading:

@@ -1,4 +1,4 @@
-"""What a recorded trace says by itself about a pod's node and its refusals, read without the engine."""
+"""What a recorded trace says by itself about nodes, refusals, evictions and holders, read without the engine."""
 
 from __future__ import annotations
 
@@ -114,3 +114,70 @@ def _evicting_searches(by_action: Mapping[str, Line], answering: str) -> Iterato
     for action, line in by_action.items():
         if action not in (*STRICT, answering):
             yield action, line["seq"], len(line["feasible"]), len(line["failed"])
+
+
+VICTIM_HOOKS = ("Preemptable", "Reclaimable", "UnifiedEvictable")
+HOLDING = ("Allocated", "Binding", "Bound", "Running", "Releasing", "Pipelined")
+
+
+class EvictionReading(NamedTuple):
+    """What became of the last plan to evict a pod."""
+
+    evicted: bool
+    action: str
+    node: str
+    preemptor: str
+    """Empty where the last question for victims that had the pod among its candidates was for no single pod."""
+    allowed_by: list[str]
+    """Plugins whose answer to that question allows the pod."""
+    popped_before: list[str]
+    """Candidates that left the queue of victims before the pod."""
+
+
+def read_evictions(lines: Sequence[Line]) -> dict[str, EvictionReading]:
+    """Each pod that an operation evicted → what became of it: carried out unless it is taken back."""
+    actions = actions_by_line(lines)
+    lasts: dict[str, int] = {}
+    undone: dict[str, bool] = {}
+    for at, line in enumerate(lines):
+        if line["ev"] == "op" and line["op"] in ("evict", "unevict"):
+            undone[line["task"]] = line["op"] == "unevict"
+            if line["op"] == "evict":
+                lasts[line["task"]] = at
+        if line["ev"] == "statement" and line["what"] == "discard":
+            # The operations that take it back follow, unless the process panics in between.
+            undone |= {task: True for kind, task, _ in line["ops"] if kind == "evict"}
+    return {pod: _read_eviction(lines, actions[at], pod, at, evicted=not undone[pod]) for pod, at in lasts.items()}
+
+
+def _read_eviction(lines: Sequence[Line], action: str, pod: str, at: int, *, evicted: bool) -> EvictionReading:
+    asked = at
+    while asked > 0 and not (lines[asked]["ev"] == "hook" and lines[asked]["point"] in VICTIM_HOOKS):
+        if lines[asked]["ev"] == "action":
+            return EvictionReading(evicted, action, lines[at]["node"], "", [], [])
+        asked -= 1
+    question = lines[asked]
+    first = asked
+    while first > 0 and _same_question(lines[first - 1], question):
+        first -= 1
+    votes = [line for line in lines[first : asked + 1] if pod in (line["result"] or ())]
+    pops = [line["task"] for line in lines[asked:at] if line["ev"] == "pop" and "task" in line]
+    before = [task for task in pops[: pops.index(pod)] if task in question["candidates"]] if pod in pops else []
+    preemptor = question.get("task", "") if pod in question["candidates"] else ""
+    return EvictionReading(evicted, action, lines[at]["node"], preemptor, [v["plugin"] for v in votes], before)
+
+
+def _same_question(line: Line, question: Line) -> bool:
+    if line["ev"] != "hook" or line["point"] != question["point"]:
+        return False
+    return all(line.get(key) == question.get(key) for key in ("task", "job", "candidates"))
+
+
+def read_holders(lines: Sequence[Line]) -> dict[str, list[str]]:
+    """Node → the pods that hold something of it when the cycle ends."""
+    found: dict[str, list[str]] = {}
+    for job in lines[-1].get("jobs", {}).values() if lines[-1]["ev"] == "close" else ():
+        for pod, task in job["tasks"].items():
+            if task["status"] in HOLDING and task.get("node"):
+                found.setdefault(task["node"], []).append(pod)
+    return {node: sorted(pods) for node, pods in found.items()}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
-from vcdebug.explain.decisions import evictions
+from vcdebug.explain.decisions import dry_runs, evictions
 from vcdebug.explain.decisions.votes import VictimDecision, VictimObjection, victim_choice_before
 from vcdebug.explain.job_view import NotFoundError, find_subject
-from vcdebug.explain.orders import OrderComparison, order_at, pop_kind
+from vcdebug.explain.orders import OrderComparison, order_of, pop_kind, sibling_pops
 from vcdebug.framework.record import Level, PopEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.recording.effects import cycle_effects
@@ -157,18 +157,25 @@ def why_victim(recording: Recording, word: str) -> QuestionReply:
     if not planned:
         return QuestionReply(f"{pod} is no victim in this cycle.", data={"pod": pod, "victim": False})
     one = ([each for each in planned if each.fate in evictions.CARRIED_OUT_FATES] or planned)[-1]
+    simulated = dry_runs.dry_run_search_at(recording, one.seq)
+    if simulated is not None:
+        return _reply_of_dry_run(one, simulated)
     choice = victim_choice_before(recording, one.seq) if one.tier is not None else None
     others = [task for task in dict.fromkeys(choice.victims) if task != pod] if choice is not None else []
     pop = _victim_pop_seq(recording, one)
-    orders = [found for other in others if pop and (found := order_at(recording, pop, other)) is not None]
-    sheets = tuple(sheet for sheet in (_orders_sheet(orders), _protected_sheet(choice)) if sheet.rows)
+    earlier = _popped_before(recording, pop) if pop is not None else {}
+    # An eviction changes shares: the order of two victims is the one when the first of them left the queue.
+    orders = [
+        order_of(recording, earlier.get(other, pop), "victim", pod, other, one.preemptor) for other in others if pop
+    ]
+    sheets = tuple(sheet for sheet in (_orders_sheet(orders, earlier), _protected_sheet(choice)) if sheet.rows)
     evidence = tuple(Evidence(seq, text) for seq, text in _victim_evidence(one, choice, pop))
     return QuestionReply(
-        _victim_sentence(one, others, orders),
+        _victim_sentence(one, others, orders, list(earlier)),
         tuple(_milder_node_lines(recording, one)),
         sheets,
         evidence,
-        _victim_json(one, others, orders),
+        _victim_json(one, others, orders, earlier),
     )
 
 
@@ -182,13 +189,45 @@ def _victim_pop_seq(recording: Recording, one: evictions.Eviction) -> Seq | None
     return None
 
 
-def _victim_sentence(one: evictions.Eviction, others: Sequence[TaskKey], orders: Sequence[OrderComparison]) -> str:
+def _popped_before(recording: Recording, pop: Seq) -> dict[TaskKey, Seq]:
+    """The victims that left the same queue earlier, and the event of each."""
+    return {
+        event.name: seq
+        for seq in sibling_pops(recording, pop)
+        if seq < pop and isinstance(event := recording.event_at(seq), PopEvent)
+    }
+
+
+def _reply_of_dry_run(one: evictions.Eviction, found: dry_runs.DryRunSearch) -> QuestionReply:
+    """For a victim of topology-aware preemption, which removes all candidates of a node and puts back what it can."""
+    run = next(each for each in found.runs if each.node == found.winner)
+    rows = tuple((trial.task, trial.verdict_text, trial.why) for trial in run.trials if trial.verb != dry_runs.TAKE)
+    why = next((trial.why for trial in run.trials if trial.task == one.victim and not trial.fits), "")
+    because = f": {why}" if why else ""
+    sentence = f"{one.victim} is evicted on {one.node}: {one.preemptor} would not fit there with it{because}."
+    removed = count_noun(len(run.offered), "candidate victim")
+    line = f"{one.action} simulates the node without its {removed}, then puts back each with which the pod still fits."
+    others = [task for task in run.offered if task != one.victim]
+    evidence = (Evidence(run.first, f"{one.node} is simulated"), Evidence(one.seq, f"{one.action} evicts it"))
+    sheets = (ReplySheet("put back in turn", ("pod", "result", "why"), rows),) if rows else ()
+    return QuestionReply(sentence, (line,), sheets, evidence, _victim_json(one, others, ()))
+
+
+def _victim_sentence(
+    one: evictions.Eviction,
+    others: Sequence[TaskKey],
+    orders: Sequence[OrderComparison],
+    earlier: Sequence[TaskKey],
+) -> str:
     where = f"on {one.node}" if one.node else "here"
     if not others:
-        return f"{one.victim} was the only pod {where} that could be evicted for {one.preemptor or 'anybody'}."
-    behind = next((order for order in orders if order.order_sign < 0 and order.deciding_step is not None), None)
+        return f"{one.victim} is the only candidate victim {where}{f' for {one.preemptor}' if one.preemptor else ''}."
+    later = (order for order in orders if order.right not in earlier)
+    behind = next((order for order in later if order.order_sign < 0 and order.deciding_step is not None), None)
     if behind is None or behind.deciding_step is None:
-        return f"{one.victim} left together with {len(others)} others that could be evicted {where}."
+        if earlier:
+            return f"{one.victim} is evicted {where} after {join_names(earlier, 3)}, which did not make enough room."
+        return f"{one.victim} is evicted before {join_names(others, 3)} {where}, which compare equal to it."
     decided = behind.deciding_step
     by = f"{decided.plugin} " if decided.plugin else ""
     return (
@@ -197,11 +236,16 @@ def _victim_sentence(one: evictions.Eviction, others: Sequence[TaskKey], orders:
     )
 
 
-def _orders_sheet(orders: Sequence[OrderComparison]) -> ReplySheet:
+def _orders_sheet(orders: Sequence[OrderComparison], earlier: Collection[TaskKey]) -> ReplySheet:
     rows = []
     for order in orders:
         decided = order.deciding_step
-        first = {-1: "goes later", 1: "goes first", 0: "equal"}[order.order_sign]
+        # A queue whose figures change between two pops may give out its elements in another order than they have now.
+        first = (
+            "went first"
+            if order.right in earlier
+            else {-1: "goes later", 1: "goes first", 0: "equal"}[order.order_sign]
+        )
         what = decided.difference if decided is not None else None
         by = (decided.plugin if decided is not None else "") or "no plugin"
         values = (f"{what.left}", f"{what.right}") if what is not None else ("", "")
@@ -237,12 +281,15 @@ def _victim_evidence(one: evictions.Eviction, choice: VictimDecision | None, pop
 
 
 def _victim_json(
-    one: evictions.Eviction, others: Sequence[TaskKey], orders: Sequence[OrderComparison]
+    one: evictions.Eviction,
+    others: Sequence[TaskKey],
+    orders: Sequence[OrderComparison],
+    earlier: Collection[TaskKey] = (),
 ) -> dict[str, object]:
     decided = [
         {
             "instead": order.right,
-            "sign": order.order_sign,
+            "sign": 1 if order.right in earlier else order.order_sign,
             "decidedBy": order.deciding_step.difference.what if order.deciding_step is not None else None,
             "plugin": order.deciding_step.plugin if order.deciding_step is not None else None,
         }

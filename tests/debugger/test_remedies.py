@@ -413,7 +413,8 @@ def test_what_takes_nothing_from_the_job_comes_before_what_makes_it_smaller() ->
 
 
 def test_a_missing_pod_group_is_created() -> None:
-    named = searched(replay_cycle(cluster(node("n1"), pods("lost", 1))), "default/lost").best_plans[0]
+    there = (node("n1"), pod_group("other"), *pods("lost", 1))
+    named = searched(replay_cycle(cluster(*there)), "default/lost").best_plans[0]
     assert ("Create PodGroup default/lost", True) == (named.plan_words, named.outcome.scheduled)
 
 

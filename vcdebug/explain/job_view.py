@@ -193,8 +193,9 @@ def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
         key = _require_unique(named, word)
         return ExplainSubject(pods[key].job_id, key)
     orphans = dict.fromkeys(pod.job_id for pod in pods.values() if pod.job_id)
-    if word in orphans:
-        return ExplainSubject(word)
+    of_group = [job for job in orphans if word in (job, job.rpartition("/")[2])]
+    if of_group:
+        return ExplainSubject(_require_unique(of_group, word))
     lacking = missing_kinds(snapshot)
     if lacking and not groups and not pods:
         hint = f"the snapshot has {join_kinds(lacking)}: add the output of `{supplying_command(lacking)}`"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from vcdebug.amount_text import count_noun
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.archive import SourceFile
+from vcdebug.snapshot.described_objects import described_objects, is_description
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.json_documents import JsonError, ObjectText, OpenList, ReadSoFar, json_documents
@@ -87,10 +88,18 @@ class GatheredObjects:
                 self.device_configs.append((name, decode_text(data)))
             elif name.endswith(".conf"):
                 self.confs.append((name, decode_text(data)))
+            elif is_description(data):
+                self._add_descriptions(name, decode_text(data))
             else:
                 self._add_documents(file, read_so_far)
         except DocumentError as error:
             self.report.add_problem(str(error), "the rest of the file is left out", file=name)
+
+    def _add_descriptions(self, name: str, text: str) -> None:
+        effect = "what it does not print is missing: `kubectl get -o json` has all of it"
+        self.report.add_problem("is the output of kubectl describe", effect, file=name)
+        for number, manifest in enumerate(described_objects(text), start=1):
+            self.add_document(manifest, name, f"object {number}")
 
     def _add_settings(self, name: str, data: bytes) -> None:
         for document in read_documents(data):
@@ -302,6 +311,7 @@ YAML_RETRY_BYTES = 5 << 20
 
 _UTF_8 = "utf-8"
 _BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_LOG_LINE = re.compile(rb"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6}\s")
 _LEADING_SPACE = re.compile(r"(?:\s|---(?=\s)|,)*")
 _FIRST_BYTES = 4096
 _CHUNK = 1 << 20
@@ -315,6 +325,8 @@ def encoding_of(data: bytes) -> str:
             return encoding
     if b"\0" in data[:_FIRST_BYTES]:
         raise DocumentError("is binary, not text")
+    if _LOG_LINE.match(data):
+        raise DocumentError("is a log of the scheduler: `vcdebug check LOG SNAPSHOT` compares it with a replay")
     return _UTF_8
 
 

@@ -31,7 +31,7 @@ from vcdebug.explain.pending.gates import (
 )
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
-from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, incomplete
+from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, capture_incomplete, incomplete
 from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE, HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
 from vcdebug.explain.pending.no_node import hopeless_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
@@ -75,9 +75,13 @@ def _doubt_of_process(recording: Recording, subject: ExplainSubject) -> str:
 
 
 def doubt_of_input(recording: Recording) -> str:
-    """Why every answer may be wrong; empty if the objects of the snapshot belong to one point in time."""
+    """Why every answer may be wrong: objects of different moments, or an assumed configuration; empty for nothing."""
     provenance = recording.snapshot.provenance
-    return "" if provenance is None else provenance.inconsistency_text()
+    doubts = ["" if provenance is None else provenance.inconsistency_text()]
+    if recording.snapshot.scheduler_conf is None and recording.session.jobs:
+        actions = ", ".join(recording.conf.actions)
+        doubts.append(f"the snapshot has no scheduler configuration; the built-in one is assumed (actions {actions})")
+    return "; ".join(filter(None, doubts))
 
 
 @per_recording()
@@ -90,8 +94,12 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         )
     view = JobView(recording, subject.job, subject.pod)
     found = next(checklist.findings_of_gates(view, ALREADY_PLACED), None)
+    lacking = capture_incomplete(recording, subject) if found is None else None
     once: dict[str, Finding] = {}
-    for finding in judge_job(view) if found is None else [found, *_contributing_findings(view, found)]:
+    judged = (
+        [lacking] if lacking else judge_job(view) if found is None else [found, *_contributing_findings(view, found)]
+    )
+    for finding in judged:
         # Several gates can name one cause; the first is the nearest to the decision.
         once.setdefault(finding.cause, finding)
     first, *others = once.values()

@@ -11,6 +11,7 @@ from typing import Final
 
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.answer import AdviceHarm, Explanation
+from vcdebug.explain.pending.gates.not_in_session import CAPTURE_INCOMPLETE
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.whatif.fixes.fix import Fix, FixKind, FixSituation
@@ -242,7 +243,8 @@ def run_search(
 def start_search(recording: Recording, explanation: Explanation) -> FixSearch:
     """A search that has not begun."""
     situation = FixSituation(recording, explanation)
-    proposed = propose_fixes(situation)
+    # Where the capture is incomplete, what it lacks may be in the cluster: a change that makes it fixes nothing.
+    proposed = propose_fixes(situation) if explanation.cause_code != CAPTURE_INCOMPLETE else []
     relevant = len([fix for fix in proposed if any(fix.is_for_cause(cause) for cause in situation.cause_codes)])
     done = cycle_effects(recording)
     places = len([one for one in (*done.bound, *done.pipelined) if one.job == explanation.job])

@@ -10,6 +10,7 @@ from vcdebug.explain.answer import (
     Evidence,
     Finding,
     count,
+    outside_advice,
     owner_advice,
     pending_headline,
     proof_of,
@@ -45,9 +46,10 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
     if group is not None:
         queue = group.queue or recording.snapshot.flags.default_queue
         known = queue in recording.session.queues
-        if not known and _lacks(recording, "Queue"):
-            return _capture_incomplete(recording, subject)
-        return _unreadable_finding(recording, subject) if known else _queue_missing_finding(recording, subject, queue)
+        if known:
+            return _unreadable_finding(recording, subject)
+        lacking = capture_incomplete(recording, subject) if _lacks(recording, "Queue") else None
+        return lacking or _queue_missing_finding(recording, subject, queue)
     running = [pod for pod in pods if pod.node_name]
     if running and len(running) == len(pods):
         headline = CauseHeadline(
@@ -60,9 +62,8 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
     hidden = [pod for pod in pods if not pod.node_name and pod.scheduler_name not in names]
     if hidden:
         return other_scheduler_finding(recording, subject.job or hidden[0].key, hidden)
-    if subject.job and _lacks(recording, "PodGroup"):
-        return _capture_incomplete(recording, subject)
-    return _no_pod_group_finding(recording, subject, pods)
+    lacking = capture_incomplete(recording, subject) if subject.job and _lacks(recording, "PodGroup") else None
+    return lacking or _no_pod_group_finding(recording, subject, pods)
 
 
 def incomplete(snapshot: Snapshot) -> str:
@@ -75,12 +76,15 @@ def _lacks(recording: Recording, kind: str) -> bool:
     return kind in [missing.name for missing in missing_kinds(recording.snapshot)]
 
 
-def _capture_incomplete(recording: Recording, subject: ExplainSubject) -> Finding:
+def capture_incomplete(recording: Recording, subject: ExplainSubject) -> Finding | None:
+    """What the snapshot lacks so that no cause can be named; None for nothing."""
     kinds = missing_kinds(recording.snapshot)
+    if not kinds:
+        return None
     headline = CauseHeadline(subject.job, "cannot be explained", f"the snapshot has {join_kinds(kinds)}")
-    advice = owner_advice(f"Add the output of `{supplying_command(kinds)}` to the snapshot, or use `vcdebug capture`.")
-    evidence = opening_evidence(recording, "the session opens without the job")
-    return Finding(CAPTURE_INCOMPLETE, headline, {}, evidence, (advice,))
+    command = f"Add the output of `{supplying_command(kinds)}` to the snapshot, or use `vcdebug capture`."
+    evidence = opening_evidence(recording, f"the session opens with {join_kinds(kinds)}")
+    return Finding(CAPTURE_INCOMPLETE, headline, {}, evidence, (outside_advice(command),))
 
 
 def other_scheduler_finding(recording: Recording, who: str, hidden: list[Pod]) -> Finding:

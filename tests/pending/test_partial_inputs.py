@@ -1,0 +1,202 @@
+"""What people paste is rarely whole: no answer about a part says what the whole cluster would contradict."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.transcripts import call
+from tests.recorded import BLOCKED
+from vcdebug.snapshot.sources import find_bundled
+
+JOB = "research/llm-finetune"
+Objects = list[dict[str, Any]]  # Any: manifests
+CONTRADICTED = re.compile(
+    r"does not exist|no such queue|is not admitted|overcommit allows|fits no node|no node (fits|has|provides)|"
+    r"[Cc]reate (queue|PodGroup)|add a node|has what it needs"
+)
+"""What the whole snapshot would contradict: it has the Queue, the PodGroup and nodes, and admits the job."""
+DESCRIBED_POD = """\
+Name:             llm-finetune-worker-0
+Namespace:        research
+Priority:         100000
+Node:             <none>
+Annotations:      scheduling.k8s.io/group-name: llm-finetune
+                  volcano.sh/task-spec: worker
+Status:           Pending
+Containers:
+  worker:
+    Image:      trainer:1
+    Requests:
+      cpu:             16
+      nvidia.com/gpu:  4
+Conditions:
+  Type           Status
+  PodScheduled   False
+Events:
+  Type     Reason            Age   From     Message
+  ----     ------            ----  ----     -------
+  Warning  FailedScheduling  3m    volcano  0/6 nodes are unavailable: 6 Insufficient nvidia.com/gpu.
+"""
+DESCRIBED_GROUP = """\
+Name:         llm-finetune
+Namespace:    research
+Labels:       <none>
+API Version:  scheduling.volcano.sh/v1beta1
+Kind:         PodGroup
+Metadata:
+  Creation Timestamp:  2026-11-01T09:00:00Z
+Spec:
+  Min Member:  2
+  Min Resources:
+    Cpu:             32
+    nvidia.com/gpu:  8
+  Queue:  research
+Status:
+  Conditions:
+    Message:  2/2 tasks in gang unschedulable: pod group is not ready, 2 Pending, 2 minAvailable.
+    Type:     Unschedulable
+  Phase:      Inqueue
+Events:
+  Type     Reason         Age  From     Message
+  Warning  Unschedulable  3m   volcano  2/2 tasks in gang unschedulable
+"""
+LOG = "I1101 09:30:00.000100       1 allocate.go:43] Enter Allocate ...\n"
+
+
+def whole() -> tuple[Objects, str]:
+    """Every object of the bundled snapshot, and its configuration."""
+    folder = find_bundled(BLOCKED)
+    assert folder is not None
+    texts = [path.read_text() for path in sorted(folder.glob("*.yaml"))]
+    return [each for text in texts for each in yaml.safe_load_all(text) if each], (
+        folder / "scheduler.conf"
+    ).read_text()
+
+
+def put(folder: Path, objects: Iterable[dict[str, Any]], conf: str = "") -> str:
+    (folder / "all.yaml").write_text(yaml.safe_dump_all(list(objects)))
+    if conf:
+        (folder / "scheduler.conf").write_text(conf)
+    return str(folder)
+
+
+def lone(kind: str) -> Callable[[Path], str]:
+    def make(folder: Path) -> str:
+        objects, _ = whole()
+        return put(
+            folder, [one for one in objects if one["kind"] == kind and "llm-finetune" in one["metadata"]["name"]]
+        )
+
+    return make
+
+
+def without(kind: str) -> Callable[[Path], str]:
+    def make(folder: Path) -> str:
+        objects, conf = whole()
+        return put(folder, [one for one in objects if one["kind"] != kind], conf)
+
+    return make
+
+
+def one_namespace(folder: Path) -> str:
+    return put(folder, [one for one in whole()[0] if one["metadata"].get("namespace") == "research"])
+
+
+def described(text: str) -> Callable[[Path], str]:
+    def make(folder: Path) -> str:
+        (folder / "describe.txt").write_text(text)
+        return str(folder / "describe.txt")
+
+    return make
+
+
+INCOMPLETE = {
+    "a lone PodGroup": (lone("PodGroup"), ("Node", "Queue", "Pod")),
+    "a lone pod": (lone("Pod"), ("Node", "Queue", "PodGroup")),
+    "describe of a pod": (described(DESCRIBED_POD), ("Node", "Queue", "PodGroup")),
+    "describe of a PodGroup": (described(DESCRIBED_GROUP), ("Node", "Queue", "Pod")),
+    "one namespace": (one_namespace, ("Node", "Queue")),
+    "no queues": (without("Queue"), ("Queue",)),
+    "no nodes": (without("Node"), ("Node",)),
+    "no PodGroups": (without("PodGroup"), ("PodGroup",)),
+}
+
+
+@pytest.mark.parametrize("name", INCOMPLETE)
+@pytest.mark.parametrize("more", [(), ("--prove",), ("--verbose",)])
+def test_a_part_is_said_to_be_one_with_the_command_that_supplies_the_rest(
+    name: str, more: tuple[str, ...], tmp_path: Path
+) -> None:
+    make, kinds = INCOMPLETE[name]
+    source = make(tmp_path)
+    code, out, _ = call(["explain", source, "llm-finetune", *more])
+    first = out.splitlines()[0]
+    assert code == 2
+    assert first.startswith(f"{JOB} cannot be explained: the snapshot has no ")
+    assert "`kubectl get " in out
+    assert all(f"no {kind}" in first for kind in kinds if kind != "Queue" or "PodGroup" not in kinds)
+    assert CONTRADICTED.search(out) is None
+    assert json.loads(call(["explain", source, "llm-finetune", "--json"])[1])["cause"] == "capture-incomplete"
+
+
+@pytest.mark.parametrize("name", INCOMPLETE)
+def test_inspect_of_a_part_says_what_is_missing(name: str, tmp_path: Path) -> None:
+    code, out, _ = call(["inspect", INCOMPLETE[name][0](tmp_path)])
+    assert code == 2
+    assert "no cause can be named for a job: add the output of `kubectl get " in out
+
+
+def test_without_a_configuration_the_answer_names_the_one_that_is_assumed(tmp_path: Path) -> None:
+    out = call(["explain", put(tmp_path, whole()[0]), "llm-finetune"])[1]
+    assert "the snapshot has no scheduler configuration" in out
+    assert "actions enqueue, allocate, backfill" in out
+
+
+def test_the_name_of_an_owner_is_enough() -> None:
+    by_owner = call(["explain", BLOCKED, "llm-finetune", "--json"])[1]
+    assert by_owner == call(["explain", BLOCKED, JOB, "--json"])[1]
+
+
+def test_a_release_that_is_not_replayed_is_named_in_the_answer(tmp_path: Path) -> None:
+    objects, conf = whole()
+    source = put(tmp_path, objects, conf)
+    (tmp_path / "meta.json").write_text(json.dumps({"scheduler": {"release": "v1.8.2"}, "now": "2026-11-01T09:30:00Z"}))
+    out = call(["explain", source, JOB])[1]
+    assert "v1.8.2" in out
+    assert "v1.12" in out
+
+
+def test_a_log_is_sent_to_the_command_that_reads_logs(tmp_path: Path) -> None:
+    (tmp_path / "scheduler.log").write_text(LOG)
+    code, _, err = call(["explain", str(tmp_path / "scheduler.log"), JOB])
+    assert code == 1
+    assert "vcdebug check LOG SNAPSHOT" in err
+
+
+def test_events_alone_are_said_to_be_no_snapshot(tmp_path: Path) -> None:
+    event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "research"}, "reason": "x"}
+    code, _, err = call(["explain", put(tmp_path, [event]), JOB])
+    assert code == 1
+    assert "a snapshot needs nodes, queues, PodGroups and pods" in err
+
+
+def test_a_described_object_is_read_as_far_as_it_is_printed(tmp_path: Path) -> None:
+    from vcdebug.snapshot.described_objects import described_objects
+
+    group, pod = described_objects(f"{DESCRIBED_GROUP}\n\n{DESCRIBED_POD}")
+    assert group["spec"] == {"minMember": 2, "minResources": {"cpu": 32, "nvidia.com/gpu": 8}, "queue": "research"}
+    assert group["status"] == {"phase": "Inqueue"}
+    assert pod["metadata"]["annotations"] == {
+        "scheduling.k8s.io/group-name": "llm-finetune",
+        "volcano.sh/task-spec": "worker",
+    }
+    assert pod["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "16", "nvidia.com/gpu": "4"}
+    assert pod["spec"]["priority"] == 100000
+    assert "nodeName" not in pod["spec"]

@@ -114,7 +114,7 @@ def reading(recording: Recording) -> dict[str, float]:
                 move(),
                 debugger.enclosing_name("job"),
                 debugger.span_path(),
-                debugger.cluster_state().job_counts(job),
+                debugger.recording.timeline.state_at(debugger.seq).job_counts(job),
             )
         )
 

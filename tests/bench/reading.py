@@ -110,7 +110,7 @@ def later(recording: Recording) -> Iterator[tuple[str, float]]:
     def jump() -> None:
         anywhere()
         _ = debugger.enclosing_name("job"), debugger.span_path()
-        debugger.cluster_state().job_counts(draw.choice(jobs))
+        debugger.recording.timeline.state_at(debugger.seq).job_counts(draw.choice(jobs))
 
     yield "jump", p95(jump)
     yield "step back", p95(lambda: look(debugger, lambda: debugger.step_into(back=True)), anywhere)
@@ -124,7 +124,7 @@ def later(recording: Recording) -> Iterator[tuple[str, float]]:
 
 def tasks_on(debugger: Debugger, node: str) -> None:
     """What the page of a node asks."""
-    state = debugger.cluster_state()
+    state = debugger.recording.timeline.state_at(debugger.seq)
     _ = state.nodes[node], state.tasks_on(node)
 
 

@@ -43,7 +43,7 @@ def test_a_node_tells_whom_it_refused_in_which_action_and_why() -> None:
     found = node_refusals(bundled(), "gpu-a100-01")
     refusals = [(refusal.job.split("/")[1], refusal.action, len(refusal.tasks), refusal.why) for refusal in found]
     assert ("feature-etl", "allocate", 2, "node(s) didn't match Pod's node affinity/selector") == refusals[0]
-    assert ("llm-finetune", "preempt", 1, "gang leaves nobody") in refusals
+    assert ("llm-finetune", "preempt", 1, "gang leaves no pod") in refusals
 
 
 def test_a_queue_tells_whom_it_refused() -> None:

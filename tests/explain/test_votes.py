@@ -51,7 +51,7 @@ def test_an_empty_offer_ends_its_tier_and_the_next_one_is_asked() -> None:
     assert [
         (1, "priority", "answered"),
         (1, "gang", "answered"),
-        (1, "conformance", "gang offered nobody, which ends the tier"),
+        (1, "conformance", "gang allowed no candidate, which ends the tier"),
         (2, "drf", "enablePreemptable is false"),
     ] == shown(asked)
     assert (None, None, None) == (asked.outcome, asked.deciding_tier, asked.deciding_plugin)

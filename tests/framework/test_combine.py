@@ -177,7 +177,7 @@ def test_a_rule_knows_which_plugin_or_tier_decided(
         (combine.FIRST_TIER_ALL, 2, [(1, 1)], "tier 1 decides alone"),
         (combine.VOTE, 2, [(1, 1)], "tier 1 permitted"),
         (combine.VOTE, 2, [(1, -1)], "p0 rejected"),
-        (combine.TIER_INTERSECTION, 1, [(1, 1)], "p0 offered nobody, which ends the tier"),
+        (combine.TIER_INTERSECTION, 1, [(1, 1)], "p0 allowed no candidate, which ends the tier"),
         (combine.TIER_INTERSECTION, 2, [(1, 1)], "tier 1 decided"),
         (combine.FIRST_FAILURE, 2, [(1, 1)], "p0 objected"),
         (combine.FIRST_OBJECTION, 2, [(1, 1)], "p0 objected"),

@@ -172,7 +172,7 @@ def test_holders_of_a_port_a_node_and_a_queue() -> None:
         assert isinstance(holders, list)
         assert ["default/a-0"] == [one["pod"] for one in holders]
     assert "port 4040" in who_holds(recording, "b").sheets[0].rows[0][6]
-    assert "Nobody holds host port 9." == who_holds(recording, "port/9").sentence
+    assert "No pod holds host port 9." == who_holds(recording, "port/9").sentence
 
 
 def test_the_next_job_is_named_with_what_puts_it_first() -> None:

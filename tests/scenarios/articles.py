@@ -74,7 +74,7 @@ SESSION = (
         "Plugins may handle allocations and evictions",
         WORKS,
         "panel tiers",
-        "event handler ✓ always told of placements and evictions and undone placements",
+        "event handler ✓ always notified of placements and evictions and undone placements",
     ),
     claim("Order functions: the first difference decides", WORKS, "panel tiers", "the first difference decides"),
     claim("Ready: every plugin must agree", WORKS, "panel tiers", "all must agree; the first no ends it"),
@@ -162,7 +162,10 @@ SESSION = (
     ),
     claim("JobUpdater writes only what changed", WORKS, "panel session", "4 PodGroups written"),
     claim(
-        "Event handlers are told of an allocation", WORKS, f"{PIPELINES}; panel moment", "event handlers told: drf, pre"
+        "Event handlers are told of an allocation",
+        WORKS,
+        f"{PIPELINES}; panel moment",
+        "event handlers notified: drf, pre",
     ),
     claim("predicates' handler keeps NodeMap in step", WORKS, f"{PIPELINES}; panel moment", "predicates keeps NodeMap"),
     claim(
@@ -295,7 +298,7 @@ PREEMPTION = (
         "break vote Preemptive; continue; panel equation",
         "allocated + request ≤ deserved",
     ),
-    claim("Gang protects what is at its minimum", BLOCKED, 'find victim if plugin == "gang"', "gang ✗ nobody"),
+    claim("Gang protects what is at its minimum", BLOCKED, 'find victim if plugin == "gang"', "gang ✗ none"),
     claim(
         "DRF compares shares",
         "preempt-vetoed-by-drf",
@@ -350,7 +353,7 @@ PREEMPTION = (
         "Conformance protects critical pods",
         "preempt-vetoed-by-conformance",
         'find victim if plugin == "conformance"',
-        "conformance ✗ nobody",
+        "conformance ✗ none",
     ),
     claim("Nodes are scored before they are tried", WORKS, "find score", "chat-api-server-0 scores 5 nodes"),
     claim(

@@ -46,7 +46,7 @@ ASKED = (
     ("JobPipelined: a vote that decides on commit or discard", BLOCKED, "find vote JobPipelined", "gang ✗ reject"),
     ("JobStarving", WORKS, "find vote JobStarving", "3 × JobStarving priority ✓ starving"),
     ("JobEnqueueable", QUOTA, "find vote JobEnqueueable", "proportion ✗ reject"),
-    ("JobEnqueued: told of an admission", QUOTA, "find vote JobEnqueued", "JobEnqueued overcommit told"),
+    ("JobEnqueued: told of an admission", QUOTA, "find vote JobEnqueued", "JobEnqueued overcommit notified"),
     (
         "Overused: is the queue beyond what it deserves?",
         RECLAIM,
@@ -59,13 +59,13 @@ ASKED = (
         "Preemptable: who may go inside a queue",
         WORKS,
         "find vote Preemptable",
-        "Preemptable priority ✓ offers 3 victims",
+        "Preemptable priority ✓ allows 3 victims",
     ),
     (
         "Reclaimable: who may go across queues",
         RECLAIM,
         "find vote Reclaimable",
-        "Reclaimable proportion ✓ offers 2 victims",
+        "Reclaimable proportion ✓ allows 2 victims",
     ),
     ("VictimTasks: whom shuffle evicts", SHUFFLE, "find vote VictimTasks", "VictimTasks rescheduling crunch-{1,2}"),
     ("NodeOrder: a score per node", WORKS, "panel tiers", "nodeorder NodeOrder ✓ on by default enableNodeOrder"),
@@ -146,7 +146,7 @@ FIELDS = (
         "Evictions tell the handlers, too",
         WORKS,
         "break statement evict; continue; panel moment",
-        "event handlers told: drf, predicates, proportion",
+        "event handlers notified: drf, predicates, proportion",
     ),
     claim(
         "A task's turns: Pending, Pipelined, Releasing and others",

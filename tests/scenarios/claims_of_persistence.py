@@ -68,7 +68,7 @@ PERSISTENCE = (
         "3: AllocateFunc runs at the final allocation",
         "persist-restarted",
         f"{ALLOCATES}; panel moment",
-        "event handlers told",
+        "event handlers notified",
     ),
     claim(
         "3: without it a job of higher rank takes the room",

@@ -21,7 +21,7 @@ async def test_v_shows_where_the_search_for_victims_ends(size: tuple[int, int]) 
         await desk.command(f"goto {AT}")
         await desk.press("V")
         assert desk.main.focused is desk.panel("funnel")
-        assert "✗ gang leaves nobody on 6 of 8 nodes" in desk.screen()
+        assert "✗ gang leaves no pod on 6 of 8 nodes" in desk.screen()
         await desk.press("down", "enter")
         assert 121 == desk.seq
 
@@ -31,7 +31,7 @@ async def test_e_capital_shows_who_was_evicted_for_whom_and_leads_there(size: tu
     async with opened("preempt-blocked-by-gang", size) as desk:
         await desk.press("E")
         assert desk.main.focused is desk.panel("evictions")
-        assert "nobody is evicted in the end" in desk.screen()
+        assert "no pod is evicted in the end" in desk.screen()
         await desk.press("home", "enter")
         assert 107 == desk.seq
 

@@ -229,10 +229,10 @@ def test_columns_are_as_wide_as_rows_that_take_turns_need() -> None:
 
 def test_a_few_words_are_not_broken_where_columns_can_stand_closer() -> None:
     columns = (Column("tier"), Column("plugin"), Column("offers", flexible=True), Column("answer", flexible=True))
-    cells = ("1", "conformance", "bert-pretrain-worker-0 resnet-sweep-worker-0", "✓ offers 2")
+    cells = ("1", "conformance", "bert-pretrain-worker-0 resnet-sweep-worker-0", "✓ allows 2")
     rows = [Row("1", tuple(Piece(text) for text in cells))]
     found = lay_out(Table("T", columns, rows), rows, 52)
-    assert ["✓ offers 2", ""] == [placed.cells[-1].text for placed in found.body]
+    assert ["✓ allows 2", ""] == [placed.cells[-1].text for placed in found.body]
 
 
 def test_a_long_answer_stands_below_whichever_column_it_is_in() -> None:

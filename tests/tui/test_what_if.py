@@ -107,7 +107,7 @@ async def test_a_forced_answer_is_marked_at_its_event() -> None:
         await desk.command("panel problems")
         assert "~ forced" in desk.text("problems")
         await desk.press("X")
-        assert "✗ nobody (forced)" in page(desk)
+        assert "✗ none (forced)" in page(desk)
 
 
 async def test_force_without_an_answer_says_what_can_be_forced() -> None:

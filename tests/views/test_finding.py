@@ -23,7 +23,7 @@ def test_the_rows_are_the_events_at_which_the_breakpoint_would_stop() -> None:
 
 def test_outcomes_are_counted_above_the_rows() -> None:
     heads = [text_of(entry).strip() for entry in found_table(bundled(), 1, LINE).head]
-    assert ["6 × Preemptable gang ✗ nobody", "1 × Preemptable gang ✓ offers 1 victim"] == heads
+    assert ["6 × Preemptable gang ✗ none", "1 × Preemptable gang ✓ allows 1 victim"] == heads
 
 
 def test_all_evictions_are_one_question() -> None:

@@ -13,9 +13,9 @@ CAUSES = {
     "preempt-no-candidates": "✗ none in reach on 4 of 5 nodes",
     "preempt-no-node-fits": "✗ no node passes the predicates",
     "preempt-over-queue-quota": "✗ proportion: beyond what the queue may have on 4 of 5 nodes",
-    "preempt-vetoed-by-conformance": "✗ conformance leaves nobody on 5 of 5 nodes",
-    "preempt-vetoed-by-drf": "✗ drf leaves nobody on 3 of 5 nodes",
-    "preempt-vetoed-by-gang": "✗ gang leaves nobody on 5 of 5 nodes",
+    "preempt-vetoed-by-conformance": "✗ conformance leaves no pod on 5 of 5 nodes",
+    "preempt-vetoed-by-drf": "✗ drf leaves no pod on 3 of 5 nodes",
+    "preempt-vetoed-by-gang": "✗ gang leaves no pod on 5 of 5 nodes",
     "preempt-blocked-by-gang": "✗ placed on gpu-a100-01, then discarded at 137",
     "preempt-works": "✓ placed on gpu-l40s-01",
 }

@@ -5,7 +5,7 @@ from vcdebug.views.headline import answer_piece, placing_words
 
 
 def test_no_victims_of_one_plugin_are_nobody() -> None:
-    assert "– nobody" == answer_piece(HookEvent("VictimTasks", "rescheduling", (), ())).text
+    assert "– none" == answer_piece(HookEvent("VictimTasks", "rescheduling", (), ())).text
     assert "a-{0,1}" == answer_piece(HookEvent("VictimTasks", "tdm", (), ("ns/a-0", "ns/a-1"))).text
 
 

@@ -211,7 +211,7 @@ def _values_by_instance(address: str, query: str, ask: Ask) -> Mapping[str, floa
     except (URLError, OSError) as failure:
         raise NotMeasured("no answer") from failure
     except (ValueError, KeyError, TypeError, IndexError) as failure:
-        raise NotMeasured("the answer is none of Prometheus") from failure
+        raise NotMeasured("the answer is not one of Prometheus") from failure
 
 
 def _iter_instance_values(result: list[Json]) -> Iterator[tuple[str, float]]:

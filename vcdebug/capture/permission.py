@@ -113,7 +113,7 @@ def _version_names(versions: object) -> list[str]:
 
 
 ROLE_NAME = "vcdebug-capture"
-ROLE_HEAD = f"""# What `vcdebug capture` reads; it never writes. Bind it to whoever captures:
+ROLE_HEAD = f"""# What `vcdebug capture` reads; it never writes. Bind it to the user that captures:
 #   kubectl create clusterrolebinding {ROLE_NAME} --clusterrole={ROLE_NAME} --user=NAME
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

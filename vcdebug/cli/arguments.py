@@ -148,7 +148,7 @@ SHARED_ARGUMENTS: Final = {
         "--max-events",
         metavar="N",
         type=positive_number,
-        help="stop the replay after so many events; 5 million by default",
+        help="stop the replay after N events; 5 million by default",
     ),
     "max-memory": _argument_row(
         "--max-memory",
@@ -248,7 +248,7 @@ def add_cycle_arguments(parser: ArgumentParser, more: str = "") -> None:
         metavar="N",
         type=positive_number,
         default=1,
-        help=f"run so many cycles of one scheduler process, one after another{more}",
+        help=f"run N cycles of one scheduler process, one after another{more}",
     )
     parser.add_argument(
         "--every",
@@ -263,7 +263,7 @@ def add_cycle_arguments(parser: ArgumentParser, more: str = "") -> None:
         "--finish",
         metavar="RULE",
         choices=FINISH_RULES,
-        help="which running pods succeed between cycles: none, the default, or thirds, every third by name in turn",
+        help="which running pods succeed between cycles: none, the default, or thirds: alternate thirds by name",
     )
     parser.add_argument(
         "--arrivals",

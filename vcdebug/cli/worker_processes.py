@@ -94,7 +94,7 @@ class InProcessExecutor:
 SPAWN_CONTEXT = get_context("spawn")
 POLL_SECONDS = 0.1
 """Interval at which a pool asks whether the remaining results are still wanted."""
-ABANDONED = RunFailure("given up: nobody waits for it any more")
+ABANDONED = RunFailure("cancelled: its result is no longer needed")
 
 
 class ProcessExecutor:

@@ -242,7 +242,7 @@ def _observe_cycle(
             for manifest in manifests:
                 api.store.put_object(path, manifest)
         run.wire.lock.notify_all()
-    tell(f"its first cycle is over: {len(held)} PodGroups are told, and cycle {run.counted} counts")
+    tell(f"its first cycle is over: {len(held)} PodGroups are sent, and cycle {run.counted} counts")
     run.wait_until(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
     while _is_missed(run, api, held):
         tell(f"cycle {run.counted} began before the PodGroups had arrived: the next one counts")

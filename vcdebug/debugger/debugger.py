@@ -12,7 +12,6 @@ from vcdebug.framework.record import Event, Span
 from vcdebug.model.names import Seq
 from vcdebug.recording.event_index import Seqs, seq_after, seq_before
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.timeline import ClusterState
 
 
 class MoveResult(NamedTuple):
@@ -62,10 +61,6 @@ class Debugger:
     def span_path(self) -> tuple[Span, ...]:
         """The spans around the current event: cycle, action, queue, job, task, node, as far as it lies in them."""
         return self.recording.span_tree.path_to(self.seq)
-
-    def cluster_state(self) -> ClusterState:
-        """The cluster after the current event."""
-        return self.recording.timeline.state_at(self.seq)
 
     def enclosing_name(self, field: str) -> str:
         """The action, queue, job, task, node or plugin of the current event; empty where it has none, or several."""

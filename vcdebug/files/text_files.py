@@ -114,7 +114,7 @@ def load_notes(driver: Driver, argument: str) -> str:
 def _required_notes_path(driver: Driver, usage: str) -> Path:
     path = notes_path(driver.debugger.recording.snapshot)
     if path is None:
-        raise VcdebugError("this snapshot has no place of its own for a file beside it", f"say which: {usage}")
+        raise VcdebugError("this snapshot has no folder of its own for a file next to it", f"say which: {usage}")
     return path
 
 

@@ -260,7 +260,7 @@ class _Vote(CombiningRule[bool]):
 class _CallAll(CombiningRule[None]):
     """Each plugin is called; none answers."""
 
-    words = "everyone is told"
+    words = "every plugin is notified"
     silence = None
     decided_by = ""
 
@@ -345,19 +345,23 @@ class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
                 # candidates of the next plugin.
                 if disjoint and victims is None:
                     tiers.note(
-                        INTERSECTION_RESTARTED, "the tier had nobody left, and {} starts over", plugin_call.plugin
+                        INTERSECTION_RESTARTED, "the tier had no candidate left, and {} starts over", plugin_call.plugin
                     )
                 victims = candidates if victims is None else _intersection(victims, candidates)
                 disjoint = victims is None
             if victims is not None:
                 if vetoed:
-                    tiers.note(TIER_VETO_UNDONE, "{} offered nobody, and a later tier offers {}", vetoed, len(victims))
+                    tiers.note(
+                        TIER_VETO_UNDONE, "{} allowed no candidate, and a later tier allows {}", vetoed, len(victims)
+                    )
                 return victims
         return None
 
     def explain_not_asked(self, tier: int, answers: Answers) -> str:
         here = last_answer(answers, tier)
-        return f"{here.plugin} offered nobody, which ends the tier" if here else f"tier {answers[-1].tier} decided"
+        return (
+            f"{here.plugin} allowed no candidate, which ends the tier" if here else f"tier {answers[-1].tier} decided"
+        )
 
     def is_abstention(self, answer: RecordedAnswer) -> bool:
         return answer.vote == ABSTAIN
@@ -379,7 +383,7 @@ def _intersection(victims: list[TaskInfo], candidates: list[TaskInfo]) -> list[T
 class _FirstUnion(CombiningRule[list[TaskInfo]]):
     """All tasks that the plugins of the first productive tier name, each object once."""
 
-    words = "the first tier that names somebody decides"
+    words = "the first tier that names a pod decides"
     silence: ClassVar[Answer] = []
     decided_by = "tier"
 

@@ -164,7 +164,7 @@ def forced_value(gives: AnswerForm, answer: ForcedAnswer, args: Args) -> Answer:
     """The answer in the form in which a plugin gives it; raises EditError for one that the hook cannot give."""
     read = ANSWER_READERS.get(gives)
     if read is None:
-        raise answer.make_error(f"{answer.plugin or 'the plugin'} is only told there: it answers nothing")
+        raise answer.make_error(f"{answer.plugin or 'the plugin'} is only notified there: it answers nothing")
     return read(answer, args)
 
 

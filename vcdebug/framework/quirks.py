@@ -57,12 +57,13 @@ CLAIMS_UNDECIDED = _add_quirk(
 PROMISE_WITHOUT_NODE = _add_quirk(
     "promise-without-node",
     "Pipelining does not write the node into the pod, where Reserve looks for it: a pod whose resource claims are to "
-    "be allocated is refused, and taken back.",
+    "be allocated is refused, and rolled back.",
     "whether such a pod can preempt or reclaim at all",
 )
 TIER_VETO_UNDONE = _add_quirk(
     "tier-veto-undone",
-    "A plugin that offers nobody only ends its own tier: a later tier was asked from scratch and offered victims.",
+    "A plugin that allows no candidate only ends its own tier: a later tier was asked about all candidates and allowed "
+    "victims.",
     "who is evicted",
 )
 INTERSECTION_RESTARTED = _add_quirk(
@@ -122,7 +123,7 @@ PLUGIN_TWICE = _add_quirk(
 )
 DEVICE_STAYS_CHARGED = _add_quirk(
     "device-stays-charged",
-    "A placement that is taken back leaves its cards charged until the session ends (virtual GPUs, but not in v1.15; "
+    "A placement that is rolled back leaves its cards charged until the session ends (virtual GPUs, but not in v1.15; "
     "Ascend NPUs before v1.16): they are looked up on the pod object, which does not name them yet.",
     "which later tasks of the session find room on those cards",
 )
@@ -138,25 +139,24 @@ EXTENDER_UNKNOWN = _add_quirk(
 )
 BOOKS_CLAMPED = _add_quirk(
     "books-clamped",
-    "With task state persistence, a plugin was to give back more than it holds; it stops at 0.",
+    "With task state persistence, a plugin was to release more than it holds; it stops at 0.",
     "the share of that job or queue",
 )
 BOUND_ALREADY = _add_quirk(
     "bound-already",
-    "With task state persistence, somebody else bound the pod to the chosen node meanwhile: the bind counts as a "
+    "With task state persistence, another client bound the pod to the chosen node meanwhile: the bind counts as a "
     "success.",
     "nothing: the pod is where it was to go",
 )
 BOUND_ELSEWHERE = _add_quirk(
     "bound-elsewhere",
-    "With task state persistence, somebody else bound the pod to another node meanwhile: the bind is an error, and "
+    "With task state persistence, another client bound the pod to another node meanwhile: the bind is an error, and "
     "the pod's annotations are struck out.",
     "the pod's place, and whether its gang is ready",
 )
 QUEUE_TREE_BROKEN = _add_quirk(
     "queue-tree-broken",
-    "One job in a queue with children, or a queue whose parent does not exist, and capacity gives up on the whole "
-    "tree.",
+    "One job in a queue with children, or a queue whose parent does not exist, and capacity ignores the whole tree.",
     "everything: nothing is admitted or placed, and an eviction may end the process",
 )
 QUEUE_CYCLE = _add_quirk(

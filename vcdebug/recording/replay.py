@@ -143,7 +143,7 @@ class _ObservedEvents(list[Event]):
         super().append(event)
 
     def __delitem__(self, key: SupportsIndex | slice, /) -> None:
-        raise TypeError("events are never taken back")
+        raise TypeError("events are never removed")
 
 
 def observe_rerun(recording: Recording, look: EventObserver) -> None:
@@ -231,7 +231,7 @@ def _stop_at(found: list[Session], until: Seq, going: ShouldContinue, session: S
         found.append(session)
         raise EventReachedError("the moment is reached")
     if not at % CANCEL_CHECK_INTERVAL and not going(at, until):  # exact: ints
-        raise EventReachedError("nobody waits for it")
+        raise EventReachedError("its result is no longer needed")
 
 
 def _takes_long(recording: Recording, seq: Seq) -> bool:

@@ -411,4 +411,4 @@ def handler_subjects(recording: Recording) -> Iterator[tuple[str, str]]:
 def event_handlers(recording: Recording) -> Iterator[tuple[str, str]]:
     """(plugin, text about the events that its handler gets), in the order of the calls."""
     for name, each in group_by_key(handler_subjects(recording)).items():
-        yield name, f"told of {' and '.join(each)}"
+        yield name, f"notified of {' and '.join(each)}"

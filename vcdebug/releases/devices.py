@@ -51,7 +51,7 @@ GPUSHARE_IDLE_WRAPS = Change(
 )
 GPUSHARE_RELEASE_BY_INDEX = Change(
     "gpushare-release-by-index",
-    "A placement that is taken back leaves its shared GPU charged.",
+    "A placement that is rolled back leaves its shared GPU charged.",
     "which later tasks of the session find room on those cards",
     "v1.16; #5588; M",
 )
@@ -96,7 +96,7 @@ HAMI_ASCEND_SPREAD_SCORE = Change(
 )
 HAMI_ASCEND_RELEASE_LEAKS = Change(
     "hami-ascend-release-leaks",
-    "A placement that is taken back leaves its Ascend cards charged, unless the pod had named them before.",
+    "A placement that is rolled back leaves its Ascend cards charged, unless the pod had named them before.",
     "which later tasks of the session find room on those cards",
     "v1.16; #5588; M",
 )
@@ -111,7 +111,7 @@ VGPU_MIG_COPY = Change(
 DEVICES_SHARED_WITH_CACHE = Change(
     "devices-shared-with-cache",
     "Session, dry runs and cache charge one and the same ledger of cards.",
-    "cards of attempts that were taken back stay taken",
+    "cards of attempts that were rolled back stay charged",
     "v1.15.0; #5235; M",
 )
 NIL_LEDGER_ASKED = Change(
@@ -128,7 +128,7 @@ RELEASING_CHARGED_TO_DEVICES = Change(
 )
 VGPU_LEDGER_LEAKS = Change(
     "vgpu-ledger-leaks",
-    "A placement that is taken back leaves its virtual GPUs charged, and a failed attempt its first containers.",
+    "A placement that is rolled back leaves its virtual GPUs charged, and a failed attempt its first containers.",
     "which later tasks find room on those cards",
     "v1.15.0; #5235; M",
 )
@@ -140,7 +140,7 @@ VGPU_DEVICE_ORDER = Change(
 )
 VGPU_SPREAD_SCORE = Change(
     "vgpu-spread-score",
-    "The spread score counts the cards that nobody used before.",
+    "The spread score counts the cards that no pod used before.",
     "the best node with deviceshare.SchedulePolicy: spread",
     "v1.15.0; #5252; M",
 )
@@ -203,7 +203,7 @@ DEVICESHARE_SCORE_LOST = Change(
 )
 HAMI_ASCEND_LEDGER = Change(
     "hami-ascend-ledger",
-    "Ascend cards are charged by what their plugin is yet to allocate, with each entry and each time anew.",
+    "Ascend cards are charged by what their plugin is yet to allocate, with each entry and every time again.",
     "pods with Ascend cards",
     "v1.15.1 v1.14.4; #5363; L",
 )
@@ -235,7 +235,7 @@ VGPU_MEMORY_PERCENTAGE = Change(
 )
 DEVICES_ALWAYS_REGISTERED = Change(
     "devices-always-registered",
-    "Nodes have their cards from the start: pods are given some in the first cycle, in which nobody who runs is "
+    "Nodes have their cards from the start: pods are given some in the first cycle, in which no running pod is "
     "charged for shared GPUs.",
     "pods that ask for cards in the first cycle after a start",
     "v1.14.0; #4717; M",

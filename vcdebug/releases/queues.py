@@ -21,7 +21,7 @@ GANG_CLOSE_RELEASING = Change(
 )
 EXTENDER_JOB_ENQUEUED = Change(
     "extender-job-enqueued",
-    "The extender is not told of admitted jobs.",
+    "The extender is not notified of admitted jobs.",
     "what the extender's webhook knows",
     "v1.16; #5339; M",
 )
@@ -59,7 +59,7 @@ ROOT_DESERVED_OVERWRITTEN = Change(
 )
 EXTENDER_BASIC = Change(
     "extender-basic",
-    "The extender is asked about every task, and is not told of placements.",
+    "The extender is asked about every task, and is not notified of placements.",
     "what the extender's webhook is asked and may refuse",
     "v1.13.0; #4377; M",
 )
@@ -129,7 +129,7 @@ CAPACITY_TREE_VIOLATION_FATAL = Change(
 CAPACITY_TREE_DESERVED_RAW = Change(
     "capacity-tree-deserved-raw",
     "In a tree of queues a guarantee does not raise what a queue deserves.",
-    "shares, and from whom may be reclaimed",
+    "shares, and which pods may be reclaimed",
     "v1.15.0 v1.14.2; #4973; M",
 )
 CAPACITY_BEST_EFFORT_FIRST = Change(
@@ -140,7 +140,7 @@ CAPACITY_BEST_EFFORT_FIRST = Change(
 )
 CAPACITY_RECLAIM_ALL_UNDER_DESERVED = Change(
     "capacity-reclaim-all-under-deserved",
-    "capacity spares a queue only while it holds no more than it deserves in every dimension that it states.",
+    "capacity protects a queue only while it holds no more than it deserves in every dimension that it states.",
     "who is evicted",
     "v1.14.0; #4919; H",
 )

@@ -231,7 +231,7 @@ LOG_TASK_NODE = Change(
 )
 REPRIEVE_ORDER = Change(
     "reprieve-order",
-    "Topology-aware preemption spares the least valuable of its potential victims first.",
+    "Topology-aware preemption protects the least valuable of its potential victims first.",
     "who is evicted",
     "v1.15.0 v1.14.3; #5214; M",
 )

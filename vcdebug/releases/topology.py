@@ -28,7 +28,7 @@ HYPERNODE_SUM_OF_NODE_SCORES = Change(
 HYPERNODES_NOT_READY = Change(
     "hypernodes-not-ready",
     "Without any HyperNode a job with hard topology ends the turn of its whole queue.",
-    "queues in which somebody asks for hard topology, where there is none",
+    "queues in which a job asks for hard topology, where there is none",
     "v1.14.0; #4721; M",
 )
 NTA_NODE_SCORE_ONLY = Change(

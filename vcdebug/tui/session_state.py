@@ -120,13 +120,13 @@ class SessionStore:
             aside = path.with_suffix(".damaged")
             with suppress(OSError):
                 path.replace(aside)
-            session.lines.append(f"{home_relative(path)}: damaged; kept as {aside.name}, the session begins afresh")
+            session.lines.append(f"{home_relative(path)}: damaged; kept as {aside.name}, the session starts over")
             return {}
         # Rewriting the file would lose what the newer version keeps in it.
         if data["version"] > STATE_VERSION:
             session.writable = False
             session.lines.append(
-                f"{home_relative(path)}: written by a newer vcdebug; left as it is, this session is not kept"
+                f"{home_relative(path)}: written by a newer vcdebug; left unchanged, this session is not saved"
             )
             return {}
         return {key: value for key, value in data.items() if key != "version"}

@@ -200,7 +200,7 @@ def outcome_cell(asked: HookCallGroup | None) -> Piece:
     if asked is None:
         return Piece("–", "strong")
     if isinstance(asked.outcome, tuple):
-        return Piece(task_list_or([str(name) for name in asked.outcome], "nobody"), "strong")
+        return Piece(task_list_or([str(name) for name in asked.outcome], "none"), "strong")
     return Piece(outcome_words(asked)[1], "strong")
 
 

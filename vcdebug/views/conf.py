@@ -22,7 +22,7 @@ CONF_COLUMNS = (Column("part"), Column("name"), Column("set to", flexible=True, 
 WRONG_MARK = "!"
 BY_DEFAULT = "by default"
 STICKY_ARGUMENTS = (
-    "a running scheduler keeps an action's argument that was removed from its file until it starts anew; the replay "
+    "a running scheduler keeps an action's argument that was removed from its file until it restarts; the replay "
     "goes by the file"
 )
 EntryCells = tuple[str, Piece, Piece]

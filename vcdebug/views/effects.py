@@ -88,14 +88,14 @@ def _evictions_summary(evictions: tuple[Eviction, ...]) -> Line:
     # A victim can be planned again after its statement was discarded: count pods, not plans.
     victims = len(dict.fromkeys(eviction.victim for eviction in kept))
     undone = len(evictions) - len(kept)
-    words = f"{count_noun(victims, 'task')} evicted" if victims else "nobody is evicted in the end"
-    return make_line(words, muted_piece(f", {count_noun(undone, 'planned eviction')} taken back" if undone else ""))
+    words = f"{count_noun(victims, 'task')} evicted" if victims else "no pod is evicted in the end"
+    return make_line(words, muted_piece(f", {count_noun(undone, 'planned eviction')} rolled back" if undone else ""))
 
 
 def _eviction_row(eviction: Eviction, seq: Seq) -> Row:
     words, fate_style = FATE_WORDS[eviction.fate]
     style: Style = "muted" if eviction.seq > seq else ""
-    preemptor = bare_name(eviction.preemptor) or "nobody: it should go anyway"
+    preemptor = bare_name(eviction.preemptor) or "no pod: a plugin wants it evicted"
     cells = (
         Piece(HERE, "here") if eviction.seq == seq else muted_piece(SKIPPED if style else ""),
         Piece(eviction.victim, style or "strong"),

@@ -117,7 +117,7 @@ def operations_table(recording: Recording, seq: Seq, event: record.StatementEven
         "commit": "evictions and bindings go to the cluster now",
         "discard": "everything is undone, newest first",
         "merge": "a trial on one node becomes part of the job's statement",
-        "save": "kept aside, to be recovered if it turns out best",
+        "save": "saved, to be recovered if it turns out best",
         "recover": "a saved statement is played again",
     }
     style: Style = "bad" if event.what == "discard" else "good" if event.what == "commit" else ""

@@ -34,7 +34,7 @@ def answer_piece(event: record.HookEvent) -> Piece:
     if event.point in VICTIM_POINTS:
         return _victims_piece(event)
     if isinstance(event.result, tuple):
-        return Piece(task_list_or(event.result, "– nobody"), "good" if event.result else "muted")
+        return Piece(task_list_or(event.result, "– none"), "good" if event.result else "muted")
     if event.point in _VOTING:
         return _VOTES.get(event.result, Piece(str(event.result)))
     if isinstance(event.result, bool):
@@ -42,7 +42,7 @@ def answer_piece(event: record.HookEvent) -> Piece:
     if event.point == hooks.JOB_VALID.upstream:
         return Piece(f"{YES} valid", "good") if event.result is None else Piece(f"{NO} {event.result['reason']}", "bad")
     if event.result is None:
-        return Piece(f"{YES} no objection", "good") if _is_objection_point(event.point) else muted_piece("told")
+        return Piece(f"{YES} no objection", "good") if _is_objection_point(event.point) else muted_piece("notified")
     if isinstance(event.result, dict) and "error" in event.result:
         return Piece(f"{NO} {event.result['error']}", "bad")
     if isinstance(event.result, list) and event.result and isinstance(event.result[0], dict):
@@ -82,7 +82,7 @@ def _victims_piece(event: record.HookEvent) -> Piece:
     if event.vote == 0:
         return muted_piece("– abstains")
     if not event.victims:
-        return Piece(f"{NO} nobody", "bad")
+        return Piece(f"{NO} none", "bad")
     return Piece(f"{YES} " + task_list_or(event.victims, ""), "good")
 
 

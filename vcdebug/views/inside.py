@@ -25,7 +25,7 @@ from vcdebug.views.table import Column, Row, Table, plain_columns
 
 INSIDE_TITLE: Final = "Inside"
 NOTHING_INSIDE = "nothing to open here: go to a pass of predicates, to scores, or to the node that is best by them"
-WEBHOOK_ANSWERED = "a webhook had a say in this cycle: it cannot be run again up to here"
+WEBHOOK_ANSWERED = "a webhook answered in this cycle: it cannot be run again up to here"
 SUM_OF_PARTS = "the sum of its parts"
 MAX_LABEL: Final = 16
 """Longer names of terms go to the last column, which wraps."""

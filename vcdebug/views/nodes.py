@@ -153,7 +153,7 @@ def node_page(recording: Recording, seq: Seq, name: NodeName) -> Table:
     tasks = [_task_row(recording, key, state) for key in state.tasks_on(name)]
     head = [*_iter_bar_lines(recording, seq, name), *_iter_event_parts(recording, seq, name), _task_count(len(tasks))]
     refused = [_refusal_row(refusal) for refusal in node_refusals(recording, name)]
-    foot = () if refused else (make_line(muted_piece("it refused nobody in this cycle")),)
+    foot = () if refused else (make_line(muted_piece("it refused no pod in this cycle")),)
     figures = partial(task_figure, NODE_TASK_COLUMNS)
     return Table(f"Node {name}", NODE_TASK_COLUMNS, [*tasks, *refused], tuple(head), foot, figures=figures)
 

@@ -223,7 +223,7 @@ def _outcome_words(event: Event) -> str:
     headline = event_headline(event)
     outcome = headline.outcome.text
     if isinstance(event, HookEvent) and event.point in VICTIM_POINTS and event.victims:
-        return f"{event.point} {event.plugin} {YES} offers {count_noun(len(event.victims), 'victim')}"
+        return f"{event.point} {event.plugin} {YES} allows {count_noun(len(event.victims), 'victim')}"
     if isinstance(event, HookEvent):
         return f"{event.point} {outcome}"
     return f"{headline.what} {outcome}" if isinstance(event, StatementEvent) else outcome or headline.what

@@ -66,7 +66,7 @@ def _overview_head(recording: Recording) -> tuple[Line, ...]:
     stated = snapshot.release.describe_trust()
     counts = ((done.bound, "bound"), (done.pipelined, "pipelined"), (done.held, "held"), (done.evicted, "evicted"))
     outcome = ", ".join(f"{format_count(len(entries))} {word}" for entries, word in counts if entries)
-    outcome = outcome or "nothing placed, nobody evicted"
+    outcome = outcome or "nothing placed, nothing evicted"
     panic = Piece(f"{NO} the real scheduler panics: {done.panic}", "bad")
     return (
         make_line(sizes, muted_piece(f"   {stated}   clock {snapshot.now:%Y-%m-%d %H:%M:%S}")),
@@ -95,9 +95,9 @@ def iter_pending_rows(recording: Recording) -> Iterator[Row]:
 
 def _explained_row(surveyed: SurveyedJob) -> Row:
     found = surveyed.explanation
-    name, mark = found.pod or found.job, Piece(f"{NO} waits", "bad")
+    name, mark = found.pod or found.job, Piece(f"{NO} Pending", "bad")
     if found.scheduled:
-        mark = Piece(f"{SOME} in part", "warn")
+        mark = Piece(f"{SOME} partly", "warn")
     pending = f"{count_noun(surveyed.pending, 'pod')}: " if surveyed.pending else ""
     return _overview_row(f"explain {name}", mark, name, f"{pending}{surveyed.shown_finding.sentence}", "job", found.job)
 
@@ -111,7 +111,7 @@ def _iter_condition_rows(recording: Recording) -> Iterator[Row]:
             said = _close_message(last, summary.job) if isinstance(last, CloseEvent) else ""
             words = f"{count_noun(summary.pending, 'pod')}: {said or 'Enter explains it'}"
             yield _overview_row(
-                f"explain {summary.job}", Piece(f"{NO} waits", "bad"), summary.job, words, "job", summary.job
+                f"explain {summary.job}", Piece(f"{NO} Pending", "bad"), summary.job, words, "job", summary.job
             )
 
 
@@ -138,7 +138,7 @@ def _iter_evicted_rows(recording: Recording) -> Iterator[Row]:
 
 
 def _preemptor_words(eviction: Eviction) -> str:
-    asker = f"for {bare_name(eviction.preemptor)}" if eviction.preemptor else "for nobody: it should go anyway"
+    asker = f"for {bare_name(eviction.preemptor)}" if eviction.preemptor else "for no pod: a plugin wants it evicted"
     return f"{asker}, by {eviction.action} on {eviction.node}"
 
 

@@ -28,7 +28,7 @@ SIGNS: Final = {
     PATH: "path",
     YES: "yes: allows, fits, ready",
     NO: "no: refuses, protects, lacks",
-    SOME: "in part",
+    SOME: "partly",
     SKIPPED: "not asked, no value",
     BEST: "best node",
     COMMIT: "commit",

@@ -28,7 +28,7 @@ MAX_LABEL = 26
 MAX_GROUPS = 12
 """Groups of nodes with the same reasons, of which one node is shown in full."""
 NOTHING_TRIED = "no node was tried"
-WEBHOOK_ANSWERED = "a webhook had a say in this cycle: it cannot be run again up to here"
+WEBHOOK_ANSWERED = "a webhook answered in this cycle: it cannot be run again up to here"
 
 
 def predicates_inside(recording: Recording, seq: Seq, event: PredicateEvent, title: str) -> Table:
@@ -67,7 +67,7 @@ def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str)
     if found is None or run is None:
         return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
     away = run.tasks_away(seq)
-    gone = f"away: {', '.join(map(bare_name, away))}" if away else "nobody is away"
+    gone = f"away: {', '.join(map(bare_name, away))}" if away else "no pod is away"
     fits = all(not check.is_refused for check in found)
     style: Style = "good" if fits else "bad"
     first = Row("node", (Piece(YES if fits else NO, style), Piece(run.node, "strong"), Piece(gone)))
@@ -147,7 +147,7 @@ def _iter_group_rows(
 
 
 def _iter_hit_rows(hit: checks.CacheHit) -> Iterator[Row]:
-    words = f"nobody was asked: event {hit.seq} had refused the node under the key {hit.key}"
+    words = f"no plugin was asked: event {hit.seq} had refused the node under the key {hit.key}"
     yield Row(f"{hit.node} cached", (muted_piece(SKIPPED), Piece("  error cache"), Piece(words, "accent")), hit.seq)
 
 

@@ -81,7 +81,7 @@ def iter_pair_lines(found: Sequence[queue_figures.StarvedPair]) -> Iterator[Line
         lacks = short_amounts([(pair.dimension, pair.lacks) for pair in entries])
         start = (Piece(f"{NO} {starved}", "bad"), Piece(f" lacks {lacks} of what it deserves; "))
         if not above:
-            yield make_line(*start, muted_piece("nobody holds more of it than it deserves"))
+            yield make_line(*start, muted_piece("no queue holds more of it than it deserves"))
             continue
         more = short_amounts([(pair.dimension, pair.surplus) for pair in entries])
         reclaim = "" if entries[0].reclaimable else ", but is not reclaimable"

@@ -122,7 +122,7 @@ def _tried_outcome(events: Sequence[Event]) -> Piece:
     if any(isinstance(event, OpEvent) and event.op in _UNDONE for event in events):
         return Piece(f"{NO} undone", "bad")
     if any(isinstance(event, OpEvent) and event.op in PLACING_OPS for event in events):
-        return Piece(f"▲ {task_list_or(evicted, 'nobody')}", "good")
+        return Piece(f"▲ {task_list_or(evicted, 'none')}", "good")
     asked = [event for event in events if isinstance(event, HookEvent) and event.point in VICTIM_POINTS]
     if asked and not any(event.candidates for event in asked):
         return muted_piece("no candidates")

@@ -137,16 +137,16 @@ def _gate_words(recording: Recording, span: StatementSpan) -> str:
 OPERATION_COLUMNS = (Column("what", flexible=True), *plain_columns("dim", "before#", "#", "after#"))
 _OPERATION_TEXTS = {
     record.EVICT_OP: "Running → Releasing: its room counts as future idle",
-    record.UNEVICT_OP: "Releasing → Running: the eviction is taken back",
-    record.PIPELINE_OP: "Pending → Pipelined: promised room that is not free yet",
-    record.UNPIPELINE_OP: "Pipelined → Pending: the promise is taken back",
+    record.UNEVICT_OP: "Releasing → Running: the eviction is rolled back",
+    record.PIPELINE_OP: "Pending → Pipelined: room is reserved that is not free yet",
+    record.UNPIPELINE_OP: "Pipelined → Pending: the reservation is rolled back",
     record.ALLOCATE_OP: "Pending → Allocated: takes idle room",
-    record.UNALLOCATE_OP: "Allocated → Pending: the room is given back",
+    record.UNALLOCATE_OP: "Allocated → Pending: the room is released",
     record.BIND_OP: "Allocated → Binding: handed to the cache",
 }
 
-_FROM_PIPELINED_TEXTS = {record.ALLOCATE_OP: "Pipelined → Allocated: takes the room that an earlier cycle promised"}
-_TO_PIPELINED_TEXTS = {record.UNALLOCATE_OP: "Allocated → Pipelined: back to the promise of an earlier cycle"}
+_FROM_PIPELINED_TEXTS = {record.ALLOCATE_OP: "Pipelined → Allocated: takes the room that an earlier cycle reserved"}
+_TO_PIPELINED_TEXTS = {record.UNALLOCATE_OP: "Allocated → Pipelined: back to the reservation of an earlier cycle"}
 
 
 def operation_table(recording: Recording, seq: Seq, event: record.OpEvent) -> Table:
@@ -166,7 +166,7 @@ def _iter_handler_lines(recording: Recording, seq: Seq, event: record.OpEvent) -
         return
     what = ALLOCATION_EVENTS if event.op in record.CHARGING_OPS else DEALLOCATION_EVENTS
     names = [name for name, words in handler_subjects(recording) if words == what]
-    yield make_line(muted_piece(f"event handlers told: {', '.join(names) or 'none'}"))
+    yield make_line(muted_piece(f"event handlers notified: {', '.join(names) or 'none'}"))
     for claim, reserved in reserved_claims(recording).items() if event.op in record.CHARGING_OPS else ():
         if reserved.allocation is not None and (reserved.pod, reserved.node) == (event.task, event.node):
             found = [f"{device['pool']}/{device['device']}" for device in reserved.allocation.results]

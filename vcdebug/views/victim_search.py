@@ -23,9 +23,9 @@ TASK_COLUMNS = (
     Column("where it ends", flexible=True, least=16),
     Column("event", right=True),
 )
-NOBODY_STARVES = "no starving job has a task to place: nobody looks for victims (see JobStarving)"
-NO_SEARCH = "nobody looks for victims here: the funnel belongs to preempt and reclaim"
-NOT_CONFIGURED = "neither preempt nor reclaim is among the actions: nobody is ever evicted for a waiting task"
+NOBODY_STARVES = "no starving job has a task to place: no action looks for victims (see JobStarving)"
+NO_SEARCH = "no search for victims here: the funnel belongs to preempt and reclaim"
+NOT_CONFIGURED = "neither preempt nor reclaim is among the actions: no pod is evicted for a Pending task"
 GANGS = "gang actions look for victims in whole domains: see the votes on UnifiedEvictable"
 
 

@@ -26,7 +26,7 @@ from vcdebug.views.pieces import BEST, NO, YES, Line, Piece, Style, make_line, m
 from vcdebug.views.table import Column, Row, Table, plain_columns
 
 VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("answer", flexible=True), Column("", flexible=True))
-VICTIM_COLUMNS = (Column("tier"), Column("plugin"), Column("offers", flexible=True), Column("answer", flexible=True))
+VICTIM_COLUMNS = (Column("tier"), Column("plugin"), Column("allows", flexible=True), Column("answer", flexible=True))
 
 
 def rule_words(point: str) -> str:
@@ -119,7 +119,7 @@ def victims_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
         return Table(title)
     rows = [row for tier in asked.tiers for row in _iter_tier_rows(recording, asked, tier, candidates)]
     rows = [row._replace(subject=(VICTIMS_SUBJECT, str(asked.first))) for row in rows]
-    head = (make_line(muted_piece("candidates  "), task_list_or(candidates, "nobody passes the action's own filter")),)
+    head = (make_line(muted_piece("candidates  "), task_list_or(candidates, "no pod passes the action's own filter")),)
     foot = (_victim_outcome(asked), make_line(muted_piece(rule_words(event.point))))
     return Table(title, VICTIM_COLUMNS, rows, head=head, foot=foot, current=f"event {seq}")
 
@@ -152,13 +152,13 @@ def _answer_row(recording: Recording, seat: PluginAnswer, candidates: Sequence[T
         return Row(key, cells, seat.seq)
     spared = [task for task in candidates if task not in seat.result]
     why = _why_protected(recording, seat.seq, spared)
-    spares = f"spares {task_list(spared)}{why}" if spared else ""
+    spares = f"protects {task_list(spared)}{why}" if spared else ""
     forced = "forced: " if _is_forced(recording, seat.seq) else ""
     if seat.result:
-        said = Piece(f"{YES} {forced}offers {len(seat.result)}" + (f", {spares}" if spares else ""), "good")
+        said = Piece(f"{YES} {forced}allows {len(seat.result)}" + (f", {spares}" if spares else ""), "good")
     else:
         said = Piece(f"{NO} {forced}ends the tier" + (f": {spares}" if spares else ""), "bad")
-    allowed = Piece(task_list(seat.result), "good") if seat.result else muted_piece("nobody")
+    allowed = Piece(task_list(seat.result), "good") if seat.result else muted_piece("none")
     return Row(key, (tier, Piece(seat.plugin, "strong"), allowed, said), seat.seq)
 
 
@@ -178,10 +178,10 @@ def _intersection_row(asked: HookCallGroup, tier: int) -> Row:
     if decides:
         said = Piece(f"{BEST} tier {tier} decides", "accent")
     elif not any(seat.seq is not None for seat in asked.seats if seat.tier > tier):
-        said = Piece(f"{NO} nobody is left", "bad")
+        said = Piece(f"{NO} no pod is left", "bad")
     else:
         said = Piece("→ the next tier is asked", "warn")
-    offers = Piece(task_list(left), "strong") if left else Piece("nobody", "bad")
+    offers = Piece(task_list(left), "strong") if left else Piece("none", "bad")
     return Row(f"{tier} ∩", (Piece(""), Piece("∩", "accent"), offers, said))
 
 
@@ -212,16 +212,16 @@ def candidates_table(recording: Recording, first: Seq) -> Table | None:
         return None
     rows = [row for fate in choice.fates for row in _candidate_rows(choice, fate)]
     spared = len([fate for fate in choice.fates if not fate.is_victim])
-    head = make_line(f"{count_noun(len(choice.fates), 'candidate')}", muted_piece(f", {spared} spared"))
+    head = make_line(f"{count_noun(len(choice.fates), 'candidate')}", muted_piece(f", {spared} protected"))
     on = f" on {choice.node}" if choice.node else ""
     title = f"Candidates for {bare_name(choice.preemptor or choice.question.point)}{on}"
     return Table(title, CANDIDATE_COLUMNS, rows, (head,))
 
 
 def _candidate_rows(choice: VictimDecision, fate: CandidateFate) -> list[Row]:
-    taken = Piece(f"{YES} victim", "good") if fate.is_victim else Piece(f"{NO} spared", "bad")
+    taken = Piece(f"{YES} victim", "good") if fate.is_victim else Piece(f"{NO} protected", "bad")
     if not fate.objections:
-        tier, why = muted_piece(str(choice.deciding_tier or "")), muted_piece("every voter offers it")
+        tier, why = muted_piece(str(choice.deciding_tier or "")), muted_piece("every voter allows it")
         cells = (Piece(fate.task, "strong"), taken, tier, Piece(""), why, Piece(""))
         return [Row(fate.task, cells, choice.question.first, ("task", fate.task))]
     return [

@@ -120,7 +120,7 @@ def _assumption_words(assumed: ForecastAssumptions, snapshot: Snapshot) -> list[
         words.append(f"each pod that runs now runs as long again as it has, each later one {hour} (assumed)")
     services = [pod for pod in map(Pod, snapshot.objects_of("Pod")) if is_running(pod) and is_endless(pod)]
     if services:
-        words.append(f"{len(services)} pods that are restarted whenever they end run for ever")
+        words.append(f"{len(services)} pods that are restarted whenever they end run without end")
     return words
 
 
@@ -171,13 +171,13 @@ def _answer_sentence(found: JobForecast) -> str:
     if course.loop is not None:
         loop = course.loop
         return (
-            f"{who} is never placed as things stand: cycles {loop.first} to {loop.last} come again for ever, with "
+            f"{who} is never placed in this snapshot: cycles {loop.first} to {loop.last} repeat, with "
             f"{join_names(loop.evicted)} evicted each time. {why}"
         )
     if found.stuck and last.explanation.cause_code == PIPELINED_CAUSE:
         verb = "is" if len(found.stuck) == 1 else "are"
         return (
-            f"Nobody can say when {who} is placed: it waits for {join_names(found.stuck)}, which should have been "
+            f"When {who} is placed cannot be said: it waits for {join_names(found.stuck)}, which should have been "
             f"gone for long and {verb} not expected to leave without help: look at the node and at finalizers. {why}"
         )
     if not any(_ENDED in words for stage in course.stages for words in stage.before):
@@ -190,16 +190,14 @@ def _placed_sentence(found: JobForecast, who: str, last: ForecastCycle) -> str:
     what = "admitted" if found.course.outcome == "admitted" else "placed"
     where = f" ({join_names(found.course.final_nodes)})" if found.course.final_nodes else ""
     if last.cycle == 1:
-        return f"{who} is {what} in this very cycle{where}: it need not wait."
+        return f"{who} is {what} in this cycle{where}."
     time = f"{format_duration(last.after.total_seconds())} from now, in cycle {last.cycle}"
     causes = [event for stage in found.course.stages for event in stage.before]
     after = f", once {causes[-1]}" if causes else ""
     if found.assumed:
-        return (
-            f"{who} is {what} {time}{where}{after}, if run times are as assumed; without that nothing brings it there."
-        )
+        return f"{who} is {what} {time}{where}{after}, if run times are as assumed; no other change places it."
     lost = dict.fromkeys(task for stage in found.course.stages for task in stage.evicted)
-    cost = f"{count_noun(len(lost), 'pod')} evicted on the way" if lost else "nobody has to end or to be evicted for it"
+    cost = f"{count_noun(len(lost), 'pod')} evicted on the way" if lost else "no pod has to end or to be evicted for it"
     return f"{who} is {what} {time}{where}{after}; {cost}."
 
 

@@ -124,7 +124,7 @@ def add_cluster_arguments(parser: ArgumentParser, scheduler: str = SCHEDULER_HEL
         metavar="TIME",
         type=parse_seconds,
         default=DEFAULT_TIMEOUT_SECONDS,
-        help="give up after so long: 90, 90s, 5m (10m)",
+        help="stop after this time: 90, 90s, 5m (10m)",
     )
     parser.add_argument("--scheduler", default="", metavar="NAME", help=scheduler)
     parser.add_argument(
@@ -162,7 +162,7 @@ def config_map_name(wanted: str) -> str:
 def capture_announcement(who: Provenance) -> str:
     """One line about the cluster that is about to be read."""
     reach = f", {who.access}" if who.access else ""
-    return f"reading {who.server} as {who.user or 'nobody in particular'}{reach}"
+    return f"reading {who.server} as {who.user or 'an unnamed user'}{reach}"
 
 
 def parse_seconds(text: str) -> float:
@@ -219,7 +219,7 @@ def add_until_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         type=positive_number,
         default=KEPT_CAPTURES,
-        help=f"with --until: keep so many captures ({KEPT_CAPTURES})",
+        help=f"with --until: keep N captures ({KEPT_CAPTURES})",
     )
 
 

@@ -47,7 +47,7 @@ class OpenCommand(Command):
             nargs="?",
             const=CYCLE_SECONDS,
             type=parse_seconds,
-            help="capture the cluster again and again, so long after the last time (1s)",
+            help="capture the cluster repeatedly, this long after the previous capture (1s)",
         )
         parser.add_argument("--history", metavar="FOLDER", help="where captures of the cluster are kept")
         parser.add_argument("--goto", metavar="N", type=int, help="begin at this event")
@@ -62,7 +62,7 @@ class OpenCommand(Command):
         )
         parser.add_argument("--panel", metavar="NAME", help="begin in this panel")
         parser.add_argument("--filter", metavar="TEXT", help="show only rows of --panel that match, else of the jobs")
-        parser.add_argument("--fresh", action="store_true", help="leave aside what earlier sessions have set")
+        parser.add_argument("--fresh", action="store_true", help="ignore what earlier sessions have set")
         parser.add_argument("--theme", metavar="NAME", help="dark, light, ansi or ansi-light (16 colours)")
         parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
         parser.add_argument("--config", metavar="FILE", help="another file of settings than the usual one")

@@ -16,7 +16,7 @@ from vcdebug.errors import UnsupportedError, VcdebugError
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
 LAST_PORT = 65535
-REACH_WARNING = "whoever reaches it can open every file that you can read"
+REACH_WARNING = "every client that reaches it can open every file that you can read"
 
 
 class ServeCommand(Command):
@@ -40,7 +40,7 @@ class ServeCommand(Command):
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
 
         if args.snapshot == STDIN:
-            raise VcdebugError("standard input cannot be served", "save it to a file: each browser reads it anew")
+            raise VcdebugError("standard input cannot be served", "save it to a file: each browser reads it again")
         # Each browser window starts a process: a wrong name is better refused here, once.
         if args.snapshot is not None:
             snapshot_source(args.snapshot)

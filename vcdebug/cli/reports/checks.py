@@ -261,7 +261,7 @@ def _verification_headline(found: Verification) -> str:
 
 
 def _outcome_summary(outcome: CycleOutcome) -> str:
-    said = f"{count_noun(len(outcome.groups), 'PodGroup')} and {count_noun(len(outcome.waiting), 'pod')} told why"
+    said = f"{count_noun(len(outcome.groups), 'PodGroup')} and {count_noun(len(outcome.waiting), 'pod')} with a reason"
     return f"{len(outcome.bound)} bound, {len(outcome.evicted)} evicted, {said}"
 
 

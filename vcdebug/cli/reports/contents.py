@@ -125,7 +125,7 @@ def inspection_blocks(inspection: Inspection) -> Iterator[Block]:
     yield make_paragraph("not in the snapshot: what a replay cannot know if the cluster has them", "title")
     missing = group_by_key((effect, name) for name, effect in _missing_kinds(snapshot))
     yield make_listing(
-        ("falsifies", "kinds"), tuple((effect, ", ".join(names)) for effect, names in missing.items()), 2
+        ("can change", "kinds"), tuple((effect, ", ".join(names)) for effect, names in missing.items()), 2
     )
     yield make_paragraph("")
     if not inspection.problems:

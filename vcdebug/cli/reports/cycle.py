@@ -173,9 +173,9 @@ def cycles_blocks(recordings: Sequence[Recording], seconds: Mapping[str, float])
 
 # `vcdebug odds`
 
-JOB_ODDS_HEADS = ("job", "queue", "placed#", "of#", "%#", "gets a pod#", "undrawn")
+JOB_ODDS_HEADS = ("job", "queue", "placed#", "of#", "%#", "gets a pod#", "without random choices")
 MAP_ORDER_WORDS = "the order in which maps are visited"
-PARTING_HEADS = ("event#", "draws#", "other outcome#", "tie#", "what is done undrawn; what is drawn before")
+PARTING_HEADS = ("event#", "draws#", "other outcome#", "tie#", "outcome without random choices; choices before it")
 
 
 def odds_blocks(odds: OddsTally, base: Recording, wanted: int) -> Iterator[Block]:

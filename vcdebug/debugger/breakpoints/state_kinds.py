@@ -84,7 +84,7 @@ class InvariantBreakpoint(BreakpointKind):
     """The events from which on a rule is broken."""
 
     KIND = "invariant"
-    HELP = "a sum that should hold does not: node room, books of queues and jobs, statements left open"
+    HELP = "a total that should hold does not: node room, accounting of queues and jobs, statements left open"
     WORDS = tuple(RULE_TEXTS)
     WATCHES = (ActionEvent, OpEvent, StateEvent, HookEvent)
 

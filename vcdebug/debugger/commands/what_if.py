@@ -107,7 +107,7 @@ def _force_answer(driver: Driver, argument: str) -> CommandReply:
         raise CommandError(f"event {seq} is no hook call", "only a plugin's answer can be forced")
     words = choice_text(HOOK_AT[event.point].gives)
     if not words:
-        raise CommandError(f"{event.plugin} is only told about {event.point}", "there is no answer to force")
+        raise CommandError(f"{event.plugin} is only notified of {event.point}", "there is no answer to force")
     if not argument:
         return CommandReply(driver.current_state(), f"{event.point} of {event.plugin} can be made to say: {words}")
     if open_.edits and open_.side == branch.ORIGINAL:

@@ -50,7 +50,7 @@ class TaskTrial:
         """What becomes of the task."""
         if self.verb == TAKE:
             return "it fits now" if self.fits else "not enough yet"
-        return "spared: it still fits" if self.fits else "a victim: it would not fit"
+        return "protected: it still fits" if self.fits else "a victim: it would not fit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class NodeDryRun:
         if not self.candidates:
             return "none in reach"
         if not self.offered:
-            return "the victims are too few, or there are none"
+            return "too few victims, or none"
         refused = next((trial.why for trial in reversed(self.trials) if not trial.fits), "")
         return f"no candidate: {refused}" if refused else "no candidate"
 

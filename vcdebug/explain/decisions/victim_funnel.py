@@ -29,7 +29,7 @@ from vcdebug.recording.visits import spans_inside, starts_after_pop
 NEVER_PREEMPT: Final = "Never"
 ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
 QUEUE_LIMIT_POINTS: Final = (hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
-PLACED, TAKEN_BACK, ENOUGH, TOO_FEW = "placed", "placed, taken back", "enough room", "not enough room"
+PLACED, TAKEN_BACK, ENOUGH, TOO_FEW = "placed", "placed, rolled back", "enough room", "not enough room"
 EMPTY_STAGE_WORDS: Final = {
     ON_NODE: "no task on it",
     STATUS: "none is Running",
@@ -77,7 +77,7 @@ class NodeFunnel:
             return f"placed, then discarded at {self.end}"
         if self.outcome:
             return self.outcome
-        return EMPTY_STAGE_WORDS.get(self.stopped_at) or (f"{self.by} leaves nobody" if self.by else "no victims")
+        return EMPTY_STAGE_WORDS.get(self.stopped_at) or (f"{self.by} leaves no pod" if self.by else "no victims")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def cooldown_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equat
     """Pods whose cooldown has passed."""
     now = unix_nanoseconds(recording.snapshot.now)
     terms = [_cooldown_term(task, now) for task in tasks_of(recording, event.candidates)]
-    title = f"cdp: whose cooldown has passed, when {event.task} asks?"
+    title = f"cdp: for which candidates has the cooldown passed, when {event.task} asks?"
     formula = "scheduled + cooldown ≤ now; only running pods that state a cooldown are protected"
     return victim_equation(title, formula, ("cooldown", "scheduled", "left"), terms)
 

@@ -96,7 +96,7 @@ def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
         found = {task.key: difference for task, difference in exchanged}
     terms = [_behind_term(recording, key, found.get(key)) for key in event.candidates]
     formula = "weighted share with the reclaimer < candidate's without it, at the first level that differs"
-    title = f"drf: whose queue stays behind that of {reclaimer.key}?"
+    title = f"drf: which candidates are in a queue that stays behind that of {reclaimer.key}?"
     return victim_equation(title, formula, ("candidate's queue", "difference"), terms)
 
 

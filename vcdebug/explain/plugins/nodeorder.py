@@ -184,7 +184,7 @@ def pod_affinity(scorers: nodeorder.Scorers, asked: AskedNode) -> Equation | Non
 
 
 def _affinity_term(one: ScoreContribution) -> Term:
-    whose = "" if one.own else "wished by pods that are placed"
+    whose = "" if one.own else "preferred by pods that are placed"
     return Term(format_affinity_term(one.term), (one.domain, one.pods, one.weight, one.added_score), None, whose)
 
 

@@ -144,7 +144,7 @@ def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> eq
     judged = proportion.iter_holdings(recording.session.jobs, attrs, tasks_of(recording, event.candidates))
     columns = ("queue", "dimension", "allocated", "deserved")
     formula = "allocated > deserved in some dimension, less what is already taken"
-    title = f"proportion: from whom can {event.task} reclaim?"
+    title = f"proportion: which candidates can {event.task} reclaim?"
     return equation.victim_equation(title, formula, columns, [_holding_term(each) for each in judged])
 
 

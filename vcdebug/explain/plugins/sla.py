@@ -35,7 +35,7 @@ def overdue_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equati
     )
     late = verdict != ABSTAIN
     term = Term("waiting", figures, late, "" if late else f"another {figures[2]} to wait")
-    return Equation(title, formula, ("waited", "promised", "left"), "check", (term,), verdict, "waiting")
+    return Equation(title, formula, ("waited", "waiting time", "left"), "check", (term,), verdict, "waiting")
 
 
 def job_order(then: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:

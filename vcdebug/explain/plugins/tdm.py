@@ -26,7 +26,7 @@ from vcdebug.recording.state_before import job_before, plugin_of, task_of, tasks
 
 SCORE_FORMULA = "100 on a revocable node whose window is open, for a task that may use revocable nodes"
 ZONE_FORMULA = "a revocable node takes tasks of revocable zones while its window is open; any other node takes all"
-SHUT_FORMULA = "preemptable and Running on a node of a shut zone, as many per job as its budget lets go"
+SHUT_FORMULA = "preemptable and Running on a node of a closed zone, as many per job as its budget allows"
 ADVICE = queue_admin_advice(
     "Set volcano.sh/preemptable on pods that are safe to evict; tdm evicts only those, within their job's budget."
 )
@@ -35,8 +35,8 @@ ADVICE = queue_admin_advice(
 def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Running preemptable tasks outside revocable zones, per job as many as its disruption budget allows."""
     preemptor = task_of(recording, event.task)
-    title = f"tdm: who may make room for {preemptor.key}?"
-    formula = "preemptable, Running, on no revocable node, and within what the job's budget lets go"
+    title = f"tdm: which candidates may make room for {preemptor.key}?"
+    formula = "preemptable, Running, on no revocable node, and within what the job's budget allows"
     columns = ("status", "may go", "gone before")
     if preemptor.preemptable or preemptor.revocable_zone:
         itself = "the preemptor is itself preemptable"
@@ -148,7 +148,7 @@ def check_equations(asked: AskedNode) -> Iterator[Equation]:
 
 def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Each zone's window against the clock; in closed zones the preemptable tasks, as many as budgets allow."""
-    title = "tdm: who has to leave a revocable node whose window is shut?"
+    title = "tdm: which pods have to leave a revocable node with a closed window?"
     columns = ("zone", "may go", "gone before")
     # Windows depend on the clock and victims on task states, so the session is rebuilt at the event.
     session = session_at_event(recording, seq)

@@ -14,7 +14,7 @@ from vcdebug.plugins.usage import MeasuredUsage, NodeLoad, Usage
 
 FORMULA = "100 × weight × sum of (1 − load) × weight of the resource / sum of those weights"
 COLUMNS = ("measured %", "estimated", "load", "weight", "(1 − load) × weight")
-THRESHOLD_FORMULA = "measured load in percent ≤ threshold; a measurement older than five minutes refuses nobody"
+THRESHOLD_FORMULA = "measured load in percent ≤ threshold; a measurement older than five minutes refuses no pod"
 STALE = "not measured in the last five minutes: it scores 0"
 
 

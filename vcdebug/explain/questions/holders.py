@@ -100,7 +100,7 @@ def _claim_keys(pod: Pod) -> list[str]:
 def _for_job(recording: Recording, word: str) -> QuestionReply:
     subject = find_subject(recording.snapshot, word)
     if subject.job not in recording.session.jobs:
-        raise NotFoundError("is not in the session: nobody stands in its way", "ask explain", word)
+        raise NotFoundError("is not in the session, so no pod holds what it needs", "ask explain", word)
     view = JobView(recording, subject.job, subject.pod)
     task = view.blocked_task
     if task is None:
@@ -157,7 +157,7 @@ def _eviction_verdict(recording: Recording, task: TaskInfo, room: NodeFits | Non
 def _build_reply(recording: Recording, subject: str, what: str, found: Sequence[ResourceHolder]) -> QuestionReply:
     jobs = recording.session.jobs
     ordered = sorted(found, key=lambda one: (jobs[one.task.job].queue, -one.task.priority, one.task.key))
-    heads = ("pod", "queue", "priority#", "age", "node", "status", "holds", "can it be taken back")
+    heads = ("pod", "queue", "priority#", "age", "node", "status", "holds", "can it be evicted")
     rows = tuple(_holder_row(recording, one) for one in ordered[:MAX_HOLDER_ROWS])
     left = len(ordered) - MAX_HOLDER_ROWS
     owners = dict.fromkeys(one.task.job for one in ordered)
@@ -166,7 +166,7 @@ def _build_reply(recording: Recording, subject: str, what: str, found: Sequence[
         f"{count_noun(len(ordered), 'pod')} of {count_noun(len(owners), 'job')} in {count_noun(len(queues), 'queue')} "
         f"{'holds' if len(ordered) == 1 else 'hold'} {what}."
         if ordered
-        else f"Nobody holds {what}."
+        else f"No pod holds {what}."
     )
     data = {"subject": subject, "holders": [_holder_json(recording, one) for one in ordered]}
     lines = (f"and {count_noun(left, 'pod')} more: --json lists all",) if left > 0 else ()

@@ -52,7 +52,7 @@ def find_pod(recording: Recording, word: str) -> TaskKey:
 
 
 def _eviction_sentence(one: evictions.Eviction, choice: VictimDecision | None) -> str:
-    who = one.preemptor or "nobody in particular: a plugin wants it to leave"
+    who = one.preemptor or "no single pod: a plugin wants it evicted"
     node = f" on {one.node}" if one.node else ""
     if one.fate not in evictions.CARRIED_OUT_FATES:
         planned = f"{one.action} planned it for {who}{node}, and took it back at event {one.end}"
@@ -75,10 +75,10 @@ def _offers_sheet(choice: VictimDecision, pod: TaskKey) -> ReplySheet:
     for tier in choice.tiers:
         for offer in tier.offers:
             seat = offer.seat
-            said = "offers it" if pod in offer.offered else "protects it" if seat.state == "answered" else seat.state
+            said = "allows it" if pod in offer.offered else "protects it" if seat.state == "answered" else seat.state
             why = seat.why or reasons.get((seat.tier, seat.plugin), "")
             rows.append((str(seat.tier), seat.plugin, said, why))
-    return ReplySheet("who had a say", ("tier#", "plugin", "answer", "why"), tuple(rows))
+    return ReplySheet("answers of the plugins", ("tier#", "plugin", "answer", "why"), tuple(rows))
 
 
 def _objections_to(choice: VictimDecision, pod: TaskKey) -> Iterator[VictimObjection]:
@@ -97,7 +97,7 @@ def _protection_lines(choice: VictimDecision | None, pod: TaskKey) -> Iterator[s
             elif seat.state == "switched off":
                 yield f"{seat.plugin} in tier {seat.tier} has no say: {seat.why}"
             elif seat.state == "answered" and pod not in offer.offered:
-                yield f"{seat.plugin} in tier {seat.tier} would have protected it, and was outvoted"
+                yield f"{seat.plugin} in tier {seat.tier} would have protected it, but another tier decided"
 
 
 def _format_gain(recording: Recording, one: evictions.Eviction) -> str:
@@ -105,7 +105,7 @@ def _format_gain(recording: Recording, one: evictions.Eviction) -> str:
     job = recording.owners.jobs.get(one.preemptor, one.preemptor)
     summary = next((each for each in cycle_effects(recording).jobs if each.job == job), None)
     if summary is None:
-        return "it was evicted for nobody's place"
+        return "it was evicted for no other pod"
     done = cycle_effects(recording)
     got = [effect for effect in (*done.pipelined, *done.bound) if effect.job == job]
     if not got:
@@ -209,7 +209,7 @@ def _reply_of_dry_run(one: evictions.Eviction, found: dry_runs.DryRunSearch) -> 
     line = f"{one.action} simulates the node without its {removed}, then puts back each with which the pod still fits."
     others = [task for task in run.offered if task != one.victim]
     evidence = (Evidence(run.first, f"{one.node} is simulated"), Evidence(one.seq, f"{one.action} evicts it"))
-    sheets = (ReplySheet("put back in turn", ("pod", "result", "why"), rows),) if rows else ()
+    sheets = (ReplySheet("put back, one after another", ("pod", "result", "why"), rows),) if rows else ()
     return QuestionReply(sentence, (line,), sheets, evidence, _victim_json(one, others, ()))
 
 
@@ -251,7 +251,7 @@ def _orders_sheet(orders: Sequence[OrderComparison], earlier: Collection[TaskKey
         values = (f"{what.left}", f"{what.right}") if what is not None else ("", "")
         rows.append((order.right, first, what.what if what is not None else "nothing", *values, by))
     heads = ("instead", "order", "decided by", "the victim's", "its", "plugin")
-    return ReplySheet("who could have gone instead", heads, tuple(rows))
+    return ReplySheet("candidates that could have been evicted instead", heads, tuple(rows))
 
 
 def _protected_sheet(choice: VictimDecision | None) -> ReplySheet:
@@ -259,7 +259,7 @@ def _protected_sheet(choice: VictimDecision | None) -> ReplySheet:
     rows = tuple(
         (fate.task, str(saved.tier), saved.plugin, saved.why) for fate in fates if (saved := fate.saved_by) is not None
     )
-    return ReplySheet("who was spared", ("pod", "tier#", "by", "why"), rows)
+    return ReplySheet("protected candidates", ("pod", "tier#", "by", "why"), rows)
 
 
 def _milder_node_lines(recording: Recording, one: evictions.Eviction) -> Iterator[str]:

@@ -17,7 +17,7 @@ from vcdebug.model.devices.vgpu import VgpuLedger, misfit_reason
 from vcdebug.model.devices.vgpu_annotations import WHOLE_CARD, CardFilter, ContainerRequest, requests_of
 from vcdebug.model.pod import Pod
 
-PARTIAL_CARDS = "parts of several cards are given to nobody"
+PARTIAL_CARDS = "no pod gets parts of several cards"
 NO_CARD = "the pod's annotations do not accept it"
 NO_INSTANCE = "no instance of that size is left"
 
@@ -67,7 +67,7 @@ def _shared_overview(ledger: GpuShareLedger, pod: Pod) -> CardOverview:
 def _shared_cards(ledger: GpuShareLedger, memory: int, number: int) -> Iterator[CardState]:
     for index in ledger.card_indexes:
         free, pods = ledger.free_memory(index), tuple(ledger.pods_on(index))
-        why = "its memory is short" if free < memory else "somebody uses it" if number and pods else ""
+        why = "its memory is short" if free < memory else "a pod uses it" if number and pods else ""
         used = max(ledger.card_memory - free, 0)
         yield CardState(f"card {index}", ledger.card_memory, used, 0, len(pods), 0, pods, not why, why)
 

@@ -112,7 +112,7 @@ def misfit_reason(card: Npu, request: ContainerRequest, memory: int, cores: int)
     if cores - card.used_cores < request.cores:
         return "its cores are short"
     if cores == ALL_CORES and request.cores == ALL_CORES and card.used_number > 0:
-        return "all of its cores are asked for, and somebody uses it"
+        return "all of its cores are asked for, and a pod uses it"
     return "all of its cores are taken" if cores != 0 and card.used_cores == cores and request.cores == 0 else ""
 
 

@@ -350,7 +350,7 @@ def misfit_reason(card: Card, request: ContainerRequest, memory: int, group: str
     if (card.used_core + request.cores) % _UINT > 100:  # exact: ints
         return "its cores are short"
     if request.cores == 100 and card.used_number != 0:
-        return "all of its cores are asked for, and somebody uses it"
+        return "all of its cores are asked for, and a pod uses it"
     return "all of its cores are taken" if card.used_core == 100 and request.cores == 0 else ""
 
 

@@ -142,7 +142,7 @@ def device_config(snapshot: Snapshot) -> str | None:
 
 def _in_first_cycle(snapshot: Snapshot) -> str:
     if snapshot.release.has_older_form(devices.DEVICES_ALWAYS_REGISTERED):
-        return "nobody who runs is charged for shared GPUs"
+        return "no running pod is charged for shared GPUs"
     return "no node has a device ledger"
 
 

@@ -72,7 +72,7 @@ class SessionKeeper:
             more = f"  ({count_noun(len(lines) - 1, 'more line')}: ?)" if len(lines) > 1 else ""
             return moment, f"{lines[0]}{more}"
         left = driver.debugger.seq != 1 and not self._start.has_position
-        return moment, f"event {driver.debugger.seq}, as you left it; --fresh begins anew" if left else ""
+        return moment, f"event {driver.debugger.seq}, as you left it; --fresh starts over" if left else ""
 
     def _restore_session(self, driver: Driver) -> list[str]:
         """Restore the session; returns a line per part that cannot be read."""

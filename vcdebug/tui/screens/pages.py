@@ -185,7 +185,7 @@ KEY_COLUMNS: Final = (Column("key"), Column("does", flexible=True))
 PANEL_COLUMNS: Final = (Column("group"), Column("key"), Column("panel"), Column("shows", flexible=True))
 GROUP_HELP: Final = {
     "cycle": "what happens in it, and why",
-    "cluster": "as it stands at the present event",
+    "cluster": "its state at the current event",
     "debugger": "what you have set",
 }
 PANEL_PAGE: Final = Page(lambda _: Table("Panels"), lambda row: (row.key,), "Enter shows it")

@@ -176,7 +176,9 @@ def _rejected_alike_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
         return (f"{join_names(elsewhere)} of another queue {is_rejected} as well: neither queue uses what is free.",)
     started = [job.uid for job in jobs if job.queue == view.queue.name and job.ready_task_num()]
     if started and view.job.ready_task_num():
-        return (f"Possible deadlock: {join_names(started)} and this job run in part, and both have Pending pods.",)
+        return (
+            f"Possible deadlock: {join_names(started)} and this job have running pods, and both have Pending pods.",
+        )
     return ()
 
 

@@ -48,7 +48,7 @@ NO_FIGURES: tuple[TermFigure, ...] = (None,) * len(VICTIM_COLUMNS)
 
 def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Reclaimable: candidates in eviction order whose queues hold more than they deserve."""
-    plugin, title = plugin_of(recording, Capacity), f"capacity: from whom can {event.task} reclaim?"
+    plugin, title = plugin_of(recording, Capacity), f"capacity: which candidates can {event.task} reclaim?"
     job, attrs = job_of(recording, event.task), attrs_of(recording, state_before(recording, seq))
     asking = attrs.get(job.queue) if job is not None else None
     if not plugin.ready or asking is None:
@@ -82,7 +82,7 @@ def _sort_by_eviction(
 def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """As Reclaimable in the given order, but without dimensions and ancestors; for gangpreempt all candidates."""
     action = recording.span_tree.span_around(seq, Level.ACTION)
-    title = "capacity: whose queue holds more than it deserves?"
+    title = "capacity: which candidates are in a queue that holds more than it deserves?"
     if action is not None and not recording.conf.facts_of(action.name).across_queues:
         everybody = [Term(key, NO_FIGURES, True) for key in event.candidates]
         return victim_equation(

@@ -163,11 +163,11 @@ def test_a_port_that_cannot_be_is_one_line(port: str) -> None:
 
 
 def test_an_address_that_others_reach_must_be_asked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert error_line(NAME, "--host", "0.0.0.0").startswith("0.0.0.0: other machines can reach it, and whoever ")
+    assert error_line(NAME, "--host", "0.0.0.0").startswith("0.0.0.0: other machines can reach it, and every client ")
     monkeypatch.setattr(browser.BrowserServer, "run", lambda _: None)
     code, out, err = call(["serve", NAME, "--host", "0.0.0.0", "--port", "0", "--expose"])
     assert (0, "") == (code, out)
-    assert err.startswith("vcdebug: warning: other machines can reach 0.0.0.0, and whoever reaches it can open every ")
+    assert err.startswith("vcdebug: warning: other machines can reach 0.0.0.0, and every client that reaches it can open every ")
 
 
 def test_what_cannot_be_served_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

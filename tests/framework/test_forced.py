@@ -178,7 +178,7 @@ def test_an_answer_that_is_the_plugins_own_changes_nothing(name: str) -> None:
 def test_a_hook_that_only_tells_has_no_answer() -> None:
     base = ran(node("n1"), pod_group("j", phase="Pending"), pods("j", 1), actions="enqueue", tiers=("overcommit",))
     seq = find(base, "JobEnqueued", None)
-    with pytest.raises(EditError, match="only told"):
+    with pytest.raises(EditError, match="only notified"):
         replay_cycle(edited_snapshot(base.snapshot, [parse_edit(f"answer:{seq}=yes")]))
 
 

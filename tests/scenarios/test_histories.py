@@ -14,6 +14,7 @@ from vcdebug.explain.plugins.proportion import portions_by_queue
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PopEvent, StatementEvent
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
+from vcdebug.recording.writes import pod_status_writes
 from vcdebug.whatif.cycles import CycleChain, find_repeat
 from vcdebug.whatif.next_cycle import BetweenCycles
 
@@ -45,8 +46,8 @@ def gone(recording: Recording) -> list[str]:
 
 def messages(recording: Recording, job: str) -> dict[str, str]:
     """What the scheduler writes into the pods' conditions."""
-    owner = recording.session.jobs[job]
-    return {task.name: owner.pod_message(uid)[1] for uid, task in owner.tasks.items()}
+    written = pod_status_writes(recording.session.jobs[job])
+    return {status.pod.partition("/")[2]: status.message for status in written}
 
 
 def test_2357_the_other_pods_of_the_gang_only_say_that_they_wait_for_it() -> None:

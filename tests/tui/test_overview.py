@@ -12,7 +12,7 @@ SIZES = pytest.mark.parametrize("size", [NARROW, WIDE, (200, 60)], ids=["80x24",
 @SIZES
 async def test_one_key_leads_from_opening_to_the_cause_of_the_first_waiting_job(size: tuple[int, int]) -> None:
     async with opened(size=size) as desk:
-        assert "✗ waits" in desk.screen()
+        assert "✗ Pending" in desk.screen()
         assert "research/llm-finetune" in desk.screen()
         await desk.press("enter")
         screen = desk.app.screen
@@ -24,7 +24,7 @@ async def test_an_eviction_leads_to_its_event_and_the_start_shows_the_overview_a
     async with opened("preempt-works") as desk:
         assert "for chat-api-server-0, by preempt on gpu-l40s-01" in desk.text("moment")
         rows = [row.cells[0].text for row in desk.panel("moment").table.rows]
-        assert "◐ in part" == rows[0]
+        assert "◐ partly" == rows[0]
         await desk.press(*["down"] * rows.index("▲ evicted"), "enter")
         assert "evict" in desk.text("moment")
         assert desk.seq > 1

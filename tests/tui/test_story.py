@@ -31,7 +31,7 @@ async def test_break_on_victims_read_the_votes_step_back_and_follow_the_statemen
         assert "Preemptable" == asked.point
         assert "breakpoint 1 (victim)" == desk.moment.reason
         assert "Preemptable for llm-finetune-worker-0 on gpu-a100-01" in words(desk, "moment")
-        assert "✓ offers" in words(desk, "moment")
+        assert "✓ allows" in words(desk, "moment")
 
         first = desk.seq
         await desk.press("s")
@@ -120,10 +120,10 @@ async def test_why_the_high_priority_job_did_not_preempt_takes_seven_keys(size: 
     async with opened(size=size) as desk:
         await desk.press("b", "enter", "c")
         assert "Preemptable for llm-finetune-worker-0 on gpu-a100-01" in words(desk, "moment")
-        assert "✓ offers" in words(desk, "moment")
+        assert "✓ allows" in words(desk, "moment")
         await desk.press("s")
         assert "who can llm-finetune-worker-0 take" in words(desk, "equation")
-        assert "offers 1, spares bert-pretrain-worker-0" in words(desk, "moment")
+        assert "allows 1, protects bert-pretrain-worker-0" in words(desk, "moment")
         assert "would break" in words(desk, "moment")
         await desk.press("S")
         assert "candidate's priority" in words(desk, "equation")

@@ -48,19 +48,26 @@ MAX_HOLDERS = 3
 
 def holder_facts(view: JobView, seq: Seq, limit: QueueCheck) -> tuple[str, ...]:
     """Which jobs use what the limit counts, the largest first: one pod by its own name."""
-    tasks, name = view.recording.timeline.state_at(seq - 1).tasks, limit.first_dimension
-    members = _queues_below(view, limit.queue)
-    held: dict[str, float] = {}
-    for uid, job in view.session.jobs.items():
-        holding = [each for each in job.tasks.values() if is_allocated_status(tasks[each.key].status)]
-        used = sum_resources(each.resreq for each in holding).get(name)
-        if job.queue in members and used > 0:
-            held[holding[0].key if len(holding) == 1 else uid] = used
+    name, members = limit.first_dimension, _queues_below(view, limit.queue)
+    holdings = _job_holdings(view.recording, view.recording.timeline.earliest_same_seq(seq - 1))
+    held = {who: amount.get(name) for who, queue, amount in holdings if queue in members and amount.get(name) > 0}
     if not held:
         return ()
     largest = sorted(held, key=lambda who: (-held[who], who))
     parts = [f"{who} {format_amount(name, held[who])}" for who in largest]
     return (f"In use in queue {limit.queue} ({name}): {join_names(parts, MAX_HOLDERS)}.",)
+
+
+# Cached, since the explanations of many jobs ask at events between which no task changes.
+@per_recording(most=64)
+def _job_holdings(recording: Recording, seq: Seq) -> Sequence[tuple[str, QueueName, Resource]]:
+    """(job, or its only pod that holds something, queue, what its pods hold) of every job after an event."""
+    tasks, found = recording.timeline.state_at(seq).tasks, []
+    for uid, job in recording.session.jobs.items():
+        holding = [each for each in job.tasks.values() if is_allocated_status(tasks[each.key].status)]
+        who = holding[0].key if len(holding) == 1 else uid
+        found.append((who, job.queue, sum_resources(each.resreq for each in holding)))
+    return found
 
 
 def _queues_below(view: JobView, queue: QueueName) -> list[QueueName]:

@@ -322,7 +322,7 @@ class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
     An empty answer only ends its own tier, and a disjoint one lets the next plugin of the tier start over.
     """
 
-    words = "the victims that all voters of a tier offer; the first tier with any decides"
+    words = "the victims that all voters of a tier allow; the first tier with any decides"
     silence = None
     decided_by = "tier"
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from operator import attrgetter
 
-from vcdebug.model.fit_errors import ALL_NODES_UNAVAILABLE, FitErrors
+from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.names import SubJobId, TaskId
 from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
 from vcdebug.model.pod_group import PENDING, NetworkTopology, PodGroup
@@ -463,11 +463,6 @@ class JobInfo(TaskSet):
             if uid in self.tasks:
                 return f". Origin reason is {self.tasks[uid].name}: {self.nodes_fit_errors[uid].error_text()}"
         return ""
-
-    def pod_message(self, uid: TaskId) -> tuple[str, str, str]:
-        """(reason, message, nominated node) for the pod's condition at session close."""
-        reason, message, nominated = self.task_scheduling_reason(uid)
-        return reason, message or self.fit_error() or ALL_NODES_UNAVAILABLE, nominated
 
 
 @lru_cache(maxsize=1024)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from vcdebug.framework.persistence import annotation_patches
 from vcdebug.framework.record import CloseEvent
+from vcdebug.model.fit_errors import ALL_NODES_UNAVAILABLE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.pod_group import Condition, GroupStatus, PodGroup
@@ -118,9 +119,14 @@ def _job_events(job: JobInfo, seq: Seq, *, changed: bool) -> Iterator[ClusterWri
 def pod_status_writes(job: JobInfo) -> Iterator[PodStatusWrite]:
     """The statuses that the job updater writes to pending pods."""
     waiting = (job.task_status_index.get(status, {}) for status in WAITING_STATUSES)
+    said = ""
     for uid in sorted(uid for tasks in waiting for uid, task in tasks.items() if not task.sch_gated):
         task = job.tasks[uid]
-        reason, message, nominated = job.pod_message(uid)
+        reason, message, nominated = job.task_scheduling_reason(uid)
+        if not message:
+            # Once for all pods: the job's own message reads every one of its tasks.
+            said = said or job.fit_error() or ALL_NODES_UNAVAILABLE
+            message = said
         renominated = bool(nominated) and nominated != str(task.pod.status.get("nominatedNodeName") or "")
         if renominated or not _already_says(task, reason, message):
             yield PodStatusWrite(task.key, reason, message, nominated if renominated else "")

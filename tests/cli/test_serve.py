@@ -167,7 +167,7 @@ def test_an_address_that_others_reach_must_be_asked_for_twice(monkeypatch: pytes
     monkeypatch.setattr(browser.BrowserServer, "run", lambda _: None)
     code, out, err = call(["serve", NAME, "--host", "0.0.0.0", "--port", "0", "--expose"])
     assert (0, "") == (code, out)
-    assert err.startswith("vcdebug: warning: other machines can reach 0.0.0.0, and every client that reaches it can open every ")
+    assert err.startswith("vcdebug: warning: other machines can reach 0.0.0.0, and every client that reaches it can ")
 
 
 def test_what_cannot_be_served_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,13 +8,13 @@ import pytest
 from tests.builders import cluster, metadata, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import CONF, proven, searched
 from tests.recorded import recorded, user_questions
-from vcdebug.cli.reports.fixes import search_few_fixes
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.whatif.branch import edited_snapshot
+from vcdebug.whatif.fixes.search import search_few_fixes
 
 PROPORTION = CONF.replace("{name: gang}", "{name: gang}, {name: proportion}")
 

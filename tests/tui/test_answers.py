@@ -144,3 +144,13 @@ async def test_equals_on_a_row_without_a_number_explains_its_event_and_x_goes_th
         assert page.table.rows[0].cells[0].text.startswith("event 67: pipeline chat-api-server-0")
         await desk.press("down", "x")
         assert 57 == desk.seq
+
+
+async def test_e_shows_tested_fixes_in_place_of_advice_when_they_are_found() -> None:
+    async with opened("preempt-blocked-by-gang") as desk:
+        await desk.command("explain research/llm-finetune")
+        page = desk.app.screen
+        assert isinstance(page, DetailScreen)
+        await desk.until(lambda: "fix 1 " in desk.screen(), "the tested fixes are there")
+        assert "Places 2 pods on" in desk.screen()
+        assert "try   " not in desk.screen()

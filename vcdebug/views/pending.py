@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -42,28 +42,28 @@ def job_at(here: DebuggerState, kind: str = "", name: str = "") -> JobId:
     return here.job if len(recording.span_tree.path_to(here.seq)) > 1 else ""
 
 
-def explanation_table(recording: Recording, word: str) -> Table:
-    """Why the job or pod named `word` is Pending, or what it got; raises NotFoundError."""
+def explanation_table(recording: Recording, word: str, tested: Sequence[str] | None = None) -> Table:
+    """Why the job or pod named `word` is Pending, or what it got, with fixes that were tested; raises NotFoundError."""
     # The rules are many modules, which most sessions never need.
     from vcdebug.explain.pending.explanation import explain_by_name
 
     found = explain_by_name(recording, word)
-    table = pending_table(found)
+    table = pending_table(found, tested)
     if found.job not in recording.session.jobs or not recording.session.jobs[found.job].tasks:
         return table
     return replace(table, head=(gang_line(recording, len(recording), found.job), *table.head))
 
 
-def pending_table(found: Explanation) -> Table:
-    """An explanation: its sentence and advice above, its evidence and steps as rows."""
+def pending_table(found: Explanation, tested: Sequence[str] | None = None) -> Table:
+    """An explanation: its sentence above, tested fixes or else advice, its evidence and steps as rows."""
     rows = [*_iter_evidence_rows(found.dominant, "proof"), *_iter_step_rows(found)]
     for finding in found.contributing:
         rows += _iter_evidence_rows(finding, finding.cause)
     title = f"Why {found.job} is {'scheduled' if found.scheduled else 'Pending'}"
-    return Table(title, PENDING_COLUMNS, rows, head=tuple(_iter_pending_head(found)))
+    return Table(title, PENDING_COLUMNS, rows, head=tuple(_iter_pending_head(found, tested)))
 
 
-def _iter_pending_head(found: Explanation) -> Iterator[Line]:
+def _iter_pending_head(found: Explanation, tested: Sequence[str] | None) -> Iterator[Line]:
     style: Style = "good" if found.scheduled else "bad"
     mark = YES if found.scheduled else NO
     yield make_line(Piece(f"{mark} {found.cause_code}", style))
@@ -74,7 +74,9 @@ def _iter_pending_head(found: Explanation) -> Iterator[Line]:
     yield from (make_line(muted_piece(f"  {text}")) for text in found.dominant.lines)
     for finding in found.contributing:
         yield make_line(muted_piece("also  "), Piece(f"{finding.cause}  ", "warn"), finding.reason)
-    for advice in found.advice_texts:
+    for number, fix in enumerate(tested or (), start=1):
+        yield make_line(Piece(f"fix {number} ", "good"), fix)
+    for advice in () if tested else found.advice_texts:
         yield make_line(muted_piece("try   "), advice)
     yield ()
 

@@ -205,8 +205,9 @@ class FollowUpBlocks(Protocol):
 def short_fix_blocks_of(recording: Recording, explanation: Explanation) -> Iterator[Block]:
     """The fixes of a plain answer; no blocks where none works or the snapshot is too large to test any."""
     from vcdebug.cli.reports import fixes
+    from vcdebug.whatif.fixes.search import search_few_fixes
 
-    search = fixes.search_few_fixes(recording, explanation)
+    search = search_few_fixes(recording, explanation)
     return iter(()) if search is None else fixes.short_fix_blocks(search, explanation)
 
 

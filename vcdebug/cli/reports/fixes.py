@@ -7,20 +7,20 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 
-from vcdebug.amount_text import capitalize_first, count_noun
+from vcdebug.amount_text import count_noun
 from vcdebug.cli.output import Output, status_line
 from vcdebug.cli.worker_processes import TrialRounds
 from vcdebug.explain.answer import ADVICE_OWNER, Explanation
-from vcdebug.explain.pending.explanation import PANIC_CAUSE
 from vcdebug.recording.recording import Recording
 from vcdebug.views.document import Block, make_paragraph
-from vcdebug.whatif.fixes.fix import FixKind
 from vcdebug.whatif.fixes.search import (
     FixSearch,
     TriedPlan,
     describe_conclusion,
     describe_result,
+    describe_short_plan,
     run_search,
+    short_plans,
     start_search,
     trials_of,
 )
@@ -79,32 +79,15 @@ def _fix_lines(number: int, remedy: TriedPlan) -> Iterator[Block]:
     )
 
 
-MAX_SHORT_FIXES = 3
-MIN_SHORT_TRIALS, MAX_SHORT_TRIALS, EVENTS_OF_SHORT_TRIALS = 12, 40, 150_000
-"""A plain answer tests fixes where it can afford that many replays, counted by the events that they record."""
-
-
-def short_trial_count(recording: Recording) -> int:
-    """How many replays a plain answer spends on fixes; 0 where the snapshot is too large."""
-    count = min(EVENTS_OF_SHORT_TRIALS // max(len(recording), 1), MAX_SHORT_TRIALS)
-    return count if count >= MIN_SHORT_TRIALS else 0
-
-
 def short_fix_blocks(search: FixSearch, explanation: Explanation) -> Iterator[Block]:
     """The first tested fixes, a line each, and advice that no replay can test; no blocks where nothing works."""
-    found = [one for one in search.settled_plans if one.is_proven]
-    # A rule that is configured wrongly is worth a line even where the pods then wait for something else.
-    partial = [one for one in search.settled_plans if not one.is_proven and one.plan.worst_kind <= FixKind.ENTITLEMENT]
-    if not found and not partial:
+    found = short_plans(search)
+    if not found:
         return
     yield make_paragraph("")
     yield make_paragraph("Fixes (tested on this snapshot)", "title")
-    most = MAX_SHORT_FIXES - bool(partial)
-    for number, remedy in enumerate([*found[:most], *partial[:1]], start=1):
-        effect = "; ".join((describe_result(remedy, short=True), *remedy.outcome.costs))
-        owner = ADVICE_OWNER[remedy.plan.worst_harm]
-        text = f"{remedy.plan_words}. {capitalize_first(effect)}."
-        yield make_paragraph(f"{number}. {text}  [{owner}]", indent=2)
+    for number, remedy in enumerate(found, start=1):
+        yield make_paragraph(f"{number}. {describe_short_plan(remedy)}", indent=2)
     for line in explanation.advised:
         if line.beyond_replay:
             yield make_paragraph(f"- Not tested: {line.text}  [{ADVICE_OWNER[line.harm]}]", indent=2)
@@ -120,19 +103,6 @@ def _edit_options(remedy: TriedPlan) -> str:
 
 MIN_BUDGET_SHARE = 0.25
 """Share of the budget that trials get even where reading and the first cycle took all of it."""
-
-
-def search_few_fixes(recording: Recording, explanation: Explanation) -> FixSearch | None:
-    """The search of a plain answer, in this process; None where the snapshot is too large for it."""
-    most = short_trial_count(recording)
-    if not most or explanation.cause_code == PANIC_CAUSE:
-        return None
-    search, trials = start_search(recording, explanation), trials_of(recording, explanation)
-    return run_search(
-        search,
-        lambda wanted: [trials(edits) for edits in wanted],
-        lambda search: search.trial_count < most and len(search.settled_plans) <= MAX_SHORT_FIXES,
-    )
 
 
 def search_fixes(

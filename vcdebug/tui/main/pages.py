@@ -102,10 +102,31 @@ class PageOpener:
         if not name:
             return False
         try:
-            self.open_table(explanation_table(moment.recording, name))
+            page = DetailScreen(explanation_table(moment.recording, name), self.clipboard)
         except VcdebugError as error:
             self.current.say(error.format_line(), error=True)
+            return True
+        self.lay_over(page, self._follow_choice)
+        if not self.work.about:
+            work = partial(self._test_fixes, moment.recording, name, page)
+            self.work.start_work(CommandReply(text=f"testing fixes for {name}", work=work))
         return True
+
+    def _test_fixes(self, recording: Recording, name: str, page: DetailScreen) -> CommandReply:
+        """Test a few fixes in the thread, then show them in place of the page's advice."""
+        from vcdebug.explain.pending.explanation import explain_by_name
+        from vcdebug.whatif.fixes.search import describe_short_plan, search_few_fixes, short_plans
+
+        explanation = explain_by_name(recording, name)
+        search = None if explanation.scheduled else search_few_fixes(recording, explanation, self.work.is_wanted)
+        tested = [describe_short_plan(plan) for plan in short_plans(search)] if search is not None else []
+        table = explanation_table(recording, name, tested) if tested else None
+        return CommandReply(then=partial(self._show_tested, page, table))
+
+    def _show_tested(self, page: DetailScreen, table: Table | None) -> CommandReply:
+        if table is not None and page.is_attached:
+            page.show_table(table)
+        return CommandReply()
 
     def open_commands(self, table: Table, page: Page) -> None:
         """Show a table whose rows are commands, and run the chosen one."""

@@ -76,10 +76,14 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
             yield Prompt()
 
     def on_mount(self) -> None:
-        grid = self.query_one(Grid)
-        grid.set_table(self.table)
-        self.set_focus(grid)
+        self.show_table(self.table)
+        self.set_focus(self.query_one(Grid))
         self.query_one("#keys", Label).update(self.hint_text())
+
+    def show_table(self, table: Table) -> None:
+        """Show a table in place of the present one."""
+        self.table = table
+        self.query_one(Grid).set_table(table)
 
     def hint_text(self) -> str:
         """The keys of the page, in the last line."""

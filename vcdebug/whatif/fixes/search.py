@@ -9,8 +9,9 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from vcdebug.amount_text import count_noun
-from vcdebug.explain.answer import AdviceHarm, Explanation
+from vcdebug.amount_text import capitalize_first, count_noun
+from vcdebug.explain.answer import ADVICE_OWNER, AdviceHarm, Explanation
+from vcdebug.explain.pending.explanation import PANIC_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import CAPTURE_INCOMPLETE
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
@@ -434,3 +435,45 @@ class AmountBisection:
             self.remedy = replace(self.remedy, plan=plan, outcome=outcome)
         else:
             self._fails = amount
+
+
+# The few fixes of a plain answer.
+
+MAX_SHORT_FIXES: Final = 3
+MIN_SHORT_TRIALS, MAX_SHORT_TRIALS, EVENTS_OF_SHORT_TRIALS = 12, 40, 150_000
+"""A plain answer tests fixes where it can afford that many replays, counted by the events that they record."""
+
+
+def short_trial_count(recording: Recording) -> int:
+    """How many replays a plain answer spends on fixes; 0 where the snapshot is too large."""
+    count = min(EVENTS_OF_SHORT_TRIALS // max(len(recording), 1), MAX_SHORT_TRIALS)
+    return count if count >= MIN_SHORT_TRIALS else 0
+
+
+def search_few_fixes(
+    recording: Recording, explanation: Explanation, may_continue: Callable[[], bool] = lambda: True
+) -> FixSearch | None:
+    """The search of a plain answer, in this thread; None where the snapshot is too large for it."""
+    most = short_trial_count(recording)
+    if not most or explanation.cause_code == PANIC_CAUSE:
+        return None
+    search, trials = start_search(recording, explanation), trials_of(recording, explanation)
+    return run_search(
+        search,
+        lambda wanted: [trials(edits) if may_continue() else None for edits in wanted],
+        lambda search: search.trial_count < most and len(search.settled_plans) <= MAX_SHORT_FIXES and may_continue(),
+    )
+
+
+def short_plans(search: FixSearch) -> list[TriedPlan]:
+    """The first tested fixes; at most one of them does not place the job."""
+    found = [one for one in search.settled_plans if one.is_proven]
+    # A rule that is configured wrongly is worth a line even where the pods then wait for something else.
+    partial = [one for one in search.settled_plans if not one.is_proven and one.plan.worst_kind <= FixKind.ENTITLEMENT]
+    return [*found[: MAX_SHORT_FIXES - bool(partial)], *partial[:1]]
+
+
+def describe_short_plan(remedy: TriedPlan) -> str:
+    """The change, its effect, and the role that has to agree, in a line."""
+    effect = "; ".join((describe_result(remedy, short=True), *remedy.outcome.costs))
+    return f"{remedy.plan_words}. {capitalize_first(effect)}.  [{ADVICE_OWNER[remedy.plan.worst_harm]}]"

@@ -159,3 +159,12 @@ def test_a_plugin_reads_its_own_figure_where_two_keep_one_of_that_name() -> None
         isinstance(figure_value(recording, *s.fact), Resource | float) for s in votes if isinstance(s.fact, FigureFact)
     )
     assert figure_dimensions(recording, votes[0].fact.figure) if isinstance(votes[0].fact, FigureFact) else False
+
+
+def test_a_share_is_the_quotient_of_its_sources() -> None:
+    recording = bundled("pending-queue-quota")
+    share = find_fact(recording, len(recording), "queue team-vision share")
+    assert isinstance(share, FigureFact)
+    allocated, deserved = (s.fact for s in origin_of(recording, share).sources if isinstance(s.fact, FigureFact))
+    assert (allocated.figure.dim, deserved.figure.dim) == ("nvidia.com/gpu", "nvidia.com/gpu")
+    assert amount(recording, share) == amount(recording, allocated) / amount(recording, deserved)

@@ -25,7 +25,7 @@ from vcdebug.debugger.facts import (
 )
 from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, PLUGIN, QUEUE, TASK, Figure, FigureError
 from vcdebug.explain.decisions.equations import equation_at, find_guarding_call, scores_before
-from vcdebug.explain.decisions.queue_figures import real_capability, reservation_ledger, stated_deserved
+from vcdebug.explain.decisions.queue_figures import queue_share, real_capability, reservation_ledger, stated_deserved
 from vcdebug.explain.decisions.votes import victim_question_before
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.job_view import NotFoundError, find_subject
@@ -33,7 +33,7 @@ from vcdebug.explain.orders import next_rival
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions.nodes import find_search, rank_nodes
 from vcdebug.framework import hooks, record
-from vcdebug.model.names import Seq
+from vcdebug.model.names import JobId, Seq
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import key_of
@@ -111,7 +111,10 @@ def _figure_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
         parts = ("idle", "releasing", "pipelined")
         return Origin("idle + releasing − pipelined", _parts(figure, parts, seq))
     if figure.kind == QUEUE and figure.part == "share":
-        return Origin("the largest of allocated / deserved", _parts(figure, ("allocated", "deserved"), seq))
+        found = queue_share(recording, seq, figure.name)
+        dim = found.deciding or ""
+        sources = _parts(figure._replace(dim=dim), ("allocated", "deserved"), seq)
+        return Origin(f"{found.formula}{f'; {dim} decides' if dim else ''}", sources)
     change = figures.figure_history(recording, figure).last_change(seq)
     if change is None:
         return _opening_origin(recording, figure, seq)
@@ -200,12 +203,19 @@ def _derive_count(recording: Recording, figure: Figure) -> Origin:
     return _first_sources(rule, "pod", (Source("pod", FigureFact(Figure(TASK, key, "status"), 0)) for key in tasks))
 
 
-def _derive_elastic(recording: Recording, figure: Figure) -> Origin:
+def _minimum_fields(recording: Recording, jobs: Iterable[JobId], dim: str) -> Iterator[Source]:
+    """What the PodGroups of jobs state as minResources."""
     groups = {key_of(one): one for one in recording.snapshot.objects_of("PodGroup")}
-    jobs = [job.uid for job in recording.session.jobs.values() if job.queue == figure.name and job.uid in groups]
-    steps = ("spec", "minResources", *((figure.dim,) if figure.dim else ()))
-    stated = (field for job in jobs if (field := read_field("PodGroup", groups[job], *steps)) is not None)
-    return _first_sources("what its jobs hold beyond their minResources", "job", _fields(stated))
+    for job in jobs:
+        field = read_field("PodGroup", groups.get(job, {}), "spec", "minResources", *((dim,) if dim else ()))
+        if field is not None:
+            yield Source("job", field)
+
+
+def _derive_elastic(recording: Recording, figure: Figure) -> Origin:
+    jobs = (job.uid for job in recording.session.jobs.values() if job.queue == figure.name)
+    stated = _minimum_fields(recording, jobs, figure.dim)
+    return _first_sources("what its jobs hold beyond their minResources", "job", stated)
 
 
 def _derive_held_by_queue(recording: Recording, figure: Figure) -> Origin:
@@ -220,17 +230,11 @@ def _derive_held_by_queue(recording: Recording, figure: Figure) -> Origin:
 
 
 def _derive_reserved(recording: Recording, figure: Figure) -> Origin:
-    queue = figure.name if figure.kind == QUEUE else ""
-    entries = reservation_ledger(recording, 0, queue)
-    counted = [entry for entry in entries if entry.reserved is not None and entry.reserved.get(figure.dim) > 0]
-    groups = {key_of(one): one for one in recording.snapshot.objects_of("PodGroup")}
-    steps = ("spec", "minResources", *((figure.dim,) if figure.dim else ()))
-    sources = (
-        Source("admitted", field)
-        for entry in counted
-        if entry.job in groups and (field := read_field("PodGroup", groups[entry.job], *steps)) is not None
-    )
-    return _first_sources("the sum of what admitted jobs reserve", "job", sources)
+    """What the PodGroups of a queue, or all of them, reserve since they are admitted."""
+    entries = reservation_ledger(recording, 0, figure.name if figure.kind == QUEUE else "")
+    jobs = (entry.job for entry in entries if entry.reserved is not None)
+    stated = _minimum_fields(recording, jobs, figure.dim)
+    return _first_sources("the sum of what admitted jobs reserve", "job", stated)
 
 
 def _derive_limit(recording: Recording, figure: Figure) -> Origin:
@@ -273,7 +277,8 @@ def _event_origin(event: record.Event, recording: Recording, seq: Seq) -> Origin
 def _(event: record.HookEvent, recording: Recording, seq: Seq) -> Origin:
     found = equation_at(recording, seq)
     if found is not None:
-        return Origin(found.note or found.formula, tuple(_operands(recording, seq, found)))
+        rule = "; ".join(filter(None, (found.formula, found.note)))
+        return Origin(rule, tuple(_operands(recording, seq, found)))
     if event.point != hooks.JOB_ENQUEUED.upstream:
         return Origin()
     votes = tuple(Source("vote", EventFact(vote)) for vote in _admission_votes(recording, seq))

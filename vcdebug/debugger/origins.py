@@ -108,13 +108,12 @@ def origin_of(recording: Recording, fact: Fact) -> Origin:
 
 def _figure_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
     if figure.part == FUTURE_IDLE:
-        parts = ("idle", "releasing", "pipelined")
-        return Origin("idle + releasing − pipelined", _parts(figure, parts, seq))
+        return Origin("idle + releasing − pipelined", _parts(figure, ("idle", "releasing", "pipelined"), seq))
     if figure.kind == QUEUE and figure.part == "share":
         found = queue_share(recording, seq, figure.name)
         dim = found.deciding or ""
-        sources = _parts(figure._replace(dim=dim), ("allocated", "deserved"), seq)
-        return Origin(f"{found.formula}{f'; {dim} decides' if dim else ''}", sources)
+        rule = f"{found.formula}{f'; {dim} decides' if dim else ''}"
+        return Origin(rule, _parts(figure._replace(dim=dim), ("allocated", "deserved"), seq))
     change = figures.figure_history(recording, figure).last_change(seq)
     if change is None:
         return _opening_origin(recording, figure, seq)
@@ -133,12 +132,11 @@ def _parts(figure: Figure, parts: Iterable[str], seq: Seq) -> tuple[Source, ...]
 
 
 def _opening_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
-    if (figure.kind, figure.part) == (TASK, "status") and seq == len(recording):
-        pending = recording.timeline.state_at(seq).tasks[figure.name].status is TaskStatus.PENDING
-        if pending:
-            found = explain_by_name(recording, figure.name)
-            proof = (Source(each.text, EventFact(each.seq)) for each in found.dominant_evidence if each.seq)
-            return Origin(found.sentence, tuple(proof))
+    at_the_end = (figure.kind, figure.part) == (TASK, "status") and seq == len(recording)
+    if at_the_end and recording.timeline.state_at(seq).tasks[figure.name].status is TaskStatus.PENDING:
+        found = explain_by_name(recording, figure.name)
+        proof = (Source(each.text, EventFact(each.seq)) for each in found.dominant_evidence if each.seq)
+        return Origin(found.sentence, tuple(proof))
     fields = _fields(stated_fields(recording, figure))
     if fields:
         return Origin("", fields)
@@ -242,9 +240,8 @@ def _derive_limit(recording: Recording, figure: Figure) -> Origin:
     find_equation = {"deserved": stated_deserved, "realCapability": real_capability}[figure.part]
     found = find_equation(recording, figure.name)
     if found is None:
-        weights = (
-            Source("weight", FigureFact(Figure(QUEUE, queue, "weight"), 0)) for queue in recording.session.queues
-        )
+        figures_of = (Figure(QUEUE, queue, "weight") for queue in recording.session.queues)
+        weights = (Source("weight", FigureFact(weight, 0)) for weight in figures_of)
         return _first_sources("shared out by weight, no queue gets more than it requests", "queue", weights)
     return Origin(found.formula, _fields(stated_queue_fields(recording, figure)))
 
@@ -377,10 +374,8 @@ def _(event: record.PopEvent, recording: Recording, seq: Seq) -> Origin:
 
 @_event_origin.register
 def _(event: record.ActionEvent, recording: Recording, seq: Seq) -> Origin:
-    actions = " ".join(recording.conf.actions)
-    return Origin(
-        "actions run in their order", (Source("setting", FieldFact("scheduler.conf", "", ("actions",), actions)),)
-    )
+    stated = FieldFact("scheduler.conf", "", ("actions",), " ".join(recording.conf.actions))
+    return Origin("actions run in their order", (Source("setting", stated),))
 
 
 # Operands of an equation: which figure a number in it is.

@@ -9,7 +9,7 @@ from tests.recorded import bundled, cases, one_of_each_family, recorded
 from vcdebug.debugger.facts import EventFact, Fact, FieldFact, FigureFact
 from vcdebug.debugger.figures import FigureError, figure_dimensions, figure_history, figure_value, parse_figure_line
 from vcdebug.debugger.origins import MAX_SOURCES, Origin, find_fact, origin_of
-from vcdebug.framework.record import OpEvent
+from vcdebug.framework.record import CloseEvent, OpEvent
 from vcdebug.model.resource import Resource
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.loader import FieldLines
@@ -168,3 +168,25 @@ def test_a_share_is_the_quotient_of_its_sources() -> None:
     allocated, deserved = (s.fact for s in origin_of(recording, share).sources if isinstance(s.fact, FigureFact))
     assert (allocated.figure.dim, deserved.figure.dim) == ("nvidia.com/gpu", "nvidia.com/gpu")
     assert amount(recording, share) == amount(recording, allocated) / amount(recording, deserved)
+
+
+def test_a_job_means_the_pod_that_blocks_it_and_one_without_pending_pods_its_phase() -> None:
+    blocked = find_fact(bundled(), len(bundled()), "research/llm-finetune")
+    assert isinstance(blocked, FigureFact)
+    assert str(blocked.figure) == "task research/llm-finetune-worker-0 status"
+    works = bundled("preempt-works")
+    whole = find_fact(works, len(works), "assistants/chat-api")
+    assert isinstance(whole, FigureFact)
+    assert str(whole.figure) == "job assistants/chat-api phase"
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_a_phase_that_the_close_writes_follows_from_the_pods_and_the_minimum(name: str) -> None:
+    recording = random_case(name)
+    for job in recording.session.jobs:
+        phase = parse_figure_line(recording, f"job {job} phase")
+        change = figure_history(recording, phase).change_at(len(recording))
+        if change is not None and isinstance(recording.event_at(len(recording)), CloseEvent):
+            origin = origin_of(recording, FigureFact(phase, len(recording)))
+            assert {"written by", "before", "ready", "minimum"} == {source.role for source in origin.sources}
+            assert f"minMember is {recording.session.jobs[job].pod_group.min_member}" in origin.rule

@@ -28,11 +28,12 @@ from vcdebug.explain.decisions.equations import equation_at, find_guarding_call,
 from vcdebug.explain.decisions.queue_figures import queue_share, real_capability, reservation_ledger, stated_deserved
 from vcdebug.explain.decisions.votes import victim_question_before
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.job_view import NotFoundError, find_subject
+from vcdebug.explain.job_view import JobView, NotFoundError, find_subject
 from vcdebug.explain.orders import next_rival
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions.nodes import find_search, rank_nodes
 from vcdebug.framework import hooks, record
+from vcdebug.framework.session_close import counted_for_phase
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording
@@ -77,16 +78,17 @@ def find_fact(recording: Recording, seq: Seq, words: str) -> Fact:
 
 
 def _figure_of_subject(recording: Recording, word: str) -> Figure:
-    """The status of a pod, the phase of a job."""
+    """The status of a pod; of a job that of the pod that blocks it, else its phase."""
     try:
         subject = find_subject(recording.snapshot, word)
     except NotFoundError as error:
         usage = "an event's number, a job, a pod, or a figure such as node n1 idle cpu"
         raise FigureError(f"no job or pod {word!r}", usage) from error
-    figure = Figure(TASK, subject.pod, "status") if subject.pod else Figure(JOB, subject.job, "phase")
-    if figure.name not in figures.object_names(recording, figure.kind):
+    if subject.job not in recording.session.jobs:
         raise FigureError(f"{word} is not in the session", f"vcdebug explain says why {word} is left out")
-    return figure
+    blocked = JobView(recording, subject.job, subject.pod).blocked_task
+    pod = subject.pod or (blocked.key if blocked is not None else "")
+    return Figure(TASK, pod, "status") if pod else Figure(JOB, subject.job, "phase")
 
 
 def fact_words(fact: FigureFact | EventFact) -> str:
@@ -123,8 +125,13 @@ def _figure_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
         sources.append(Source("before", FigureFact(figure, change.seq - 1)))
     if isinstance(event, record.OpEvent) and figure.dim:
         sources.append(Source("request", FigureFact(Figure(TASK, event.task, "request", figure.dim), change.seq)))
-    old, new = (figures.format_figure(figure, value) for value in (change.old, change.new))
-    return Origin(f"{old} → {new}", tuple(sources))
+    rule = " → ".join(figures.format_figure(figure, value) for value in (change.old, change.new))
+    if isinstance(event, record.CloseEvent):
+        job = recording.session.jobs[figure.name]
+        scheduled = count_noun(counted_for_phase(job, recording.snapshot.release), "scheduled pod")
+        rule = f"{rule}: it has {scheduled}, and minMember is {job.pod_group.min_member}"
+        sources += [*_parts(figure, ("ready", "minimum"), change.seq)]
+    return Origin(rule, tuple(sources))
 
 
 def _parts(figure: Figure, parts: Iterable[str], seq: Seq) -> tuple[Source, ...]:

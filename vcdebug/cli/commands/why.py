@@ -20,8 +20,8 @@ class WhyCommand(Command):
             "what",
             metavar="WHAT",
             nargs="+",
-            help="a job, a pod, the number of an event, or a figure such as `node n1 idle cpu` or `queue q allocated "
-            "cpu`; `at N` behind it means its value after event N, by default at the end of the cycle",
+            help="a job (why it is Pending), a pod, the number of an event, or a figure such as `node n1 idle cpu` or "
+            "`queue q allocated cpu`; `at N` behind it means its value after event N, by default the last one",
         )
         parser.add_argument(
             "--depth", metavar="N", type=positive_number, default=4, help="levels below it, 4 by default"

@@ -116,9 +116,16 @@ def _figure_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
         dim = found.deciding or ""
         rule = f"{found.formula}{f'; {dim} decides' if dim else ''}"
         return Origin(rule, _parts(figure._replace(dim=dim), ("allocated", "deserved"), seq))
+    at_the_end = (figure.kind, figure.part) == (TASK, "status") and seq == len(recording)
+    if at_the_end and recording.timeline.state_at(seq).tasks[figure.name].status is TaskStatus.PENDING:
+        answer = explain_by_name(recording, figure.name)
+        proof = (Source(each.text, EventFact(each.seq)) for each in answer.dominant_evidence if each.seq)
+        return Origin(answer.sentence, tuple(proof))
     change = figures.figure_history(recording, figure).last_change(seq)
-    if change is None:
-        return _opening_origin(recording, figure, seq)
+    return _opening_origin(recording, figure) if change is None else _written_origin(recording, figure, change)
+
+
+def _written_origin(recording: Recording, figure: Figure, change: figures.FigureChange) -> Origin:
     event = recording.event_at(change.seq)
     sources = [Source("written by", EventFact(change.seq))]
     if figure.kind != TASK:
@@ -138,12 +145,7 @@ def _parts(figure: Figure, parts: Iterable[str], seq: Seq) -> tuple[Source, ...]
     return tuple(Source(part, FigureFact(figure._replace(part=part), seq)) for part in parts)
 
 
-def _opening_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
-    at_the_end = (figure.kind, figure.part) == (TASK, "status") and seq == len(recording)
-    if at_the_end and recording.timeline.state_at(seq).tasks[figure.name].status is TaskStatus.PENDING:
-        found = explain_by_name(recording, figure.name)
-        proof = (Source(each.text, EventFact(each.seq)) for each in found.dominant_evidence if each.seq)
-        return Origin(found.sentence, tuple(proof))
+def _opening_origin(recording: Recording, figure: Figure) -> Origin:
     fields = _fields(stated_fields(recording, figure))
     if fields:
         return Origin("", fields)

@@ -34,6 +34,9 @@ NOT_SAID = (
     r"promised?|told|lets? go|gives? up|newest rules|as things stand|takes? its say|in all|any more|beside|anew|afresh"
 )
 """Words that sentences for users avoid."""
+PERSONS = "nobody|somebody|someone|anybody|anyone|everybody|everyone|whoever|who|whom"
+PAGES_OF_USERS = ("README.md", "breakpoints.md", "cycles.md", "expect.md", "extender.md", "live.md", "many-runs.md")
+"""The pages of docs/ that are held to PERSONS."""
 MAX_LINES = 100
 """Two screens of 50 lines: the lines with text that the README may have before its reference, without pictures."""
 
@@ -184,7 +187,7 @@ def test_the_python_that_the_readme_asks_for_is_that_of_the_package() -> None:
 
 def test_the_page_of_snapshots_lists_the_bundled_ones_with_their_sentences() -> None:
     expected = [f"| `{one.name}` | {one.description} |" for one in list_bundled()]
-    assert expected == [line for line in SNAPSHOTS.splitlines() if line.startswith("| `")]
+    assert sorted(expected) == sorted(line for line in SNAPSHOTS.splitlines() if line.startswith("| `"))
     named = re.findall(r"`((?:pending|preempt)-[\w-]+)` \|$", SNAPSHOTS, re.MULTILINE)
     assert named
     assert [] == [name for name in named if name not in {one.name for one in list_bundled()}]
@@ -192,6 +195,17 @@ def test_the_page_of_snapshots_lists_the_bundled_ones_with_their_sentences() -> 
 
 def test_the_readme_uses_no_word_that_sentences_avoid() -> None:
     assert [] == re.findall(rf"\b(?:{NOT_SAID})\b", README, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", PAGES_OF_USERS)
+def test_a_page_of_users_calls_no_program_a_person(name: str) -> None:
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", (ROOT / "docs" / name).read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert [] == re.findall(rf"\b(?:{PERSONS})\b", text, re.IGNORECASE)
+
+
+def test_the_index_lists_each_page_once() -> None:
+    linked = re.findall(r"\]\((\w[\w-]*\.md)\)", (ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
+    assert sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name != "README.md") == sorted(linked)
 
 
 def test_what_comes_before_the_reference_is_two_screens_long() -> None:

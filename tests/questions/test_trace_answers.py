@@ -11,6 +11,7 @@ from tests.questions.trace_answers import (
     RefusalReading,
     read_evictions,
     read_holders,
+    read_pending_jobs,
     read_placements,
     read_refusals,
 )
@@ -18,6 +19,7 @@ from tests.recorded import each_case, recorded
 from vcdebug.actions.preempt.topology import TIE_RULES
 from vcdebug.explain.decisions.dry_runs import BY_NAME, ONLY_CANDIDATE
 from vcdebug.explain.questions.holders import who_holds
+from vcdebug.explain.questions.next_job import who_is_next
 from vcdebug.explain.questions.nodes import why_node, why_refused
 from vcdebug.explain.questions.victims import why_evicted, why_victim
 from vcdebug.recording.recording import Recording
@@ -73,6 +75,14 @@ def test_the_answer_about_the_holders_of_a_node_names_the_pods_that_are_on_it_in
     for node, pods in read_holders(read_trace(case / "trace.jsonl.gz")).items():
         holders: Any = who_holds(recording, f"node/{node}").data["holders"]  # Any: JSON
         assert pods == sorted(one["pod"] for one in holders)
+
+
+@each_case
+def test_the_answer_about_the_next_jobs_names_those_with_a_pending_pod_in_the_end(case: Path) -> None:
+    lines = read_trace(case / "trace.jsonl.gz")
+    if lines[-1]["ev"] == "close":
+        queues: Any = who_is_next(recorded(case), "").data["jobs"]  # Any: JSON
+        assert read_pending_jobs(lines) == sorted(job for queue in queues for job in queue["jobs"])
 
 
 def told_placement(recording: Recording, pod: str) -> PlacementReading:

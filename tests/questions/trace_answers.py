@@ -1,4 +1,4 @@
-"""What a recorded trace says by itself about nodes, refusals, evictions and holders, read without the engine."""
+"""What a trace says by itself about nodes, refusals, evictions, holders and Pending jobs, read without the engine."""
 
 from __future__ import annotations
 
@@ -181,3 +181,9 @@ def read_holders(lines: Sequence[Line]) -> dict[str, list[str]]:
             if task["status"] in HOLDING and task.get("node"):
                 found.setdefault(task["node"], []).append(pod)
     return {node: sorted(pods) for node, pods in found.items()}
+
+
+def read_pending_jobs(lines: Sequence[Line]) -> list[str]:
+    """The jobs that have a Pending pod when the cycle ends."""
+    jobs = lines[-1].get("jobs", {}) if lines[-1]["ev"] == "close" else {}
+    return sorted(name for name, job in jobs.items() if any(t["status"] == "Pending" for t in job["tasks"].values()))

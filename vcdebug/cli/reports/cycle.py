@@ -124,7 +124,7 @@ def _move_blocks(done: Effects) -> Iterator[Block]:
 
 def _waiting_blocks(recording: Recording) -> Iterator[Block]:
     rows = [(row.cells[1].text, row.cells[2].text) for row in iter_pending_rows(recording)]
-    return titled_listing("waits", ("job", "why"), rows, prose=True)
+    return titled_listing("Pending, reserved or evicted", ("job", "why"), rows, prose=True)
 
 
 def _job_rows(done: Effects) -> Iterator[tuple[str, ...]]:

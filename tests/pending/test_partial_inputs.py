@@ -153,6 +153,37 @@ def test_inspect_of_a_part_says_what_is_missing(name: str, tmp_path: Path) -> No
     assert "no cause can be named for a job: add the output of `kubectl get " in out
 
 
+QUESTIONS = (
+    ("refused", "llm-finetune-worker-1"), ("node", "platform/feature-etl-mapper-0"), ("holders", "queue/research"),
+    ("when", "llm-finetune"), ("next", ""), ("evicted", "llm-finetune-worker-1"), ("victim", "llm-finetune-worker-1"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INCOMPLETE)
+def test_no_question_about_a_part_is_answered_from_what_is_missing(name: str, tmp_path: Path) -> None:
+    source = INCOMPLETE[name][0](tmp_path)
+    for question, subject in QUESTIONS:
+        code, out, _ = call(["ask", question, source, *filter(None, [subject])])
+        assert code == 2, question
+        assert "annot be answered: the snapshot has no " in out, question
+        assert "`kubectl get " in out, question
+
+
+@pytest.mark.parametrize("name", INCOMPLETE)
+def test_the_table_of_a_part_counts_no_jobs_and_says_of_no_pod_that_it_has_no_job(name: str, tmp_path: Path) -> None:
+    code, out, _ = call(["explain", INCOMPLETE[name][0](tmp_path)])
+    assert code == 2
+    assert "capture-incomplete: the snapshot has no " in out.splitlines()[0]
+    assert "not scheduled" not in out
+    assert "belongs to no Volcano job" not in out
+
+
+def test_a_question_names_the_configuration_that_is_assumed(tmp_path: Path) -> None:
+    code, out, _ = call(["ask", "refused", put(tmp_path, whole()[0]), "llm-finetune-worker-1"])
+    assert code == 0
+    assert "Caution: this answer can be wrong: the snapshot has no scheduler configuration" in out
+
+
 def test_without_a_configuration_the_answer_names_the_one_that_is_assumed(tmp_path: Path) -> None:
     out = call(["explain", put(tmp_path, whole()[0]), "llm-finetune"])[1]
     assert "the snapshot has no scheduler configuration" in out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, account_figures
@@ -88,12 +89,26 @@ class ProportionQueueAttr:
 Attrs = dict[QueueName, ProportionQueueAttr]
 
 
-class AllocatedState(dict[QueueName, Resource]):
+@dataclass
+class AllocatedState:
     """What each queue holds in a simulation, from PrePredicate on."""
+
+    queues: Attrs
+    replaced: list[tuple[QueueName, Resource]]
+    position: int
+
+    @cached_property
+    def held(self) -> dict[QueueName, Resource]:
+        """The amounts at PrePredicate, read back on first use: most tasks are never simulated."""
+        held = {name: attr.allocated for name, attr in self.queues.items()}
+        held.update(reversed(self.replaced[self.position :]))
+        return held
 
     def clone(self) -> AllocatedState:
         """An independent copy. Upstream: plugins/proportion.Clone."""
-        return AllocatedState(self)
+        copy = AllocatedState(self.queues, self.replaced, self.position)
+        copy.held = dict(self.held)
+        return copy
 
 
 FIGURES = {
@@ -121,6 +136,8 @@ class Proportion(Plugin):
         self.total = Resource()
         self.guaranteed = Resource()
         self.queues: Attrs = {}
+        self.replaced: list[tuple[QueueName, Resource]] = []
+        """(queue, allocated until then) of every change."""
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/proportion.OnSessionOpen."""
@@ -225,27 +242,30 @@ class Proportion(Plugin):
             attr.inqueue.add(job_amounts.minimum_without_gated(job))
 
     def allocate_func(self, event: Event) -> None:
-        attr = self.queues[self.jobs[event.task.job].queue]
+        queue = self.jobs[event.task.job].queue
+        attr = self.queues[queue]
+        self.replaced.append((queue, attr.allocated))
         attr.set_allocated(attr.allocated.clone().add(event.task.resreq))
 
     def deallocate_func(self, event: Event) -> None:
         queue = self.jobs[event.task.job].queue
         attr = self.queues[queue]
+        self.replaced.append((queue, attr.allocated))
         attr.set_allocated(
             attr.allocated.clone().sub(clamp_request(self.ssn, self.name, queue, attr.allocated, event.task.resreq))
         )
 
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
-        """Copy what every queue has allocated, for simulations of this task."""
-        state = AllocatedState((name, attr.allocated) for name, attr in self.queues.items())
+        """Keep what every queue has allocated, for simulations of this task."""
+        state = AllocatedState(self.queues, self.replaced, len(self.replaced))
         self.ssn.cycle_state(task).data[STATE_KEY] = state
         return None
 
     def simulate_allocatable(self, state: CycleState, queue: QueueInfo, task: TaskInfo) -> bool:
-        held = state.data.get(STATE_KEY)
-        if not isinstance(held, AllocatedState) or queue.name not in held:
+        kept = state.data.get(STATE_KEY)
+        if not isinstance(kept, AllocatedState) or queue.name not in kept.held:
             return False
-        return queue_limits.request_fits(held[queue.name], task.resreq, self.queues[queue.name].deserved)
+        return queue_limits.request_fits(kept.held[queue.name], task.resreq, self.queues[queue.name].deserved)
 
     def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
         held, queue, error = self.simulated_state(state, other)
@@ -259,15 +279,17 @@ class Proportion(Plugin):
             held[queue] = held[queue].clone().sub(other.resreq)
         return error
 
-    def simulated_state(self, state: CycleState, task: TaskInfo) -> tuple[AllocatedState, QueueName, str | None]:
+    def simulated_state(
+        self, state: CycleState, task: TaskInfo
+    ) -> tuple[dict[QueueName, Resource], QueueName, str | None]:
         """(state, the task's queue, error) of a simulation."""
-        held = state.data.get(STATE_KEY)
-        if not isinstance(held, AllocatedState):
-            return AllocatedState(), "", NO_STATE
+        kept = state.data.get(STATE_KEY)
+        if not isinstance(kept, AllocatedState):
+            return {}, "", NO_STATE
         job = self.jobs.get(task.job)
         if job is None:
-            return held, "", NO_JOB.format(job=task.job)
-        return held, job.queue, None if job.queue in held else NO_QUEUE.format(queue=job.queue)
+            return kept.held, "", NO_JOB.format(job=task.job)
+        return kept.held, job.queue, None if job.queue in kept.held else NO_QUEUE.format(queue=job.queue)
 
 
 def from_figures(known: Figures) -> ProportionQueueAttr:

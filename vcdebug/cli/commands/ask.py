@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -54,6 +55,9 @@ class AskCommand(Command):
         from vcdebug.cli.render import write_answer
         from vcdebug.cli.reports import explanation
         from vcdebug.cli.snapshots import replay_arguments
+        from vcdebug.explain.answer import QuestionReply
+        from vcdebug.explain.pending.explanation import doubt_of_input
+        from vcdebug.explain.pending.gates.not_in_session import incomplete
         from vcdebug.whatif.forecast import QUESTIONS
 
         _swap_question_and_snapshot(args)
@@ -62,12 +66,17 @@ class AskCommand(Command):
             raise VcdebugError(f"{question.words}?", f"name a {' or '.join(question.about)}")
         check_forecast_arguments(args)
         recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
-        if question.name == WHEN_QUESTION:
+        lacking = incomplete(recording.snapshot)
+        if lacking:
+            reply = QuestionReply(f"{question.words}? Cannot be answered: {lacking}.", data={"incomplete": lacking})
+        elif question.name == WHEN_QUESTION:
             reply = forecast_reply(recording, args, output)
         else:
             reply = question.answer(recording, args.subject)
+        if doubt := doubt_of_input(recording):
+            reply = replace(reply, lines=(f"Caution: this answer can be wrong: {doubt}", *reply.lines))
         write_answer(args, output, explanation.reply_document, explanation.reply_blocks, question.name, reply)
-        return CommandOutcome.DONE
+        return CommandOutcome.UNSCHEDULED if lacking else CommandOutcome.DONE
 
 
 def _swap_question_and_snapshot(args: Namespace) -> None:

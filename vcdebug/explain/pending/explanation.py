@@ -231,7 +231,7 @@ class Survey:
     release: Release = NEWEST
     """The release that was replayed."""
     incomplete: str = ""
-    """Kinds that the snapshot lacks and that jobs need; empty if it has jobs."""
+    """Kinds that the snapshot lacks and that jobs need."""
 
     @property
     def unscheduled_jobs(self) -> list[SurveyedJob]:
@@ -271,7 +271,7 @@ def _build_survey(recording: Recording, tell: Callable[[int, int], object]) -> S
     for one in broken:
         tell(len(waiting), len(broken))
         waiting.append(_survey_subject(recording, one, stands.homeless))
-    lacking = "" if subjects else incomplete(recording.snapshot)
+    lacking = incomplete(recording.snapshot)
     return replace(_make_survey(recording, waiting, named=False), jobs=len(subjects), incomplete=lacking)
 
 

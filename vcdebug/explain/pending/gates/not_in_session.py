@@ -50,8 +50,9 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
             return _unreadable_finding(recording, subject)
         lacking = capture_incomplete(recording, subject) if _lacks(recording, "Queue") else None
         return lacking or _queue_missing_finding(recording, subject, queue)
+    lacking = capture_incomplete(recording, subject) if subject.job and _lacks(recording, "PodGroup") else None
     running = [pod for pod in pods if pod.node_name]
-    if running and len(running) == len(pods):
+    if running and len(running) == len(pods) and lacking is None:
         headline = CauseHeadline(
             running[0].key, f"already runs on {running[0].node_name}", "it belongs to no Volcano job"
         )
@@ -62,7 +63,6 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
     hidden = [pod for pod in pods if not pod.node_name and pod.scheduler_name not in names]
     if hidden:
         return other_scheduler_finding(recording, subject.job or hidden[0].key, hidden)
-    lacking = capture_incomplete(recording, subject) if subject.job and _lacks(recording, "PodGroup") else None
     return lacking or _no_pod_group_finding(recording, subject, pods)
 
 

@@ -25,6 +25,8 @@ _FEATURE_GATES: Final = "feature_gates"
 _RELEASE: Final = "release"
 _PERSISTENCE: Final = "persistence"
 _BOUND: Final = "bound"
+_CLASS_FIELDS: Final = ("containers", "initContainers", "resources")
+"""Fields of a pod's spec from which its QoS class follows."""
 
 
 def apply_edits(snapshot: Snapshot, edits: Iterable[Edit], conf: str) -> Snapshot:
@@ -74,7 +76,8 @@ def _names_hint(names: list[str]) -> str:
 
 def _edit_manifest(manifest: Manifest, edit: Edit) -> Manifest:
     if edit.change == "delete":
-        return _check_edited(edit, manifest, EditWalk(edit.text, "delete", None).apply_to(manifest, edit.path))
+        without = EditWalk(edit.text, "delete", None).apply_to(manifest, edit.path)
+        return _without_old_class(manifest, _check_edited(edit, manifest, without))
     value = edit.read_value()
     changed: Manifest = EditWalk(edit.text, "set", value).apply_to(manifest, edit.path)
     # YAML reads 4 and true as no text: where the field is a text, the value is meant as one.
@@ -83,7 +86,16 @@ def _edit_manifest(manifest: Manifest, edit: Edit) -> Manifest:
         as_text: Manifest = EditWalk(edit.text, "set", edit.value).apply_to(manifest, edit.path)
         if _type_faults(edit.kind, as_text) == known:
             changed = as_text
-    return _check_edited(edit, manifest, changed)
+    return _without_old_class(manifest, _check_edited(edit, manifest, changed))
+
+
+def _without_old_class(before: Manifest, after: Manifest) -> Manifest:
+    """A pod with other containers is created again: its QoS class follows from what they state then."""
+    status = after.get("status") or {}
+    was, now = ((one.get("spec") or {}) for one in (before, after))
+    if "qosClass" not in status or all(was.get(key) == now.get(key) for key in _CLASS_FIELDS):
+        return after
+    return {**after, "status": {key: value for key, value in status.items() if key != "qosClass"}}
 
 
 def _type_faults(kind: str, manifest: Manifest) -> list[str]:

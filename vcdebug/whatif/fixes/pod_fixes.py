@@ -7,6 +7,7 @@ from typing import Final
 
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.answer import AdviceHarm
+from vcdebug.kube.pod_requests import COMPUTE_RESOURCES, GUARANTEED, pod_qos
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_claims import LIMIT_PREFIX
@@ -96,7 +97,7 @@ def _propose_smaller_request_fixes(situation: fix.FixSituation) -> Iterator[fix.
                 continue
             who = pods[0].name if len(pods) == 1 else count_noun(len(pods), "pod")
             words = f"{who}: requests.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
-            edits = tuple(edit for pod in pods for edit in _iter_request_edits(pod, container, resource))
+            edits = tuple(edit for pod in pods for edit in _iter_request_edits(situation, pod, container, resource))
             aspect = f"request of {present} {resource} in container {container}"
             yield fix.Fix(
                 words, edits, AdviceHarm.JOB, _SIZE_CAUSES, amount, stated_kind=fix.FixKind.SMALLER, aspect=aspect
@@ -129,13 +130,14 @@ def _propose_left_out_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         )
 
 
-def _iter_request_edits(pod: Pod, container: int, resource: str) -> Iterator[str]:
-    """Smaller requests; a device's limit is lowered with its request."""
+def _iter_request_edits(situation: fix.FixSituation, pod: Pod, container: int, resource: str) -> Iterator[str]:
+    """Smaller requests; the limit goes with the request where it has to be the same."""
     stated = (pod.spec.get("containers") or ())[container].get("resources") or {}
-    for part in ("requests", "limits"):
-        if resource in (stated.get(part) or ()) and (
-            part == "requests" or "/" in resource or resource not in (stated.get("requests") or ())
-        ):
+    requests, limits = stated.get("requests") or {}, stated.get("limits") or {}
+    # Devices cannot be overcommitted, and a Guaranteed pod that keeps its limit loses its exclusive CPUs.
+    together = resource not in COMPUTE_RESOURCES or pod_qos(pod, situation.snapshot.flags) == GUARANTEED
+    for part, amounts in (("requests", requests), ("limits", limits)):
+        if resource in amounts and (part == "requests" or together or resource not in requests):
             path = f"Pod/{pod.key}:spec.containers[{container}].resources.{part}"
             yield f"{path}{field_step(resource)}={fix.AMOUNT_BLANK}"
 

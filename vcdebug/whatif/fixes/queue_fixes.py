@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
 
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.answer import AdviceHarm
@@ -91,13 +93,47 @@ def _iter_queue_ancestry(situation: fix.FixSituation, queue: QueueInfo) -> Itera
         queue = above
 
 
+class _QueueLimit(NamedTuple):
+    """One amount of a queue that could be raised."""
+
+    words: str
+    path: str
+    present: int
+
+
+def _limit_of(queue: QueueInfo, field: str, resource: str, amounts: Mapping[str, int]) -> _QueueLimit:
+    words = f"Queue {queue.name}: {field}.{resource}"
+    return _QueueLimit(words, f"Queue/{queue.name}:spec.{field}{field_step(resource)}", amounts.get(resource, 0))
+
+
+def _iter_raise_fixes(
+    situation: fix.FixSituation, limit: _QueueLimit, above: list[_QueueLimit], resource: str, causes: tuple[str, ...]
+) -> Iterator[fix.Fix]:
+    """A raised limit; beyond the limits that the webhook keeps above it, these are raised with it."""
+    amount = fix.larger_amount(resource, limit.present, fix.total_request(situation.pending_pods, resource))
+    tight = [one for one in above if one.present < amount.works]
+    room = min((one.present for one in tight), default=amount.works)
+    if limit.present < room:
+        words = f"{limit.words} {amount.format_amount(limit.present)} -> {fix.AMOUNT_BLANK}"
+        alone = (f"{limit.path}={fix.AMOUNT_BLANK}",)
+        yield fix.Fix(words, alone, AdviceHarm.QUEUE, causes, replace(amount, works=room))
+    if tight:
+        together = [limit, *tight]
+        present = [f"{one.words} {amount.format_amount(one.present)}" for one in together]
+        words = f"{' and '.join(present)} -> {fix.AMOUNT_BLANK} each"
+        edits = tuple(f"{one.path}={fix.AMOUNT_BLANK}" for one in together)
+        start = max(one.present for one in together)
+        yield fix.Fix(words, edits, AdviceHarm.QUEUE, causes, replace(amount, fails=start, works=start + amount.works))
+
+
 def _propose_capability_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[fix.Fix]:
     limited = fix.known_amounts(queue.capability)
-    for resource, present in limited.items():
-        amount = fix.larger_amount(resource, present, fix.total_request(situation.pending_pods, resource))
-        words = f"Queue {queue.name}: capability.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
-        edits = (f"Queue/{queue.name}:spec.capability{field_step(resource)}={fix.AMOUNT_BLANK}",)
-        yield fix.Fix(words, edits, AdviceHarm.QUEUE, _LIMIT_CAUSES, amount)
+    parents = [(one, fix.known_amounts(one.capability)) for one in list(_iter_queue_ancestry(situation, queue))[1:]]
+    for resource in limited:
+        above = [_limit_of(one, "capability", resource, stated) for one, stated in parents if stated.get(resource)]
+        yield from _iter_raise_fixes(
+            situation, _limit_of(queue, "capability", resource, limited), above, resource, _LIMIT_CAUSES
+        )
     if len(limited) > 1:
         words = f"Bypass: remove spec.capability of queue {queue.name} ({', '.join(limited)})"
         edits = (f"Queue/{queue.name}:spec.capability-",)
@@ -123,15 +159,12 @@ def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Itera
         edits = (f"Queue/{queue.name}:spec.weight={fix.AMOUNT_BLANK}",)
         yield fix.Fix(words, edits, AdviceHarm.QUEUE, _SHARE_CAUSES, fix.AmountRange(queue.weight, _LARGE_WEIGHT))
     if CAPACITY in plugins:
-        deserved = fix.known_amounts(queue.deserved)
+        deserved, limited = fix.known_amounts(queue.deserved), fix.known_amounts(queue.capability)
         for resource in fix.resources_of(situation.pending_pods):
-            amount = fix.larger_amount(
-                resource, deserved.get(resource, 0), fix.total_request(situation.pending_pods, resource)
+            above = [_limit_of(queue, "capability", resource, limited)] if limited.get(resource) else []
+            yield from _iter_raise_fixes(
+                situation, _limit_of(queue, "deserved", resource, deserved), above, resource, _SHARE_CAUSES
             )
-            now = amount.format_amount(amount.fails)
-            words = f"Queue {queue.name}: deserved.{resource} {now} -> {fix.AMOUNT_BLANK}"
-            edits = (f"Queue/{queue.name}:spec.deserved{field_step(resource)}={fix.AMOUNT_BLANK}",)
-            yield fix.Fix(words, edits, AdviceHarm.QUEUE, _SHARE_CAUSES, amount)
 
 
 def _propose_guarantee_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

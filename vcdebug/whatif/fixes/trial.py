@@ -29,6 +29,7 @@ from vcdebug.whatif.fixes.node_fixes import propose_configuration_fixes, propose
 from vcdebug.whatif.fixes.placeholders import are_about_placeholders, placeholder_pods
 from vcdebug.whatif.fixes.pod_fixes import propose_pod_fixes, propose_volume_fixes
 from vcdebug.whatif.fixes.queue_fixes import propose_queue_fixes
+from vcdebug.whatif.fixes.refusals import find_refusal
 
 EditTexts = tuple[str, ...]
 _WITHOUT_PODS: Final = (NOT_ENOUGH, ADMITTED_CAUSE)
@@ -96,10 +97,12 @@ class FixTrials:
         return FixTrials, (self._snapshot, self._word, self._cause, self._before)
 
     def __call__(self, edits: EditTexts) -> TrialOutcome | None:
-        """None for edits that cannot be made here, or that make the scheduler panic."""
+        """None for edits that cannot be made here, that the cluster would refuse, or that make the scheduler panic."""
         try:
             changed = edited_snapshot(self._snapshot, [parse_edit(text) for text in edits])
         except EditError:
+            return None
+        if find_refusal(self._snapshot, changed):
             return None
         with self._replay_changed(changed) as recording:
             return self._judge_recording(changed, recording, edits)
@@ -152,7 +155,11 @@ class FixTrials:
         pods = placeholder_pods(self._snapshot, changed, explanation.job)
         if pods is None:
             return outcome
-        with self._replay_changed(edited_snapshot(changed, map(parse_edit, pods.edits))) as later:
+        with_pods = edited_snapshot(changed, map(parse_edit, pods.edits))
+        if refusal := find_refusal(changed, with_pods):
+            assumed = AssumedPods(pods.words, scheduled=False, nodes=(), cause=NOT_ENOUGH, sentence=refusal)
+            return outcome._replace(reached=False, assumed=assumed)
+        with self._replay_changed(with_pods) as later:
             # Read while the recording is open: it is disposed of at the end of the block.
             then, after = explain_by_name(later, explanation.job), PodPlaces.at_end(later)
             proposed = () if then.scheduled else propose_fixes(FixSituation(later, then))

@@ -44,7 +44,7 @@ PERSISTENCE = (
         "The next session restores the task as pipelined",
         TURNS,
         f"{ON}; advance; panel jobs",
-        "✗ 0/1     1     0  Inqueue",
+        "✗ 0/1     0     1     0  Inqueue",
     ),
     claim("A fast path binds it where it was promised to", TURNS, f"{ON}; advance", "cycle 2: 1 bound"),
     claim(
@@ -56,7 +56,7 @@ PERSISTENCE = (
         "panel problems",
         "names gpu-09, which is no",
     ),
-    claim("2: it counts as waiting", "persist-eviction-under-way", "panel jobs", "✗ 0/1     1     0"),
+    claim("2: it counts as waiting", "persist-eviction-under-way", "panel jobs", "✗ 0/1     0     1     0"),
     claim("2: nobody else is evicted for it", "persist-eviction-under-way", "find victim", "find victim: 0 events"),
     claim(
         "3: the fast path takes the promised room",

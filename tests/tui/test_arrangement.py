@@ -1,89 +1,93 @@
-"""Where panels stand, whatever they hold."""
+"""Where panels stand: the size of the terminal alone decides, whatever they hold and whichever has the focus."""
 
 import pytest
 
-from vcdebug.tui.main.layout import MIN_FLOW_WIDTH, ArrangementRequest, arrange_panels
+from tests.tui.driving import Desk, opened
+from vcdebug.tui.main.layout import (
+    CLUSTER_PANELS,
+    LARGE,
+    MEDIUM,
+    SMALL,
+    TABS,
+    MainLayout,
+    PanelPlace,
+    ScreenClass,
+    arrange_panels,
+    screen_class,
+)
+from vcdebug.views.panels import PANELS
+
+BODIES = [(60, 16), (80, 20), (99, 46), (100, 28), (120, 36), (160, 44), (200, 56), (240, 90)]
+"""Sizes of the room for panels, without header, timeline and footer."""
 
 
-class Endless:
-    """A cluster of so many rows that nobody could go through them one by one."""
-
-    def wanted_cells(self, name: str) -> int:
-        return len(name) + 60
-
-    def wanted_lines(self, name: str, width: int) -> int:
-        return 10**12 + len(name) + width
-
-
-@pytest.mark.parametrize("focus", ["moment", "flow", "nodes"])
-@pytest.mark.parametrize(("width", "height"), [(80, 20), (120, 36), (200, 56)])
-def test_lists_without_end_share_the_room_at_once(width: int, height: int, focus: str) -> None:
-    places = arrange_panels(ArrangementRequest(width, height, "nodes", focus), Endless())
-    assert places
-    for place in places.values():
-        assert place.height >= 1
-        assert place.x + place.width <= width
-        assert place.y + place.height <= height
+@pytest.mark.parametrize("overview", [False, True])
+@pytest.mark.parametrize(("width", "height"), BODIES)
+def test_the_places_fill_the_room_and_do_not_overlap(width: int, height: int, overview: bool) -> None:
+    places = arrange_panels(width, height, "log", overview=overview)
+    cells = [(x, y) for place in places.values() for x in across(place) for y in down(place)]
+    assert len(cells) == len(set(cells)) == width * height
+    assert min(place.height for place in places.values()) >= 1
 
 
-class Empty:
-    """Panels before there is a recording."""
-
-    def wanted_cells(self, name: str) -> int:
-        return 3
-
-    def wanted_lines(self, name: str, width: int) -> int:
-        return 1
+def across(place: PanelPlace) -> range:
+    return range(place.x, place.x + place.width)
 
 
-@pytest.mark.parametrize(("width", "height"), [(80, 20), (120, 36), (200, 56)])
-def test_the_flow_has_a_place_while_there_is_nothing_in_it_yet(width: int, height: int) -> None:
-    assert arrange_panels(ArrangementRequest(width, height), Empty())["flow"].width >= MIN_FLOW_WIDTH
+def down(place: PanelPlace) -> range:
+    return range(place.y, place.y + place.height)
 
 
-class Wide(Empty):
-    """A list that needs more cells than the middle has, and lists of the cluster."""
-
-    def __init__(self, list_cells: int, list_lines: int = 12) -> None:
-        self.list_cells = list_cells
-        self.list_lines = list_lines
-
-    def wanted_cells(self, name: str) -> int:
-        return 70 if name in ("jobs", "queues") else self.list_cells
-
-    def wanted_lines(self, name: str, width: int) -> int:
-        return self.list_lines
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [((80, 20), SMALL), ((200, 27), SMALL), ((120, 36), MEDIUM), ((159, 56), MEDIUM), ((160, 44), LARGE)],
+)
+def test_three_classes_of_sizes(size: tuple[int, int], expected: ScreenClass) -> None:
+    assert screen_class(*size) is expected
 
 
-def test_a_wide_list_stands_below_both_columns_of_a_wide_screen() -> None:
-    places = arrange_panels(ArrangementRequest(200, 56, "effects"), Wide(120))
-    assert places["effects"].x == places["moment"].x
-    assert places["effects"].width == places["moment"].width + places["jobs"].width
-    assert places["effects"].y + places["effects"].height == 56
-    assert places["effects"].y == places["nodes"].y + places["nodes"].height
+def test_the_dock_is_directly_below_its_tabs() -> None:
+    for size in BODIES:
+        places = arrange_panels(*size, "log")
+        assert places["log"].y == places[TABS].y + places[TABS].height
+        assert places["log"].x == places[TABS].x
 
 
-def test_a_narrow_list_leaves_the_clusters_column_its_height() -> None:
-    places = arrange_panels(ArrangementRequest(200, 56, "effects"), Wide(50))
-    assert places["effects"].width == places["moment"].width
-    assert places["nodes"].y + places["nodes"].height == 56
+def test_a_large_screen_keeps_the_lists_of_the_cluster_in_their_column() -> None:
+    places = arrange_panels(200, 56, "effects")
+    assert [places[name].x for name in CLUSTER_PANELS] == [140] * 3
+    assert places["moment"].height == 21
+    assert places["effects"].height == 19
 
 
-def test_a_list_of_the_cluster_that_is_too_wide_for_its_column_goes_below_when_asked_for() -> None:
-    places = arrange_panels(ArrangementRequest(200, 56, "nodes", "nodes"), Wide(120, 400))
-    assert places["nodes"].width > places["jobs"].width + 40
-    assert places["nodes"].height == 60 * 56 // 100
-    assert "effects" not in places
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_no_panel_moves_when_another_is_shown(size: tuple[int, int]) -> None:
+    async with opened("preempt-blocked-by-gang", size) as desk:
+        await desk.press("n", "n", "1")
+        before = regions(desk)
+        for panel in PANELS:
+            name = panel.command_name
+            await desk.press(panel.key)
+            after = regions(desk)
+            stay = [other for other in before if other not in (name, docked(before)) and other in after]
+            assert {other: after[other] for other in stay} == {other: before[other] for other in stay}
+            assert after[name] == (before[name] if name in always(desk) else before[docked(before)])
 
 
-class LongEvent(Wide):
-    """An event that has much to say, above a list that has more."""
-
-    def wanted_lines(self, name: str, width: int) -> int:
-        return {"moment": 24, "effects": 40}.get(name, 5)
+def regions(desk: Desk) -> dict[str, PanelPlace]:
+    """Where the panels are drawn."""
+    return {name: PanelPlace(*desk.main.query_one(f"#{name}").region) for name in layout_of(desk).places}
 
 
-def test_a_wide_list_leaves_the_event_above_it_its_lines() -> None:
-    places = arrange_panels(ArrangementRequest(200, 56, "effects"), LongEvent(120))
-    assert places["moment"].height >= 24
-    assert places["effects"].height == 56 - 24 - 5 - 5
+def always(desk: Desk) -> tuple[str, ...]:
+    return screen_class(*layout_of(desk).size).always
+
+
+def layout_of(desk: Desk) -> MainLayout:
+    return desk.main.query_one(MainLayout)
+
+
+def docked(places: dict[str, PanelPlace]) -> str:
+    """The panel below the tabs."""
+    tabs = places[TABS]
+    return next(name for name, place in places.items() if (place.x, place.y) == (tabs.x, tabs.y + tabs.height))

@@ -152,15 +152,20 @@ def test_a_line_is_wrapped_without_losing_a_word_or_its_style() -> None:
     assert all(len(text_of(entry).rstrip()) <= 12 for entry in wrapped)
 
 
-def test_columns_that_have_no_room_stand_below_the_others_and_their_heads_too() -> None:
+def test_columns_without_room_are_out_of_sight_beside_the_first_which_stays() -> None:
     table = Table("T", tuple(Column(f"column {i}") for i in range(12)))
     rows = [Row("1", tuple(Piece(f"a value here {i}") for i in range(12)))]
-    found = lay_out(table, rows, 80)
-    assert found.columns_width <= 80
-    assert [*range(12)] == [index for band in found.bands for index in band.columns]
-    assert {"column"} == {cell.text for placed in found.top[::2] for cell in placed.cells}
-    assert len(rows) == found.wrapped
-    assert [f"a value here {i}" for i in range(12)] == [cell.text for placed in found.body for cell in placed.cells]
+    assert (0, 1, 2, 3, 4) == lay_out(table, rows, 80).columns
+    found = lay_out(table, rows, 80, start=7, wraps=False)
+    assert (0, 7, 8, 9, 10) == found.columns
+    assert ["column 0", "column 7"] == [cell.text for cell in found.top[-1].cells[:2]]
+    assert ["a value here 0", "a value here 7"] == [cell.text for cell in found.placed_line(0, rows[0]).cells[:2]]
+
+
+def test_a_row_has_one_line_unless_the_table_is_prose() -> None:
+    rows = [Row(str(i), (Piece(f"node-{i}"), Piece(str(i)), Piece("word " * 60))) for i in range(3)]
+    assert 3 == lay_out(Table("Nodes", COLUMNS, rows), rows, 60, wraps=False).body_size
+    assert 3 < lay_out(Table("Nodes", COLUMNS, rows), rows, 60).body_size
 
 
 def test_a_namespace_goes_into_the_head_before_names_are_cut_and_a_strange_one_stays() -> None:
@@ -194,37 +199,10 @@ async def test_a_table_of_fewer_rows_is_drawn_before_it_has_its_place() -> None:
         assert all("node-000001" not in app.grid.render_line(y).text for y in range(24))
 
 
-async def test_the_row_of_the_cursor_shows_the_text_that_is_shortened_elsewhere() -> None:
-    long = " ".join(f"word{i}" for i in range(30))
-    rows = [Row(str(i), (Piece(f"node-{i:03}"), Piece(str(i)), Piece(f"{long} of {i}"))) for i in range(500)]
-    app = GridApp()
-    async with app.run_test(size=(80, 24)) as pilot:
-        app.grid.set_table(Table("Nodes", COLUMNS, rows))
-        for at in (0, 7, 499):
-            app.grid.action_move_to(at)
-            await pilot.pause()
-            text = " ".join(" ".join(app.shown()).split())
-            assert f"word29 of {at}" in text
-            assert f"word29 of {at - 1}" not in text
-            assert f"node-{max(at - 1, 0):03}" in text
-            assert app.grid.cursor == at
-        assert app.shown()[-1].strip().startswith("word")
-
-
-async def test_the_rows_of_a_legend_wrap_in_a_table_of_any_size() -> None:
-    long = " ".join(f"word{i}" for i in range(30))
-    rows = [Row(str(i), (Piece(f"node-{i:03}"), Piece(str(i)), Piece(f"{long} of {i}"))) for i in range(500)]
-    found = lay_out(Table("Nodes", COLUMNS, rows, legend=2), rows, 60)
-    assert (2, 498) == (found.wrapped, found.body_size - len(found.body))
-    assert ["word29 of 0", "word29 of 1"] == [
-        " ".join(placed.cells[2].text.split()[-3:]) for placed in found.body if "of" in placed.cells[2].text
-    ]
-
-
 def test_columns_are_as_wide_as_rows_that_take_turns_need() -> None:
     rows = [Row(str(i), (Piece("status" if i % 2 else "event"), Piece("x"))) for i in range(3_000)]
     table = Table("T", (Column("write"), Column("what", flexible=True)), rows)
-    assert len("status") == lay_out(table, rows, 60).bands[0].widths[0]
+    assert len("status") == lay_out(table, rows, 60).widths[0]
 
 
 def test_a_few_words_are_not_broken_where_columns_can_stand_closer() -> None:
@@ -235,43 +213,9 @@ def test_a_few_words_are_not_broken_where_columns_can_stand_closer() -> None:
     assert ["✓ allows 2", ""] == [placed.cells[-1].text for placed in found.body]
 
 
-def test_a_long_answer_stands_below_whichever_column_it_is_in() -> None:
-    columns = (Column("name"), Column("why", flexible=True), Column("where", flexible=True))
-    rows = [Row("1", (Piece("a"), Piece(" ".join(["because"] * 40)), Piece("in a queue of a job of a cluster")))]
-    found = lay_out(Table("T", columns, rows), rows, 60)
-    assert found.bands[-1] == found.bands[-1]._replace(columns=(1,), headed=False)
-
-
 def test_an_item_of_a_list_stays_together_in_a_narrow_column() -> None:
     assert ["cpu 8,", "  mem 60Gi,", "  gpu 2"] == wrap_text("cpu 8, mem 60Gi, gpu 2", 12)
     assert ["cpu 8,", "mem 60Gi,", "  gpu 2"] == wrap_text("cpu 8, mem 60Gi, gpu 2", 9)
-
-
-async def test_what_has_no_room_in_the_columns_stands_under_the_row_of_the_cursor() -> None:
-    columns = (Column("victim", name=True), Column("for", name=True), Column("tier", spare=2), Column("by", spare=1))
-    rows = tuple(
-        Row(str(i), (Piece(f"victim-worker-{i}"), Piece(f"preemptor-{i}"), Piece(str(i)), Piece(f"action {i}")))
-        for i in range(5)
-    )
-    app = GridApp()
-    async with app.run_test(size=(38, 12)) as pilot:
-        app.grid.set_table(Table("Evictions", columns, rows))
-        await pilot.pause()
-        assert [text.split() for text in app.shown()[1:4]] == [
-            ["▌", "victim-worker-0", "preemptor-0"],
-            ["tier", "0", "by", "action", "0"],
-            ["victim-worker-1", "preemptor-1"],
-        ]
-        app.grid.action_move_to(-1)
-        await pilot.pause()
-        assert [text.split() for text in app.shown()[4:8]] == [
-            ["victim-worker-3", "preemptor-3"],
-            ["▌", "victim-worker-4", "preemptor-4"],
-            ["tier", "4", "by", "action", "4"],
-            [],
-        ]
-        app.grid.action_column(1)
-        assert app.grid.unseen_columns() == ["without tier, by"]
 
 
 async def test_a_sorted_table_may_lose_all_of_its_rows() -> None:

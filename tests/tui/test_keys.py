@@ -305,6 +305,7 @@ async def test_u_goes_up_the_hook_stack_and_d_back_down() -> None:
 
 async def test_tab_walks_over_all_visible_panels_and_comes_back() -> None:
     async with opened("preempt-works") as desk:
+        await desk.press("n")
         seen = []
         for _ in range(5):
             assert desk.main.focused is not None

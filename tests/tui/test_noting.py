@@ -98,7 +98,7 @@ async def test_a_cell_without_a_figure_says_so() -> None:
 async def test_what_is_watched_is_in_its_panel_and_enter_goes_to_the_last_change(size: tuple[int, int]) -> None:
     async with opened(BLOCKED, size) as desk:
         await desk.command("goto 120")
-        await on_cell(desk, "jobs", JOB, "wait")
+        await on_cell(desk, "jobs", JOB, "reserved")
         await desk.press("A")
         assert f"watch 1: job {JOB} waiting: 1" == desk.status()
         await desk.command("watch count(victims)")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.snapshot.sources import find_bundled
-from vcdebug.tui.main.layout import MainLayout
+from vcdebug.tui.main.layout import MainLayout, screen_class
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import log as log_panel
 from vcdebug.tui.screens.pages import DetailScreen
@@ -26,12 +26,20 @@ async def test_the_tabs_name_the_present_panel_its_group_and_the_way_to_all_othe
         for panel in PANELS:
             await desk.press(panel.key)
             tabs = desk.main.query_one(Tabs)
-            text = "".join(part.text for part in tabs.line_segments(tabs.size.width))
-            assert f"[{panel.key} {panel.title}]" in text
-            assert all(f"{group}:" in text for group in PANEL_GROUPS)
-            assert text.endswith("<P> panels")
-            assert len(text) <= tabs.size.width
-            assert text.strip() in desk.screen()
+            lines = ["".join(part.text for part in tabs.line_segments(number)) for number in range(tabs.size.height)]
+            has_place = panel.command_name in screen_class(*desk.main.query_one(MainLayout).size).always
+            assert has_place != (f"[{panel.key} {panel.title}]" in "".join(lines))
+            assert lines[0].endswith("P panels")
+            assert max(map(len, lines)) <= tabs.size.width
+            assert all(line.rstrip() in desk.screen() for line in lines)
+
+
+async def test_at_120_columns_every_panel_of_the_dock_has_a_tab() -> None:
+    async with opened("preempt-works", WIDE) as desk:
+        tabs = desk.main.query_one(Tabs)
+        text = "".join(part.text for number in (0, 1) for part in tabs.line_segments(number))
+        assert [] == [tab.title for tab in tabs.tabs if f"{tab.key} {tab.title}" not in text]
+        assert all(group in text for group in PANEL_GROUPS)
 
 
 async def test_one_key_lists_every_panel_by_group_and_enter_shows_it() -> None:
@@ -173,33 +181,32 @@ async def test_nothing_of_the_panels_stays_beside_a_page(size: tuple[int, int]) 
             assert "" == beside.strip(), beside
 
 
-async def test_a_list_gets_more_room_while_the_keys_are_in_it_and_every_panel_stands_where_it_should() -> None:
-    async with opened("preempt-works", (200, 40)) as desk:
-        for key in ("6", "5", "7", "0", "2", "1"):
-            await desk.press(key)
-            layout = desk.main.query_one(MainLayout)
-            seen = {name: tuple(desk.panel(name).outer_size) for name in layout.places}
-            assert seen == {name: (place.width, place.height) for name, place in layout.places.items()}
-            assert layout.size.height == max(place.y + place.height for place in layout.places.values())
-
-
-async def test_a_title_that_has_no_room_stands_whole_below_the_frame_after_a_list_had_the_place() -> None:
-    async with opened(size=NARROW) as desk:
+async def test_a_title_that_has_no_room_stands_whole_below_its_rule() -> None:
+    async with opened(size=(60, 20)) as desk:
         for command in ("goto 103", "panel equation", "panel inside", "panel statement"):
             await desk.command(command)
         frames = [line for line in desk.screen().splitlines() if "<2>" in line or "<3>" in line]
-        assert 2 == len(frames)
         assert not any("…" in line for line in frames)
         assert "Victims: Preemptable for" in desk.screen()
 
 
-async def test_without_a_lower_edge_the_title_names_the_columns_that_went() -> None:
+async def test_the_title_says_how_many_columns_are_out_of_sight_and_keys_bring_them() -> None:
     async with opened("preempt-blocked-by-gang", (80, 24)) as desk:
         await desk.command("panel evictions")
-        title = next(
-            text for text in desk.screen().splitlines() if "<E>" in text and "Evictions" in text and "━" in text
-        )
-        assert "without" in title
+        assert "3 more columns →" in desk.screen()
+        await desk.press("shift+right", "shift+right", "shift+right")
+        title = next(text for text in desk.screen().splitlines() if "<E>" in text)
+        assert "← 2 more" in title
+        assert "more columns" not in title
+
+
+async def test_the_cursor_brings_a_column_that_is_out_of_sight() -> None:
+    async with opened("preempt-blocked-by-gang", (80, 24)) as desk:
+        await desk.command("panel evictions")
+        panel = desk.panel("evictions")
+        await desk.press(*["right"] * (len(panel.table.columns) - 1))
+        assert f"{panel.table.columns[-1].title}" in desk.screen().splitlines()[panel.region.y + 2]
+        assert panel.cursor_head == panel.table.columns[-1].title
 
 
 async def test_an_operation_takes_one_line_per_amount_at_80_cells() -> None:

@@ -379,7 +379,7 @@ async def test_a_release_without_a_name_says_whose_rules_decide() -> None:
 
 CHANGES = (
     ("jobs", "queue", "spec.queue=platform"),
-    ("jobs", "prio", "spec.priorityClassName="),
+    ("jobs", "priority", "spec.priorityClassName="),
     ("queues", "weight", "spec.weight=1"),
     ("nodes", "cpu", "status.allocatable.cpu=64"),
 )

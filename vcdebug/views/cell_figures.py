@@ -21,7 +21,7 @@ def _parts_by_head(*same: str, **renamed: str) -> dict[str, str]:
     return {**dict(zip(same, same, strict=True)), **renamed}
 
 
-JOB_HEADS: Final = _parts_by_head("ready", "phase", wait="waiting", pend="pending", prio="priority", rel="releasing")
+JOB_HEADS: Final = _parts_by_head("ready", "pending", "releasing", "phase", "priority", reserved="waiting")
 QUEUE_HEADS: Final = _parts_by_head("deserved", "share", "request", "inqueue", "weight", alloc="allocated")
 TASK_HEADS: Final = _parts_by_head("status", "node", "priority", requests="request")
 CLUSTER_HEADS: Final = {"inqueue": "inqueue", "limit": "idle"}

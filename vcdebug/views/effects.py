@@ -55,12 +55,12 @@ EVICTION_COLUMNS = (
     Column("victim", name=True),
     Column("evicted for", name=True),
     Column("outcome"),
-    Column("at", right=True, spare=2),
-    Column("by", spare=3),
-    Column("tier", right=True, spare=4),
-    Column("node", spare=1),
-    Column("victim's queue", spare=5),
-    Column("event", right=True, spare=2),
+    Column("at", right=True),
+    Column("by"),
+    Column("tier", right=True),
+    Column("node"),
+    Column("victim's queue"),
+    Column("event", right=True),
 )
 FATE_WORDS: dict[str, tuple[str, Style]] = {
     "commit": ("○ committed", "good"),

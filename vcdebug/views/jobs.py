@@ -26,7 +26,8 @@ from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_p
 from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, plain_columns
 
-JOB_COLUMNS = (Column("job", name=True), *plain_columns("ready#", "wait#", "pend#", "phase", "queue", "prio#", "rel#"))
+_COUNT_HEADS = ("ready#", "pending#", "reserved#", "releasing#")
+JOB_COLUMNS = (Column("job", name=True), *plain_columns(*_COUNT_HEADS, "phase", "queue", "priority#"))
 
 
 def jobs_table(recording: Recording, seq: Seq, current: str = "") -> Table:
@@ -52,12 +53,12 @@ def _job_row(job: JobInfo, state: ClusterState) -> Row:
     cells = (
         Piece(job.uid, "strong" if counts.pending_count else ""),
         ready,
-        _number_piece(counts.waiting_count, "warn"),
         _number_piece(counts.pending_count, "strong"),
+        _number_piece(counts.waiting_count, "warn"),
+        _number_piece(releasing, "warn"),
         Piece(state.phases[job.uid] or "–"),
         Piece(job.queue),
         Piece(str(job.priority)),
-        _number_piece(releasing, "warn"),
     )
     return Row(job.uid, cells, subject=("job", job.uid))
 

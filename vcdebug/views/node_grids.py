@@ -53,7 +53,7 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
         Piece(f"{YES if fitting else NO} {fitting} fit", "good" if fitting else "bad"),
         f"  of {tried} tried" + (f", {untried} {UNTRIED}" if untried else ""),
     )
-    return Table(f"Predicates for {bare_name(event.task)}", columns, rows, head=(head,), wraps=False, legend=len(bars))
+    return Table(f"Predicates for {bare_name(event.task)}", columns, rows, head=(head,), wraps=False)
 
 
 def _count_reasons(recording: Recording, event: PredicateEvent) -> ReasonCounts:

@@ -15,13 +15,12 @@ from vcdebug.framework.record import BestEvent, NodeAmounts, PredicateEvent, Sco
 from vcdebug.model.hyper_nodes import TOP_HYPER_NODE, HyperNodes
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
+from vcdebug.model.resource import PODS, Resource
 from vcdebug.recording.cluster_overview import (
     RELEASING,
     REMARKS,
     offered_dimensions,
     optional_node_columns,
-    requested_dimensions,
 )
 from vcdebug.recording.event_index import NODE
 from vcdebug.recording.input_problems import noteworthy_nodes, overfull_dimensions
@@ -47,7 +46,7 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     dims = node_dimensions(recording)
     columns = (
         Column("node", name=True),
-        *(Column(short_name(dim), right=True, spare=_column_spare(recording, dim)) for dim in dims),
+        *(Column(short_name(dim), right=True) for dim in dims),
         Column("fullest"),
         *(_optional_column(title) for title in optional_node_columns(recording)),
     )
@@ -57,16 +56,9 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     return Table("Nodes: idle/allocatable", columns, rows, head=head, current=current, figures=figures)
 
 
-def _column_spare(recording: Recording, dim: str) -> int:
-    """`Column.spare`: unrequested dimensions are dropped first, then pods; the node's page shows all."""
-    if dim == PODS:
-        return 1
-    return 0 if dim in (CPU, MEMORY) or dim in requested_dimensions(recording) else 2
-
-
 def _optional_column(title: str) -> Column:
     """Remarks keep room for a whole taint; amounts wrap."""
-    return Column(title, flexible=True, explains=title == REMARKS, least=MIN_REMARK_WIDTH if title == REMARKS else 0)
+    return Column(title, flexible=True, least=MIN_REMARK_WIDTH if title == REMARKS else 0)
 
 
 @per_recording(most=MAX_CACHED_TABLES)

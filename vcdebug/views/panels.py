@@ -32,12 +32,12 @@ Effects    Writes to the API server: binds, evictions, conditions, statuses, eve
 Evictions  Evicted pods, the pods they made room for, action, tier, outcome
 Log        Scheduler log at -v=3, 4 or 5; lines of the current event are marked
 Request    Resource request of the current task: containers, init containers, sidecars, overhead, pod-level resources
+Quirks     Known scheduler bugs and quirks in this cycle, with their possible impact
 Jobs       All jobs with ready, pipelined and pending tasks at the current event
 Nodes      All nodes with idle, releasing and pipelined resources at the current event
 Queues     All queues with deserved, allocated, requested resources and share at the current event
 HyperNodes HyperNode tree with tiers, nodes, and the pods of the current job
 Problems   Problems in the snapshot and configuration, and known scheduler quirks in this cycle
-Quirks     Known scheduler bugs and quirks in this cycle, with their possible impact
 Conf       Effective configuration: actions, plugins by tier, switches, flags; misspelled or unknown settings
 Tiers      Plugins by tier: registered hooks, enabled and disabled switches, event handlers
 Breaks     Breakpoints with conditions and hit counts
@@ -95,12 +95,12 @@ PANELS: Final[tuple[PanelView, ...]] = (
     PanelView("Evictions", "E", "effects:evictions_table", leads=True),
     PanelView("Log", "v", "log:log_table", leads=True),
     PanelView("Request", "W", "jobs:event_request_table"),
+    PanelView("Quirks", "Q", "problems:quirks_table", leads=True),
     PanelView("Jobs", "5", "jobs:jobs_table", of=("recording", "seq", "job"), keeps_row=True, group="cluster"),
     PanelView("Nodes", "6", "nodes:nodes_table", of=("recording", "seq", "node"), keeps_row=True, group="cluster"),
     PanelView("Queues", "7", "queues:queues_table", of=("recording", "seq", "queue"), keeps_row=True, group="cluster"),
     PanelView("HyperNodes", "H", "nodes:hypernodes_table", of=("recording", "node", "job", "seq"), group="cluster"),
     PanelView("Problems", "9", "problems:problems_table", of=("recording",), leads=True, group="cluster"),
-    PanelView("Quirks", "Q", "problems:quirks_table", leads=True, group="cluster"),
     PanelView("Conf", "p", "conf:conf_table", of=("recording",), group="cluster"),
     PanelView("Tiers", "T", "votes:tiers_table", of=("recording",), group="cluster"),
     PanelView("Breaks", "8", "notebook:breakpoints_table", of=("breakpoints",), group="debugger"),

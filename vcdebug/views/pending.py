@@ -97,12 +97,12 @@ def _iter_step_rows(found: Explanation) -> Iterator[Row]:
 BOARD_COLUMNS: Final = (
     Column("cause", flexible=True, least=26),
     *plain_columns("jobs#", "pods#", "oldest#"),
-    Column("first fix", flexible=True, least=24, spare=1),
-    Column("queues", flexible=True, least=10, spare=2),
+    Column("first fix", flexible=True, least=24),
+    Column("queues", flexible=True, least=10),
 )
 PENDING_JOBS_COLUMNS: Final = (
     Column("job", name=True),
-    Column("queue", spare=1),
+    Column("queue"),
     *plain_columns("pending#", "age#"),
     Column("why", flexible=True, least=30),
 )

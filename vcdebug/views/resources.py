@@ -25,8 +25,8 @@ from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
 POD_COLUMNS: Final = (
     Column("pod", name=True),
     *plain_columns("status", "node"),
-    Column("job", spare=1),
-    Column("queue", spare=2),
+    Column("job"),
+    Column("queue"),
     Column("age", right=True),
 )
 _TABLES: Final = {JOB: jobs_table, NODE: nodes_table, QUEUE: queues_table}

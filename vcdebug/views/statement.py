@@ -70,7 +70,7 @@ def statement_table(recording: Recording, seq: Seq) -> Table:
     span = statement_at(recording, seq)
     if span is None:
         return Table(STATEMENT_TITLE, foot=(make_line(muted_piece(_idle_words(recording, seq))),))
-    columns = (Column(""), Column(""), Column(""), Column("", flexible=True, least=10, spare=1), Column("", right=True))
+    columns = (Column(""), Column(""), Column(""), Column("", flexible=True, least=10), Column("", right=True))
     rows = [_operation_row(recording, op, seq, span) for op in span.ops]
     done = [op for op in span.ops if op <= seq]
     current = f"event {done[-1]}" if done else ""

@@ -36,7 +36,10 @@ def no_figure(row: Row, column: int) -> Figure | None:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: `right` aligns numbers, `flexible` text wraps or is shortened first."""
+    """A column: `right` aligns numbers, `flexible` text wraps or is shortened first.
+
+    The most important columns come first, since the last ones go out of sight first.
+    """
 
     title: str
     right: bool = False
@@ -44,11 +47,7 @@ class Column:
     least: int = 0
     """The width that a flexible column keeps in any case."""
     name: bool = False
-    """Whether the cells are names, which are not shortened: a common namespace is dropped, or the row wraps."""
-    explains: bool = True
-    """Whether long text may move below its row, without its head."""
-    spare: int = 0
-    """Order in which columns are dropped if there is no room, the largest first; 0 is never dropped."""
+    """Whether the cells are names: a common namespace is dropped, and both ends are kept where they are shortened."""
 
 
 def plain_columns(*heads: str) -> tuple[Column, ...]:
@@ -72,9 +71,7 @@ class Table:
     indent: int = 0
     """Spaces before each printed line below the title."""
     wraps: bool = True
-    """Whether long text wraps; otherwise it is shortened."""
-    legend: int = 0
-    """Rows at the begin whose text always wraps."""
+    """Whether long text wraps where there is room for it, as on a page; otherwise it is shortened."""
     one_line: bool = False
     """Whether each row has one line, with the first column as wide as there is room."""
     depths: Sequence[int] = ()

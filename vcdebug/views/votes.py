@@ -26,7 +26,7 @@ from vcdebug.views.pieces import BEST, NO, YES, Line, Piece, Style, make_line, m
 from vcdebug.views.table import Column, Row, Table, plain_columns
 
 VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("answer", flexible=True), Column("", flexible=True))
-VICTIM_COLUMNS = (Column("tier"), Column("plugin"), Column("allows", flexible=True), Column("answer", flexible=True))
+VICTIM_COLUMNS = (Column("tier"), Column("plugin"), Column("allows"), Column("answer", flexible=True))
 
 
 def rule_words(point: str) -> str:
@@ -138,7 +138,7 @@ def _iter_tier_rows(
     for position, seat in enumerate(seats):
         yield _answer_row(recording, seat, candidates, first=position == 0)
     if any(seat.seq is not None for seat in seats):
-        yield _intersection_row(asked, tier)
+        yield _intersection_row(asked, tier, candidates)
 
 
 def _answer_row(recording: Recording, seat: PluginAnswer, candidates: Sequence[TaskKey], *, first: bool) -> Row:
@@ -155,10 +155,11 @@ def _answer_row(recording: Recording, seat: PluginAnswer, candidates: Sequence[T
     spares = f"protects {task_list(spared)}{why}" if spared else ""
     forced = "forced: " if _is_forced(recording, seat.seq) else ""
     if seat.result:
-        said = Piece(f"{YES} {forced}allows {len(seat.result)}" + (f", {spares}" if spares else ""), "good")
+        words = f"{YES} {forced}allows {task_list(seat.result)}" + (f", {spares}" if spares else "")
     else:
-        said = Piece(f"{NO} {forced}ends the tier" + (f": {spares}" if spares else ""), "bad")
-    allowed = Piece(task_list(seat.result), "good") if seat.result else muted_piece("none")
+        words = f"{NO} {forced}ends the tier" + (f": {spares}" if spares else "")
+    said = Piece(words, "good" if seat.result else "bad")
+    allowed = Piece(f"{len(seat.result)} of {len(candidates)}", said.style)
     return Row(key, (tier, Piece(seat.plugin, "strong"), allowed, said), seat.seq)
 
 
@@ -172,17 +173,17 @@ def _why_protected(recording: Recording, seq: Seq, spared: Sequence[TaskKey]) ->
     return f" ({reasons[0]}{more})"
 
 
-def _intersection_row(asked: HookCallGroup, tier: int) -> Row:
+def _intersection_row(asked: HookCallGroup, tier: int, candidates: Sequence[TaskKey]) -> Row:
     decides = asked.deciding_tier == tier
     left = asked.outcome if decides and asked.outcome else ()
     if decides:
-        said = Piece(f"{BEST} tier {tier} decides", "accent")
+        said = Piece(f"{BEST} tier {tier} decides: {task_list_or(left, 'none')}", "accent")
     elif not any(seat.seq is not None for seat in asked.seats if seat.tier > tier):
         said = Piece(f"{NO} no pod is left", "bad")
     else:
         said = Piece("→ the next tier is asked", "warn")
-    offers = Piece(task_list(left), "strong") if left else Piece("none", "bad")
-    return Row(f"{tier} ∩", (Piece(""), Piece("∩", "accent"), offers, said))
+    allowed = Piece(f"{len(left)} of {len(candidates)}", "strong" if left else "bad")
+    return Row(f"{tier} ∩", (Piece(""), Piece("∩", "accent"), allowed, said))
 
 
 def _victim_outcome(asked: HookCallGroup) -> Line:

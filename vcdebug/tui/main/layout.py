@@ -1,11 +1,14 @@
-"""The places of the panels, as numbers and on the screen; docs/screen.md draws the three sizes."""
+"""The places of the panels, as numbers and on the screen; docs/screen.md draws the three sizes.
+
+The places follow from the size of the terminal alone: what a panel holds, and which one has the focus, moves none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 
-from textual import events, on
+from textual import events
 from textual.app import ComposeResult
 from textual.geometry import NULL_OFFSET, NULL_SPACING, Region, Size
 from textual.layout import Layout, WidgetPlacement
@@ -16,42 +19,18 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import new_panel as new_panel
 from vcdebug.tui.panels.base import Panel, panel_keys_in_force
-from vcdebug.tui.widgets.bars import PanelTab
+from vcdebug.tui.widgets.bars import PanelTab, Tabs
 
 FLOW_PANEL: Final = "flow"
 MIDDLE_PANELS: Final = ("moment", "equation", "statement")
 """The panels of the current event: what happened, why, and its effects."""
 CLUSTER_PANELS: Final = ("jobs", "queues", "nodes")
-"""Lists that a wide screen always shows."""
-USUAL_LIST: Final = "jobs"
-USUAL_TAIL: Final = "effects"
-"""The list below the columns of a wide screen, until another one is chosen."""
-NARROW_WIDTH: Final = 100
-WIDE_WIDTH: Final = 160
-"""Below NARROW_WIDTH a list replaces the columns; from WIDE_WIDTH on there are three columns."""
-LOW_HEIGHT: Final = 30
-"""Below this height a list replaces the columns too."""
-MIN_HEIGHT: Final = 3
-FOCUSED_PERCENT: Final = 50
-"""Percent of a column down to which the focused panel shrinks last."""
-FOCUSED_PERCENT_WHEN_SHORT: Final = 60
-SHORT_HEIGHT: Final = 22
-MIN_FLOW_WIDTH: Final = 20
-"""Least width of the flow on a narrow screen."""
-PANEL_GAP: Final = 1
-"""Cells between the columns of a narrow screen, whose panels have no frame at their sides."""
+"""Lists that a large screen always shows."""
+TABS: Final = "tabs"
+"""The place of the tabs, directly above the dock that they switch."""
 
-
-class PanelSizes(Protocol):
-    """The sizes that the panels' contents need, frames included."""
-
-    def wanted_lines(self, name: str, width: int) -> int:
-        """Lines at a width in cells."""
-        ...
-
-    def wanted_cells(self, name: str) -> int:
-        """Cells at which nothing wraps."""
-        ...
+MIN_FOLD_HEIGHT: Final = 18
+"""Lines from which on a small screen has one for the titles of equation and statement."""
 
 
 class PanelPlace(NamedTuple):
@@ -63,123 +42,101 @@ class PanelPlace(NamedTuple):
     height: int
 
 
-class ArrangementRequest(NamedTuple):
-    """The size of the screen, and the chosen panels."""
-
-    width: int
-    height: int
-    chosen: str = USUAL_LIST
-    """The list that was chosen last."""
-    focus: str = "moment"
-    """The focused panel, which shrinks last."""
-
-
 PanelPlaces = Mapping[str, PanelPlace]
 
 
-def arrange_panels(asked: ArrangementRequest, sizes: PanelSizes) -> PanelPlaces:
-    """The visible panels and their places."""
-    if asked.width < NARROW_WIDTH or asked.height < LOW_HEIGHT - 4:
-        return _arrange_narrow(asked, sizes)
-    return _arrange_wide(asked, sizes) if asked.width >= WIDE_WIDTH else _arrange_usual(asked, sizes)
+class ScreenClass(NamedTuple):
+    """A class of sizes, and what it shows always; another panel is shown in the dock."""
+
+    least_width: int
+    least_height: int
+    """Lines of the panels, without header, timeline and footer."""
+    always: tuple[str, ...]
+    usual: str
+    """What the dock shows until another panel is asked for."""
 
 
-def _arrange_narrow(asked: ArrangementRequest, sizes: PanelSizes) -> PanelPlaces:
-    """Two columns; a focused list takes the whole screen."""
-    if asked.focus == asked.chosen:
-        return {asked.chosen: PanelPlace(0, 0, asked.width, asked.height)}
-    wanted = 36 if asked.focus == FLOW_PANEL else 26
-    left = min(max(sizes.wanted_cells(FLOW_PANEL), MIN_FLOW_WIDTH), wanted * asked.width // 80)
-    right = PanelPlace(left + PANEL_GAP, 0, asked.width - left - PANEL_GAP, asked.height)
+SMALL: Final = ScreenClass(0, 0, MIDDLE_PANELS[:1], FLOW_PANEL)
+MEDIUM: Final = ScreenClass(100, 28, (FLOW_PANEL, *MIDDLE_PANELS), "jobs")
+LARGE: Final = ScreenClass(160, 44, (FLOW_PANEL, *MIDDLE_PANELS, *CLUSTER_PANELS), "effects")
+
+
+def screen_class(width: int, height: int) -> ScreenClass:
+    """The largest class that fits."""
+    return next(one for one in (LARGE, MEDIUM, SMALL) if width >= one.least_width and height >= one.least_height)
+
+
+def arrange_panels(width: int, height: int, docked: str, *, overview: bool = False) -> PanelPlaces:
+    """The places of the panels and of the tabs; the overview takes those of equation and statement too."""
+    of_class = screen_class(width, height)
+    if of_class is SMALL:
+        dock = max(7 + (height - 20) // 2, 3)
+        return _arrange_small(width, height, dock, docked)
+    if of_class is MEDIUM:
+        flow = min(width * 4 // 10, 48)
+        dock = _interpolate(height - 28, 8, 7, 10) + max(height - 36, 0) // 2
+        upper = height - dock - 2
+        below = {TABS: PanelPlace(0, upper, width, 2), docked: PanelPlace(0, upper + 2, width, dock)}
+        sides = {FLOW_PANEL: PanelPlace(0, 0, flow, upper)}
+        lower = _interpolate(height - 28, 8, 5, 6), 4
+        return sides | _arrange_middle(PanelPlace(flow, 0, width - flow, upper), lower, overview=overview) | below
+    return _arrange_large(width, height, docked, overview=overview)
+
+
+def _arrange_small(width: int, height: int, dock: int, docked: str) -> PanelPlaces:
+    """The event above, everything else below the tabs; of equation and statement only the titles, in one line."""
+    moment, equation, statement = MIDDLE_PANELS
+    folded = height >= MIN_FOLD_HEIGHT
+    above, half = height - dock - 1 - folded, width * 6 // 10
+    titles = {
+        equation: PanelPlace(0, above, half, 1),
+        statement: PanelPlace(half, above, width - half, 1),
+    }
     return {
-        FLOW_PANEL: PanelPlace(0, 0, left, asked.height),
-        **_arrange_column(MIDDLE_PANELS, right, asked.focus, sizes),
+        moment: PanelPlace(0, 0, width, above),
+        **(titles if folded else {}),
+        TABS: PanelPlace(0, above + folded, width, 1),
+        docked: PanelPlace(0, above + folded + 1, width, dock),
     }
 
 
-def _arrange_usual(asked: ArrangementRequest, sizes: PanelSizes) -> PanelPlaces:
-    chosen, focused = asked.chosen, asked.focus == asked.chosen
-    share = (60 if focused else 30) * asked.height // 100
-    below = min(max(sizes.wanted_lines(chosen, asked.width), 6), share)
-    height = asked.height - below
-    left = min(max(sizes.wanted_cells(FLOW_PANEL), 34), 40 * asked.width // 100)
-    right = PanelPlace(left, 0, asked.width - left, height)
-    return {
-        FLOW_PANEL: PanelPlace(0, 0, left, height),
-        **_arrange_column(MIDDLE_PANELS, right, asked.focus, sizes),
-        chosen: PanelPlace(0, height, asked.width, below),
+def _arrange_large(width: int, height: int, docked: str, *, overview: bool) -> PanelPlaces:
+    """Three columns, and the dock below the event and the cluster."""
+    flow, right = (_interpolate(width - 160, 40, least, most) for least, most in ((44, 56), (40, 60)))
+    dock = _interpolate(height - 44, 12, 13, 19) + max(height - 56, 0) // 2
+    upper = height - dock - 2
+    lower = _interpolate(height - 44, 12, 6, 8), 6
+    lists = _interpolate(height - 44, 12, 8, 10)
+    heights = (lists, lists, upper - 2 * lists)
+    places = {
+        FLOW_PANEL: PanelPlace(0, 0, flow, height),
+        **_arrange_middle(PanelPlace(flow, 0, width - flow - right, upper), lower, overview=overview),
+        TABS: PanelPlace(flow, upper, width - flow, 2),
+        docked: PanelPlace(flow, upper + 2, width - flow, dock),
     }
-
-
-def _arrange_wide(asked: ArrangementRequest, sizes: PanelSizes) -> PanelPlaces:
-    """Three columns: flow, event and cluster; and a list below the event, a wide one below the cluster too."""
-    width, height, focus = asked.width, asked.height, asked.focus
-    left = min(max(sizes.wanted_cells(FLOW_PANEL), 40), 26 * width // 100)
-    wanted = {name: sizes.wanted_cells(name) for name in CLUSTER_PANELS}
-    right = min(max(*wanted.values(), 56), 41 * width // 100)
-    middle = width - left - right
-    tail = asked.chosen if wanted.get(asked.chosen, width) > right else USUAL_TAIL
-    upper = [name for name in CLUSTER_PANELS if name != tail]
-    wide = sizes.wanted_cells(tail) > middle
-    above = max(sum(_wanted_heights(MIDDLE_PANELS, middle, sizes)), sum(_wanted_heights(upper, right, sizes)))
-    below = _height_below(asked, tail, width - left, above, sizes) if wide else 0
-    events = MIDDLE_PANELS if wide else (*MIDDLE_PANELS, tail)
-    return {
-        FLOW_PANEL: PanelPlace(0, 0, left, height),
-        tail: PanelPlace(left, height - below, width - left, below),
-        **_arrange_column(events, PanelPlace(left, 0, middle, height - below), focus, sizes, filler=0 if wide else -1),
-        **_arrange_column(upper, PanelPlace(width - right, 0, right, height - below), focus, sizes, filler=-1),
-    }
-
-
-def _height_below(asked: ArrangementRequest, tail: str, width: int, above: int, sizes: PanelSizes) -> int:
-    """The height of a list below the columns: the rest, at least a share."""
-    share = (60 if asked.focus == tail else 30) * asked.height // 100
-    return min(max(sizes.wanted_lines(tail, width), MIN_HEIGHT), max(share, asked.height - above))
-
-
-def _arrange_column(
-    names: Sequence[str], place: PanelPlace, focus: str, sizes: PanelSizes, *, filler: int = 0
-) -> dict[str, PanelPlace]:
-    """Panels one below the other, as high as their contents; `filler` takes the rest."""
-    heights = _fit_heights(
-        _wanted_heights(names, place.width, sizes), place.height, names.index(focus) if focus in names else 0
-    )
-    heights[filler] += max(place.height - sum(heights), 0)  # exact: ints
-    places: dict[str, PanelPlace] = {}
-    y = place.y
-    for name, height in zip(names, heights, strict=True):
-        places[name] = PanelPlace(place.x, y, place.width, height)
-        y += height
+    for number, name in enumerate(CLUSTER_PANELS):
+        places[name] = PanelPlace(width - right, number * lists, right, heights[number])
     return places
 
 
-def _wanted_heights(names: Sequence[str], width: int, sizes: PanelSizes) -> list[int]:
-    return [max(sizes.wanted_lines(name, width), MIN_HEIGHT - 1) for name in names]
+def _arrange_middle(place: PanelPlace, lower: tuple[int, int], *, overview: bool) -> dict[str, PanelPlace]:
+    """Moment above equation and statement, whose heights are given; the overview alone over all three."""
+    moment, equation, statement = MIDDLE_PANELS
+    if overview:
+        return {moment: place}
+    above = place.height - sum(lower)  # exact: ints
+    return {
+        moment: place._replace(height=above),
+        equation: PanelPlace(place.x, above, place.width, lower[0]),
+        statement: PanelPlace(place.x, above + lower[0], place.width, lower[1]),
+    }
 
 
-def _fit_heights(wanted: Sequence[int], room: int, favoured: int) -> list[int]:
-    """The wanted heights, reduced to the room: the largest first, the favoured one only down to its share."""
-    heights = [min(height, room) for height in wanted]
-    share = FOCUSED_PERCENT_WHEN_SHORT if room < SHORT_HEIGHT else FOCUSED_PERCENT
-    excess = sum(heights) - room  # exact: ints
-    # A line at a time: panels of equal height shrink evenly.
-    while excess > 0:
-        others = [i for i, height in enumerate(heights) if height > MIN_HEIGHT and i != favoured]
-        large = [favoured] if heights[favoured] > share * room // 100 else []
-        candidates = [i for i in others if heights[i] > room // len(heights)] or large or others or [favoured]
-        most = max(candidates, key=lambda i: heights[i])
-        if heights[most] <= 1:
-            break
-        heights[most] -= 1
-        excess -= 1
-    return heights
+def _interpolate(steps: int, over: int, least: int, most: int) -> int:
+    """From least to most over so many steps."""
+    return least + (most - least) * min(max(steps, 0), over) // over
 
 
-LIST_PANELS: Final = tuple(
-    panel.command_name for panel in PANELS if panel.command_name not in (FLOW_PANEL, *MIDDLE_PANELS)
-)
-"""Panels that are shown where they are asked for."""
 _PANEL_VIEWS: Final = {panel.command_name: panel for panel in PANELS}
 EMPTY_FRAME_DELAY: Final = 0.25
 """Seconds in which most recordings are loaded, so that they never show empty frames."""
@@ -205,16 +162,16 @@ ARRANGED_LAYOUT: Final = ArrangedLayout()
 
 
 class MainLayout(Widget):
-    """The container of the panels, which hands each moment to them and arranges them."""
+    """The container of the panels and their tabs, which hands each moment to the panels and places them."""
 
     moment: reactive[DebuggerState | None] = reactive(None, always_update=True, repaint=False)
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.places: PanelPlaces = {}
-        self._chosen = USUAL_LIST
-        self._focus = MIDDLE_PANELS[0]
-        self._widest: dict[str, int] = {}
+        self.tabs = Tabs(id=TABS)
+        self._docked = ""
+        """The panel that was asked for last, among those that are not always shown."""
         self._begun = False
         """Whether panels are drawn yet."""
         self._panels = {name: new_panel(_PANEL_VIEWS[name]) for name in (FLOW_PANEL, *MIDDLE_PANELS)}
@@ -222,6 +179,7 @@ class MainLayout(Widget):
 
     def compose(self) -> ComposeResult:
         yield from self._panels.values()
+        yield self.tabs
 
     def on_mount(self) -> None:
         self.set_timer(EMPTY_FRAME_DELAY, self.show_panels)
@@ -233,22 +191,13 @@ class MainLayout(Widget):
             self.rearrange_panels()
 
     def on_resize(self) -> None:
-        self._widest.clear()  # widths of another size would hold columns open
         self.rearrange_panels()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Arrange the panels for the focused one, unless the focus has moved on."""
+        """Show the focused panel in the dock, unless the focus has moved on."""
         # The message may arrive after the focus has moved on.
         if isinstance(event.widget, Panel) and event.widget is self.screen.focused:
-            self._focus = event.widget.shows.command_name
-            if self._focus in LIST_PANELS:
-                self._chosen = self._focus
-            self.rearrange_panels()
-
-    @on(Panel.Grown)
-    def panel_grown(self) -> None:
-        """Arrange the panels again: the content of one has grown."""
-        self.rearrange_panels()
+            self._dock_panel(event.widget.shows.command_name)
 
     def watch_moment(self) -> None:
         """Hand the moment to all panels and arrange them for it."""
@@ -285,48 +234,50 @@ class MainLayout(Widget):
         found = next((known for known in _PANEL_VIEWS if name and known.startswith(name.lower()[:4])), None)
         if found is None:
             return None
-        self._focus = found
-        if found in LIST_PANELS:
-            self._chosen = found
         self._begun = True
-        self.rearrange_panels()
+        self._dock_panel(found)
         return self.get_panel(found)
 
+    def _dock_panel(self, name: str) -> None:
+        """Put a panel into the dock unless it has a place of its own."""
+        if name not in screen_class(*self.size).always:
+            self._docked = name
+        self.rearrange_panels()
+
+    @property
+    def docked_panel(self) -> str:
+        """The panel in the dock; the usual one where the last one has a place of its own at this size."""
+        of_class = screen_class(*self.size)
+        return of_class.usual if not self._docked or self._docked in of_class.always else self._docked
+
     def panel_tabs(self) -> Iterable[PanelTab]:
-        keys = panel_keys_in_force(self.screen)
-        return (PanelTab(keys.get(one.command_name, one.key), one.title, one.command_name, one.group) for one in PANELS)
+        """The panels that the dock can show."""
+        keys, always = panel_keys_in_force(self.screen), screen_class(*self.size).always
+        for one in PANELS:
+            if one.command_name not in always:
+                yield PanelTab(keys.get(one.command_name, one.key), one.title, one.command_name, one.group)
 
     def rearrange_panels(self) -> None:
-        """Place the panels; those that become visible are drawn and then measured again."""
+        """Place the panels; those that become visible are drawn."""
         if not self._begun or not self.is_mounted or not self.size.width:
             return
-        places = self._arrange_now()
-        # A panel has no size to measure before it was drawn once.
-        if self._show_placed(places):
-            places = self._arrange_now()
-            self._show_placed(places)
+        places = arrange_panels(*self.size, self.docked_panel, overview=self._shows_overview())
+        self._show_placed(places)
+        self.tabs.tabs, self.tabs.active = tuple(self.panel_tabs()), self.docked_panel
         if places != self.places:
             self.places = places
             self.first_panel.refresh(layout=True)  # Textual arranges again only when a child asks
 
-    def _arrange_now(self) -> PanelPlaces:
-        return arrange_panels(ArrangementRequest(self.size.width, self.size.height, self._chosen, self._focus), self)
+    def _shows_overview(self) -> bool:
+        from vcdebug.views.overview import before_first_step
 
-    def _show_placed(self, places: PanelPlaces) -> bool:
-        """Show or hide the panels; whether a hidden one is visible now."""
-        appeared = [panel for name in places if not (panel := self.get_panel(name)).display]
+        return self.moment is not None and before_first_step(self.moment.seq, self.moment.reason)
+
+    def _show_placed(self, places: PanelPlaces) -> None:
+        """Show the panels that have a place, and hide the others."""
+        appeared = [panel for name in places if name != TABS and not (panel := self.get_panel(name)).display]
         for name, panel in self._panels.items():
             panel.display = name in places
+            panel.set_class(name in places and places[name].x > 0 and places[name].height > 1, "-ruled")
         for panel in appeared:
             panel.draw_moment()
-        return bool(appeared)
-
-    def wanted_lines(self, name: str, width: int) -> int:
-        """The lines that a panel needs at a width."""
-        return self.get_panel(name).wanted_lines(width, framed=self.app.size.width >= NARROW_WIDTH)
-
-    def wanted_cells(self, name: str) -> int:
-        """The cells that a panel needs; never fewer than before, so that columns do not jump with each step."""
-        wanted = self.get_panel(name).wanted_cells(framed=self.app.size.width >= NARROW_WIDTH)
-        self._widest[name] = max(wanted, self._widest.get(name, 0))
-        return self._widest[name]

@@ -20,13 +20,13 @@ from vcdebug.tui.key_names import key_names
 from vcdebug.tui.keymap import MAIN_KEYS, main_screen_keys, show_footer_keys
 from vcdebug.tui.main.background_work import BackgroundWork, PanelRerun, RecordingLoader, ScreenState
 from vcdebug.tui.main.command_line import CommandLine, Movement
-from vcdebug.tui.main.layout import NARROW_WIDTH, MainLayout
+from vcdebug.tui.main.layout import MainLayout
 from vcdebug.tui.main.parts import ScreenParts
 from vcdebug.tui.main.session_keeper import SessionKeeper
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import SessionStore
-from vcdebug.tui.widgets.bars import ALL_PANELS, ONE_LINE_WIDTH, FirstKeys, Header, Status, Tabs, Timeline
+from vcdebug.tui.widgets.bars import ALL_PANELS, FirstKeys, Header, Status, Tabs, Timeline
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.worker import NextScreen, Start
@@ -42,11 +42,6 @@ class MainScreen(Screen[NextScreen]):
     """Makes the parts, hands each what it needs, and passes keys and messages on to them."""
 
     BINDINGS: ClassVar[list[BindingType]] = MAIN_KEYS
-    HORIZONTAL_BREAKPOINTS = [
-        (0, "-narrow"),
-        (NARROW_WIDTH, "-wide"),
-        (ONE_LINE_WIDTH, "-very-wide"),
-    ]
     ALLOW_IN_MAXIMIZED_VIEW = "Header,FirstKeys,Timeline,Status,Prompt"
 
     moment: reactive[DebuggerState | None] = reactive(None, always_update=True, repaint=False)
@@ -57,7 +52,7 @@ class MainScreen(Screen[NextScreen]):
         self.settings = settings
         self.store = store
         self._loading = RecordingLoader(start, self.post_message)
-        self._status, self._prompt, self._header, self._tabs = Status(), Prompt(), Header(), Tabs()
+        self._status, self._prompt, self._header = Status(), Prompt(), Header()
         self._panels = MainLayout(id="body")
         self.current = ScreenState(self._draw_moment, self.say_line)
 
@@ -120,9 +115,8 @@ class MainScreen(Screen[NextScreen]):
         }
 
     def compose(self) -> ComposeResult:
-        """Header and tabs, the panels, and below them the timeline, the footer and the command line."""
+        """The header, the panels with their tabs, and below them the timeline, the footer and the command line."""
         yield self._header.data_bind(MainScreen.moment)
-        yield self._tabs
         yield self._panels.data_bind(MainScreen.moment)
         yield Timeline().data_bind(MainScreen.moment)
         yield FirstKeys()
@@ -130,9 +124,6 @@ class MainScreen(Screen[NextScreen]):
         yield self._prompt
 
     def on_mount(self) -> None:
-        fitting = [name for least, name in self.HORIZONTAL_BREAKPOINTS if self.app.size.width >= least]
-        # Textual sets the class only after the first frame, which would jump.
-        self.add_class(fitting[-1])
         # The keys of the footer depend on the focus, which Textual reports by this signal alone.
         self.bindings_updated_signal.subscribe(self, self._show_keys)
         self._prompt.add_history(self.store.typed_lines())
@@ -140,8 +131,7 @@ class MainScreen(Screen[NextScreen]):
         if self.start.follow:
             self.set_interval(self.start.follow, self._capture_again)
         self.keeper.panels = self._panels.open_panels
-        self._tabs.tabs = tuple(self._panels.panel_tabs())
-        self._tabs.all_key = key_names(main_screen_keys("panels", self.settings.keys)[:1])
+        self._panels.tabs.all_key = key_names(main_screen_keys("panels", self.settings.keys)[:1])
         self.query_one(FirstKeys).display = self.store.is_first_time()
         self._header.name_shown = self.start.name
         self.set_focus(self._panels.first_panel)
@@ -238,7 +228,6 @@ class MainScreen(Screen[NextScreen]):
     def _show_keys(self, _: object = None) -> None:
         if isinstance(self.focused, Panel):
             self.keeper.panel_focused(self.focused)
-            self._tabs.active = self.focused.shows.command_name
         show_footer_keys(self._status, self.active_bindings, self.focused, replayed=self.moment is not None)
 
     def say_line(self, text: str, *, error: bool = False) -> None:

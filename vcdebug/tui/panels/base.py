@@ -1,8 +1,7 @@
-"""A panel: one view of the current event, drawn as a grid in a frame."""
+"""A panel: one view of the current event, drawn as a grid under a rule with its title."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Final
@@ -11,7 +10,7 @@ from weakref import ref
 from rich.cells import cell_len
 from textual import events, on
 from textual.binding import Binding
-from textual.message import Message
+from textual.geometry import Size
 from textual.reactive import reactive
 from textual.screen import Screen
 
@@ -22,15 +21,13 @@ from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs
 from vcdebug.tui.key_names import key_name
 from vcdebug.tui.messages import SURVEY_TEXT, CommandRequested, GotoRequested, PanelRerunNeeded
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.table_layout import natural_width
+from vcdebug.tui.widgets.text_wrap import shorten_middle
 from vcdebug.views.panels import PanelView
 from vcdebug.views.pieces import Piece, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table
+from vcdebug.views.table import Table
 
-FRAME_SIDES = 2
-"""Cells or lines that both sides of a frame take."""
-FRAME_TITLE_MARGIN = 10
-"""Cells of the frame's upper side that the title cannot use."""
+TITLE_MARGIN = 10
+"""Cells of the rule above a panel that the title cannot use."""
 GO_BINDING: Final = Binding("enter", "go", "go to this event", id="panel.go")
 """The key of panels whose rows lead to events."""
 
@@ -39,23 +36,19 @@ class Panel(Grid):
     """Draws its view of `moment` and posts messages; its own state is cursor, filter and scroll position."""
 
     DEFAULT_CSS = """
-    Panel { border: round $foreground 35%; border-title-color: $foreground; border-subtitle-color: $foreground 70%; }
-    Panel:focus { border: heavy $accent; border-title-style: bold; border-title-color: $accent; }
+    Panel { border-top: solid $foreground 35%; border-title-color: $foreground; }
+    Panel.-ruled { border-left: solid $foreground 35%; }
+    Panel:focus { border-top: heavy $accent; border-title-style: bold; border-title-color: $accent; }
     """
 
     moment: reactive[DebuggerState | None] = reactive(None, repaint=False)
 
-    class Grown(Message):
-        """The table has grown to its full size and may need another place."""
-
     _drawn: ref[Recording] | None = None  # weak: a hidden panel must not keep a closed recording in memory
-    _drawn_width = 0
+    _drawn_size = Size(0, 0)
     _framed: str | None = None
     """The title in the frame."""
-    _natural: tuple[Sequence[Row], tuple[Column, ...], int] | None = None
-    """The natural width, with the rows and columns it was measured for."""
     _said = ""
-    """The note in the lower side of the frame."""
+    """The note after the title."""
     _headed: str | None = None
     """The title in the upper side, with the note where there is no lower one."""
     _known: tuple[DebuggerState, Table] | None = None
@@ -80,7 +73,7 @@ class Panel(Grid):
         if self.display:
             self.draw_moment()
         elif self.moment is not None and self._is_another(self.moment.recording) and not self.shows.keeps_row:
-            self._drawn = self._natural = None
+            self._drawn = None
             self.drop_rows()
 
     def _is_another(self, recording: Recording) -> bool:
@@ -93,7 +86,7 @@ class Panel(Grid):
             return
         table = self._table_or_notice(self.moment)
         other = self._is_another(self.moment.recording)
-        self._drawn, self._drawn_width = ref(self.moment.recording), self.outer_size.width
+        self._drawn, self._drawn_size = ref(self.moment.recording), self.outer_size
         title, self.titled = self._title_for(table.title)
         self.set_frame_title(title)
         head = make_line(Piece(self._title_rest(table.title), "strong"))
@@ -136,10 +129,13 @@ class Panel(Grid):
 
         In the last case the rest becomes the first line.
         """
-        room = self.outer_size.width - FRAME_TITLE_MARGIN
+        room = self.outer_size.width - TITLE_MARGIN
         if not self.outer_size.width or cell_len(title) <= room:
             return title, False
         rest = self._title_rest(title)
+        if self.outer_size.height == 1:
+            # Only the title is in sight: as much of it as there is room for.
+            return shorten_middle(rest, max(room, 0)).rstrip(), False
         return (rest, False) if cell_len(rest) <= room else (self.shows.title, True)
 
     def _title_rest(self, title: str) -> str:
@@ -151,20 +147,6 @@ class Panel(Grid):
         if title != self._framed:
             self._framed = title
             self._head_frame()
-
-    def wanted_lines(self, width: int, *, framed: bool) -> int:
-        """The lines that the whole content needs at a width, the frame included."""
-        inside = width - (FRAME_SIDES if framed else 0) - self.styles.scrollbar_size_vertical
-        return self.get_content_height(self.size, self.size, inside) + (FRAME_SIDES if framed else 1)
-
-    def wanted_cells(self, *, framed: bool) -> int:
-        """The width at which nothing wraps, the frame included."""
-        known = self._natural
-        # Each arrangement asks, often twice: the rows are measured once per table.
-        if known is None or known[0] is not self.shown_rows or known[1] != self.table.columns:
-            width = natural_width(self.table, self.shown_rows)
-            known = self._natural = self.shown_rows, self.table.columns, width
-        return known[2] + self.styles.scrollbar_size_vertical + (FRAME_SIDES if framed else 0)
 
     def title_text(self, title: str) -> str:
         """The title with the key of the panel, as Textual markup."""
@@ -189,29 +171,38 @@ class Panel(Grid):
         return (capitalize_first(said),) if said.startswith("breakpoint ") else ()
 
     def set_frame_note(self, said: str) -> None:
-        """Set the note in the lower side of the frame, or after the title where there is none."""
-        if said != self._said:
-            self._said = said
-            self.border_subtitle = said.replace("[", "\\[")
+        """Set the note after the title."""
+        self._said = said
         self._head_frame()
 
     def _head_frame(self) -> None:
         title = self._framed or ""
-        said = "" if self.styles.border_bottom[0] else self._said
-        if said and cell_len(f"{title}  {said}") <= self.outer_size.width - FRAME_TITLE_MARGIN:
+        said = self._said
+        if said and cell_len(f"{title}  {said}") <= self.outer_size.width - TITLE_MARGIN:
             title = f"{title}  {said}"
         if self._framed is not None and title != self._headed:
             self._headed = title
             self.border_title = self.title_text(title)
 
-    def watch_scroll_x(self, old_value: float, new_value: float) -> None:
-        super().watch_scroll_x(old_value, new_value)
+    @property
+    def wraps_rows(self) -> bool:
+        """The overview is read from top to bottom; every other panel has one line per row."""
+        from vcdebug.views.overview import is_overview
+
+        return self.shows.title == "Moment" and is_overview(self.table)
+
+    def action_column(self, by: int) -> None:
+        super().action_column(by)
+        self.show_filter()
+
+    def action_scroll_columns(self, by: int) -> None:
+        super().action_scroll_columns(by)
         self.show_filter()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw again where the width has changed, which decides about columns and title."""
+        """Draw again where the size has changed, which decides about columns and title."""
         super().on_resize(event)
-        if self.moment is not None and self.outer_size.width != self._drawn_width:
+        if self.moment is not None and self.outer_size != self._drawn_size:
             self.draw_moment()
         self.show_filter()
 

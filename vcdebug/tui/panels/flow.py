@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import replace
+from typing import ClassVar, Final
 
 from textual.binding import Binding
 
@@ -83,6 +84,9 @@ class FlowPanel(PanelExtra):
 
 # The current event, or at the start the overview.
 
+MAX_ROW_TEXT: Final = 24
+"""Characters of a text that a row shows whole on every screen."""
+
 
 class MomentPanel(PanelExtra):
     """Enter runs the command of a row of the overview, and elsewhere opens the whole cell."""
@@ -91,6 +95,16 @@ class MomentPanel(PanelExtra):
     KEYS: ClassVar[tuple[Binding, ...]] = (
         Binding("enter", "extra('go')", "the whole cell; in the overview into the row", id="moment.go"),
     )
+
+    def build_table(self, moment: DebuggerState) -> Table:
+        """The event's view; what the present row says stands above it in full, since a row has one line."""
+        table = super().build_table(moment)
+        row = next((row for row in table.rows if row.key == table.current), None) if table.current else None
+        texts = [cell for cell, column in zip(row.cells, table.columns, strict=True) if column.flexible] if row else []
+        whole = max(texts, key=lambda cell: len(cell.text), default=None)
+        if whole is None or len(whole.text) <= MAX_ROW_TEXT:
+            return table
+        return replace(table, head=((whole,), *table.head))
 
     def run_key(self, name: str) -> None:
         """Run the command of the row."""

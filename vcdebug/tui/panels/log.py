@@ -57,7 +57,6 @@ class LogPanel(PanelExtra):
         if reading.read_lines(LINES_PER_PART):
             self._writing = False
             self.panel.draw_moment()
-            self.panel.post_message(Panel.Grown())
             return
         self.panel.set_frame_note(f"writing: event {reading.lines[-1].seq}")
         self.panel.set_timer(PAUSE_SECONDS, self._write_more)

@@ -29,8 +29,6 @@ from vcdebug.views.headline import path_words
 from vcdebug.views.pieces import ACTION, BOOKMARK, BREAK, COMMIT, DISCARD, EVICT, HERE, PATH, sign_legend
 from vcdebug.whatif.branch import BRANCH
 
-ONE_LINE_WIDTH = 150
-"""Screens at least this wide have a header of one line."""
 PATH_SEPARATOR = f" {PATH} "
 PROGRAM_TITLE = " vcdebug "
 PART_SEPARATOR = " │ "
@@ -43,7 +41,7 @@ ROOMY_WIDTH = 110
 
 
 class Header(Widget):
-    """Snapshot, event, path in the cycle, breakpoints and notes, in one line or two."""
+    """Snapshot, event, path in the cycle, breakpoints and notes, in two lines."""
 
     DEFAULT_CSS = "Header { dock: top; height: 2; background: $surface; color: $foreground; padding: 0 1; }"
 
@@ -53,29 +51,15 @@ class Header(Widget):
 
     def render(self) -> Text:
         """The current position, or the progress of loading."""
-        width, wide = self.size.width, self.app.size.width >= ONE_LINE_WIDTH
+        width = self.size.width
         if self.moment is None:
-            doing = (
-                _progress_text(
-                    self.progress, width - (len(PROGRAM_TITLE) + cell_len(self.name_shown) + 4 if wide else 0)
-                )
-                if self.progress
-                else ""
-            )
-            apart = "  " if wide else "\n"
-            return Text.assemble((PROGRAM_TITLE, "bold reverse"), f"  {self.name_shown}", apart, doing, no_wrap=True)
+            doing = _progress_text(self.progress, width) if self.progress else ""
+            return Text.assemble((PROGRAM_TITLE, "bold reverse"), f"  {self.name_shown}\n", doing, no_wrap=True)
         right, reason = self._right_text(self.moment), self._reason_text(self.moment)
         left = self._left_text(self.moment, width - right.cell_len - len(PART_SEPARATOR))
         words = path_words(self.moment.recording, self.moment.seq)
-        if not wide:
-            return Text("\n").join(
-                [
-                    _spread_texts(left, right, width),
-                    _spread_texts(_path_text(words, width - len(reason) - 2), reason, width),
-                ]
-            )
-        room = width - left.cell_len - right.cell_len - reason.cell_len - 6
-        return _spread_texts(Text("  ").join([left, _path_text(words, room), reason]), right, width)
+        where = _spread_texts(_path_text(words, width - len(reason) - 2), reason, width)
+        return Text("\n").join([_spread_texts(left, right, width), where])
 
     def _left_text(self, moment: DebuggerState, room: int) -> Text:
         """The snapshot's name, shortened where there is little room."""
@@ -184,10 +168,11 @@ class PanelTab(NamedTuple):
     group: str = ""
 
     def tab_segments(self, active: str) -> tuple[TabSegment, ...]:
-        """The text of the tab; the active one is in brackets as well as reversed."""
+        """The text of the tab; the active one is in brackets as well as reversed, which keeps the width."""
         if self.panel == active:
             return (TabSegment(f"[{self.key} {self.title}]", "bold reverse", self.panel),)
-        return TabSegment(f"<{self.key}>", "bold", self.panel), TabSegment(f" {self.title}", "", self.panel)
+        key, title = TabSegment(f" {self.key}", "bold", self.panel), TabSegment(f" {self.title} ", "", self.panel)
+        return key, title
 
 
 class TabSegment(NamedTuple):
@@ -199,9 +184,9 @@ class TabSegment(NamedTuple):
 
 
 class Tabs(Widget):
-    """All panels by group, as many as fit; the last tab opens the list of all."""
+    """The panels of the dock by group, in two lines where there is room; the last tab opens the list of all."""
 
-    DEFAULT_CSS = "Tabs { height: 1; padding: 0 1; color: $text; }"
+    DEFAULT_CSS = "Tabs { padding: 0 1; color: $text; }"
 
     active: reactive[str] = reactive("")
     tabs: reactive[tuple[PanelTab, ...]] = reactive(())
@@ -214,38 +199,51 @@ class Tabs(Widget):
         panel: str
 
     def render(self) -> Text:
-        """The line of tabs."""
+        """The lines of tabs."""
+        return Text("\n").join([self._line_text(number) for number in range(max(self.size.height, 1))])
+
+    def _line_text(self, number: int) -> Text:
         text = Text(no_wrap=True, overflow="ellipsis")
-        for part in self.line_segments(self.size.width):
+        for part in self.line_segments(number):
             text.append(part.text, part.style)
         return text
 
-    def line_segments(self, width: int) -> list[TabSegment]:
-        """The parts of the line; the last one opens the list of all."""
-        last = f"<{self.all_key}> {ALL_PANELS}"
-        shown = choose_tabs(self.tabs, self.active, width - len(last) - 2)
-        parts = list(_write_segments(self.tabs, shown, self.active))
+    def line_segments(self, number: int) -> list[TabSegment]:
+        """The parts of a line: of two, the first has the first group; its last part opens the list of all."""
+        width, first = self.size.width, self.tabs[0].group if self.tabs else ""
+        if self.size.height <= 1:
+            return self._with_all(self.tabs, width, labelled=False)
+        tabs = tuple(tab for tab in self.tabs if (tab.group == first) == (number == 0))
+        if not number:
+            return self._with_all(tabs, width, labelled=True)
+        return list(_write_segments(tabs, choose_tabs(tabs, self.active, width), self.active))
+
+    def _with_all(self, tabs: Sequence[PanelTab], width: int, *, labelled: bool) -> list[TabSegment]:
+        last = f"{self.all_key} {ALL_PANELS}"
+        shown = choose_tabs(tabs, self.active, width - len(last) - 1, labelled=labelled)
+        parts = list(_write_segments(tabs, shown, self.active, labelled=labelled))
         used = sum(len(part.text) for part in parts)
         return [*parts, TabSegment(" " * max(1, width - used - len(last))), TabSegment(last, "", ALL_PANELS)]
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
         start = 0
-        for part in self.line_segments(self.size.width) if offset is not None else ():
+        for part in self.line_segments(offset.y) if offset is not None else ():
             end = start + len(part.text)
             if part.panel and offset is not None and start <= offset.x < end:
                 self.post_message(self.Chosen(part.panel))
             start = end
 
 
-def choose_tabs(tabs: Sequence[PanelTab], active: str, width: int) -> tuple[PanelTab, ...]:
-    """The panels that fit: the active one first, then its group, the first of each group, the rest."""
+def choose_tabs(tabs: Sequence[PanelTab], active: str, width: int, *, labelled: bool = True) -> tuple[PanelTab, ...]:
+    """The panels that fit: the active one first, then the first of each group, its group, the rest."""
     group = next((tab.group for tab in tabs if tab.panel == active), "")
     first = [tab for name in _group_names(tabs) for tab in [one for one in tabs if one.group == name][:FIRST_PER_GROUP]]
-    wanted = [tab for tab in tabs if tab.panel == active] + [tab for tab in tabs if tab.group == group] + first
+    wanted = [tab for tab in tabs if tab.panel == active] + first + [tab for tab in tabs if tab.group == group]
     shown: list[PanelTab] = []
     for tab in dict.fromkeys([*wanted, *tabs]):
-        if sum(len(part.text) for part in _write_segments(tabs, [*shown, tab], active)) > width and shown:
+        parts = _write_segments(tabs, [*shown, tab], active, labelled=labelled)
+        if sum(len(part.text) for part in parts) > width and shown:
             continue
         shown.append(tab)
     return tuple(tab for tab in tabs if tab in shown)
@@ -255,14 +253,18 @@ def _group_names(tabs: Sequence[PanelTab]) -> list[str]:
     return list(dict.fromkeys(tab.group for tab in tabs))
 
 
-def _write_segments(tabs: Sequence[PanelTab], shown: Sequence[PanelTab], active: str) -> Iterator[TabSegment]:
-    """The parts of the line; an ellipsis marks a group with hidden panels."""
+def _write_segments(
+    tabs: Sequence[PanelTab], shown: Sequence[PanelTab], active: str, *, labelled: bool = True
+) -> Iterator[TabSegment]:
+    """The parts of the line, each group behind its name or a bar; an ellipsis marks a group with hidden panels."""
     for number, group in enumerate(_group_names(tabs)):
         inside = [tab for tab in tabs if tab.group == group]
-        yield TabSegment(f"{'   ' if number else ''}{group}:", "italic")
+        if labelled:
+            yield TabSegment(f"{' ' if number else ''}{group}", "italic")
+        elif number:
+            yield TabSegment(" │", "dim")
         for tab in inside:
             if tab in shown:
-                yield TabSegment(" ")
                 yield from tab.tab_segments(active)
         if any(tab not in shown for tab in inside):
             yield TabSegment(f" {MORE_SIGN}", "dim")

@@ -16,12 +16,13 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from vcdebug.amount_text import count_noun
 from vcdebug.debugger.figures import Figure
 from vcdebug.printable import make_line_printable
 from vcdebug.tui.widgets.row_order import ColumnOrder, mark_order, next_order
 from vcdebug.tui.widgets.rows import ShownRows
 from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke, fill_line, row_strokes, style_of_meaning
-from vcdebug.tui.widgets.table_layout import PlacedLine, TableLayout, lay_out, unfold_row
+from vcdebug.tui.widgets.table_layout import PlacedLine, TableLayout, lay_out
 from vcdebug.tui.widgets.text_wrap import GUTTER_WIDTH, enclosing_rows, enclosing_rows_in_sight, wrap_line
 from vcdebug.views.pieces import CURSOR, HERE
 from vcdebug.views.table import Row, Table
@@ -58,6 +59,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("right,l", "column(1)", "next column", id="table.right"),
         Binding("left,h", "column(-1)", "previous column", id="table.left"),
         Binding("enter", "open_cell", "the whole cell; in the first column all about the row", id="table.open"),
+        Binding("shift+right", "scroll_columns(1)", "more columns to the right", id="table.more-right"),
+        Binding("shift+left", "scroll_columns(-1)", "more columns to the left", id="table.more-left"),
         Binding("comma", "sort", "sort by the cursor's column: up, down, as it was", id="table.sort"),
     ]
 
@@ -90,8 +93,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._rows: Sequence[Row] = ()
         self._layout = lay_out(self.table, (), 20)
         self._laid_out_for = -1
-        self._unfolded: Sequence[PlacedLine] = ()
-        """The lines of the cursor's row, where it takes more than the other rows."""
+        self._first_column = 1
+        """The first column in sight beside column 0, which stays."""
         self._measured: MeasuredLayout | None = None
         self._seen: Sight | None = None
         self._pens: dict[tuple[str, bool, bool], RichStyle] = {}
@@ -108,7 +111,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             # Equal rows are replaced by the same object: layout, texts and ranks are cached by identity.
             table = replace(table, rows=self.table.rows)
         if [one.title for one in table.columns] != [one.title for one in self.table.columns]:
-            self.shown.order = None
+            self.shown.order, self._first_column = None, 1
         self.table = table
         self.shown.set_rows(table.rows)
         self._lay_out_rows()
@@ -206,27 +209,21 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if width <= 0:
             # Textual may draw a widget before it has set its size.
             self._layout = lay_out(self.table, (), 20)
-            self._unfolded = ()
             self.request_redraw()
             return
         self._laid_out_for = width
         self._layout = self._layout_for(width)
-        self._unfold_cursor_row()
+        self.virtual_size = Size(width, self._layout.total_lines)
         self.request_redraw()
 
-    def _unfold_cursor_row(self) -> None:
-        """Show the texts of the cursor's row in full, which are shortened in other rows."""
-        row, layout, width = self.cursor_row, self._layout, self._laid_out_for
-        if width <= 0:
-            return
-        self._unfolded = () if row is None else unfold_row(layout, self.table.columns, self.cursor, row, width)
-        more = max(len(self._unfolded) - layout.line_count(self.cursor), 0)
-        self.virtual_size = Size(max(layout.columns_width, width) if self._rows else width, layout.total_lines + more)
+    @property
+    def wraps_rows(self) -> bool:
+        """Whether long text wraps here; else a row has one line and Enter shows a cell whole."""
+        return True
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """The number of lines of the content, for `height: auto`."""
-        layout = self._layout_for(width)
-        return max(layout.total_lines + bool(layout.left_out_columns), 1)
+        return max(self._layout_for(width).total_lines, 1)
 
     def _layout_for(self, width: int) -> TableLayout:
         """The layout for a width; the last one is reused while rows, columns and width are the same."""
@@ -235,16 +232,16 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             table.columns,
             table.head,
             table.foot,
-            table.legend,
             table.one_line,
-            table.wraps,
+            table.wraps and self.wraps_rows,
             self.shown.order,
+            self._first_column,
             width,
         )
         if self._measured is None or self._measured.rows is not self._rows or self._measured.shape != shape:
-            self._measured = MeasuredLayout(
-                self._rows, shape, lay_out(mark_order(table, self.shown.order), self._rows, width)
-            )
+            ordered = mark_order(table, self.shown.order)
+            layout = lay_out(ordered, self._rows, width, self._first_column, wraps=self.wraps_rows)
+            self._measured = MeasuredLayout(self._rows, shape, layout)
         return self._measured.layout
 
     def on_resize(self, event: events.Resize) -> None:
@@ -256,17 +253,13 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         """Scroll the cursor's row into sight."""
         if not self._rows or not self.is_mounted:
             return
-        layout, column = self._layout, self.cursor_column
-        line = layout.first_line_of(self.cursor)
+        line = self._layout.first_line_of(self.cursor)
         kept = len(self._sticky_lines()) + (
             len(enclosing_rows(self.table.depths, self.cursor)) if self._rows is self.table.rows else 0
         )
         top = 0 if self.cursor == 0 else max(line - kept, 0)
-        height = max(1, line - top + (len(self._unfolded) or layout.line_count(self.cursor)))
-        left, span = layout.column_span(column)
-        region = Region(
-            left - GUTTER_WIDTH if column else 0, top, span + GUTTER_WIDTH, min(height, max(self.size.height, 1))
-        )
+        height = max(1, line - top + self._layout.line_count(self.cursor))
+        region = Region(0, top, 1, min(height, max(self.size.height, 1)))
         self.scroll_to_region(region, animate=False, force=True)
 
     def request_redraw(self) -> None:
@@ -310,24 +303,24 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             Segment(make_line_printable(text), self._stroke_style(style, line.selected, cell))
             for text, style, cell in line.strokes
         ]
-        return Strip(segments).crop_extend(line.left, line.left + line.width, self._stroke_style("", False, False))
+        return Strip(segments).crop_extend(0, line.width, self._stroke_style("", False, False))
 
     def _current_sight(self) -> Sight:
         if self._seen is None:
-            (width, height), (left, top) = self.scrollable_content_region.size, self.scroll_offset
+            (width, height), top = self.scrollable_content_region.size, self.scroll_offset.y
             stays = self._sticky_lines()
             first = top + len(stays) - len(self._layout.top)
             around = enclosing_rows_in_sight(self.table.depths, first) if self._rows is self.table.rows else ()
-            self._seen = Sight(left, top, width, height, stays, around)
+            self._seen = Sight(top, width, height, stays, around)
         return self._seen
 
     def _shown_line(self, y: int) -> ShownLine:
         sight = self._current_sight()
         placed = self._placed_line(y)
         if placed is None:
-            return ShownLine((), False, sight.left, sight.width)
+            return ShownLine((), False, sight.width)
         selected = 0 <= placed.row == self.cursor and self.shows_cursor
-        return ShownLine(tuple(self._line_strokes(placed, sight.width)), selected, sight.left, sight.width)
+        return ShownLine(tuple(self._line_strokes(placed, sight.width)), selected, sight.width)
 
     def _placed_line(self, y: int) -> PlacedLine | None:
         """The content of a visible line, below the fixed heads."""
@@ -340,11 +333,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if line < top:
             return layout.top[line]
         line -= top
-        if self._unfolded:
-            inside = line + top - layout.first_line_of(self.cursor)
-            if 0 <= inside < len(self._unfolded):
-                return self._unfolded[inside]
-            line -= len(self._unfolded) - layout.line_count(self.cursor) if inside > 0 else 0
         if line < len(layout.body):
             return layout.body[line]
         if line < layout.body_size:
@@ -363,10 +351,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return (*range(title), *range(top - heads, top))
 
     def _uniform_line(self, line: int) -> PlacedLine:
-        """A line of a table whose rows all take the same number of lines."""
-        layout = self._layout
-        row, band = divmod(line - len(layout.body), len(layout.bands))  # exact: ints
-        return layout.placed_line(layout.wrapped + row, self._rows[layout.wrapped + row], band)
+        """The line of a row in a table whose rows have one line each."""
+        return self._layout.placed_line(line, self._rows[line])
 
     def _line_strokes(self, placed: PlacedLine, width: int) -> Iterator[Stroke]:
         if placed.row < 0 and not placed.heads:
@@ -401,7 +387,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def watch_cursor(self) -> None:
         """Redraw the rows that the cursor left and entered."""
-        self._unfold_cursor_row()
         self.request_redraw()
         self.post_message(self.Moved())
 
@@ -434,9 +419,21 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.show_cursor()
 
     def action_column(self, by: int) -> None:
+        """Move the cursor to the next column; one out of sight is scrolled to."""
         if self.table.columns:
-            self.cursor_column = self._layout.next_column(self.cursor_column, by)
+            self.cursor_column = min(max(self.cursor_column + by, 0), len(self.table.columns) - 1)
+            while self.cursor_column not in self._layout.columns:
+                self.action_scroll_columns(1 if self.cursor_column > self._layout.columns[-1] else -1)
             self.show_cursor()
+
+    def action_scroll_columns(self, by: int) -> None:
+        """Bring other columns into sight, beside the first one, which stays."""
+        first = min(max(self._first_column + by, 1), max(len(self.table.columns) - 1, 1))
+        # Nothing more to the right: the last column is in sight.
+        if first == self._first_column or (by > 0 and self._layout.columns[-1:] == (len(self.table.columns) - 1,)):
+            return
+        self._first_column, self._laid_out_for = first, -1
+        self._update_layout()
 
     def action_sort(self) -> None:
         """Sort by the cursor's column; again for descending, a third time for the original order."""
@@ -462,8 +459,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self.action_open_cell()
 
     def unseen_columns(self) -> list[str]:
-        """The names of columns beyond the right edge and of those left out."""
-        edge = self.scroll_offset.x + self.scrollable_content_region.width
-        beyond = len([end for end in self._layout.column_ends if end > edge])
-        without = ", ".join(filter(None, (self.table.columns[i].title for i in self._layout.left_out_columns)))
-        return [*([f"{beyond} more →"] if beyond else []), *([f"without {without}"] if without else [])]
+        """How many columns are out of sight at each side."""
+        seen, every = self._layout.columns, len(self.table.columns)
+        if not self._rows or not seen:
+            return []
+        left, right = (seen[1] - 1 if len(seen) > 1 else 0), every - 1 - seen[-1]
+        return [*([f"← {left} more"] if left else []), *([f"{count_noun(right, 'more column')} →"] if right else [])]

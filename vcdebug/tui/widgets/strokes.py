@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from rich.style import Style
 from textual.color import Color
 
-from vcdebug.tui.widgets.table_layout import INDENT_CELLS, PlacedLine, TableLayout
+from vcdebug.tui.widgets.table_layout import PlacedLine, TableLayout
 from vcdebug.tui.widgets.text_wrap import measure_cells, pad_text
 from vcdebug.views.table import Column
 
@@ -30,15 +30,12 @@ class ShownLine(NamedTuple):
     strokes: tuple[Stroke, ...] = ()
     selected: bool = False
     """Whether the cursor is on this line."""
-    left: int = 0
-    """Cells scrolled out at the left."""
     width: int = 0
 
 
 class Sight(NamedTuple):
     """The visible part of a table."""
 
-    left: int
     top: int
     width: int
     height: int
@@ -50,15 +47,9 @@ class Sight(NamedTuple):
 
 def row_strokes(placed: PlacedLine, layout: TableLayout, columns: Sequence[Column], chosen: int) -> Iterator[Stroke]:
     """A line of a row or of the heads behind its mark: cells under each other, the chosen column's one marked."""
-    if placed.band:
-        yield Stroke(" " * INDENT_CELLS)
-    if placed.band < 0:
-        yield from (Stroke(piece.text, piece.style) for piece in placed.cells)
-        return
-    band = layout.bands[placed.band]
-    gap = 0 if placed.widths else band.gap
-    for index, room, piece in zip(band.columns, placed.widths or band.widths, placed.cells, strict=True):
-        if gap and index != band.columns[0]:
+    gap = 0 if placed.widths else layout.gap
+    for index, room, piece in zip(layout.columns, placed.widths or layout.widths, placed.cells, strict=True):
+        if gap and index != layout.columns[0]:
             yield Stroke(" " * gap)
         column = columns[index]
         yield Stroke(

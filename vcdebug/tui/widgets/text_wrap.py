@@ -144,7 +144,8 @@ def shorten_middle(text: str, width: int) -> str:
 
 COLUMN_GAP = 2
 GUTTER_WIDTH = 2
-MIN_FLEXIBLE_WIDTH = 8
+MIN_TEXT_COLUMN, MIN_NAME_COLUMN = 16, 22
+"""Widths to which columns of text and of names are shortened before columns go out of sight."""
 MAX_WORD_WIDTH = 40
 SAMPLED_ROWS = 100
 SAMPLE_JITTER = 7
@@ -167,7 +168,7 @@ def natural_widths(
     columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], shared: Sequence[str]
 ) -> list[int]:
     """Widths at which no cell wraps."""
-    widths = [max(measure_cells(part) for part in head.split("\n")) for head in heads]
+    widths = [measure_cells(head) for head in heads]
     widths = [max(width, 0 if one.flexible else one.least) for width, one in zip(widths, columns, strict=True)]
     looked_at = sample_rows(rows)
     for row in looked_at:
@@ -192,30 +193,16 @@ def _widen_names(
             widths[i] = max(widths[i], max(map(len, names), default=0))
 
 
-def min_widths(
-    columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], natural: Sequence[int]
+def least_widths(
+    columns: Sequence[Column], heads: Sequence[str], wrapped: Sequence[Row], natural: Sequence[int]
 ) -> list[int]:
-    """The least width of each column: its longest word, or its whole text where it does not wrap."""
-    return [
-        natural[i]
-        if column.name and not column.flexible
-        else max(
-            [
-                MIN_FLEXIBLE_WIDTH,
-                column.least,
-                head_min_width(heads[i]),
-                *(_longest_word(row.cells[i].text) for row in rows),
-            ]
-        )
-        if column.flexible
-        else 0
-        for i, column in enumerate(columns)
-    ]
-
-
-def head_min_width(head: str) -> int:
-    """The longest word of a head."""
-    return max((measure_cells(word) for word in head.split()), default=0)
+    """The least width of each column: numbers whole, names and text shortened, but no head and no word that wraps."""
+    found = []
+    for i, column in enumerate(columns):
+        usual = MIN_TEXT_COLUMN if column.flexible else MIN_NAME_COLUMN if column.name and not wrapped else natural[i]
+        words = [_longest_word(row.cells[i].text) for row in wrapped] if column.flexible else []
+        found.append(max(min(max(usual, column.least, *words), natural[i]), measure_cells(heads[i])))
+    return found
 
 
 def _longest_word(text: str) -> int:
@@ -223,11 +210,11 @@ def _longest_word(text: str) -> int:
 
 
 def fit_widths(columns: Sequence[Column], natural: list[int], least: list[int], width: int, gap: int) -> list[int]:
-    """Narrow the widest flexible column until the row fits; columns of names are narrowed last."""
+    """Narrow the widest column until the row fits; columns of names are narrowed last."""
     widths = list(natural)
     excess = sum(widths) + gap * max(len(widths) - 1, 0) - width
     while excess > 0:
-        candidates = [i for i, column in enumerate(columns) if column.flexible and widths[i] > least[i]]
+        candidates = [i for i in range(len(columns)) if widths[i] > least[i]]
         candidates = [i for i in candidates if not columns[i].name] or candidates
         if not candidates:
             break

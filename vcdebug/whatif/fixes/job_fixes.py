@@ -12,7 +12,7 @@ from vcdebug.model.pod import GROUP_ANNOTATION, TASK_SPEC_KEY, Pod
 from vcdebug.plugins import DRF, GANG, PRIORITY
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import name_of, spec_of, status_of
-from vcdebug.whatif.fixes import fix, placeholders
+from vcdebug.whatif.fixes import fix
 
 _MAX_ADDED_PODS = 32
 """Pods that are added at most."""
@@ -106,7 +106,7 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
         yield _missing_pods_fix(situation, words, edits, _raised_quotas(situation, missing, wanted))
     elif like is None and missing:
         snapshot, uid = situation.snapshot, situation.explanation.job
-        assumed = placeholders.placeholder_pods(snapshot, snapshot, uid)
+        assumed = fix.placeholder_pods(snapshot, snapshot, uid)
         if assumed is not None:
             wanted = resourcequota.minimum_quota_amounts(group.min_resource_list or {}, group.min_member)
             raised = _raised_quotas(situation, missing, wanted)

@@ -23,10 +23,18 @@ from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import edited_snapshot
-from vcdebug.whatif.fixes.fix import AmountRange, Fix, FixSituation, known_amounts, total_request, unit_of
+from vcdebug.whatif.fixes.fix import (
+    AmountRange,
+    Fix,
+    FixSituation,
+    are_about_placeholders,
+    known_amounts,
+    placeholder_pods,
+    total_request,
+    unit_of,
+)
 from vcdebug.whatif.fixes.job_fixes import propose_job_fixes
 from vcdebug.whatif.fixes.node_fixes import propose_configuration_fixes, propose_node_fixes, propose_taint_fixes
-from vcdebug.whatif.fixes.placeholders import are_about_placeholders, placeholder_pods
 from vcdebug.whatif.fixes.pod_fixes import propose_pod_fixes, propose_volume_fixes
 from vcdebug.whatif.fixes.queue_fixes import propose_queue_fixes
 from vcdebug.whatif.fixes.refusals import find_refusal

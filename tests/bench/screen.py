@@ -4,7 +4,8 @@ python -m tests.bench.screen [SNAPSHOT ...] [--sizes 80x24,120x40,200x60] [--rou
 
 The program runs in a terminal of its own and is sent keys; what counts is the processor time from the key to the last
 byte of what it draws. The lowest of the rounds' means is printed, and how many functions are called for it, which is
-nearly the same in every run. With another checkout beside, both run in turns: trust the ratios on a busy machine.
+nearly the same in every run, and the mean of the bytes sent to the terminal. With another checkout beside, both run in
+turns: trust the ratios on a busy machine.
 """
 
 import argparse
@@ -23,9 +24,13 @@ SIZES: Final = "80x24,120x40,200x60"
 PRESENT: Final = "●".encode()
 """Stands in every picture of a recording, and in none before it is there."""
 STEPS, FEW = 60, 12
+PANEL_KEYS: Final = "i0VE79pT6"
+"""Keys of panels that the dock shows."""
 ESCAPE, DOWN = "\x1b", "\x1b[B"
 TYPED: Final = "node"
 Figures = dict[str, float]
+Measured = tuple[Figures, Figures, Figures]
+"""Seconds, calls and bytes."""
 
 
 class Run(NamedTuple):
@@ -54,6 +59,18 @@ class Run(NamedTuple):
 
             return {"first frame": first, **_keys(spent)}
 
+    def bytes_sent(self) -> Figures:
+        """How many bytes it sends to the terminal."""
+        with self._terminal(counted=False) as terminal:
+            terminal.until(PRESENT)
+            first = len(terminal.shown)
+
+            def sent(keys: str) -> float:
+                terminal.press(keys)
+                return len(terminal.shown)
+
+            return {"first frame": first, **_keys(sent)}
+
     def _terminal(self, *, counted: bool) -> Terminal:
         home = Path(tempfile.mkdtemp())
         return Terminal(self.checkout, ["open", str(self.snapshot), "--fresh"], self.size, home, counted=counted)
@@ -67,6 +84,7 @@ def _keys(spent: Callable[[str], float]) -> Figures:
         return mean(spent(key) for _ in range(times))
 
     figures = {"a step into": usual("s", STEPS), "back": usual("S"), "over": usual("n")}
+    figures["another panel"] = mean(map(spent, PANEL_KEYS))
     for panel, key in (("jobs", "5"), ("nodes", "6")):
         spent(key)
         figures[f"into, {panel} focused"] = usual("s")
@@ -82,22 +100,21 @@ def _lowest(rounds: list[Figures]) -> Figures:
     return {name: min(figures[name] for figures in rounds) for name in rounds[0]}
 
 
-def _measured(runs: list[Run], rounds: int) -> Iterator[tuple[Figures, Figures]]:
-    """Seconds and calls of each of the runs, which take turns."""
+def _measured(runs: list[Run], rounds: int) -> Iterator[Measured]:
+    """Seconds, calls and bytes of each of the runs, which take turns."""
     seconds = [[run.seconds() for run in runs] for _ in range(rounds)]
     for number, run in enumerate(runs):
-        yield _lowest([figures[number] for figures in seconds]), run.calls()
+        yield _lowest([figures[number] for figures in seconds]), run.calls(), run.bytes_sent()
 
 
-def _printed(found: list[tuple[Figures, Figures]]) -> Iterator[str]:
-    """A line per sort of key: milliseconds and calls of each run, and the ratios of the first to the second."""
+def _printed(found: list[Measured]) -> Iterator[str]:
+    """A line per sort of key: milliseconds, calls and bytes of each run, and the ratios of the first to the second."""
     for name in found[0][0]:
         parts = [f"{name:<24}"]
-        for seconds, calls in found:
-            parts.append(f"{seconds[name] * 1000:9.1f} ms{calls[name]:12,.0f}")
+        for seconds, calls, sent in found:
+            parts.append(f"{seconds[name] * 1000:9.1f} ms{calls[name]:12,.0f}{sent[name]:10,.0f} B")
         if len(found) > 1:
-            (ours, our_calls), (theirs, their_calls) = found[:2]
-            parts.append(f"{ours[name] / theirs[name]:8.2f}{our_calls[name] / their_calls[name]:8.2f}")
+            parts += [f"{ours[name] / theirs[name]:8.2f}" for ours, theirs in zip(*found[:2], strict=True)]
         yield "".join(parts)
 
 
@@ -109,7 +126,7 @@ def main() -> None:
     parser.add_argument("--beside", type=Path, help="another checkout to compare with, in turns")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     arguments = parser.parse_args()
-    figures: dict[str, list[tuple[Figures, Figures]]] = {}
+    figures: dict[str, list[Measured]] = {}
     checkouts = [CHECKOUT, *([arguments.beside.resolve()] if arguments.beside else [])]
     for snapshot in arguments.snapshots:
         for size in arguments.sizes.split(","):

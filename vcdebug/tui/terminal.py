@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import threading
 from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
 from textual import events
 from textual.color import Color
@@ -103,8 +107,151 @@ class TypeAhead:
         self._start_next()
 
 
+SETTLING_SECONDS: Final = 1.0
+"""Seconds after a change of size in which every frame is sent whole."""
+MOST_PASSED: Final = 8
+Cell = tuple[str, str]
+"""A character, and the parameters of its style (SGR); the second half of a wide character has no character."""
+_TOKEN: Final = re.compile(r"\x1b\[(\d+);(\d+)H|\x1b\[([\d;]*)m|\n|([^\x1b\n]+)|(\x1b)")
+"""What frames consist of: moves of the cursor, styles, ends of lines and text; an escape that is none of these."""
+_FRAME_START: Final = re.compile(r"\x1b\[\d+;\d+H")
+_KEEPS_CONTENT: Final = re.compile(r"(\x1b\[\?(?!1049)[\d;]+[hl])*(\x1b\].*)?", re.DOTALL)
+"""Modes other than that of the alternate screen, titles and clipboard: none of them changes what is shown."""
+
+
+class TerminalContent:
+    """What the terminal shows: of a frame only the cells that differ are sent.
+
+    Textual redraws whole lines of a widget. Over a slow connection that is 30 times what changes.
+    """
+
+    def __init__(self) -> None:
+        self._cells: dict[tuple[int, int], Cell] = {}
+        """By line and column, both from 1; a cell that is not in it may show anything."""
+        self._texts: dict[int, dict[int, tuple[str, str, int]]] = {}
+        """By line and column, the (text, style, column behind it) of what was written last.
+
+        Most of a frame is the same, and a text is compared faster than its cells.
+        """
+
+    def forget(self) -> None:
+        """The terminal may show anything."""
+        self._cells.clear()
+        self._texts.clear()
+
+    def changed_part(self, data: str) -> str:
+        """What has to be written for the terminal to show the same as after `data`."""
+        if _FRAME_START.match(data) is None:
+            if _KEEPS_CONTENT.fullmatch(data) is None:
+                self.forget()
+            return data
+        changes, style, place = _Changes(), "", (0, 0)
+        for row, column, sgr, text, other in _TOKEN.findall(data):
+            if other or (text and not self._put_text(changes, place, text, style)):
+                self.forget()
+                return data
+            if row:
+                place = (int(row), int(column))
+            elif text:
+                place = (place[0], self._texts[place[0]][place[1]][2])
+            else:
+                style = "" if sgr in ("", "0") else f"{style};{sgr}".lstrip(";")
+        return changes.write_all(place)
+
+    def _put_text(self, changes: _Changes, place: tuple[int, int], text: str, style: str) -> bool:
+        """Take in a text at a place, and hand on what differs; whether it is text as Textual writes it."""
+        row, column = place
+        texts, end = self._texts.setdefault(row, {}), column + cell_len(text)
+        if texts.get(column) == (text, style, end):
+            return True
+        for start in [start for start, known in texts.items() if start < end and known[2] > column]:
+            del texts[start]
+        texts[column] = (text, style, end)
+        for character in text:
+            width = 1 if character.isascii() else get_character_cell_size(character)
+            first, last = (row, column), (row, column + width - 1)
+            # A character over the one before it, or over another one of this frame, needs the frame's own order.
+            if not width or first in changes.written or last in changes.written:
+                return False
+            changes.written.add(first)
+            changes.written.add(last)
+            cell = (character, style)
+            if self._cells.get(first) != cell:
+                changes.add_cell(row, column, cell, width)
+                self._set_cell(row, column, cell, width)
+            else:
+                changes.pass_cell(row, column, cell, width)
+            column += width
+        return True
+
+    def _set_cell(self, row: int, column: int, cell: Cell, width: int) -> None:
+        for beside in (column + width, column - 1):
+            half = self._cells.get((row, beside))
+            # Half of a wide character that is written over shows anything.
+            if half is not None and (not half[0] if beside > column else get_character_cell_size(half[0] or " ") > 1):
+                del self._cells[row, beside]
+        self._cells[row, column] = cell
+        if width > 1:
+            self._cells[row, column + 1] = ("", cell[1])
+
+
+class _Changes:
+    """Cells to write, by style: a style takes more bytes than the move to another place."""
+
+    def __init__(self) -> None:
+        self.written: set[tuple[int, int]] = set()
+        """The cells of this frame."""
+        self._runs: dict[str, list[str]] = {}
+        self._place, self._style = (0, 0), ""
+        self._passed = ""
+        """A few unchanged characters behind the last change, which take fewer bytes than a move over them."""
+
+    def add_cell(self, row: int, column: int, cell: Cell, width: int) -> None:
+        """Add one cell."""
+        character, style = cell
+        runs = self._runs.setdefault(style, [])
+        follows = (row, column) == self._place and style == self._style and len(self._passed) <= MOST_PASSED
+        runs.append(f"{self._passed}{character}" if follows else f"\x1b[{row};{column}H{character}")
+        self._place, self._style, self._passed = (row, column + width), style, ""
+
+    def pass_cell(self, row: int, column: int, cell: Cell, width: int) -> None:
+        """Go over a cell that shows the same already."""
+        if (row, column) == self._place and cell[1] == self._style:
+            self._passed += cell[0]
+            self._place = (row, column + width)
+
+    def write_all(self, place: tuple[int, int]) -> str:
+        """Everything, and the cursor moved to its place."""
+        parts = [f"\x1b[0;{style}m{''.join(runs)}" for style, runs in self._runs.items() if style]
+        parts += ["\x1b[0m", *self._runs.get("", ())] if self._runs else []
+        return "".join([*parts, f"\x1b[{place[0]};{place[1]}H"])
+
+
 class TerminalDriver(LinuxDriver):
-    """Bytes that are not UTF-8 are dropped; Textual's own reader ends at the first one and leaves the cursor hidden."""
+    """Sends what differs from what the terminal shows, and drops bytes that are not UTF-8.
+
+    Textual's own reader ends at the first such byte and leaves the cursor hidden.
+    """
+
+    shown: TerminalContent | None = None
+    """None before the first write."""
+    _size: os.terminal_size | None = None
+    _trusted_from = 0.0
+    """When the terminal's content is known again after a change of its size, by the monotonic clock."""
+
+    def write(self, data: str) -> None:
+        """Write what changes the terminal as the data would."""
+        if self.shown is None:
+            self.shown = TerminalContent()
+        with suppress(OSError):
+            size = os.get_terminal_size(self.fileno)
+            if size != self._size:
+                self._trusted_from = monotonic() + SETTLING_SECONDS if self._size is not None else 0.0
+                self._size = size
+        # A terminal moves its lines at some time before or after the program learns of the new size.
+        if monotonic() < self._trusted_from:
+            self.shown.forget()
+        super().write(self.shown.changed_part(data))
 
     def run_input_thread(self) -> None:
         """Turn what the terminal sends into messages, until the screen is closed."""

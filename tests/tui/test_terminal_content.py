@@ -1,0 +1,85 @@
+"""What the terminal shows is the same whether frames are sent whole or only where they differ."""
+
+import pyte
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vcdebug.tui.terminal import TerminalContent
+
+COLUMNS, LINES = 24, 6
+STYLES = ["", "1", "31", "38;2;10;20;30", "7;48;2;1;2;3"]
+TEXTS = st.text(alphabet="ab ─●工作", max_size=5)
+PIECES = st.tuples(st.sampled_from(STYLES), TEXTS)
+SPANS = st.tuples(st.integers(1, LINES), st.integers(1, COLUMNS - 20), st.lists(PIECES, max_size=2))
+FRAMES = st.lists(st.tuples(st.lists(SPANS, min_size=1, max_size=4), st.integers(1, COLUMNS)), max_size=6)
+SYNC_BEGIN, SYNC_END = "\x1b[?2026h", "\x1b[?2026l"
+
+
+def frame(spans: list[tuple[int, int, list[tuple[str, str]]]], cursor: int) -> str:
+    """As Textual writes one: moves, styled texts, ends of lines, and the cursor moved at the end."""
+    lines = [
+        f"\x1b[{row};{column}H" + "".join(f"\x1b[{style}m{text}\x1b[0m" if style else text for style, text in pieces)
+        for row, column, pieces in spans
+    ]
+    return "\n".join(lines) + f"\x1b[1;{cursor}H"
+
+
+class Emulator:
+    """A terminal by an independent library."""
+
+    def __init__(self) -> None:
+        self.screen = pyte.Screen(COLUMNS, LINES)
+        self._stream = pyte.Stream(self.screen)
+
+    def feed(self, data: str) -> None:
+        self._stream.feed(data.replace(SYNC_BEGIN, "").replace(SYNC_END, ""))
+
+    def shown(self) -> object:
+        rows = [[self.screen.buffer[y][x] for x in range(COLUMNS)] for y in range(LINES)]
+        return rows, (self.screen.cursor.x, self.screen.cursor.y)
+
+
+@given(FRAMES)
+def test_a_terminal_shows_the_same_after_frames_that_were_cut_to_what_differs(
+    frames: list[tuple[list[tuple[int, int, list[tuple[str, str]]]], int]],
+) -> None:
+    whole, cut, content = Emulator(), Emulator(), TerminalContent()
+    for spans, cursor in frames:
+        # The emulator scrolls at an end of the last line, which Textual never writes.
+        data = frame(sorted(spans)[:1] if any(row == LINES for row, *_ in spans) else spans, cursor)
+        whole.feed(data)
+        cut.feed(content.changed_part(data))
+        assert whole.shown() == cut.shown()
+
+
+def test_a_frame_that_changes_nothing_only_places_the_cursor() -> None:
+    content, data = TerminalContent(), frame([(2, 3, [("31", "gang")])], 5)
+    assert "gang" in content.changed_part(data)
+    assert "\x1b[1;5H" == content.changed_part(data)
+
+
+def test_only_the_cells_that_differ_are_sent() -> None:
+    content = TerminalContent()
+    content.changed_part(frame([(2, 3, [("31", "event 120/166")])], 5))
+    assert "\x1b[0;31m\x1b[2;11H1\x1b[0m\x1b[1;5H" == content.changed_part(
+        frame([(2, 3, [("31", "event 121/166")])], 5)
+    )
+
+
+def test_modes_and_titles_keep_what_is_known_and_anything_else_forgets_it() -> None:
+    data = frame([(2, 3, [("", "gang")])], 5)
+    for harmless in (SYNC_BEGIN, SYNC_END, "\x1b[?25l", "\x1b]0;vcdebug\x07", "\x1b]52;c;eA==\x07"):
+        content = TerminalContent()
+        content.changed_part(data)
+        assert harmless == content.changed_part(harmless)
+        assert "gang" not in content.changed_part(data), harmless
+    for foreign in ("\x1b[?1049h", "a warning\n", "\x1b[2J"):
+        content = TerminalContent()
+        content.changed_part(data)
+        assert foreign == content.changed_part(foreign)
+        assert "gang" in content.changed_part(data), foreign
+
+
+def test_a_frame_with_anything_unknown_is_sent_as_it_is() -> None:
+    data = "\x1b[1;1Hab\x1b[K\x1b[1;1H"
+    assert data == TerminalContent().changed_part(data)

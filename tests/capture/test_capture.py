@@ -13,6 +13,8 @@ from tests.capture.fake_server import ApiReply, FakeApi
 from tests.capture.small_cluster import CONF, HYPERNODES, small_cluster
 from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.errors import VcdebugError
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.trace_schema import trace_digest
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.saved_files import save_snapshot, saved_files
@@ -40,11 +42,49 @@ def test_objects_get_the_kind_and_api_version_that_list_items_lack(options: Capt
     assert expected == expected & found
 
 
-def test_managed_fields_are_left_out_and_nothing_else(api: FakeApi, options: CaptureOptions) -> None:
+def test_a_full_capture_leaves_out_managed_fields_and_nothing_else(api: FakeApi, options: CaptureOptions) -> None:
     sent = api.objects["/api/v1/nodes"]["items"][0]
     metadata = {key: value for key, value in sent["metadata"].items() if key != "managedFields"}
     expected = {"apiVersion": "v1", "kind": "Node", **sent, "metadata": metadata}
-    assert expected == capture_cluster(options).objects_of("Node")[0]
+    assert expected == capture_cluster(replace(options, full=True)).objects_of("Node")[0]
+
+
+SECRET = "hunter2-planted"
+
+
+def plant_secrets(api: FakeApi) -> int:
+    """Put a secret into every field of pods and nodes that decides nothing; how many were put."""
+    count = 0
+    for place in ("/api/v1/pods", "/api/v1/nodes"):
+        for number, item in enumerate(api.objects[place]["items"]):
+            applied = {"kubectl.kubernetes.io/last-applied-configuration": SECRET, "team/note": SECRET}
+            item["metadata"].setdefault("annotations", {}).update(applied)
+            item.setdefault("status", {})["message2"] = SECRET
+            for container in item.get("spec", {}).get("containers", ()):
+                container["env"] = [{"name": "DB_PASSWORD", "value": f"{SECRET}-{number}"}]
+                container["args"], container["command"] = [f"--token={SECRET}"], ["sh", "-c", SECRET]
+                count += 3
+            count += 3
+    return count
+
+
+def test_a_capture_keeps_what_decides_and_none_of_the_secrets_beside_it(api: FakeApi, options: CaptureOptions) -> None:
+    assert plant_secrets(api) > 20
+    slim, full = capture_cluster(options), capture_cluster(replace(options, full=True))
+    written = b"".join(data for _, data in saved_files(slim)).decode()
+    assert SECRET not in written
+    assert SECRET in b"".join(data for _, data in saved_files(full)).decode()
+    assert trace_digest(replay_cycle(slim)) == trace_digest(replay_cycle(full))
+    assert (slim.flags, slim.release, slim.process) == (full.flags, full.release, full.process)
+
+
+def test_what_is_written_can_be_read_by_its_owner_alone(options: CaptureOptions, tmp_path: Path) -> None:
+    snapshot = capture_cluster(options)
+    save_snapshot(snapshot, tmp_path / "written.tar.gz")
+    save_snapshot(snapshot, tmp_path / "written")
+    found = [tmp_path / "written.tar.gz", *(tmp_path / "written").iterdir()]
+    assert {0o600} == {path.stat().st_mode & 0o777 for path in found}
+    assert len(found) > 5
 
 
 def test_clock_version_configuration_and_origin_are_the_servers(options: CaptureOptions) -> None:

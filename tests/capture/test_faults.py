@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import socket
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -114,6 +115,19 @@ def test_an_answer_that_comes_byte_by_byte_is_given_up(tmp_path: Path) -> None:
         transport = connect_client(options, Clock(step=1.0))
         with pytest.raises(ConnectionFailed, match="comes too slowly"):
             transport.send("GET", "/slow", ())
+        transport.close()
+
+
+def test_a_request_without_an_answer_does_not_outlive_the_deadline(tmp_path: Path) -> None:
+    from vcdebug.capture.connection import connect_client
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        # A request may be silent for ten minutes, the whole capture for one second.
+        config = str(write_kubeconfig(tmp_path / "config", address))
+        transport = connect_client(CaptureOptions(kubeconfig=config, deadline=1, timeout=600))
+        with pytest.raises(ConnectionFailed, match="timed out"):
+            transport.send("GET", "/version", ())
         transport.close()
 
 

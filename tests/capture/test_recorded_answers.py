@@ -54,10 +54,10 @@ class RecordedApi:
         return self.answers.get(key, NOT_FOUND_REPLY)
 
 
-def captured(api: RecordedApi, folder: Path, *, redact: bool = False) -> Snapshot:
+def captured(api: RecordedApi, folder: Path, *, redact: bool = False, full: bool = False) -> Snapshot:
     with serving(api) as address:
         kubeconfig = write_kubeconfig(folder / "config", address)
-        return capture_cluster(CaptureOptions(kubeconfig=str(kubeconfig), redact=redact, first_wait=0.01))
+        return capture_cluster(CaptureOptions(kubeconfig=str(kubeconfig), redact=redact, full=full, first_wait=0.01))
 
 
 def without_managed_fields(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def without_managed_fields(manifest: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_recorded_cluster_is_captured_whole(tmp_path: Path) -> None:
     expected = json.loads((SHARED / "expected" / "cluster.json").read_text(encoding="utf-8"))["items"]
-    snapshot = captured(RecordedApi(), tmp_path)
+    snapshot = captured(RecordedApi(), tmp_path, full=True)
     for kind in dict.fromkeys(item["kind"] for item in expected):
         wanted = [without_managed_fields(item) for item in expected if item["kind"] == kind]
         assert wanted == snapshot.objects_of(kind)

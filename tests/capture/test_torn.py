@@ -34,7 +34,8 @@ def quickly(seconds: float) -> None:
 
 
 def captured(server: ApiServer, options: CaptureOptions = OPTIONS) -> Snapshot:
-    return capture_cluster(options, transport=Direct(server), sleep=quickly, clock=lambda: 0.0)
+    # Whole objects, to compare them with the server's.
+    return capture_cluster(replace(options, full=True), transport=Direct(server), sleep=quickly, clock=lambda: 0.0)
 
 
 def revisions_shown(server: ApiServer, snapshot: Snapshot) -> list[int]:

@@ -259,6 +259,8 @@ class CaptureOptions:
     """The Prometheus that measures node usage; empty means the one in the scheduler's configuration."""
     redact: bool = False
     """Keep only the fields that decide, under other names."""
+    full: bool = False
+    """Keep every field that the server sends, also environment variables, commands and all annotations."""
     page_size: int = 500
     """Objects per request."""
     timeout: float = 60.0

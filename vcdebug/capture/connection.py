@@ -24,6 +24,8 @@ from vcdebug.errors import CaptureError
 from vcdebug.snapshot.manifest import JsonObject
 
 ACCEPT = {"Accept": "application/json", "Accept-Encoding": "gzip"}
+MIN_WAIT_SECONDS = 0.1
+"""Seconds that a request gets near the deadline."""
 PIECE_BYTES = 1 << 20
 OBJECT_NAME = re.compile(r"^<?\w+\(.*?\)(?: object at \w+>)?: ")
 BAD_CONFIG = (kube_config.ConfigException, yaml.YAMLError, OSError, ValueError, KeyError, TypeError, AttributeError)
@@ -63,8 +65,10 @@ class ClientTransport:
                 method, path, query_params=list(query), header_params=dict(ACCEPT), auth_settings=["BearerToken"]
             )
             verb, url, headers = request[:3]
+            # One silent request must not outlive the deadline of the whole capture.
+            wait = min(self._timeout, max(self._end - self._clock(), MIN_WAIT_SECONDS))
             response = self._client.rest_client.request(  # type: ignore[no-untyped-call]  # the client leaves it so
-                verb, url, headers=self._all_headers(headers, body), body=body, _request_timeout=self._timeout
+                verb, url, headers=self._all_headers(headers, body), body=body, _request_timeout=wait
             )
             content = self._read_content(response.response)
         except (urllib3.exceptions.HTTPError, ApiException, OSError) as failure:

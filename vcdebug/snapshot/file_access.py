@@ -78,9 +78,13 @@ def check_replaceable(path: Path) -> None:
         raise SnapshotError("is a device, a pipe or a socket, which is not replaced", "name a file", str(path))
 
 
+PRIVATE_MODE: Final = 0o600
+"""Everything that is written can tell of a cluster."""
+
+
 @contextmanager
-def replace_file(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
-    """Open a new file that replaces `path` when it is complete; `mode` None takes the umask's permissions.
+def replace_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file that replaces `path` when it is complete; only its owner may read it.
 
     Raises SnapshotError as check_replaceable does, and OSError if the file cannot be written.
     """
@@ -89,10 +93,8 @@ def replace_file(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
     part.unlink(missing_ok=True)
     try:
         # O_EXCL: a link that another user made under this name would redirect the bytes.
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_MODE)
         with open(descriptor, "wb") as file:  # noqa: PTH123  # a descriptor, not a path
-            if mode is not None:
-                part.chmod(mode)
             yield file
         part.replace(path)
     finally:

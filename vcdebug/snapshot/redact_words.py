@@ -266,6 +266,11 @@ HIDDEN_ADDRESS = "0"
 _SENTENCE = frozenset(SENTENCE_WORDS)
 
 
+def is_read_annotation(key: str) -> bool:
+    """Whether the scheduler reads the annotation."""
+    return key in ANNOTATIONS or NPU_ANNOTATION.fullmatch(key) is not None
+
+
 class Pseudonyms:
     """The pseudonym of every word of a snapshot: collect all texts first, then choose, then rewrite."""
 

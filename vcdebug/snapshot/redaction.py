@@ -22,7 +22,7 @@ from vcdebug.snapshot.manifest import metadata_of, name_of
 from vcdebug.snapshot.object_checks import GROUP_ANNOTATION
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
-from vcdebug.snapshot.redact_words import ANNOTATIONS, NPU_ANNOTATION, Pseudonyms
+from vcdebug.snapshot.redact_words import Pseudonyms, is_read_annotation
 from vcdebug.snapshot.schema import SHAPES
 from vcdebug.snapshot.shapes import Shape
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
@@ -348,7 +348,7 @@ class ManifestRewriter:
 
     def drops_key(self, field: str, path: tuple[str, ...]) -> bool:
         """Whether the key is an annotation that the scheduler does not read."""
-        if path != ("metadata", "annotations") or field in ANNOTATIONS or NPU_ANNOTATION.fullmatch(field):
+        if path != ("metadata", "annotations") or is_read_annotation(field):
             return False
         self.note_dropped(path, "*")
         return True

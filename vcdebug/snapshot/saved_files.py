@@ -26,17 +26,15 @@ CONF_FILE = "scheduler.conf"
 ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
 
 _COMPRESSION_LEVEL = 6
-_FILE_MODE = 0o644
-PRIVATE_MODE = 0o600
-"""Readable by the owner only: a capture can contain a cluster's environment variables."""
+_MEMBER_MODE = 0o644
 
 
-def save_snapshot(snapshot: Snapshot, path: str | Path, mode: int = _FILE_MODE) -> None:
+def save_snapshot(snapshot: Snapshot, path: str | Path) -> None:
     """Write a .tar.gz, or a folder where the path has no suffix; an archive is replaced, a folder must be empty."""
     target = Path(path)
     try:
         if target.name.endswith(ARCHIVE_SUFFIXES):
-            _replace_file(target, archive_bytes(snapshot), mode)
+            _replace_file(target, archive_bytes(snapshot))
         elif target.suffix:
             raise SnapshotError(f"has the suffix {target.suffix}", "a snapshot is a .tar.gz or a folder", str(target))
         else:
@@ -55,7 +53,7 @@ def archive_bytes(snapshot: Snapshot) -> bytes:
     ):
         for name, data in saved_files(snapshot):
             member = tarfile.TarInfo(name)
-            member.size, member.mode = len(data), _FILE_MODE
+            member.size, member.mode = len(data), _MEMBER_MODE
             archive.addfile(member, io.BytesIO(data))
     return packed.getvalue()
 
@@ -150,12 +148,12 @@ def _write_folder(snapshot: Snapshot, folder: Path) -> None:
         raise SnapshotError("exists and is not an empty folder", "choose another name", str(folder))
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in saved_files(snapshot):
-        (folder / name).write_bytes(data)
+        _replace_file(folder / name, data)
 
 
-def _replace_file(target: Path, data: bytes, mode: int) -> None:
+def _replace_file(target: Path, data: bytes) -> None:
     """Write the file as a whole; a failure leaves the old one."""
-    with replace_file(target, mode) as file:
+    with replace_file(target) as file:
         file.write(data)
 
 
@@ -181,7 +179,7 @@ class CaptureHistory:
         """Write a capture and delete the oldest ones beyond the limit; returns the new file."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         target = self.folder / self._free_name(capture_file_name(snapshot.name, snapshot.now))
-        save_snapshot(snapshot, target, PRIVATE_MODE)
+        save_snapshot(snapshot, target)
         for old in self.list_captures()[: -self._most]:
             old.unlink(missing_ok=True)
         return target

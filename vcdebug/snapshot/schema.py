@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vcdebug.snapshot.problems import ProblemReport
+from vcdebug.snapshot.redact_words import is_read_annotation
 from vcdebug.snapshot.shapes import (
     BOOL,
     DROP,
@@ -378,6 +379,21 @@ def slim_manifest(
     except MisfitError:
         taken = shape.slim_value(_repair_manifest(kind, manifest, file, name, report), intake.of_repaired())
     return taken
+
+
+def keep_what_decides(objects: Mapping[str, list[Manifest]]) -> dict[str, list[Manifest]]:
+    """Objects without what the scheduler does not read: environment, commands, arguments, most annotations."""
+    return {kind: [_deciding_part(kind, manifest) for manifest in found] for kind, found in objects.items()}
+
+
+def _deciding_part(kind: str, manifest: Manifest) -> Manifest:
+    kept: Manifest = SHAPES[kind].keep_named(manifest)
+    annotations = (kept.get("metadata") or {}).get("annotations")
+    # kubectl's annotation of what was last applied repeats a whole manifest.
+    if isinstance(annotations, dict):
+        read = {key: text for key, text in annotations.items() if is_read_annotation(key)}
+        kept["metadata"] = {**kept["metadata"], "annotations": read}
+    return kept
 
 
 def _repair_manifest(kind: str, manifest: Manifest, file: str, name: str, report: ProblemReport) -> Manifest:

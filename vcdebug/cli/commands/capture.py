@@ -46,6 +46,9 @@ class CaptureCommand(Command):
         add_cluster_arguments(parser)
         add_until_arguments(parser)
         parser.add_argument(
+            "--full", action="store_true", help="keep also what decides nothing: environment, commands, all annotations"
+        )
+        parser.add_argument(
             "--redact", action="store_true", help="keep only what decides, under other names: see vcdebug redact"
         )
         parser.add_argument(
@@ -62,7 +65,7 @@ class CaptureCommand(Command):
         from vcdebug.capture import capture_cluster
         from vcdebug.cli.output import capture_progress
         from vcdebug.snapshot.redaction import make_redaction
-        from vcdebug.snapshot.saved_files import PRIVATE_MODE, capture_file_name, save_snapshot
+        from vcdebug.snapshot.saved_files import capture_file_name, save_snapshot
 
         if args.rbac:
             from vcdebug.capture.permission import cluster_role
@@ -86,7 +89,8 @@ class CaptureCommand(Command):
         snapshot = done.snapshot if done is not None else snapshot
         target = target or Path(capture_file_name(snapshot.name, snapshot.now))
         check_target(target, force=args.force)
-        save_snapshot(snapshot, target, PRIVATE_MODE)
+        save_snapshot(snapshot, target)
+        output.write_notice(FULL_NOTE if args.full and done is None else SLIM_NOTE)
         _report_capture(snapshot, target, output)
         if done is not None:
             report_redaction(done, output)
@@ -94,6 +98,8 @@ class CaptureCommand(Command):
         return _capture_outcome(snapshot, args, output)
 
 
+SLIM_NOTE = "without environment variables, commands, arguments and annotations that decide nothing; --full keeps them"
+FULL_NOTE = "with environment variables, commands, arguments and all annotations: they may hold passwords"
 SCHEDULER_HELP = "which scheduler, where there are several: NS/NAME"
 
 
@@ -148,6 +154,7 @@ def cluster_options(args: Namespace) -> CaptureOptions:
         scheduler=args.scheduler,
         scheduler_configmap=args.scheduler_configmap,
         release=args.release or "",
+        full=getattr(args, "full", False),
         usage_url=args.usage_url,
     )
 

@@ -36,13 +36,13 @@ class RedactCommand(Command):
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.snapshots import read_snapshot
         from vcdebug.snapshot.redaction import make_redaction
-        from vcdebug.snapshot.saved_files import PRIVATE_MODE, save_snapshot
+        from vcdebug.snapshot.saved_files import save_snapshot
 
         target = Path(args.output)
         check_target(target, force=args.force)
         check_mapping_target(args.map, force=args.force)
         done = make_redaction(read_snapshot(args.snapshot, args.complete).snapshot)
-        save_snapshot(done.snapshot, target, PRIVATE_MODE)
+        save_snapshot(done.snapshot, target)
         report_redaction(done, output)
         write_mapping(done, args.map, output)
         output.write_text(str(target))
@@ -84,11 +84,10 @@ def write_mapping(done: Redaction, path: str | None, output: Output) -> None:
     """Write which name became which, to a file that its owner alone can read."""
     if path is None:
         return
-    from vcdebug.snapshot.saved_files import PRIVATE_MODE
 
     target = Path(path)
     try:
-        with replace_file(target, PRIVATE_MODE) as file:
+        with replace_file(target) as file:
             file.write(f"{json.dumps(done.mapping, indent=1, sort_keys=True)}\n".encode())
     except OSError as error:
         raise SnapshotError(f"cannot be written: {error.strerror or error}", where=path) from error

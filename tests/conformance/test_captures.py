@@ -11,10 +11,12 @@ import yaml
 
 from tests.apiserver.clusters import Direct
 from tests.apiserver.server import ApiServer
+from tests.builders import cluster, node, pod_group, pods
 from tests.conformance.deeds import after
 from vcdebug.capture import CaptureOptions
 from vcdebug.capture.permission import cluster_role
 from vcdebug.cli.commands.capture import config_map_name
+from vcdebug.cli.reports.checks import verification_document
 from vcdebug.conformance import Patience, judge_captures, verify_cluster
 from vcdebug.conformance.api_objects import ApiAddress
 from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
@@ -79,12 +81,51 @@ def test_a_job_that_fared_otherwise_while_a_node_left_was_overtaken() -> None:
     pod = min(outcome.bound)
     others = {name: node for name, node in outcome.bound.items() if name != pod}
     later = after(before, replace(outcome, bound=others))
-    node = outcome.bound[pod]
-    later = with_objects(later, "Node", [one for one in later.objects_of("Node") if key_of(one) != node])
+    gone = outcome.bound[pod]
+    later = with_objects(later, "Node", [one for one in later.objects_of("Node") if key_of(one) != gone])
     found = judge_captures(before, later)
     overtaken = [one for one in found.jobs if one.word == "overtaken"]
-    assert [(f"Node {node} is gone",)] == [one.changes for one in overtaken]
+    assert [(f"Node {gone} is gone",)] == [one.changes for one in overtaken]
     assert found.is_agreed
+
+
+def stranger(name: str, on: str = "") -> Manifest:
+    """A pod of another scheduler in another namespace."""
+    spec = {"schedulerName": "default-scheduler", "containers": [{"name": "main"}]}
+    metadata = {"namespace": "kube-system", "name": name, "uid": name, "creationTimestamp": "2026-11-01T00:00:00Z"}
+    status = {"phase": "Running" if on else "Pending"}
+    return {"kind": "Pod", "metadata": metadata, "spec": spec | ({"nodeName": on} if on else {}), "status": status}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pods_that_decide_nothing_neither_excuse_a_difference_nor_make_one(case: str) -> None:
+    before = load_snapshot(RANDOM / case)
+    first = key_of(before.objects_of("Node")[0])
+    left = with_objects(before, "Pod", [*before.objects_of("Pod"), stranger("leaves", first)])
+    outcome = predicted_outcome(replay_cycle(left))
+    quiet = after(before, outcome)
+    busy = with_objects(quiet, "Pod", [*quiet.objects_of("Pod"), stranger("comes")])
+    assert {"agreed"} == {one.word for one in judge_captures(left, busy).jobs}
+    # A pod that leaves a node changes its scores; one that waits for another scheduler changes nothing.
+    outcome = predicted_outcome(replay_cycle(before))
+    for pod in sorted(outcome.bound)[:1]:
+        wrong = after(before, replace(outcome, bound={**outcome.bound, pod: "elsewhere"}))
+        found = judge_captures(before, with_objects(wrong, "Pod", [*wrong.objects_of("Pod"), stranger("comes")]))
+        assert ["differs"] == [one.word for one in found.jobs if one.word != "agreed"]
+        assert (False, False) == (found.is_agreed, found.is_inconclusive)
+
+
+def test_where_all_that_was_decided_was_overtaken_the_result_is_inconclusive() -> None:
+    room = [node("n1"), pod_group("j", phase="Inqueue"), *pods("j", 1)]
+    before = cluster(*room)
+    outcome = predicted_outcome(replay_cycle(before))
+    assert {"default/j-0": "n1"} == outcome.bound
+    later = after(before, replace(outcome, bound={}))
+    found = judge_captures(before, with_objects(later, "Node", []))
+    assert ["overtaken"] == [one.word for one in found.jobs if one.job == "default/j"]
+    assert (True, True) == (found.is_agreed, found.is_inconclusive)
+    document = verification_document(found)
+    assert (False, True) == (document["agrees"], document["inconclusive"])
 
 
 def test_what_nobody_foresaw_and_nobody_saw_is_no_eviction() -> None:
@@ -138,8 +179,8 @@ def test_the_scheduler_seen_evicting_or_saying_so_is_believed() -> None:
 def test_the_choice_that_is_named_is_the_one_made_for_the_pod() -> None:
     snapshot = load_snapshot(RANDOM / "basic-0000")
     recording = replay_cycle(snapshot)
-    for pod, node in predicted_outcome(recording).bound.items():
-        found = find_decision(recording, OutcomeDifference("", pod, "bound", node, "elsewhere"))
+    for pod, chosen in predicted_outcome(recording).bound.items():
+        found = find_decision(recording, OutcomeDifference("", pod, "bound", chosen, "elsewhere"))
         assert found.seq is not None
         assert [pod] == [span.name for span in recording.span_tree.path_to(found.seq) if span.level is Level.TASK]
 

@@ -22,6 +22,7 @@ EXIT_CODES = {
     CommandOutcome.UNSCHEDULED: 2,
     CommandOutcome.DIFFERENT: 2,
     CommandOutcome.PROBLEMS: 2,
+    CommandOutcome.INCONCLUSIVE: 3,
     CommandOutcome.FAILED: EXIT_ERROR,
     CommandOutcome.INTERRUPTED: EXIT_INTERRUPTED,
 }

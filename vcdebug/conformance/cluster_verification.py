@@ -5,19 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.capture.api_client import Api, ApiRefusal, NoAnswer, Transport
 from vcdebug.capture.cluster import connect_transport
 from vcdebug.capture.listing import Listing
-from vcdebug.conformance.cycle_outcome import GONE, CycleOutcome, group_status, iter_unscheduled_messages
+from vcdebug.conformance.cycle_outcome import (
+    GONE,
+    CycleOutcome,
+    group_status,
+    iter_unscheduled_messages,
+    predicted_outcome,
+)
 from vcdebug.conformance.nearest_replay import chance_edits, follow_scheduler
 from vcdebug.conformance.object_store import key_of
-from vcdebug.conformance.verdicts import JobVerdict, Verification, judge_jobs
+from vcdebug.conformance.verdicts import JobVerdict, Verification, find_differences, job_lookup, judge_jobs
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import ENDED_PHASES, Pod
 from vcdebug.model.pod_group import PodGroup
+from vcdebug.recording.recording import Recording, disposing
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import Json, metadata_of, status_of
 from vcdebug.snapshot.provenance import Provenance
@@ -117,26 +125,86 @@ def judge_captures(before: Snapshot, after: Snapshot, evicted: Collection[str] =
     seen = seen_between(before, after, evicted)
     followed = follow_scheduler(before, seen, cycles=MAX_CYCLES)
     known = {pod: how for pod, how in seen.evicted.items() if how != GONE}
-    foreign = others_changes(before, after, {**followed.outcome.evicted, **known})
-    jobs = tuple(_judge_verdict(verdict, foreign) for verdict in judge_jobs(followed.recording, followed.differences))
+    changes = others_changes(before, after, {**followed.outcome.evicted, **known})
+    judged = judge_jobs(followed.recording, followed.differences)
     return Verification(
         followed.recording,
         followed.outcome,
         seen,
-        jobs,
+        _excuse_overtaken(followed.recording, judged, after, changes),
         tuple(chance_edits(followed.recording.snapshot.chance)),
         followed.tried,
         cycles=followed.cycles,
     )
 
 
-def _judge_verdict(verdict: JobVerdict, foreign: dict[str, str]) -> JobVerdict:
-    """`overtaken` instead of `differs` where anything else changed the cluster too; the job's own changes first."""
-    if verdict.word != "differs" or not foreign:
-        return verdict
-    own = [text for text, job in foreign.items() if job == verdict.job]
-    others = [text for text, job in foreign.items() if job != verdict.job]
-    return replace(verdict, word="overtaken", changes=tuple([*own, *others][:MAX_CHANGES]))
+class ForeignChange(NamedTuple):
+    """A change between two captures that the scheduler did not make."""
+
+    text: str
+    job: JobId
+    """The job that it belongs to; empty without one."""
+    kind: str = ""
+    """Empty for the configuration."""
+    before: Manifest | None = None
+    after: Manifest | None = None
+
+
+def _excuse_overtaken(
+    recording: Recording, judged: tuple[JobVerdict, ...], after: Snapshot, changes: list[ForeignChange]
+) -> tuple[JobVerdict, ...]:
+    """`overtaken` instead of `differs` where a change decides something else for the job in the replay."""
+    if not changes or not any(verdict.word == "differs" for verdict in judged):
+        return judged
+    # In a busy cluster something always changes: only what the job's decision depends on overtakes it.
+    alone = [(change, _jobs_affected(recording, after, [change])) for change in changes[:MAX_CHANGES]]
+    together = _jobs_affected(recording, after, changes)
+    found = []
+    for verdict in judged:
+        own = [change.text for change, jobs in alone if verdict.job in jobs]
+        if verdict.word == "differs" and (own or verdict.job in together):
+            named = own or [change.text for change in changes[:MAX_CHANGES]]
+            verdict = replace(verdict, word="overtaken", changes=tuple(named))
+        found.append(verdict)
+    return tuple(found)
+
+
+def _jobs_affected(recording: Recording, after: Snapshot, changes: Iterable[ForeignChange]) -> dict[JobId, None]:
+    """The jobs for which the replay decides something else with these changes made before the cycle."""
+    changed = _with_changes(recording.snapshot, after, changes)
+    with disposing(replay_cycle(changed, reuse_from=recording)) as other:
+        found = find_differences(predicted_outcome(recording), predicted_outcome(other), job_lookup(recording))
+        return dict.fromkeys(each.job for each in found if each.is_decision)
+
+
+def _with_changes(before: Snapshot, after: Snapshot, changes: Iterable[ForeignChange]) -> Snapshot:
+    objects, conf = dict(before.objects), before.scheduler_conf
+    for change in changes:
+        if not change.kind:
+            conf = after.scheduler_conf
+            continue
+        there = objects.get(change.kind, [])
+        if change.before is None:
+            objects[change.kind] = [*there, *_as_created(change, before)]
+        else:
+            key = key_of(change.before)
+            objects[change.kind] = [
+                one for old in there for one in ([old] if key_of(old) != key else _as_created(change, before))
+            ]
+    return replace(before, objects=objects, scheduler_conf=conf)
+
+
+def _as_created(change: ForeignChange, snapshot: Snapshot) -> list[Manifest]:
+    """The object as another client left it, without what the scheduler wrote into it; none if it is gone."""
+    body = change.after
+    if body is None:
+        return []
+    if change.kind == "PodGroup":
+        return [{**body, "status": change.before.get("status") or {} if change.before is not None else {}}]
+    if change.kind == "Pod" and change.before is None and Pod(body).scheduler_name in snapshot.flags.scheduler_names:
+        spec = {key: value for key, value in (body.get("spec") or {}).items() if key != "nodeName"}
+        return [{**body, "spec": spec, "status": {"phase": "Pending"}}]
+    return [body]
 
 
 # The difference of two captures: writes of the scheduler, and changes by anything else.
@@ -207,41 +275,42 @@ def gone_uids(before: Snapshot, after: Snapshot) -> list[str]:
     return [str(_uid_of(pod)) for pod in before.objects_of("Pod") if _uid_of(pod) not in existing]
 
 
-def others_changes(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]) -> dict[str, JobId]:
-    """Changes that the scheduler did not make: text -> job that it belongs to (empty: no job).
-
-    A pod that is gone and whose eviction was expected does not count.
-    """
-    changes: dict[str, JobId] = {}
+def others_changes(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]) -> list[ForeignChange]:
+    """Changes that the scheduler did not make; a pod that is gone and whose eviction was expected is none."""
+    changes = []
     if before.scheduler_conf != after.scheduler_conf:
-        changes["the scheduler's configuration changed"] = ""
-    for words, pod in _iter_changed_pods(before, after, expected):
-        changes[words] = Pod(pod).job_id or key_of(pod)
+        changes.append(ForeignChange("the scheduler's configuration changed", ""))
+    changes += _iter_changed_pods(before, after, expected)
     for kind, part in DECIDING_PARTS.items():
         old, new = _by_key(before, kind), _by_key(after, kind)
         for key in sorted({**old, **new}):
             if key in old and key in new and part(old[key]) == part(new[key]):
                 continue
             word = "is new" if key not in old else "is gone" if key not in new else "changed"
-            changes[f"{kind} {key} {word}"] = key if kind == "PodGroup" else ""
+            job = key if kind == "PodGroup" else ""
+            changes.append(ForeignChange(f"{kind} {key} {word}", job, kind, old.get(key), new.get(key)))
     return changes
 
 
-def _iter_changed_pods(
-    before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]
-) -> Iterator[tuple[str, Manifest]]:
+def _iter_changed_pods(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]) -> Iterator[ForeignChange]:
     old, new = _by_key(before, "Pod"), _by_key(after, "Pod")
     for key in sorted({**old, **new}):
         was, now = old.get(key), new.get(key)
-        if was is None or (now is not None and _uid_of(now) != _uid_of(was)):
-            yield f"Pod {key} is new", now or {}
-        elif now is None:
-            if key not in expected:
-                yield f"Pod {key} is gone", was
-        elif _starts_leaving(was, now) and not _by_scheduler(now):
-            yield f"Pod {key} was deleted", was
-        elif _status_part(was, "phase") != _status_part(now, "phase") and _status_part(now, "phase") in ENDED_PHASES:
-            yield f"Pod {key} ended: {_status_part(now, 'phase')}", was
+        if (words := _pod_change(was, now, is_expected=key in expected)) and (pod := was or now):
+            job = Pod(pod).job_id or key
+            yield ForeignChange(f"Pod {key} {words}", job, "Pod", was, now)
+
+
+def _pod_change(was: Manifest | None, now: Manifest | None, *, is_expected: bool) -> str:
+    """What another client did to a pod, in words; empty for nothing."""
+    if was is None or (now is not None and _uid_of(now) != _uid_of(was)):
+        return "is new"
+    if now is None:
+        return "" if is_expected else "is gone"
+    if _starts_leaving(was, now) and not _by_scheduler(now):
+        return "was deleted"
+    phase = _status_part(now, "phase")
+    return f"ended: {phase}" if phase in ENDED_PHASES and phase != _status_part(was, "phase") else ""
 
 
 def _by_key(snapshot: Snapshot, kind: str) -> dict[str, Manifest]:

@@ -378,6 +378,15 @@ class Verification:
         return len([verdict for verdict in self.jobs if verdict.word == word])
 
     @property
+    def is_inconclusive(self) -> bool:
+        """Whether some decisions were overtaken, and nothing that was decided could be judged."""
+        words = {verdict.job: verdict.word for verdict in self.jobs}
+        owner = job_lookup(self.recording)
+        decided = {owner(pod) for one in (self.predicted, self.observed) for pod in (*one.bound, *one.evicted)}
+        judged = any(words.get(job, "overtaken") != "overtaken" for job in decided)
+        return self.is_agreed and not judged and "overtaken" in words.values()
+
+    @property
     def is_agreed(self) -> bool:
         """Whether no job differs, and both or neither of scheduler and replay panicked."""
         same = not any(verdict.word == "differs" for verdict in self.jobs)

@@ -58,6 +58,8 @@ class CommandOutcome(Enum):
     """The job in question stays unscheduled."""
     DIFFERENT = auto()
     """Two runs decided differently."""
+    INCONCLUSIVE = auto()
+    """Nothing could be judged."""
     PROBLEMS = auto()
     """The snapshot has problems."""
     FAILED = auto()

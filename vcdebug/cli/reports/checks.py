@@ -231,6 +231,9 @@ def verification_blocks(found: Verification) -> Iterator[Block]:
     yield make_paragraph(
         f"the scheduler: {_outcome_summary(found.observed)}; the replay: {_outcome_summary(found.predicted)}"
     )
+    if found.is_inconclusive:
+        words = "inconclusive: other clients changed what every decision depended on; run it again"
+        yield make_paragraph(words, "bad")
     if found.ended:
         yield make_paragraph(found.ended, "bad")
     if found.predicted.panic:
@@ -312,7 +315,8 @@ def verification_document(found: Verification) -> dict[str, object]:
     """The JSON document of a verification; the keys are a contract."""
     parting = found.parting
     return {
-        "agrees": found.is_agreed,
+        "agrees": found.is_agreed and not found.is_inconclusive,
+        "inconclusive": found.is_inconclusive,
         "name": found.recording.snapshot.name,
         "release": found.recording.snapshot.release.stated,
         "counts": {word.replace(" ", "_"): found.count_verdicts(word) for word in VERDICT_WORDS},

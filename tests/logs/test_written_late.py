@@ -1,17 +1,22 @@
 """A line's text is written when somebody reads it: it is the same then, and what nobody reads is not written."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 
 from tests.logs.log_cases import CASES
-from tests.recorded import GOLDEN, bundled, golden
+from tests.recorded import GOLDEN, ROOT, bundled, golden
 from tests.tui.driving import opened
 from vcdebug.comparison.logs.log_writer import log_lines
 from vcdebug.comparison.logs.message import LogMessage
-from vcdebug.recording.replay import replay_cycle
+from vcdebug.framework.cycle import run_cycle
+from vcdebug.framework.session import Session
+from vcdebug.recording import replay
+from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs, replay_cycle
 from vcdebug.recording.state_before import job_before
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.views.log import log_table
 
 LONG = "basic-0900"
@@ -87,3 +92,47 @@ def test_a_job_is_built_once_for_events_between_which_nothing_changes() -> None:
     ]
     assert 1 < len(same)
     assert 1 == len({id(job_before(recording, job, seq + 1)) for seq in same})
+
+
+def test_comparisons_are_kept_only_in_the_run_that_a_loud_log_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = replay_cycle(load_snapshot(ROOT / "tests" / "golden" / "random" / LONG))
+    assert not [line.key for line in recording.record.lines if line.key.endswith("-order")]
+    runs: list[Snapshot] = []
+
+    def counted(snapshot: Snapshot, *given: Any, **named: Any) -> Session:
+        runs.append(snapshot)
+        return run_cycle(snapshot, *given, **named)
+
+    monkeypatch.setattr("vcdebug.recording.replay.run_cycle", counted)
+    quiet = list(log_lines(recording, 3))
+    assert [] == runs
+    loud = list(log_lines(recording, 4))
+    assert 1 == len(runs)
+    compared = [line for line in loud if line.message_key.endswith("-order")]
+    assert len(compared) > 100
+    assert quiet == [line for line in loud if line.level <= 3]
+    others = [line for line in loud if not line.message_key.endswith("-order")]
+    assert others == list(log_lines(recording, 4, with_comparisons=False))
+
+
+def test_a_long_second_run_is_refused_where_a_key_would_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "UNNOTICED_SIZE", 0)
+    recording = replay_cycle(load_snapshot(ROOT / "tests" / "golden" / "random" / LONG))
+    with refuse_long_runs():
+        assert list(log_lines(recording, 3))
+        with pytest.raises(RerunCancelledError):
+            log_lines(recording, 4)
+
+
+async def test_a_loud_log_of_a_long_cycle_comes_while_keys_go_on_working(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "UNNOTICED_SIZE", 0)
+    async with opened("preempt-works") as desk:
+        await desk.press("v", "space")
+        await desk.until(lambda: "Priority TaskOrder" in desk.text("log"), "the cycle has run again")
+
+
+def test_a_cycle_that_asked_a_webhook_keeps_its_comparisons() -> None:
+    snapshot = load_snapshot(ROOT / "tests" / "golden" / "random" / LONG)
+    recording = replay_cycle(snapshot, ask_extender=lambda *_: "not asked")
+    assert [line for line in recording.record.lines if line.key.endswith("-order")]
+    assert list(log_lines(recording, 4)) == list(log_lines(replay_cycle(snapshot), 4))

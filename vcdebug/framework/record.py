@@ -334,6 +334,7 @@ class Record:
         "events",
         "figures",
         "lines",
+        "log_comparison",
         "node_names",
         "notes",
         "pod_group_events",
@@ -343,8 +344,13 @@ class Record:
         "spans",
     )
 
-    def __init__(self, bound: RecordBound | None = None) -> None:
+    def __init__(self, bound: RecordBound | None = None, *, keeps_comparisons: bool = False) -> None:
         self.bound = bound
+        self.log_comparison = self.log_line if keeps_comparisons else _ignore_line
+        """As log_line, for the lines of plugins' comparisons.
+
+        A cycle can have millions of them, which only a log shows: they are kept in a run of their own.
+        """
         self.events: list[Event] = []
         self.changes = ChangeLog()
         self.spans = SpanLog()
@@ -407,6 +413,10 @@ class Record:
     def open_span(self, level: Level, name: str) -> SpanScope:
         """Events until the end of the block belong to one span."""
         return SpanScope(self, level, name)
+
+
+def _ignore_line(_key: str, *_values: object) -> None:
+    """Keep nothing of a line."""
 
 
 class SpanScope:

@@ -106,6 +106,7 @@ class Session:
         """Called where upstream prints a line that leaves no event: a key of logs/messages.py and its values.
         A key without a dot belongs to the running action; an action without such a row prints nothing.
         """
+        self.log_comparison = record.log_comparison
         self.reasons = record.reasons
         self.cluster: ClusterInfo = cluster
         self.jobs: dict[JobId, JobInfo] = cluster.jobs

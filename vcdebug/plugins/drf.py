@@ -51,7 +51,7 @@ class Drf(Plugin):
         """Upstream: plugins/drf.OnSessionOpen."""
         self.ssn = ssn
         self.jobs, self.queues = ssn.jobs, ssn.queues
-        self.log = ssn.log
+        self.log = ssn.log_comparison
         self.totals = ShareTotals(ssn.total_resource.clone())
         ssn.log("drf.total", self.totals.resource)
         self.shares = {uid: DominantShare(self.totals, get_allocated_resource(job)) for uid, job in ssn.jobs.items()}

@@ -38,7 +38,7 @@ class Gang(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/gang.OnSessionOpen."""
         self.jobs = ssn.jobs
-        self.log = ssn.log
+        self.log = ssn.log_comparison
 
     def job_valid(self, job: JobInfo) -> ValidateResult | None:
         """None unless the job's pods cannot make a gang, whatever room there is. Upstream: plugins/gang.validJobFn."""

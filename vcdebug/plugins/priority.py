@@ -27,7 +27,7 @@ class Priority(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/priority.OnSessionOpen."""
         self.jobs = ssn.jobs
-        self.log = ssn.log
+        self.log = ssn.log_comparison
 
     def task_order(self, left: TaskInfo, right: TaskInfo) -> int:
         """Upstream: plugins/priority.taskOrderFn."""

@@ -14,7 +14,7 @@ from vcdebug.amount_text import count_noun
 from vcdebug.errors import PANICS, VcdebugError
 from vcdebug.framework.conf import SchedulerConf, read_conf
 from vcdebug.framework.cycle import open_plugins, read_cluster, run_cycle, run_session
-from vcdebug.framework.record import ActionEvent, Event, PopEvent, Record
+from vcdebug.framework.record import ActionEvent, Event, LogPoint, PopEvent, Record
 from vcdebug.framework.registry import Registry, registry_for
 from vcdebug.framework.replay_options import AskExtender, RecordFullError, SizeBound
 from vcdebug.framework.session import Session
@@ -48,7 +48,8 @@ def replay_cycle(
         session = run_cycle(
             snapshot,
             conf,
-            Record(bound or SizeBound()),
+            # A webhook may answer otherwise in a second run, which is not to be asked for.
+            Record(bound or SizeBound(), keeps_comparisons=ask_extender is not None),
             plugins=plugins_of_release(snapshot.release),
             actions=actions_of_release(snapshot.release),
             tick=stages.end_stage,
@@ -206,6 +207,30 @@ def session_at_event(recording: Recording, seq: Seq) -> Session | None:
     for oldest in list(kept)[:-KEPT_SESSIONS]:
         kept.pop(oldest, None)
     return session
+
+
+@per_recording()
+def lines_with_comparisons(recording: Recording) -> Sequence[LogPoint]:
+    """The engine's log lines with those of plugins' comparisons, from a second run of the whole cycle.
+
+    Without that run where a webhook was asked, which may answer otherwise now. Raises RerunCancelledError.
+    """
+    if recording.session.ask_extender is not None:
+        return recording.record.lines
+    last = len(recording)
+    going = _SHOULD_CONTINUE.get() if _takes_long(recording, last) else _never_cancel
+    if not going(0, last):
+        raise RerunCancelledError(last)
+    record = Record(keeps_comparisons=True)
+    with collector_paused():
+        run_cycle(
+            recording.snapshot,
+            recording.conf,
+            record,
+            plugins=plugins_of_release(recording.snapshot.release),
+            actions=actions_of_release(recording.snapshot.release),
+        )
+    return record.lines
 
 
 @per_recording()

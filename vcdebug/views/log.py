@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun
-from vcdebug.comparison.logs.log_writer import ReplayedLine, log_lines
+from vcdebug.comparison.logs.log_writer import ReplayedLine, log_lines, shows_comparisons
 from vcdebug.comparison.logs.message import DEFAULT_LEVEL, LOG_LEVELS
 from vcdebug.garbage_collection import collector_paused
 from vcdebug.model.names import Seq
@@ -34,8 +34,8 @@ class LogExtract(NamedTuple):
 class LogReading:
     """A recording's lines of all levels, generated part by part so that a front end stays responsive."""
 
-    def __init__(self, recording: Recording) -> None:
-        self._source = islice(log_lines(recording, LOG_LEVELS[-1]), MAX_LINES)
+    def __init__(self, recording: Recording, *, with_comparisons: bool) -> None:
+        self._source = islice(log_lines(recording, LOG_LEVELS[-1], with_comparisons=with_comparisons), MAX_LINES)
         self.lines: list[ReplayedLine] = []
         self.done = False
 
@@ -49,29 +49,33 @@ class LogReading:
         return self.done
 
 
+def log_reading(recording: Recording, level: int) -> LogReading:
+    """The log of a recording, shared by all callers; a level without comparisons needs no second run of the cycle."""
+    return _known_reading(recording, shows_comparisons(recording, level))
+
+
 @per_recording()
-def log_reading(recording: Recording) -> LogReading:
-    """The log of a recording, shared by all callers."""
-    return LogReading(recording)
+def _known_reading(recording: Recording, with_comparisons: bool) -> LogReading:
+    return LogReading(recording, with_comparisons=with_comparisons)
 
 
 # `size` is part of the key, as the log grows while it is generated.
 @per_recording(most=6)
 def _log_extract(recording: Recording, level: int, size: int) -> LogExtract:
-    lines = [line for line in log_reading(recording).lines[:size] if line.level <= level]
+    lines = [line for line in log_reading(recording, level).lines[:size] if line.level <= level]
     keys = tuple(map(str, range(len(lines))))
     return LogExtract(lines, [line.seq for line in lines], keys, size < MAX_LINES)
 
 
 def log_table(recording: Recording, seq: Seq, level: int = DEFAULT_LEVEL) -> Table:
     """The whole log; the event's first line is the current row, later lines are muted."""
-    log_reading(recording).read_lines()
+    log_reading(recording, level).read_lines()
     return log_so_far(recording, seq, level)
 
 
 def log_so_far(recording: Recording, seq: Seq, level: int) -> Table:
     """The lines generated so far."""
-    reading = log_reading(recording)
+    reading = log_reading(recording, level)
     found = _log_extract(recording, level, len(reading.lines))
     first, behind = bisect_left(found.seqs, seq), bisect_right(found.seqs, seq)
     current = found.keys[first] if first < behind else ""
@@ -89,14 +93,15 @@ def log_so_far(recording: Recording, seq: Seq, level: int) -> Table:
 
 def quietest_level_at(recording: Recording, seq: Seq, level: int) -> int:
     """The lowest level from `level` on at which the event has a line; `level` itself if it has none."""
-    size = len(log_reading(recording).lines)
+    size = len(log_reading(recording, DEFAULT_LEVEL).lines)
     levels = (each for each in LOG_LEVELS if each >= level)
     return next((each for each in levels if seq in _events_with_lines(recording, each, size)), level)
 
 
 @per_recording(most=6)
 def _events_with_lines(recording: Recording, level: int, size: int) -> Mapping[Seq, None]:
-    return dict.fromkeys(_log_extract(recording, level, size).seqs)
+    lines = log_reading(recording, DEFAULT_LEVEL).lines[:size]
+    return dict.fromkeys(line.seq for line in lines if line.level <= level)
 
 
 def _log_row(key: str, said: ReplayedLine, seq: Seq) -> Row:

@@ -8,7 +8,7 @@ Upstream: the klog calls of one scheduling cycle: framework/statement, framework
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from vcdebug.comparison.logs import answer_lines, search_lines
@@ -21,6 +21,7 @@ from vcdebug.framework.quirks import VIEW_LOST_POD
 from vcdebug.model.names import Seq
 from vcdebug.plugins import CAPACITY, DRF, PREDICATES, PROPORTION, USAGE
 from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import lines_with_comparisons
 from vcdebug.releases.nodes import USAGE_SHADOW_LOAD
 
 # Lines about events: actions, statements and their operations, with the accounting of plugins.
@@ -93,6 +94,8 @@ def _view_lines(at: LogContext, event: record.OpEvent) -> Iterator[LogCall]:
 
 
 MAX_LEVEL = 10
+COMPARISON_END = "-order"
+"""How the keys of messages about comparisons of jobs, sub jobs and tasks end."""
 
 LINES_BY_EVENT: Mapping[type, Callable[[LogContext, Any], Iterator[LogCall]]] = {  # Any: an event of the type before it
     record.ActionEvent: lines_of_action,
@@ -157,12 +160,33 @@ class ReplayedLine:
         return hash((self.seq, self.message_key, self.text))
 
 
-def log_lines(recording: Recording, level: int = MAX_LEVEL) -> Iterator[ReplayedLine]:
-    """The lines of a whole cycle at one -v level, in order."""
+def shows_comparisons(recording: Recording, level: int) -> bool:
+    """Whether a -v level shows plugins' comparisons of jobs and tasks."""
     messages = messages_of_release(recording.snapshot.release.older)
+    return any(message.level <= level for key, message in messages.items() if key.endswith(COMPARISON_END))
+
+
+def log_lines(
+    recording: Recording, level: int = MAX_LEVEL, *, with_comparisons: bool | None = None
+) -> Iterator[ReplayedLine]:
+    """The lines of a whole cycle at one -v level, in order.
+
+    With comparisons, by default at a level that shows them, the cycle runs a second time; raises RerunCancelledError
+    where that is refused.
+    """
+    messages = messages_of_release(recording.snapshot.release.older)
+    compared = shows_comparisons(recording, level) if with_comparisons is None else with_comparisons
+    lines = lines_with_comparisons(recording) if compared else recording.record.lines
+    # Not a generator itself: the second run belongs to the call, not to the first line that is read.
+    return _lines_at_level(recording, lines, level, messages)
+
+
+def _lines_at_level(
+    recording: Recording, lines: Iterable[record.LogPoint], level: int, messages: Mapping[str, LogMessage]
+) -> Iterator[ReplayedLine]:
     at = LogContext(recording)
     reached: Seq = 1
-    for said in _whole_cycle(at):
+    for said in _whole_cycle(at, lines):
         message = messages.get(str(said[0]))
         if message is None or message.level > level:
             continue
@@ -170,10 +194,10 @@ def log_lines(recording: Recording, level: int = MAX_LEVEL) -> Iterator[Replayed
         yield ReplayedLine(reached, message, said, at.now)
 
 
-def _whole_cycle(at: LogContext) -> Iterator[LogCall]:
+def _whole_cycle(at: LogContext, lines: Iterable[record.LogPoint]) -> Iterator[LogCall]:
     """The lines before the first event, about each event, and between events."""
     yield from opening_lines.lines_of_session(at.recording)
-    between = iter(at.recording.record.lines)
+    between = iter(lines)
     line = next(between, None)
     while line is not None and not line.seq:
         yield from _lines_of_engine(at, line)

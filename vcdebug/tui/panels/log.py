@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
 
@@ -10,6 +10,9 @@ from vcdebug.comparison.logs.message import DEFAULT_LEVEL, LOG_LEVELS
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.tui.panels.base import GO_BINDING, Panel, PanelExtra
 from vcdebug.views.table import Table
+
+if TYPE_CHECKING:
+    from vcdebug.views.log import LogReading
 
 FIRST_LINES = 1_000
 """Lines made before the panel is first drawn."""
@@ -29,7 +32,7 @@ class LogPanel(PanelExtra):
 
     def __init__(self, panel: Panel) -> None:
         super().__init__(panel)
-        self.level = DEFAULT_LEVEL
+        self.level = self._shown_level = DEFAULT_LEVEL
         self._writing = False
 
     def build_table(self, moment: DebuggerState) -> Table:
@@ -39,12 +42,17 @@ class LogPanel(PanelExtra):
         """
         from vcdebug.views.log import log_reading, log_so_far, quietest_level_at
 
-        reading = log_reading(moment.recording)
-        # A cycle may print hundreds of thousands of lines: the first ones are enough to draw the panel.
+        self._read_first(log_reading(moment.recording, DEFAULT_LEVEL))
+        self._shown_level = quietest_level_at(moment.recording, moment.seq, self.level)
+        self._read_first(log_reading(moment.recording, self._shown_level))
+        return log_so_far(moment.recording, moment.seq, self._shown_level)
+
+    def _read_first(self, reading: LogReading) -> None:
+        """The first lines, and the others between keys: a cycle may print hundreds of thousands of them."""
         if not reading.done and not self._writing and not reading.read_lines(FIRST_LINES):
             self._writing = True
-            self.panel.set_timer(PAUSE_SECONDS, self._write_more)
-        return log_so_far(moment.recording, moment.seq, quietest_level_at(moment.recording, moment.seq, self.level))
+            # Not a timer at once: a table that needs a second run of the cycle is built in a thread.
+            self.panel.call_later(self._write_more)
 
     def _write_more(self) -> None:
         from vcdebug.views.log import log_reading
@@ -53,12 +61,13 @@ class LogPanel(PanelExtra):
         self._writing = moment is not None
         if moment is None:
             return
-        reading = log_reading(moment.recording)
-        if reading.read_lines(LINES_PER_PART):
+        readings = [log_reading(moment.recording, level) for level in (DEFAULT_LEVEL, self._shown_level)]
+        unfinished = next((reading for reading in readings if not reading.done), None)
+        if unfinished is None or (unfinished.read_lines(LINES_PER_PART) and unfinished is readings[-1]):
             self._writing = False
             self.panel.draw_moment()
             return
-        self.panel.set_frame_note(f"writing: event {reading.lines[-1].seq}")
+        self.panel.set_frame_note(f"writing: event {unfinished.lines[-1].seq}")
         self.panel.set_timer(PAUSE_SECONDS, self._write_more)
 
     def run_key(self, name: str) -> None:

@@ -24,7 +24,10 @@ from vcdebug import amount_text
 from vcdebug.explain import answer as amounts
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.decisions.equations import equation_at
+from vcdebug.explain.equation import QueueCheck
 from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.model.queue import check_request
+from vcdebug.model.resource import Resource
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
@@ -126,6 +129,23 @@ def test_a_share_that_forbids_reclaim_is_derived_in_the_lines_below_its_figures(
     assert "preemptive" == found.cause_code
     derived = "deserved cpu, round 1: 16 x weight 1 / 16 = 1"
     assert ("cpu: allocated 0 + request 4 > deserved 1", derived) == found.dominant.lines
+
+
+@pytest.mark.parametrize("kind", [{}, CAPACITY])
+@pytest.mark.parametrize("phase", ["Inqueue", "Pending"])
+def test_the_arithmetic_names_the_limit_as_the_headline_does(kind: dict[str, str], phase: str) -> None:
+    own = [queue("default", capability={"cpu": "6"}), *running("a", "n1", 1)]
+    asks = wanted(phase=phase, min_resources={"cpu": "4"})
+    found = asked([*nodes("n1", "n2"), *own, *asks], **kind)
+    assert "of its capability 6" in str(found.dominant.headline)
+    assert "> capability 6" == found.dominant.lines[0][-14:]
+
+
+def test_a_dimension_that_the_capability_does_not_limit_is_named_by_what_limits_it() -> None:
+    request, most = Resource(4000.0, 8.0), Resource(2000.0, 6.0)
+    check = QueueCheck("q", "deserved", check_request(Resource(), request, most), Resource(2000.0, 7.0))
+    cpu, memory = check.arithmetic_lines()
+    assert ("> capability 2", "> deserved 6") == (cpu[-14:], memory[-12:])
 
 
 def test_a_capability_that_forbids_reclaim_is_named() -> None:

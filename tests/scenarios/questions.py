@@ -152,7 +152,7 @@ QUESTIONS = (
         "enqueue-held-by-inqueue",
         ("team/second is Inqueue but not placed, and reserves 100 cpu, 1000Gi memory, 8 nvidia.com/gpu",),
         {"held.nvidia.com/gpu": 8, "limit.nvidia.com/gpu": 16},
-        ("nvidia.com/gpu: request 2 + allocated 8 + inqueue 8 - elastic 0 > realCapability 16",),
+        ("nvidia.com/gpu: request 2 + allocated 8 + inqueue 8 - elastic 0 > capability 16",),
         "Find out why team/second is not placed",
     ),
     Question(
@@ -198,7 +198,7 @@ QUESTIONS = (
         "queue-capability",
         ("queue root has 100 of its capability 100 allocated or reserved (50 over)", "team/a 100"),
         {"queue.taken.cpu": 100, "queue.limit.cpu": 100, "short.cpu": 50},
-        ("queue root, cpu: request 50 + allocated 100 + inqueue 0 - elastic 0 > realCapability 100",),
+        ("queue root, cpu: request 50 + allocated 100 + inqueue 0 - elastic 0 > capability 100",),
         "Queue root: raise spec.capability by 50 cpu",
     ),
     Question(

@@ -320,8 +320,12 @@ class QueueCheck(NamedTuple):
     @property
     def is_capability(self) -> bool:
         """Whether the queue's own capability is what limits this dimension."""
-        name = next(iter(self.exceeded_dimensions), PODS)
-        return self.capability is not None and self.capability.get(name) == self.check.limit.get(name)
+        return self.limit_kind(next(iter(self.exceeded_dimensions), PODS)) == "capability"
+
+    def limit_kind(self, name: str) -> str:
+        """`capability` where the queue's own one is what limits a dimension, else what sets the limit."""
+        own = self.capability is not None and self.capability.get(name) == self.check.limit.get(name)
+        return "capability" if own else self.figure
 
     def format_limit(self, name: str) -> str:
         """`8`."""
@@ -381,7 +385,7 @@ class QueueCheck(NamedTuple):
             if part not in (REQUEST, MINIMUM)
         )
         asked, limit = self.request_of(name), self._written(name, self.check.limit)
-        return f"queue {self.queue}, {name}: request {asked} {parts} > {self.figure} {limit}"
+        return f"queue {self.queue}, {name}: request {asked} {parts} > {self.limit_kind(name)} {limit}"
 
     def excess_numbers(self) -> dict[str, Number]:
         """The excess of each exceeded dimension, as JSON numbers."""

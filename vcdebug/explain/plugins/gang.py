@@ -442,8 +442,8 @@ def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
     if not limit.exceeded_dimensions:
         return ""
     whose = "its" if limit.queue == view.queue.name else f"queue {limit.queue}'s"
-    kind, name = "capability" if limit.is_capability else limit.figure, limit.first_dimension
-    return f": {limit.format_excess(name)} over {whose} {kind} of {limit.format_limit(name)} {name}"
+    name = limit.first_dimension
+    return f": {limit.format_excess(name)} over {whose} {limit.limit_kind(name)} of {limit.format_limit(name)} {name}"
 
 
 def _nearest_node_facts(view: JobView, attempt: TaskTry, visit: JobVisit) -> list[str]:

@@ -246,18 +246,13 @@ def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCh
     name = limit.first_dimension
     whose = "its queue" if limit.queue == view.queue.name else f"{_ancestor_word(view, limit)} queue"
     uses = "would then use" if evicting else "uses"
-    kind = _limit_kind(limit)
-    use = f"{uses} {limit.format_taken(name)} of its {kind} {limit.format_limit(name)} ({limit.excess_words()})"
+    most = f"its {limit.limit_kind(name)} {limit.format_limit(name)} ({limit.excess_words()})"
+    use = f"{uses} {limit.format_taken(name)} of {most}"
     return f"{task.name} asks {limit.request_of(name)} {name}, and {whose} {limit.queue} {use}"
 
 
 def _ancestor_word(view: JobView, limit: QueueCheck) -> str:
     return "parent" if view.queue.parent == limit.queue else "ancestor"
-
-
-def _limit_kind(limit: QueueCheck) -> str:
-    """The kind of limit by the name of its field."""
-    return "capability" if limit.is_capability else limit.figure
 
 
 def _share_facts(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
@@ -306,8 +301,7 @@ def _beyond_capability(
 ) -> answer.Finding:
     """What the queue would hold is more than it may ever hold."""
     name = limit.first_dimension
-    kind = _limit_kind(limit)
-    use = f"{limit.total_of(name)} {name} of its {kind} {limit.format_limit(name)}"
+    use = f"{limit.total_of(name)} {name} of its {limit.limit_kind(name)} {limit.format_limit(name)}"
     headline = answer.pending_headline(view.job.uid, _reclaim_reason(view, who, use, event))
     advice = _more_share_advice(view, event.plugin, limit, evidence[0].seq)
     facts = queue_findings.holder_facts(view, evidence[0].seq, limit)

@@ -75,6 +75,13 @@ def test_amounts_that_are_compared_have_the_digits_that_tell_them_apart() -> Non
     assert ("0.1234", "0.1235") == format_numbers_apart(0.1234, 0.1235)
 
 
+def test_cores_that_are_compared_have_one_unit_below_a_core() -> None:
+    assert ("90m", "100m", "0") == format_amounts_apart("cpu", 90.0, 100.0, 0.0)
+    assert ("0.1", "0.5") == format_amounts_apart("cpu", 100.0, 500.0)
+    assert ("90m", "8") == format_amounts_apart("cpu", 90.0, 8000.0)
+    assert "100m" == format_unit_amount("limits.cpu", 0.1, 0.09)
+
+
 @given(st.sampled_from(NAMES), AMOUNTS, AMOUNTS)
 def test_amounts_that_the_scheduler_tells_apart_never_look_alike(name: str, left: float, right: float) -> None:
     one, other = format_amounts_apart(name, left, right)

@@ -46,7 +46,7 @@ class AmountsByName(Protocol):
 # Amounts of one dimension
 
 
-def format_amount(name: str, value: float, digits: int = DIGITS) -> str:
+def format_amount(name: str, value: float, digits: int = DIGITS, least_cores: float = _MIN_CORES) -> str:
     """One amount without its name: `4`, `50m`, `1.5Gi`, `unlimited`.
 
     The part before the decimal point is always written in full; `digits` limits what follows it.
@@ -56,15 +56,17 @@ def format_amount(name: str, value: float, digits: int = DIGITS) -> str:
     if abs(value) < _NOISE:
         return "0"
     if name == CPU:
-        return _format_cores(value, digits)
+        return _format_cores(value, digits, least_cores)
     units = value_in_units(name, value)
     return _format_bytes(units, digits) if is_byte_like(name) else _format_significant(units, digits)
 
 
 def format_amounts_apart(name: str, *values: float) -> tuple[str, ...]:
     """Amounts that are compared, in as many digits as make any two of them that differ look different."""
-    digits = digits_apart(name, values)
-    return tuple(format_amount(name, value, digits) for value in values)
+    digits, cores = digits_apart(name, values), [abs(value) / _MILLI for value in values if abs(value) >= _NOISE]
+    # `90m of 100m`, not `90m of 0.1`: below one core, all are in the unit of the smallest.
+    least = 1.0 if cores and min(cores) < _MIN_CORES and max(cores) < 1 else _MIN_CORES
+    return tuple(format_amount(name, value, digits, least) for value in values)
 
 
 def digits_apart(name: str, values: Iterable[float]) -> int:
@@ -78,10 +80,11 @@ def digits_apart(name: str, values: Iterable[float]) -> int:
     return MAX_DIGITS
 
 
-def format_unit_amount(name: str, units: float, digits: int = DIGITS) -> str:
-    """An amount that is given in cores, bytes or pieces, under the name of a resource or of a quota on it."""
+def format_unit_amount(name: str, *units: float) -> str:
+    """The first of compared amounts in cores, bytes or pieces, under the name of a resource or of a quota on it."""
     resource = name.removeprefix("requests.").removeprefix("limits.")
-    return format_amount(resource, units if resource == MEMORY or is_counted(resource) else units * _MILLI, digits)
+    scale = 1.0 if resource == MEMORY or is_counted(resource) else _MILLI
+    return format_amounts_apart(resource, *(each * scale for each in units))[0]
 
 
 def is_unlimited(value: float) -> bool:
@@ -110,9 +113,9 @@ def quantity_text(name: str, value: float) -> str:
     return str(thousandths // int(_MILLI)) if thousandths % _MILLI == 0 else f"{thousandths}m"
 
 
-def _format_cores(value: float, digits: int) -> str:
+def _format_cores(value: float, digits: int, least: float) -> str:
     cores = value / _MILLI
-    if abs(cores) >= _MIN_CORES:
+    if abs(cores) >= least:
         return _format_significant(cores, digits)
     return f"{_format_significant(value, digits)}m"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from vcdebug import amount_text
-from vcdebug.amount_text import decimals_apart, digits_apart, format_number
+from vcdebug.amount_text import decimals_apart, format_number
 from vcdebug.explain import answer as amounts
 from vcdebug.explain.answer import Number
 from vcdebug.framework.hooks import PRE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK
@@ -151,8 +151,8 @@ def format_figure(
     if not dimension:
         return amount_text.format_number(figure, decimals_apart(alike))
     if isinstance(figure, UnitAmount):
-        return amount_text.format_unit_amount(dimension, figure)
-    return amount_text.format_amount(dimension, figure, digits_apart(dimension, alike))
+        return amount_text.format_unit_amount(dimension, figure, *alike)
+    return amount_text.format_amounts_apart(dimension, figure, *alike)[0]
 
 
 def _dimension_of(found: Equation, term: Term, figure: float) -> str:
@@ -346,9 +346,7 @@ class QueueCheck(NamedTuple):
     def _written(self, name: str, what: Resource) -> str:
         """An amount in enough digits to differ from the limit that it is compared with."""
         compared = (self.check.request, self.check.counted_already, self.check.total, self.check.limit)
-        return amount_text.format_amount(
-            name, what.get(name), digits_apart(name, (each.get(name) for each in compared))
-        )
+        return amount_text.format_amounts_apart(name, *(each.get(name) for each in (what, *compared)))[0]
 
     def format_excess(self, name: str) -> str:
         """By how much the limit would be exceeded."""

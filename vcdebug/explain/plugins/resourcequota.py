@@ -84,9 +84,10 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
     first, name = found[0], found[0].name
     others = join_names(f"{one.name} {_format_nano(one.name, one.exceeded_by)}" for one in found[1:])
     admitted = f" and {_format_nano(name, first.pending)} reserved in this cycle" if first.pending else ""
+    compared = first.minimum, first.used, first.hard
+    asks, used, hard = (_format_nano(name, value, *compared) for value in compared)
     reason = (
-        f"minResources asks {_format_nano(name, first.minimum)} {name}; ResourceQuota {first.quota.name} has "
-        f"{_format_nano(name, first.used)} of {_format_nano(name, first.hard)} used{admitted} "
+        f"minResources asks {asks} {name}; ResourceQuota {first.quota.name} has {used} of {hard} used{admitted} "
         f"({_format_nano(name, first.exceeded_by)} over{f'; also over: {others}' if others else ''})"
     )
     holders = quota_holders(view.recording, view.job.namespace, name)
@@ -123,8 +124,8 @@ def _scale_nano(name: str, value: int) -> float:
     return units if name == MEMORY or is_counted(name) else units * 1000.0
 
 
-def _format_nano(name: str, value: int) -> str:
-    return format_unit_amount(name, value / NANO_UNITS)
+def _format_nano(name: str, *values: int) -> str:
+    return format_unit_amount(name, *(value / NANO_UNITS for value in values))
 
 
 EXPLAINER = PluginExplainer(equations={JOB_ENQUEUEABLE.upstream: job_enqueueable}, rejected=explain_rejection)

@@ -34,6 +34,23 @@ SHORTAGE_PREFIX = "Insufficient "
 """How the actions' own resource test begins its reasons."""
 
 
+MAX_KNOWN_CANDIDATES = 20_000
+
+
+class NodeCandidates(NamedTuple):
+    """What an evicting action could take on a node."""
+
+    tasks: Sequence[TaskInfo]
+    room: Resource
+    """The node's room once they are gone."""
+
+
+@per_recording()
+def _known_candidates(recording: Recording) -> dict[tuple[str, tuple[str, bool, str], Seq, NodeName], NodeCandidates]:
+    """By action, kind of asker, state and node."""
+    return {}
+
+
 class NodeFits:
     """The fit of one task on every node, in the state before event `seq`."""
 
@@ -123,10 +140,29 @@ class NodeFits:
         """Tasks on a node in this state."""
         return tasks_by_node(self.view.recording, self._since).get(node, ())
 
-    def victim_candidates(self, action: str, node: NodeName) -> list[TaskInfo]:
+    def victim_candidates(self, action: str, node: NodeName) -> Sequence[TaskInfo]:
         """Tasks on the node that the action's own filter would accept."""
-        recording, spares = self.view.recording, self._victim_filter(action)
-        return [task for task in self.tasks_on(node) if not skip_rule(recording, spares, task)]
+        return self._candidates_on(action, node).tasks
+
+    def _candidates_on(self, action: str, node: NodeName) -> NodeCandidates:
+        recording = self.view.recording
+        key, known = (action, self._asker_kind, self._since, node), _known_candidates(recording)
+        found = known.get(key)
+        # A thousand jobs that wait alike would each look at every pod of the cluster.
+        if found is None:
+            spares = self._victim_filter(action)
+            tasks = [task for task in self.tasks_on(node) if not skip_rule(recording, spares, task)]
+            if len(known) >= MAX_KNOWN_CANDIDATES:
+                known.clear()
+            found = known[key] = NodeCandidates(tasks, self.state.nodes[node].future_without(tasks))
+        return found
+
+    @cached_property
+    def _asker_kind(self) -> tuple[str, bool, str]:
+        """What `Action.victim_filter` may read of the asker; the job only where it has pods on nodes."""
+        job, opening = self.view.job, self.view.recording.timeline.opening_tasks
+        placed = any(task.node_name or (task.key in opening and opening[task.key].node) for task in job.tasks.values())
+        return job.queue, self.task.best_effort, job.uid if placed else ""
 
     def _victim_filter(self, action: str) -> action_module.CandidateFilter:
         if action not in self._filters:
@@ -146,7 +182,7 @@ class NodeFits:
         return [
             node
             for node in self.waiting_nodes
-            if (found := self.victim_candidates(action, node.name)) and self.fits_without(node.name, found)
+            if (found := self._candidates_on(action, node.name)).tasks and self.task.init_resreq.less_equal(found.room)
         ]
 
 

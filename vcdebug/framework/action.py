@@ -58,6 +58,8 @@ class Action(ABC):
     def victim_filter(_ssn: Session, _job: JobInfo, _asker: TaskInfo, /, *, within: bool = False) -> CandidateFilter:  # noqa: ARG004
         """For an action that evicts pod by pod: the function that names the rule which excludes a task as victim of
         `_asker` (empty for a candidate); `within`: while it looks inside the asker's own job.
+
+        Of the asker it reads the queue of its job, whether it is best-effort, and which tasks are of its own job.
         """
         return lambda _: ""
 

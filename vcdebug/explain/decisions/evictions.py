@@ -207,14 +207,13 @@ def _largest_share(victim: TaskInfo, need: Resource) -> float:
 
 def _deciding_tier_words(view: JobView, one: Eviction) -> str:
     """The plugins of the tier that named the first victim, and those that were not asked."""
-    from vcdebug.explain.decisions.votes import victim_choice_before
+    from vcdebug.explain.decisions.votes import victim_question_before
 
-    choice = victim_choice_before(view.recording, one.seq)
-    if choice is None or one.tier is None:
+    asked = victim_question_before(view.recording, one.seq)
+    if asked is None or one.tier is None:
         return ""
-    offers = [(tier.number, offer.seat) for tier in choice.tiers for offer in tier.offers]
-    said = [seat.plugin for number, seat in offers if number == one.tier and seat.state == "answered"]
-    unasked = [f"{seat.plugin} in tier {number}" for number, seat in offers if seat.state == "not asked"]
+    said = [seat.plugin for seat in asked.seats if seat.tier == one.tier and seat.state == "answered"]
+    unasked = [f"{seat.plugin} in tier {seat.tier}" for seat in asked.seats if seat.state == "not asked"]
     if not unasked or not said:
         return ""
     was = "was" if len(unasked) == 1 else "were"
@@ -229,9 +228,17 @@ def _milder_nodes_words(view: JobView, one: Eviction) -> str:
     return f"{join_names(found, MOST_NODES)} would have done as well ({who}): {ORDER_OF_NODES_NOTE}." if found else ""
 
 
+@per_recording()
+def _lowest_priority(recording: Recording) -> int:
+    return min((task.priority for task in recording.timeline.tasks.values()), default=0)
+
+
 def milder_nodes(recording: Recording, one: Eviction) -> dict[NodeName, TaskInfo]:
     """Other feasible nodes → a victim of lower priority there, in the state before the plan."""
     asker, victim = task_of(recording, one.preemptor), task_of(recording, one.victim)
+    # What follows looks at every pod of the cluster, which one comparison often makes unnecessary.
+    if _lowest_priority(recording) >= victim.priority:
+        return {}
     same = (seq for seq, event in _eviction_events(recording) if event.node == one.node)
     # The first eviction of the plan on this node: before a later one, the node already has the room of the first.
     first = next(seq for seq in same if _preemptor_name(recording, seq) == one.preemptor)

@@ -221,7 +221,8 @@ def lines_with_comparisons(recording: Recording) -> Sequence[LogPoint]:
     going = _SHOULD_CONTINUE.get() if _takes_long(recording, last) else _never_cancel
     if not going(0, last):
         raise RerunCancelledError(last)
-    record = Record(keeps_comparisons=True)
+    # A recording that was cut off ends there the second time, too.
+    record = Record(SizeBound(last + 1), keeps_comparisons=True)
     with collector_paused():
         run_cycle(
             recording.snapshot,
@@ -230,7 +231,7 @@ def lines_with_comparisons(recording: Recording) -> Sequence[LogPoint]:
             plugins=plugins_of_release(recording.snapshot.release),
             actions=actions_of_release(recording.snapshot.release),
         )
-    return record.lines
+    return record.lines if len(record.events) == last else [line for line in record.lines if line.seq <= last]
 
 
 @per_recording()

@@ -17,7 +17,7 @@ def test_the_cards_are_drawn_with_who_holds_them() -> None:
         if check.is_refused
     ]
     assert shown is not None
-    assert ("asks for 1 of memory 12288 and cores 0", "no ascend device available") == (shown.formula, shown.note)
+    assert ("asks for 1 card with 12288 memory", "no ascend device available") == (shown.formula, shown.note)
     assert [("n1-a", ("███████░░░░░", 12288, 21527, 0, 1, 4), "its memory is short; held by uid-r-0")] == [
         (term.name, term.figures, term.note) for term in shown.terms
     ]

@@ -52,14 +52,14 @@ def of_npus_in_use() -> Snapshot:
     [
         (
             of_two_cards,
-            "no card of n1 qualifies (1 card: its memory is short; 1 card: all of its cores are taken)",
+            "1 card with 500 memory; no card of n1 qualifies (1 card: its memory is short, 100 of 1000 free; 1 card: ",
         ),
         (of_instances, "no card of n1 qualifies (2 cards: no instance of that size is left)"),
         (
             of_shared_memory,
-            "The pod asks 1001 memory of one card; no card of n1 qualifies (1 card: its memory is short)",
+            "1001 memory of one card; no card of n1 qualifies (1 card: its memory is short, 1000 of 1000 free)",
         ),
-        (of_npus_in_use, "no card of n1 qualifies (1 card: "),
+        (of_npus_in_use, "no card of n1 qualifies (1 card: its memory is short, 0 of 21527 free)"),
     ],
 )
 def test_cards_of_which_none_would_do_are_told_by_what_they_lack(snapshot: Callable[[], Snapshot], words: str) -> None:

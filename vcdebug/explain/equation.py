@@ -303,10 +303,6 @@ class QueueCheck(NamedTuple):
         own = info.capability if info is not None else None
         return cls(queue, figure, check, Resource.from_list(own) if own else None)
 
-    def without_amounts(self) -> QueueCheck:
-        """The check with an empty request, for answers that do not depend on amounts."""
-        return self._replace(check=self.check._replace(asked=Resource()))
-
     @property
     def exceeded_dimensions(self) -> list[str]:
         """Dimensions in which the request is too much; empty where the plugin refuses for another reason."""

@@ -26,6 +26,7 @@ from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.devices.card_states import PARTIAL_CARDS, CardOverview, CardState, card_overview
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
 from vcdebug.model.devices.vgpu import REGISTER_ANNOTATION
+from vcdebug.model.devices.vgpu_annotations import MEMORY_SHORT
 from vcdebug.model.node import NodeInfo
 from vcdebug.plugins.deviceshare import Deviceshare
 from vcdebug.snapshot.manifest import annotations_of
@@ -182,9 +183,11 @@ def _has_suitable_card(drawing: CardOverview) -> bool:
 
 
 def _format_lacks(drawing: CardOverview) -> str:
-    return "; ".join(
-        f"{count_noun(number, 'card')}: {why}" for why, number in Counter(c.why for c in drawing.cards).items()
+    lacks = Counter(
+        f"{card.why}, {card.memory - card.used_memory} of {card.memory} free" if card.why == MEMORY_SHORT else card.why
+        for card in drawing.cards
     )
+    return "; ".join(f"{count_noun(number, 'card')}: {why}" for why, number in lacks.items())
 
 
 EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations, failures=find_card_shortages)

@@ -29,7 +29,6 @@ from vcdebug.snapshot.manifest import spec_of, status_of
 from vcdebug.snapshot.quantity import nano_text, nano_value, text_like
 
 NAME, CAUSE = "resourcequota", "enqueue-resourcequota"
-NANO_UNITS = 1e9
 NANO_PER_UNIT: Final = 10**9
 _QUOTA_PREFIXES: Final = ("requests.", "limits.", "count/")
 """What quotas count under names of their own."""
@@ -72,7 +71,7 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
 
 def _quota_term(number: int, check: QuotaCheck) -> Term:
     values = (check.used, check.pending, check.minimum, check.exceeded_by + check.hard, check.hard)
-    figures = tuple(UnitAmount.of(value / NANO_UNITS, check.name) for value in values)
+    figures = tuple(UnitAmount.of(value / NANO_PER_UNIT, check.name) for value in values)
     return Term(f"quota {number} {check.name}", figures, check.exceeded_by <= 0)
 
 
@@ -120,12 +119,12 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
 
 def _scale_nano(name: str, value: int) -> float:
     """A nano amount in the unit of Resource: bytes of memory, pieces of counted resources, else thousandths."""
-    units = value / NANO_UNITS
+    units = value / NANO_PER_UNIT
     return units if name == MEMORY or is_counted(name) else units * 1000.0
 
 
 def _format_nano(name: str, *values: int) -> str:
-    return format_unit_amount(name, *(value / NANO_UNITS for value in values))
+    return format_unit_amount(name, *(value / NANO_PER_UNIT for value in values))
 
 
 EXPLAINER = PluginExplainer(equations={JOB_ENQUEUEABLE.upstream: job_enqueueable}, rejected=explain_rejection)

@@ -14,7 +14,7 @@ from vcdebug.model.devices.gpu_exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
 from vcdebug.model.devices.vgpu import VgpuLedger, misfit_reason
-from vcdebug.model.devices.vgpu_annotations import WHOLE_CARD, CardFilter, ContainerRequest, requests_of
+from vcdebug.model.devices.vgpu_annotations import MEMORY_SHORT, WHOLE_CARD, CardFilter, ContainerRequest, requests_of
 from vcdebug.model.pod import Pod
 
 PARTIAL_CARDS = "no pod gets parts of several cards"
@@ -67,7 +67,7 @@ def _shared_overview(ledger: GpuShareLedger, pod: Pod) -> CardOverview:
 def _shared_cards(ledger: GpuShareLedger, memory: int, number: int) -> Iterator[CardState]:
     for index in ledger.card_indexes:
         free, pods = ledger.free_memory(index), tuple(ledger.pods_on(index))
-        why = "its memory is short" if free < memory else "a pod uses it" if number and pods else ""
+        why = MEMORY_SHORT if free < memory else "a pod uses it" if number and pods else ""
         used = max(ledger.card_memory - free, 0)
         yield CardState(f"card {index}", ledger.card_memory, used, 0, len(pods), 0, pods, not why, why)
 
@@ -93,9 +93,10 @@ def _npu_states(ledger: HamiAscendLedger, pod: Pod) -> tuple[str, tuple[CardStat
 
 
 def _format_request(one: ContainerRequest) -> str:
-    memory = f"memory {one.memory}" if one.percentage is None else f"{one.percentage}% of its memory"
+    memory = f"{one.memory} memory" if one.percentage is None else f"{one.percentage}% of its memory"
     memory = "all of its memory" if one.percentage == WHOLE_CARD else memory
-    return f"{one.number} of {memory} and cores {one.cores}"
+    cores = f" and {one.cores} cores" if one.cores else ""
+    return f"{one.number} {'card' if one.number == 1 else 'cards'} with {memory}{cores}"
 
 
 def _card_state(card: Card, request: ContainerRequest, wanted: CardFilter, sharing: CardSharing) -> CardState:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.gomath import MAX_FLOAT64
-from vcdebug.model.devices.vgpu_annotations import ContainerRequest, HeldCard, parse_int32
+from vcdebug.model.devices.vgpu_annotations import MEMORY_SHORT, ContainerRequest, HeldCard, parse_int32
 from vcdebug.snapshot.device_config import NpuKind
 from vcdebug.snapshot.manifest import Json, JsonObject
 
@@ -108,7 +108,7 @@ def misfit_reason(card: Npu, request: ContainerRequest, memory: int, cores: int)
     if card.registered.users <= card.used_number:
         return "it has no user left"
     if card.registered.memory - card.used_memory < memory:
-        return "its memory is short"
+        return MEMORY_SHORT
     if cores - card.used_cores < request.cores:
         return "its cores are short"
     if cores == ALL_CORES and request.cores == ALL_CORES and card.used_number > 0:

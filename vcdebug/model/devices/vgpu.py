@@ -26,6 +26,7 @@ from vcdebug.model.devices.cards import (
 )
 from vcdebug.model.devices.vgpu_annotations import (
     ASSIGNED_ANNOTATION,
+    MEMORY_SHORT,
     MODE_ANNOTATION,
     NEWEST_CARD_RULES,
     NVIDIA,
@@ -344,7 +345,7 @@ def misfit_reason(card: Card, request: ContainerRequest, memory: int, group: str
     if not _has_user_left(card):
         return "it has no user left"
     if card.memory - card.used_memory < memory:
-        return "its memory is short"
+        return MEMORY_SHORT
     if group and any(u.group == group and (u.memory > 0 or u.core > 0) for u in card.pods.values()):
         return "a pod of the same group is on it"
     if (card.used_core + request.cores) % _UINT > 100:  # exact: ints

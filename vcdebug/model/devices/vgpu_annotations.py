@@ -19,6 +19,7 @@ from vcdebug.releases.release import Release
 from vcdebug.snapshot.device_config import BUILT_IN_MIG, BUILT_IN_NAMES, FIXED_NAMES, MigSettings, VgpuNames
 from vcdebug.snapshot.manifest import JsonObject
 
+MEMORY_SHORT = "its memory is short"
 WHOLE_CARD = 100
 NO_PERCENTAGE = 101
 """Upstream's value for no percentage."""

@@ -113,7 +113,8 @@ def allocatable_refusals(view: JobView) -> list[tuple[Seq, HookEvent]]:
 def room_limit(view: JobView, plugin: str, seq: Seq, request: Resource) -> QueueCheck:
     """The queue, or the ancestor, that does not hold a request; of a queue that is not Open nothing is exceeded."""
     limit = first_exceeded(queue_findings.quota_explainer(plugin).room(view.recording, seq, view.queue.name, request))
-    return limit if view.queue.state == OPEN else limit.without_amounts()
+    # A queue that is not Open refuses whatever the amounts, so its check has an empty request.
+    return limit if view.queue.state == OPEN else limit._replace(check=limit.check._replace(asked=Resource()))
 
 
 def not_allocatable_finding(
@@ -244,15 +245,12 @@ def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCh
         reason = f"{plugin} rejects {task.name}" if state == OPEN else f"{plugin} places pods only for Open queues"
         return f"queue {queue} is {state}, and {reason}"
     name = limit.first_dimension
-    whose = "its queue" if limit.queue == view.queue.name else f"{_ancestor_word(view, limit)} queue"
+    above = "parent" if view.queue.parent == limit.queue else "ancestor"
+    whose = "its queue" if limit.queue == view.queue.name else f"{above} queue"
     uses = "would then use" if evicting else "uses"
     most = f"its {limit.limit_kind(name)} {limit.format_limit(name)} ({limit.excess_words()})"
     use = f"{uses} {limit.format_taken(name)} of {most}"
     return f"{task.name} asks {limit.request_of(name)} {name}, and {whose} {limit.queue} {use}"
-
-
-def _ancestor_word(view: JobView, limit: QueueCheck) -> str:
-    return "parent" if view.queue.parent == limit.queue else "ancestor"
 
 
 def _share_facts(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ...]:

@@ -95,14 +95,15 @@ def test_a_child_queue_is_raised_above_its_parent_only_with_it() -> None:
     assert "Queue team: capability.cpu 4 and Queue org: capability.cpu 4 -> 6 each" in found
 
 
-EACH_CASE = [path for part in ("random", "causes") for path in cases(part)] + user_questions()
+FIRST_OF_FAMILY = {path.name.rpartition("-")[0]: path for path in reversed(cases("random"))}
+EACH_CASE = [*FIRST_OF_FAMILY.values(), *cases("causes"), *user_questions()]
 
 
 @pytest.mark.corpus
 @pytest.mark.parametrize("case", EACH_CASE, ids=lambda path: path.name)
 def test_no_tested_fix_breaks_a_rule_that_the_cluster_kept(case: Path) -> None:
     recording = recorded(case)
-    for waiting in survey_jobs(recording).unscheduled_jobs[:3]:
+    for waiting in survey_jobs(recording).unscheduled_jobs[:1]:
         search = search_few_fixes(recording, waiting.explanation)
         for one in search.settled_plans if search is not None else ():
             after = edited(recording.snapshot, *one.plan.all_edits)

@@ -15,6 +15,7 @@ from vcdebug.tui.main.layout import (
     arrange_panels,
     screen_class,
 )
+from vcdebug.tui.widgets.bars import FirstKeys
 from vcdebug.views.panels import PANELS
 
 BODIES = [(60, 16), (80, 20), (99, 46), (100, 28), (120, 36), (160, 44), (200, 56), (240, 90)]
@@ -91,3 +92,16 @@ def docked(places: dict[str, PanelPlace]) -> str:
     """The panel below the tabs."""
     tabs = places[TABS]
     return next(name for name, place in places.items() if (place.x, place.y) == (tabs.x, tabs.y + tabs.height))
+
+
+async def test_the_hint_of_the_first_start_changes_no_class() -> None:
+    async with opened("preempt-blocked-by-gang", (100, 32)) as desk:
+        hint = desk.main.query_one(FirstKeys)
+        hint.display = True
+        await desk.pause()
+        assert layout_of(desk).screen_class is MEDIUM
+        before = {*layout_of(desk).places}
+        await desk.press("shift")
+        hint.display = False
+        await desk.pause()
+        assert before == {*layout_of(desk).places}

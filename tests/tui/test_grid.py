@@ -1,13 +1,16 @@
 """The table widget: long text, many rows, small screens."""
 
+import pytest
 from textual.app import App, ComposeResult
 from textual.geometry import Size
 from textual.strip import Strip
 
 from tests.effort import at_most
+from tests.recorded import bundled
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.table_layout import lay_out
 from vcdebug.tui.widgets.text_wrap import pad_text, wrap_line, wrap_text
+from vcdebug.views.overview import overview_table
 from vcdebug.views.pieces import Piece, make_line, text_of
 from vcdebug.views.table import Column, Row, RowsOnDemand, Table
 
@@ -230,3 +233,12 @@ async def test_a_sorted_table_may_lose_all_of_its_rows() -> None:
         assert 0 == len(app.grid.shown_rows)
         app.grid.set_table(Table("Evictions", COLUMNS, tuple(map(row, (2, 1)))))
         assert ["1", "2"] == [one.key for one in app.grid.shown_rows]
+
+
+@pytest.mark.parametrize("width", [46, 58, 70, 79])
+def test_prose_is_wrapped_and_not_out_of_sight(width: int) -> None:
+    table = overview_table(bundled())
+    found = lay_out(table, table.rows, width)
+    assert (0, 1, 2) == found.columns
+    text = " ".join(placed.cells[2].text.strip() for placed in found.body if placed.row == 0)
+    assert "preempt found room for 1 of the 2 pods it needs at once." in " ".join(text.split())

@@ -29,6 +29,8 @@ CLUSTER_PANELS: Final = ("jobs", "queues", "nodes")
 TABS: Final = "tabs"
 """The place of the tabs, directly above the dock that they switch."""
 
+LINES_AROUND: Final = 4
+"""Header, timeline and footer."""
 MIN_FOLD_HEIGHT: Final = 18
 """Lines from which on a small screen has one for the titles of equation and statement."""
 
@@ -63,12 +65,15 @@ LARGE: Final = ScreenClass(160, 44, (FLOW_PANEL, *MIDDLE_PANELS, *CLUSTER_PANELS
 
 def screen_class(width: int, height: int) -> ScreenClass:
     """The largest class that fits."""
-    return next(one for one in (LARGE, MEDIUM, SMALL) if width >= one.least_width and height >= one.least_height)
+    fitting = (one for one in (LARGE, MEDIUM) if width >= one.least_width and height >= one.least_height)
+    return next(fitting, SMALL)
 
 
-def arrange_panels(width: int, height: int, docked: str, *, overview: bool = False) -> PanelPlaces:
+def arrange_panels(
+    width: int, height: int, docked: str, *, overview: bool = False, of_class: ScreenClass | None = None
+) -> PanelPlaces:
     """The places of the panels and of the tabs; the overview takes those of equation and statement too."""
-    of_class = screen_class(width, height)
+    of_class = of_class or screen_class(width, height)
     if of_class is SMALL:
         dock = max(7 + (height - 20) // 2, 3)
         return _arrange_small(width, height, dock, docked)
@@ -240,19 +245,25 @@ class MainLayout(Widget):
 
     def _dock_panel(self, name: str) -> None:
         """Put a panel into the dock unless it has a place of its own."""
-        if name not in screen_class(*self.size).always:
+        if name not in self.screen_class.always:
             self._docked = name
         self.rearrange_panels()
 
     @property
+    def screen_class(self) -> ScreenClass:
+        """By the terminal's size: a message or the hint of the first start takes lines, and changes no class."""
+        width, height = self.app.size
+        return screen_class(width, height - LINES_AROUND)
+
+    @property
     def docked_panel(self) -> str:
         """The panel in the dock; the usual one where the last one has a place of its own at this size."""
-        of_class = screen_class(*self.size)
+        of_class = self.screen_class
         return of_class.usual if not self._docked or self._docked in of_class.always else self._docked
 
     def panel_tabs(self) -> Iterable[PanelTab]:
         """The panels that the dock can show."""
-        keys, always = panel_keys_in_force(self.screen), screen_class(*self.size).always
+        keys, always = panel_keys_in_force(self.screen), self.screen_class.always
         for one in PANELS:
             if one.command_name not in always:
                 yield PanelTab(keys.get(one.command_name, one.key), one.title, one.command_name, one.group)
@@ -261,7 +272,8 @@ class MainLayout(Widget):
         """Place the panels; those that become visible are drawn."""
         if not self._begun or not self.is_mounted or not self.size.width:
             return
-        places = arrange_panels(*self.size, self.docked_panel, overview=self._shows_overview())
+        shown = self._shows_overview()
+        places = arrange_panels(*self.size, self.docked_panel, overview=shown, of_class=self.screen_class)
         self._show_placed(places)
         self.tabs.tabs, self.tabs.active = tuple(self.panel_tabs()), self.docked_panel
         if places != self.places:

@@ -16,6 +16,8 @@ from vcdebug.views.table import Column, Row, Table
 
 MAX_WRAPPED_ROWS: Final = 400
 """Rows up to which a table of prose wraps; a larger one shortens its text, so that all rows have one line."""
+MIN_PROSE: Final = 12
+"""Width to which a column of prose is narrowed before it goes out of sight."""
 MIN_TREE_SHARE: Final = 16
 """Width that the second column of a tree gets, if names allow it."""
 MIN_TREE_WORDS: Final = 8
@@ -100,6 +102,9 @@ def lay_out(table: Table, rows: Sequence[Row], width: int, start: int = 1, *, wr
         ]
         natural = text_wrap.natural_widths(columns, heads, rows, shared)
     least = text_wrap.least_widths(columns, heads, rows if wraps else (), natural)
+    if wraps and text_wrap.line_width(least, text_wrap.COLUMN_GAP - 1) > width:
+        # Prose is broken within words rather than out of sight.
+        least = [min(size, MIN_PROSE) if one.flexible else size for size, one in zip(least, columns, strict=True)]
     gap = text_wrap.COLUMN_GAP if text_wrap.line_width(least) <= width else text_wrap.COLUMN_GAP - 1
     shown = _columns_in_sight(least, width, start, gap)
     widths = text_wrap.fit_widths(

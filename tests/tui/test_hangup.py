@@ -1,11 +1,14 @@
 """A debugger that is told to end, or whose terminal is closed, keeps its session and ends."""
 
+import fcntl
 import json
 import os
 import pty
 import select
 import signal
+import struct
 import sys
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +81,22 @@ def test_bytes_that_are_no_utf8_are_no_keys(typed: bytes, tmp_path: Path) -> Non
     os.write(terminal, b"q")
     shown = drawn_until(terminal, CURSOR)
     assert (True, True, 0) == (gone, CURSOR in shown, ended(process))
+    os.close(terminal)
+
+
+def test_a_terminal_that_shrank_and_grew_again_shows_the_whole_screen(tmp_path: Path) -> None:
+    process, terminal = opened(tmp_path)
+    screen = SCREENS[terminal]
+    for lines, event in ((12, 90), (24, 80)):
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", lines, 80, 0, 0))
+        screen.resize(lines, 80)
+        # A command that is carried out shows that the program draws for the new size.
+        os.write(terminal, f":goto {event}\r".encode())
+        drawn_until(terminal, f" {event}/166")
+    drawn_until(terminal, "<q> quit")
+    assert [] == [number for number in (0, 2, 3, 14, 15, 22, 23) if not screen.display[number].strip()]
+    os.kill(process, signal.SIGTERM)
+    assert 0 == ended(process)
     os.close(terminal)
 
 

@@ -235,6 +235,8 @@ class TerminalDriver(LinuxDriver):
 
     shown: TerminalContent | None = None
     """None before the first write."""
+    _terminal = -1
+    """The terminal, which `fileno` no longer names while the reader runs."""
     _size: os.terminal_size | None = None
     _trusted_from = 0.0
     """When the terminal's content is known again after a change of its size, by the monotonic clock."""
@@ -242,9 +244,9 @@ class TerminalDriver(LinuxDriver):
     def write(self, data: str) -> None:
         """Write what changes the terminal as the data would."""
         if self.shown is None:
-            self.shown = TerminalContent()
+            self.shown, self._terminal = TerminalContent(), self.fileno
         with suppress(OSError):
-            size = os.get_terminal_size(self.fileno)
+            size = os.get_terminal_size(self._terminal)
             if size != self._size:
                 self._trusted_from = monotonic() + SETTLING_SECONDS if self._size is not None else 0.0
                 self._size = size

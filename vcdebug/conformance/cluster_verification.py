@@ -142,8 +142,6 @@ class ForeignChange(NamedTuple):
     """A change between two captures that the scheduler did not make."""
 
     text: str
-    job: JobId
-    """The job that it belongs to; empty without one."""
     kind: str = ""
     """Empty for the configuration."""
     before: Manifest | None = None
@@ -157,8 +155,17 @@ def _excuse_overtaken(
     if not changes or not any(verdict.word == "differs" for verdict in judged):
         return judged
     # In a busy cluster something always changes: only what the job's decision depends on overtakes it.
-    alone = [(change, _jobs_affected(recording, after, [change])) for change in changes[:MAX_CHANGES]]
-    together = _jobs_affected(recording, after, changes)
+    predicted, job_of = predicted_outcome(recording), job_lookup(recording)
+
+    def jobs_affected(made: Iterable[ForeignChange]) -> set[JobId]:
+        """The jobs for which the replay decides something else with these changes made before the cycle."""
+        changed = _with_changes(recording.snapshot, after, made)
+        with disposing(replay_cycle(changed, reuse_from=recording)) as other:
+            found = find_differences(predicted, predicted_outcome(other), job_of)
+            return {each.job for each in found if each.is_decision}
+
+    alone = [(change, jobs_affected([change])) for change in changes[:MAX_CHANGES]]
+    together = jobs_affected(changes) if len(changes) > 1 else set()
     found = []
     for verdict in judged:
         own = [change.text for change, jobs in alone if verdict.job in jobs]
@@ -167,14 +174,6 @@ def _excuse_overtaken(
             verdict = replace(verdict, word="overtaken", changes=tuple(named))
         found.append(verdict)
     return tuple(found)
-
-
-def _jobs_affected(recording: Recording, after: Snapshot, changes: Iterable[ForeignChange]) -> dict[JobId, None]:
-    """The jobs for which the replay decides something else with these changes made before the cycle."""
-    changed = _with_changes(recording.snapshot, after, changes)
-    with disposing(replay_cycle(changed, reuse_from=recording)) as other:
-        found = find_differences(predicted_outcome(recording), predicted_outcome(other), job_lookup(recording))
-        return dict.fromkeys(each.job for each in found if each.is_decision)
 
 
 def _with_changes(before: Snapshot, after: Snapshot, changes: Iterable[ForeignChange]) -> Snapshot:
@@ -279,7 +278,7 @@ def others_changes(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey,
     """Changes that the scheduler did not make; a pod that is gone and whose eviction was expected is none."""
     changes = []
     if before.scheduler_conf != after.scheduler_conf:
-        changes.append(ForeignChange("the scheduler's configuration changed", ""))
+        changes.append(ForeignChange("the scheduler's configuration changed"))
     changes += _iter_changed_pods(before, after, expected)
     for kind, part in DECIDING_PARTS.items():
         old, new = _by_key(before, kind), _by_key(after, kind)
@@ -287,8 +286,7 @@ def others_changes(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey,
             if key in old and key in new and part(old[key]) == part(new[key]):
                 continue
             word = "is new" if key not in old else "is gone" if key not in new else "changed"
-            job = key if kind == "PodGroup" else ""
-            changes.append(ForeignChange(f"{kind} {key} {word}", job, kind, old.get(key), new.get(key)))
+            changes.append(ForeignChange(f"{kind} {key} {word}", kind, old.get(key), new.get(key)))
     return changes
 
 
@@ -296,9 +294,8 @@ def _iter_changed_pods(before: Snapshot, after: Snapshot, expected: Mapping[Task
     old, new = _by_key(before, "Pod"), _by_key(after, "Pod")
     for key in sorted({**old, **new}):
         was, now = old.get(key), new.get(key)
-        if (words := _pod_change(was, now, is_expected=key in expected)) and (pod := was or now):
-            job = Pod(pod).job_id or key
-            yield ForeignChange(f"Pod {key} {words}", job, "Pod", was, now)
+        if words := _pod_change(was, now, is_expected=key in expected):
+            yield ForeignChange(f"Pod {key} {words}", "Pod", was, now)
 
 
 def _pod_change(was: Manifest | None, now: Manifest | None, *, is_expected: bool) -> str:

@@ -82,7 +82,7 @@ def _is_served(recording: Recording, job: JobInfo) -> bool:
     )
 
 
-# Dimensions that nodes have and that jobs request.
+# Dimensions that nodes have.
 
 
 @per_recording()
@@ -90,13 +90,6 @@ def offered_dimensions(recording: Recording) -> tuple[str, ...]:
     """Dimensions of which some node has an amount above 0."""
     nodes = recording.session.nodes.values()
     return tuple(dict.fromkeys(name for node in nodes for name, value in node.allocatable.items() if value))
-
-
-@per_recording()
-def requested_dimensions(recording: Recording) -> tuple[str, ...]:
-    """Dimensions of which some job requests an amount above 0."""
-    jobs = recording.session.jobs.values()
-    return tuple(dict.fromkeys(name for job in jobs for name, value in job.total_request.items() if value))
 
 
 # Columns about nodes that are empty in many cycles.

@@ -36,11 +36,13 @@ def replay_cycle(
     ask_extender: AskExtender | None = None,
     bound: SizeBound | None = None,
     reuse_from: Recording | None = None,
+    keeps_comparisons: bool = False,
 ) -> Recording:
     """Execute one cycle and return its recording; beyond `bound` it is cut off (`cut_off_error`).
 
     `clock` (seconds) only times the stages. `ask_extender` calls the extender's webhook. `reuse_from` is a
     recording of nearly the same snapshot, whose results are reused; the new recording is the same without it.
+    `keeps_comparisons` keeps the log lines of plugins' comparisons, which may be millions.
     """
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
     stages = StageTimes(clock)
@@ -49,7 +51,7 @@ def replay_cycle(
             snapshot,
             conf,
             # A webhook may answer otherwise in a second run, which is not to be asked for.
-            Record(bound or SizeBound(), keeps_comparisons=ask_extender is not None),
+            Record(bound or SizeBound(), keeps_comparisons=keeps_comparisons or ask_extender is not None),
             plugins=plugins_of_release(snapshot.release),
             actions=actions_of_release(snapshot.release),
             tick=stages.end_stage,
@@ -222,15 +224,7 @@ def lines_with_comparisons(recording: Recording) -> Sequence[LogPoint]:
     if not going(0, last):
         raise RerunCancelledError(last)
     # A recording that was cut off ends there the second time, too.
-    record = Record(SizeBound(last + 1), keeps_comparisons=True)
-    with collector_paused():
-        run_cycle(
-            recording.snapshot,
-            recording.conf,
-            record,
-            plugins=plugins_of_release(recording.snapshot.release),
-            actions=actions_of_release(recording.snapshot.release),
-        )
+    record = replay_cycle(recording.snapshot, bound=SizeBound(last + 1), keeps_comparisons=True).record
     return record.lines if len(record.events) == last else [line for line in record.lines if line.seq <= last]
 
 

@@ -292,7 +292,6 @@ STORED_ANSWERS: Final[tuple[StoredQuestion, ...]] = (
     action_outcomes,
     input_problems,
     cluster_overview.offered_dimensions,
-    cluster_overview.requested_dimensions,
     noteworthy_nodes,
     cluster_overview.optional_node_columns,
     cluster_overview.waiting_summary,

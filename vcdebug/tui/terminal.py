@@ -110,6 +110,7 @@ class TypeAhead:
 SETTLING_SECONDS: Final = 1.0
 """Seconds after a change of size in which every frame is sent whole."""
 MOST_PASSED: Final = 8
+"""Unchanged characters up to which they are written again, which is shorter than moving the cursor."""
 Cell = tuple[str, str]
 """A character, and the parameters of its style (SGR); the second half of a wide character has no character."""
 _TOKEN: Final = re.compile(r"\x1b\[(\d+);(\d+)H|\x1b\[([\d;]*)m|\n|([^\x1b\n]+)|(\x1b)")

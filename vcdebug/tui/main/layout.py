@@ -77,15 +77,8 @@ def arrange_panels(
     if of_class is SMALL:
         dock = max(7 + (height - 20) // 2, 3)
         return _arrange_small(width, height, dock, docked)
-    if of_class is MEDIUM:
-        flow = min(width * 4 // 10, 48)
-        dock = _interpolate(height - 28, 8, 7, 10) + max(height - 36, 0) // 2
-        upper = height - dock - 2
-        below = {TABS: PanelPlace(0, upper, width, 2), docked: PanelPlace(0, upper + 2, width, dock)}
-        sides = {FLOW_PANEL: PanelPlace(0, 0, flow, upper)}
-        lower = _interpolate(height - 28, 8, 5, 6), 4
-        return sides | _arrange_middle(PanelPlace(flow, 0, width - flow, upper), lower, overview=overview) | below
-    return _arrange_large(width, height, docked, overview=overview)
+    arrange = _arrange_medium if of_class is MEDIUM else _arrange_large
+    return arrange(width, height, docked, overview=overview)
 
 
 def _arrange_small(width: int, height: int, dock: int, docked: str) -> PanelPlaces:
@@ -102,6 +95,20 @@ def _arrange_small(width: int, height: int, dock: int, docked: str) -> PanelPlac
         **(titles if folded else {}),
         TABS: PanelPlace(0, above + folded, width, 1),
         docked: PanelPlace(0, above + folded + 1, width, dock),
+    }
+
+
+def _arrange_medium(width: int, height: int, docked: str, *, overview: bool) -> PanelPlaces:
+    """Two columns, and the dock below both."""
+    flow = min(width * 4 // 10, 48)
+    dock = _interpolate(height - 28, 8, 7, 10) + max(height - 36, 0) // 2
+    upper = height - dock - 2
+    lower = _interpolate(height - 28, 8, 5, 6), 4
+    return {
+        FLOW_PANEL: PanelPlace(0, 0, flow, upper),
+        **_arrange_middle(PanelPlace(flow, 0, width - flow, upper), lower, overview=overview),
+        TABS: PanelPlace(0, upper, width, 2),
+        docked: PanelPlace(0, upper + 2, width, dock),
     }
 
 
@@ -175,6 +182,8 @@ class MainLayout(Widget):
         super().__init__(id=id)
         self.places: PanelPlaces = {}
         self.tabs = Tabs(id=TABS)
+        self._tabs_of: ScreenClass | None = None
+        """The class of sizes that the tabs are for."""
         self._docked = ""
         """The panel that was asked for last, among those that are not always shown."""
         self._begun = False
@@ -275,7 +284,9 @@ class MainLayout(Widget):
         shown = self._shows_overview()
         places = arrange_panels(*self.size, self.docked_panel, overview=shown, of_class=self.screen_class)
         self._show_placed(places)
-        self.tabs.tabs, self.tabs.active = tuple(self.panel_tabs()), self.docked_panel
+        if self._tabs_of is not self.screen_class:
+            self._tabs_of, self.tabs.tabs = self.screen_class, tuple(self.panel_tabs())
+        self.tabs.active = self.docked_panel
         if places != self.places:
             self.places = places
             self.first_panel.refresh(layout=True)  # Textual arranges again only when a child asks

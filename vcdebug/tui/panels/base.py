@@ -50,7 +50,7 @@ class Panel(Grid):
     _said = ""
     """The note after the title."""
     _headed: str | None = None
-    """The title in the upper side, with the note where there is no lower one."""
+    """The title in the frame, with the note where it has room."""
     _known: tuple[DebuggerState, Table] | None = None
     """The moment and table of the last rerun of the cycle."""
     given_up = False
@@ -177,9 +177,8 @@ class Panel(Grid):
 
     def _head_frame(self) -> None:
         title = self._framed or ""
-        said = self._said
-        if said and cell_len(f"{title}  {said}") <= self.outer_size.width - TITLE_MARGIN:
-            title = f"{title}  {said}"
+        if self._said and cell_len(f"{title}  {self._said}") <= self.outer_size.width - TITLE_MARGIN:
+            title = f"{title}  {self._said}"
         if self._framed is not None and title != self._headed:
             self._headed = title
             self.border_title = self.title_text(title)

@@ -422,8 +422,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         """Move the cursor to the next column; one out of sight is scrolled to."""
         if self.table.columns:
             self.cursor_column = min(max(self.cursor_column + by, 0), len(self.table.columns) - 1)
-            while self.cursor_column not in self._layout.columns:
-                self.action_scroll_columns(1 if self.cursor_column > self._layout.columns[-1] else -1)
+            for _ in self.table.columns:
+                if self.cursor_column not in self._layout.columns:
+                    self.action_scroll_columns(1 if self.cursor_column > self._layout.columns[-1] else -1)
             self.show_cursor()
 
     def action_scroll_columns(self, by: int) -> None:

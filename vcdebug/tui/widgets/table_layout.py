@@ -114,7 +114,8 @@ def lay_out(table: Table, rows: Sequence[Row], width: int, start: int = 1, *, wr
         width - text_wrap.GUTTER_WIDTH,
         gap,
     )
-    layout = TableLayout(shown, tuple(widths), gap, *_lines_around(table, rows, heads, shown, width), len(rows), shared)
+    top, bottom = _lines_around(table, rows, heads, shown, width)
+    layout = TableLayout(shown, tuple(widths), gap, top, (), bottom, len(rows), shared)
     return layout._replace(body=tuple(_wrapped_lines(layout, columns, rows))) if wraps else layout
 
 
@@ -131,13 +132,13 @@ def _columns_in_sight(least: Sequence[int], width: int, start: int, gap: int) ->
 
 def _lines_around(
     table: Table, rows: Sequence[Row], heads: Sequence[str], shown: Sequence[int], width: int
-) -> tuple[tuple[PlacedLine, ...], tuple[PlacedLine, ...], tuple[PlacedLine, ...]]:
-    """The lines above the rows, none for the rows yet, and those below."""
+) -> tuple[tuple[PlacedLine, ...], tuple[PlacedLine, ...]]:
+    """The lines above the rows, and those below."""
     top = [PlacedLine(-1, line) for entry in table.head for line in text_wrap.wrap_line(entry, width)]
     if len(rows) and any(heads[i] for i in shown):
         top.append(PlacedLine(-1, tuple(Piece(heads[i], "muted") for i in shown), heads=True))
     bottom = (PlacedLine(-1, line) for entry in table.foot for line in text_wrap.wrap_line(entry, width))
-    return tuple(top), (), tuple(bottom)
+    return tuple(top), tuple(bottom)
 
 
 def _wrapped_lines(layout: TableLayout, columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[PlacedLine]:
@@ -166,10 +167,10 @@ def _lay_out_tree(table: Table, rows: Sequence[Row], width: int) -> TableLayout:
     second = min(second, max(room - 1 - min(columns[0].least, natural[0]), columns[1].least))
     words = second >= min(natural[1], MIN_TREE_WORDS)
     start = max(room - (second if words else 1), 1)
-    around = _lines_around(table, rows, heads, (0, 1, 2), width)
+    top, bottom = _lines_around(table, rows, heads, (0, 1, 2), width)
     widths = (start, max(room - start, 0), number)
     tree = text_wrap.TreeRoom(width - text_wrap.GUTTER_WIDTH, start, number, close, words)
-    return TableLayout((0, 1, 2), widths, 0, *around, len(rows), ("", "", ""), tree)
+    return TableLayout((0, 1, 2), widths, 0, top, (), bottom, len(rows), ("", "", ""), tree)
 
 
 def _shared_namespaces(table: Table, rows: Sequence[Row]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from vcdebug.plugins import DRF, GANG, PRIORITY
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import labels_of, name_of
 from vcdebug.whatif.fixes import fix
+from vcdebug.whatif.fixes.refusals import is_never_overcommitted
 
 _NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
 _SIZE_CAUSES = (
@@ -135,7 +136,8 @@ def _iter_request_edits(situation: fix.FixSituation, pod: Pod, container: int, r
     stated = (pod.spec.get("containers") or ())[container].get("resources") or {}
     requests, limits = stated.get("requests") or {}, stated.get("limits") or {}
     # Devices cannot be overcommitted, and a Guaranteed pod that keeps its limit loses its exclusive CPUs.
-    together = resource not in COMPUTE_RESOURCES or pod_qos(pod, situation.snapshot.flags) == GUARANTEED
+    guaranteed = resource in COMPUTE_RESOURCES and pod_qos(pod, situation.snapshot.flags) == GUARANTEED
+    together = guaranteed or is_never_overcommitted(resource)
     for part, amounts in (("requests", requests), ("limits", limits)):
         if resource in amounts and (part == "requests" or together or resource not in requests):
             path = f"Pod/{pod.key}:spec.containers[{container}].resources.{part}"

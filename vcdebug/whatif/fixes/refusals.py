@@ -7,7 +7,6 @@ root queue protection); Kubernetes: apis/core/validation.ValidateResourceRequire
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from typing import Final
 
 from vcdebug.explain.plugins.resourcequota import pod_quota_amounts
@@ -44,12 +43,13 @@ def _iter_container_faults(snapshot: Snapshot, other: Snapshot) -> Iterator[str]
             requests, limits = _amounts_of(stated.get("requests")), _amounts_of(stated.get("limits"))
             for resource in requests.keys() & limits.keys():
                 above = requests[resource] > limits[resource]
-                if above or (_is_never_overcommitted(resource) and requests[resource] != limits[resource]):
+                if above or (is_never_overcommitted(resource) and requests[resource] != limits[resource]):
                     sign = ">" if above else "differs from"
-                    yield f"Pod {pod.key}, container {container.get('name', '')}: request {sign} limit of {resource}"
+                    yield f"Pod {pod.key}, container {container.get('name', '')}, {resource}: request {sign} limit"
 
 
-def _is_never_overcommitted(resource: str) -> bool:
+def is_never_overcommitted(resource: str) -> bool:
+    """Whether the API server wants a request of the resource to equal its limit."""
     return "/" in resource or resource.startswith("hugepages-")
 
 
@@ -61,7 +61,7 @@ def _iter_queue_faults(snapshot: Snapshot, other: Snapshot) -> Iterator[str]:
         if name != ROOT_QUEUE:
             yield from _iter_subtree_faults(queues, name)
             yield from _iter_ancestor_faults(queues, name)
-            for parent in islice(iter_parents(queues, name), 1):
+            if parent := next(_iter_parents(queues, name), ""):
                 yield from _iter_sum_faults(queues, parent)
 
 
@@ -81,7 +81,7 @@ def _iter_amount_faults(queue: Manifest) -> Iterator[str]:
 def _iter_ancestor_faults(queues: Mapping[QueueName, Manifest], name: QueueName) -> Iterator[str]:
     for resource, amount in _limits_of(queues[name], "capability").items():
         stated = (
-            (_limits_of(queues[above], "capability").get(resource, 0), above) for above in iter_parents(queues, name)
+            (_limits_of(queues[above], "capability").get(resource, 0), above) for above in _iter_parents(queues, name)
         )
         upper, above = next((one for one in stated if one[0]), (amount, ""))
         if amount > upper:
@@ -119,7 +119,7 @@ def _iter_sum_faults(queues: Mapping[QueueName, Manifest], name: QueueName) -> I
             yield f"Queue {name}, {field} {resource}: below the sum of its child queues"
 
 
-def iter_parents(queues: Mapping[QueueName, Manifest], name: QueueName) -> Iterator[QueueName]:
+def _iter_parents(queues: Mapping[QueueName, Manifest], name: QueueName) -> Iterator[QueueName]:
     """The queues above one, the nearest first, without the root queue; a circle of parents ends the list."""
     seen = [name]
     while (above := spec_of(queues[seen[-1]]).get("parent") or ROOT_QUEUE) in queues:

@@ -159,8 +159,7 @@ def _excuse_overtaken(
 
     def jobs_affected(made: Iterable[ForeignChange]) -> set[JobId]:
         """The jobs for which the replay decides something else with these changes made before the cycle."""
-        changed = _with_changes(recording.snapshot, after, made)
-        with disposing(replay_cycle(changed, reuse_from=recording)) as other:
+        with disposing(replay_cycle(_with_changes(recording.snapshot, after, made), reuse_from=recording)) as other:
             found = find_differences(predicted, predicted_outcome(other), job_of)
             return {each.job for each in found if each.is_decision}
 

@@ -113,13 +113,14 @@ def outcome_words(asked: HookCallGroup) -> tuple[bool, str]:
 def victims_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     """The victims that each plugin allows and protects, what each tier leaves, and the tier that decides."""
     asked = hook_calls_at(recording, seq)
-    candidates = event.candidates
     title = f"Victims: {event.point} {_search_words(recording, seq, event)}"
     if asked is None:
         return Table(title)
-    rows = [row for tier in asked.tiers for row in _iter_tier_rows(recording, asked, tier, candidates)]
+    rows = [row for tier in asked.tiers for row in _iter_tier_rows(recording, asked, tier)]
     rows = [row._replace(subject=(VICTIMS_SUBJECT, str(asked.first))) for row in rows]
-    head = (make_line(muted_piece("candidates  "), task_list_or(candidates, "no pod passes the action's own filter")),)
+    head = (
+        make_line(muted_piece("candidates  "), task_list_or(asked.candidates, "no pod passes the action's own filter")),
+    )
     foot = (_victim_outcome(asked), make_line(muted_piece(rule_words(event.point))))
     return Table(title, VICTIM_COLUMNS, rows, head=head, foot=foot, current=f"event {seq}")
 
@@ -131,14 +132,12 @@ def _search_words(recording: Recording, seq: Seq, event: HookEvent) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _iter_tier_rows(
-    recording: Recording, asked: HookCallGroup, tier: int, candidates: Sequence[TaskKey]
-) -> Iterator[Row]:
+def _iter_tier_rows(recording: Recording, asked: HookCallGroup, tier: int) -> Iterator[Row]:
     seats = asked.tier(tier)
     for position, seat in enumerate(seats):
-        yield _answer_row(recording, seat, candidates, first=position == 0)
+        yield _answer_row(recording, seat, asked.candidates, first=position == 0)
     if any(seat.seq is not None for seat in seats):
-        yield _intersection_row(asked, tier, candidates)
+        yield _intersection_row(asked, tier)
 
 
 def _answer_row(recording: Recording, seat: PluginAnswer, candidates: Sequence[TaskKey], *, first: bool) -> Row:
@@ -150,30 +149,30 @@ def _answer_row(recording: Recording, seat: PluginAnswer, candidates: Sequence[T
     if seat.state == "abstained":
         cells = (tier, Piece(seat.plugin, "strong"), muted_piece("–"), muted_piece("– abstains"))
         return Row(key, cells, seat.seq)
-    spared = [task for task in candidates if task not in seat.result]
-    why = _why_protected(recording, seat.seq, spared)
-    spares = f"protects {task_list(spared)}{why}" if spared else ""
+    protected = [task for task in candidates if task not in seat.result]
+    why = _why_protected(recording, seat.seq, protected)
+    protects = f"protects {task_list(protected)}{why}" if protected else ""
     forced = "forced: " if _is_forced(recording, seat.seq) else ""
     if seat.result:
-        words = f"{YES} {forced}allows {task_list(seat.result)}" + (f", {spares}" if spares else "")
+        words = f"{YES} {forced}allows {task_list(seat.result)}" + (f", {protects}" if protects else "")
     else:
-        words = f"{NO} {forced}ends the tier" + (f": {spares}" if spares else "")
+        words = f"{NO} {forced}ends the tier" + (f": {protects}" if protects else "")
     said = Piece(words, "good" if seat.result else "bad")
     allowed = Piece(f"{len(seat.result)} of {len(candidates)}", said.style)
     return Row(key, (tier, Piece(seat.plugin, "strong"), allowed, said), seat.seq)
 
 
-def _why_protected(recording: Recording, seq: Seq, spared: Sequence[TaskKey]) -> str:
+def _why_protected(recording: Recording, seq: Seq, protected: Sequence[TaskKey]) -> str:
     """The first reason, and the number of further ones; empty without any."""
     known = task_objections(recording, seq)
-    reasons = list(dict.fromkeys(known[task] for task in spared if task in known))
+    reasons = list(dict.fromkeys(known[task] for task in protected if task in known))
     if not reasons:
         return ""
     more = f"; and {len(reasons) - 1} more" if len(reasons) > 1 else ""
     return f" ({reasons[0]}{more})"
 
 
-def _intersection_row(asked: HookCallGroup, tier: int, candidates: Sequence[TaskKey]) -> Row:
+def _intersection_row(asked: HookCallGroup, tier: int) -> Row:
     decides = asked.deciding_tier == tier
     left = asked.outcome if decides and asked.outcome else ()
     if decides:
@@ -182,7 +181,7 @@ def _intersection_row(asked: HookCallGroup, tier: int, candidates: Sequence[Task
         said = Piece(f"{NO} no pod is left", "bad")
     else:
         said = Piece("→ the next tier is asked", "warn")
-    allowed = Piece(f"{len(left)} of {len(candidates)}", "strong" if left else "bad")
+    allowed = Piece(f"{len(left)} of {len(asked.candidates)}", "strong" if left else "bad")
     return Row(f"{tier} ∩", (Piece(""), Piece("∩", "accent"), allowed, said))
 
 
@@ -212,8 +211,8 @@ def candidates_table(recording: Recording, first: Seq) -> Table | None:
     if choice is None:
         return None
     rows = [row for fate in choice.fates for row in _candidate_rows(choice, fate)]
-    spared = len([fate for fate in choice.fates if not fate.is_victim])
-    head = make_line(f"{count_noun(len(choice.fates), 'candidate')}", muted_piece(f", {spared} protected"))
+    protected = len([fate for fate in choice.fates if not fate.is_victim])
+    head = make_line(f"{count_noun(len(choice.fates), 'candidate')}", muted_piece(f", {protected} protected"))
     on = f" on {choice.node}" if choice.node else ""
     title = f"Candidates for {bare_name(choice.preemptor or choice.question.point)}{on}"
     return Table(title, CANDIDATE_COLUMNS, rows, (head,))

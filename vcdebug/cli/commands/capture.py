@@ -90,7 +90,8 @@ class CaptureCommand(Command):
         target = target or Path(capture_file_name(snapshot.name, snapshot.now))
         check_target(target, force=args.force)
         save_snapshot(snapshot, target)
-        output.write_notice(FULL_NOTE if args.full and done is None else SLIM_NOTE)
+        if done is None:
+            output.write_notice(FULL_NOTE if args.full else SLIM_NOTE)
         _report_capture(snapshot, target, output)
         if done is not None:
             report_redaction(done, output)

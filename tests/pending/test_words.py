@@ -156,7 +156,7 @@ def test_a_capability_that_forbids_reclaim_is_named() -> None:
     full = [*nodes("n1"), *running("a", "n1", queue="theirs")]
     found = asked([*queues, *full, *wanted(queue="mine")], RECLAIM, **CAPACITY)
     assert "queue-not-allocatable" == found.cause_code
-    assert "wanted-0 alone asks 4, more than the whole limit of 2" in found.whole_text
+    assert "wanted-0 alone asks 4 cpu, more than the capability 2 of its queue mine" in found.whole_text
     (beside,) = [one for one in found.contributing if one.cause == "preemptive"]
     assert "it would use 4 cpu of its capability 2 (capacity)" in beside.whole_text
     assert any("Queue mine: raise spec.capability" in line for line in found.advice_texts)

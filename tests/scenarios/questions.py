@@ -254,8 +254,8 @@ QUESTIONS = (
         ("tier 1: priority 2 of 2, gang 0 of 2",),
         "Disable gang's veto (enablePreemptable: false)",
     ),
-    Question(3207, "places", ("urgent-0 reserved (pipelined) on n1", "preempt evicts team/old-0"), {"pods.evicted": 1}),
-    Question(3079, "places", ("urgent-0 reserved (pipelined) on n1", "preempt evicts team/tiny-"), {"pods.evicted": 1}),
+    Question(3207, "places", ("for urgent-0 on n1 (pipelined)", "preempt evicts team/old-0"), {"pods.evicted": 1}),
+    Question(3079, "places", ("for urgent-0 on n1 (pipelined)", "preempt evicts team/tiny-"), {"pods.evicted": 1}),
     Question(
         4439,
         "gang-discard",
@@ -268,7 +268,7 @@ QUESTIONS = (
     Question(
         3291,
         "places",
-        ("2 pods reserved (pipelined)", "preempt evicts team/old-0"),
+        ("for 2 pods on ", "preempt evicts team/old-0"),
         {"pods.pipelined": 2, "pods.evicted": 1},
     ),
     Question(
@@ -286,7 +286,7 @@ QUESTIONS = (
         {"pods.placed": 2, "pods.missing": 1},
         ("allocate team/gang-0 @ n1", "team/gang-2: 4 Insufficient cpu"),
     ),
-    Question(5022, "places", ("reserved (pipelined) on n2", "preempt evicts team/large-0"), {"pods.evicted": 1}),
+    Question(5022, "places", ("on n2 (pipelined)", "preempt evicts team/large-0"), {"pods.evicted": 1}),
     Question(
         2083,
         "pipelined",
@@ -311,9 +311,16 @@ QUESTIONS = (
         "Queue ours: raise spec.deserved",
     ),
     Question(
-        4658, "places", ("ours-0 reserved (pipelined) on n1", "reclaim evicts team/b-2, team/b-1"), {"pods.evicted": 2}
+        4658,
+        "places",
+        (
+            "for ours-0 on n1 (pipelined)",
+            "reclaim evicts team/b-2 and 1 more",
+            "after team/b-2, team/b-1 have terminated",
+        ),
+        {"pods.evicted": 2},
     ),
-    Question(3003, "places", ("modest-0 reserved (pipelined) on n1", "reclaim evicts team/b-"), {"pods.evicted": 1}),
+    Question(3003, "places", ("for modest-0 on n1 (pipelined)", "reclaim evicts team/b-"), {"pods.evicted": 1}),
     Question(
         5881,
         "victims-not-preemptable",
@@ -322,7 +329,7 @@ QUESTIONS = (
         ("not managed by Volcano  (shop/web-0, shop/db-0)",),
         "Add preempt to actions",
     ),
-    Question(4949, "places", ("b-0 reserved (pipelined) on n1", "reclaim evicts team/a-0"), {"pods.evicted": 1}),
+    Question(4949, "places", ("for b-0 on n1 (pipelined)", "reclaim evicts team/a-0"), {"pods.evicted": 1}),
     # Order.
     Question(
         2052,
@@ -335,7 +342,10 @@ QUESTIONS = (
     Question(
         1331,
         "queue-not-allocatable",
-        ("train-1 alone asks 6, more than the whole limit of 4: waiting, evictions or more nodes cannot help",),
+        (
+            "train-1 alone asks 6 nvidia.com/gpu, more than the capability 4 of its queue a.",
+            "Waiting, evictions or more nodes cannot help",
+        ),
         {"short.nvidia.com/gpu": 3},
         advice="Queue a: raise spec.capability to 6 nvidia.com/gpu or more",
         contributing=("gang-discard",),

@@ -20,7 +20,7 @@ from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm, minimum_without_gated, reserved_resource
-from vcdebug.model.names import QueueName, Seq, TaskKey
+from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
 from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, circle_text
 from vcdebug.model.resource import PODS, Resource
@@ -54,7 +54,8 @@ def holder_facts(view: JobView, seq: Seq, limit: QueueCheck) -> tuple[str, ...]:
     if not held:
         return ()
     largest = sorted(held, key=lambda who: (-held[who], who))
-    parts = [f"{who} {format_amount(name, held[who])}" for who in largest]
+    own = {view.job.uid: "", **view.tasks}
+    parts = [f"{who} {format_amount(name, held[who])}{' (this job)' if who in own else ''}" for who in largest]
     return (f"In use in queue {limit.queue} ({name}): {join_names(parts, MAX_HOLDERS)}.",)
 
 
@@ -209,8 +210,8 @@ def sibling_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tu
     ]
     kept = [queue for queue in holders if not queues[queue].reclaimable]
     has = "has" if len(kept) == 1 else "have"
-    closed = (f"{join_names(kept)} {has} spec.reclaimable: false, so reclaim cannot evict pods there.",) if kept else ()
-    return (f"{capitalize_first(join_names(parts))}.", *closed)
+    closed = f"; {join_names(kept)} {has} spec.reclaimable: false, so reclaim cannot evict pods there" if kept else ""
+    return (f"{capitalize_first(join_names(parts))}{closed}.",)
 
 
 def victim_queues(view: JobView, refused: Sequence[TaskKey]) -> list[QueueName]:
@@ -283,7 +284,8 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
         f"minResources asks {limit.request_of(name)} {name}; queue {limit.queue} has {limit.format_taken(name)} of its "
         f"{figure} {limit.format_limit(name)} allocated or reserved ({limit.excess_words()})"
     )
-    facts = (*source, *holder_facts(view, seq, limit), *sibling_facts(view, seq, plugin, limit), *_too_early(view))
+    siblings, holders = sibling_facts(view, seq, plugin, limit), holder_facts(view, seq, limit)
+    facts = (*source, *siblings, *(_with_too_early(view, holders)))
     numbers = {**answer.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
     advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
     cause = CAPABILITY_CAUSE if plugin == CAPACITY_PLUGIN and limit.is_capability else QUOTA_CAUSE
@@ -294,11 +296,14 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
 LESS_MINIMUM_ADVICE = answer.owner_advice("Request less in spec.minResources.")
 
 
-def _too_early(view: JobView) -> tuple[str, ...]:
-    """That evictions cannot help yet, where an action that evicts is configured."""
+def _with_too_early(view: JobView, facts: tuple[str, ...]) -> tuple[str, ...]:
+    """The facts, and that evictions cannot help yet, where an action that evicts is configured."""
     evicting = [action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts]
     does = "considers" if len(evicting) == 1 else "consider"
-    return (f"{join_names(evicting)} {does} only admitted jobs.",) if evicting else ()
+    too_early = f"{join_names(evicting)} {does} only admitted jobs."
+    if not evicting:
+        return facts
+    return (f"{facts[0].removesuffix('.')}; {too_early}",) if facts else (too_early,)
 
 
 def _closed_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:
@@ -396,6 +401,26 @@ def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> R
     return result
 
 
+def _hopeless_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
+    """Inqueue jobs with a pod that asks more than any node has in all, so that they reserve for nothing."""
+    most = Resource()
+    for node in view.session.nodes.values():
+        most.set_max_resource(node.allocatable)
+    hopeless: dict[JobId, tuple[TaskInfo, str]] = {}
+    for job in stuck:
+        for task in job.tasks.values():
+            _, short = task.init_resreq.less_equal_with_resources_name(most)
+            if short:
+                hopeless.setdefault(job.uid, (task, short[0]))
+    if not hopeless:
+        return ()
+    task, name = next(iter(hopeless.values()))
+    asks, has = format_amounts_apart(name, task.init_resreq.get(name), most.get(name))
+    return (
+        f"{join_names(hopeless)} cannot be placed: {task.key} asks {asks} {name}, and no node has more than {has}.",
+    )
+
+
 def stuck_jobs_finding(
     view: JobView, seq: Seq, plugin: str, stuck: Sequence[JobInfo], lines: tuple[str, ...], limit: Resource
 ) -> answer.Finding:
@@ -410,7 +435,8 @@ def stuck_jobs_finding(
         view.job.uid,
         f"{who} {verbs[0]} Inqueue but not placed, and {verbs[1]} {amount_text.format_resource(held, names)}",
     )
-    facts = (f"Without {verbs[2]}, {plugin} would admit its minResources of {amount_text.format_resource(minimum)}.",)
+    without = f"Without {verbs[2]}, {plugin} would admit its minResources of {amount_text.format_resource(minimum)}."
+    facts = (*_hopeless_facts(view, stuck), without)
     numbers = {
         **answer.numbers("minResources", minimum, names),
         **answer.numbers("held", held, names),

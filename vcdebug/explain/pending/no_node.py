@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from vcdebug import amount_text
-from vcdebug.actions import ALLOCATE
+from vcdebug.actions import ALLOCATE, ENQUEUE
 from vcdebug.amount_text import capitalize_first, count_noun, join_names
 from vcdebug.explain import answer
 from vcdebug.explain.job_view import JobView
@@ -277,11 +277,11 @@ def _mixed_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
         where = f"fits none of {len(room.node_fits)} nodes" if len(room.node_fits) > 1 else "does not fit the only node"
         reason = f"{task.name} {where}: {format_reasons(room, task.name + where)}"
         facts += [f"{capitalize_first(_nearest_words(task, node))}."] if node is not None and short else []
-    facts += _spread_out_facts(task, room)
+    facts += _spread_out_facts(room)
     ways = find_constraint_failures(room)
     facts += failure_facts(ways)
     taken = room_takers(room)
-    facts += taker_facts(room, taken) if taken else _passing_facts(room)
+    facts += (taker_facts(room, taken) if taken else _passing_facts(room)) or _user_facts(room)
     advice = merge_advice(ways, advice_for_mixed(room))
     return _build_finding(room, MIXED_CAUSE, reason, advice, numbers, facts, taker_evidence(taken))
 
@@ -303,19 +303,23 @@ def _nearest_words(task: TaskInfo, node: NodeFit, *, several: bool = True) -> st
     return f"it asks {asked}; {near} {free} free ({amount_text.format_amount(name, missing)} short{also})"
 
 
-def _spread_out_facts(task: TaskInfo, room: NodeFits) -> list[str]:
+def _spread_out_facts(room: NodeFits) -> list[str]:
     """The room of all nodes together, if it would be enough and only its fragmentation keeps the task out."""
-    short = room.of_kind("short")
+    short, view = room.of_kind("short", "too small"), room.view
     names = dict.fromkeys(name for node in short for name, _ in node.short)
     if len(short) < 2 or len(names) != 1 or PODS in names:
         return []
     name = next(iter(names))
-    free = 0.0
-    for node in short:
-        free += max(node.future.get(name), 0.0)
-    if free < task.init_resreq.get(name):
+    free, by_node = 0.0, {node.name: max(node.future.get(name), 0.0) for node in short}
+    for value in by_node.values():
+        free += value
+    if free < room.task.init_resreq.get(name):
         return []
-    return [f"{amount_text.format_named_amount(name, free)} is free in total, but spread over {len(short)} nodes."]
+    named = join_names(f"{node} {amount_text.format_amount(name, value)}" for node, value in by_node.items() if value)
+    where = f"spread over {count_noun(len(short), 'node')}{f' ({named})' if len(short) <= MAX_TAKERS else ''}"
+    admitted = ENQUEUE in view.actions and view.job.pod_group.min_resources is not None
+    sums = f"; {ENQUEUE} compares minResources with sums only" if admitted else ""
+    return [f"{amount_text.format_named_amount(name, free)} is free in total, but {where}{sums}."]
 
 
 MAX_TAKERS = 3
@@ -356,8 +360,8 @@ def taker_facts(room: NodeFits, found: list[RoomTaker]) -> list[str]:
     nodes = join_names(dict.fromkeys(taker.node for taker in found))
     placed = "was" if len(found) == 1 else "were"
     order = _order_words(room, found[0])
-    first = f"{nodes} had room at the start of this cycle; {who} {placed} placed there first."
-    return [first, order] if order else [first]
+    first = f"{nodes} had room at the start of this cycle; {who} {placed} placed there first"
+    return [f"{first}, since {order}." if order else f"{first}."]
 
 
 def _passing_facts(room: NodeFits) -> list[str]:
@@ -380,6 +384,18 @@ def _passing_facts(room: NodeFits) -> list[str]:
     return [f"{started} {name} that were free; nothing is reserved for {room.view.job.uid}."]
 
 
+def _user_facts(room: NodeFits) -> list[str]:
+    """The pods that use what the nearest node lacks, the largest first."""
+    node = room.nearest_node
+    if node is None or not node.short or node.kind == "too small":
+        return []
+    name = node.short[0][0]
+    used = {task.key: task.resreq.get(name) for task in room.tasks_on(node.name) if task.resreq.get(name) > 0}
+    largest = sorted(used, key=lambda key: (-used[key], key))
+    parts = join_names((f"{key} {amount_text.format_amount(name, used[key])}" for key in largest), MAX_TAKERS)
+    return [f"In use on {node.name} ({name}): {parts}."] if parts else []
+
+
 def _order_words(room: NodeFits, first: RoomTaker) -> str:
     from vcdebug.explain.orders import order_of
 
@@ -391,11 +407,11 @@ def _order_words(room: NodeFits, first: RoomTaker) -> str:
             return ""
         by = f" ({decided.deciding_step.difference.what})" if decided.deciding_step is not None else ""
         rest = "; priority orders jobs only within a queue" if mine.priority > other.priority else ""
-        return f"Queue {other.queue} is served before {mine.queue}{by}{rest}."
+        return f"queue {other.queue} is served before {mine.queue}{by}{rest}"
     decided = order_of(recording, first.seq, "job", other.uid, mine.uid)
     if decided.order_sign >= 0 or decided.deciding_step is None:
         return ""
-    return f"{other.uid} is tried before {mine.uid} ({decided.deciding_step.difference.what})."
+    return f"{other.uid} is tried before {mine.uid} ({decided.deciding_step.difference.what})"
 
 
 def taker_evidence(found: list[RoomTaker]) -> tuple[answer.Evidence, ...]:

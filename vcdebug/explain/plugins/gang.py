@@ -17,6 +17,7 @@ from vcdebug.explain.pending.gates.eviction.entitlement import ineligible_reason
 from vcdebug.explain.pending.gates.queue_limits import room_limit
 from vcdebug.explain.plugins import NodeAnswers, OrderDifference, OrderMoment, PluginExplainer, VetoReason
 from vcdebug.explain.predicate_reasons import refusal_histogram
+from vcdebug.explain.queue_findings import is_whole_cluster
 from vcdebug.framework import hooks
 from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level, StatementEvent
@@ -290,7 +291,9 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
     roles = {role.name: role for role in asked if not role.is_reached}
     failed = [one for one in failed if view.tasks[one.task].task_role in roles] or failed
     reason = (
-        _short_roles_reason(roles.values()) if roles else _found_room_reason(visit, job.min_available - ready, ready)
+        _short_roles_reason(roles.values())
+        if roles
+        else _found_room_reason(visit, job.min_available - ready, _room_by_role(view, planned, ready))
     )
     need = job.min_available - ready
     short = _total_shortage(view, visit, need)
@@ -299,7 +302,6 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
         *([f"minMember {job.min_available} alone would be met by {count_noun(len(planned), 'pod')}."] if roles else []),
         *([_format_shortage(need, *short)] if short is not None else []),
         *_failure_facts(view, failed, visit, blame),
-        *([] if roles else _role_facts(view, planned)),
         *([rolled_back] if victims else []),
     )
     numbers = {
@@ -315,19 +317,17 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
     return answer.Finding(DISCARD_CAUSE, headline, numbers, evidence, advice, lines, facts)
 
 
-def _found_room_reason(visit: JobVisit, need: int, ready: int) -> str:
-    running = f" ({ready} already running)" if ready else ""
+def _found_room_reason(visit: JobVisit, need: int, more: str) -> str:
     found = len(visit.planned_tasks)
-    return f"{visit.action} found room for {found} of the {count_noun(need, 'pod')} it needs at once{running}"
+    return f"{visit.action} found room for {found} of the {count_noun(need, 'pod')} it needs at once{more}"
 
 
-def _role_facts(view: JobView, planned: Collection[TaskKey]) -> list[str]:
-    """How many pods of each role found room, for a job with several roles."""
+def _room_by_role(view: JobView, planned: Collection[TaskKey], ready: int) -> str:
+    """` (decode 0 of 3, prefill 2 of 4; 1 already running)`: how many pods of each role found room."""
     waiting = group_by_key((task.task_role, task.key) for task in view.left_over if task.task_role)
-    if len(waiting) < 2:
-        return []
     parts = (f"{role} {len([key for key in keys if key in planned])} of {len(keys)}" for role, keys in waiting.items())
-    return [f"Room found by role: {join_names(parts)}."]
+    notes = [*([join_names(parts)] if len(waiting) > 1 else []), *([f"{ready} already running"] if ready else [])]
+    return f" ({'; '.join(notes)})" if notes else ""
 
 
 def _short_roles_reason(roles: Iterable[MinimumCount]) -> str:
@@ -432,7 +432,7 @@ def _failure_facts(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, bl
         return [f"{name} fits no node: {text}.", *_nearest_node_facts(view, attempt, visit)]
     if attempt.nodes:
         return [f"{name} fits no node: {blame or 'no node has enough allowed victims'}."]
-    return [f"{name} was not placed: {blame}." if blame else f"{name} was not placed."]
+    return [f"{name} was not placed: {blame}."] if blame else []
 
 
 def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
@@ -443,7 +443,9 @@ def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
         return ""
     whose = "its" if limit.queue == view.queue.name else f"queue {limit.queue}'s"
     name = limit.first_dimension
-    return f": {limit.format_excess(name)} over {whose} {limit.limit_kind(name)} of {limit.format_limit(name)} {name}"
+    all_there_is = ", all that the cluster has" if is_whole_cluster(view, limit.check.limit, name) else ""
+    most = f"{limit.limit_kind(name)} of {limit.format_limit(name)} {name}"
+    return f": {limit.format_excess(name)} over {whose} {most}{all_there_is}"
 
 
 def _nearest_node_facts(view: JobView, attempt: TaskTry, visit: JobVisit) -> list[str]:

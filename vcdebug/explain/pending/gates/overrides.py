@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import yaml
 
 from vcdebug.actions import ALLOCATE, PREEMPT
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
 from vcdebug.explain.answer import (
     CauseHeadline,
     Evidence,
@@ -131,7 +131,7 @@ def _action_finding(view: JobView, task: TaskInfo, room: NodeFits, trial: Action
     where = join_names(dict.fromkeys(node for _, node in trial.placed))
     reason = f"no node has free room for {task.name}, and {trial.action} is not in actions ({', '.join(view.actions)})"
     placed = f"With {trial.action} (replayed): {count_noun(len(trial.placed), 'pod')} placed on {where}"
-    facts = (f"{placed}; evicts {join_names(trial.evicted) or 'no pod'}.",)
+    facts = (f"{placed}; evicts {join_names(trial.evicted) or 'no pod'}{_victim_queue_words(view, task, trial)}.",)
     numbers = {
         "nodes": count(len(room.node_fits), "nodes"),
         "nodes.helped": count(helped, "nodes"),
@@ -148,6 +148,20 @@ def _action_finding(view: JobView, task: TaskInfo, room: NodeFits, trial: Action
     advice = (cluster_admin_advice(f"Add {trial.action} to actions{after} (tested: places the job)."),)
     headline, lines = pending_headline(view.job.uid, reason), no_node.histogram_lines(room)
     return Finding(NOT_CONFIGURED_CAUSE, headline, numbers, evidence, advice, lines, facts)
+
+
+def _victim_queue_words(view: JobView, task: TaskInfo, trial: ActionTrial) -> str:
+    """` (queue q1 uses 3 nvidia.com/gpu and deserves 1)`: the first other queue that gives up what the task asks."""
+    owners, state = view.recording.owners.jobs, view.recording.timeline.state_at(len(view.recording))
+    queues = dict.fromkeys(view.session.jobs[owners[key]].queue for key in trial.evicted if key in owners)
+    asked = [name for name, value in task.init_resreq.items() if value > 0]
+    for queue in (each for each in queues if each != view.queue.name):
+        for plugin in (each for each in state.books if queue in state.books[each]):
+            used, deserved = (state.plugin_amount(plugin, queue, figure) for figure in ("allocated", "deserved"))
+            for name in (each for each in asked if used.get(each) > deserved.get(each) > 0):
+                more, less = format_amounts_apart(name, used.get(name), deserved.get(name))
+                return f" (queue {queue} uses {more} {name} and deserves {less})"
+    return ""
 
 
 # Pods were evicted for a job by a committed statement, and a later step undid its placements.

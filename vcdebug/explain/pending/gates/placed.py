@@ -111,39 +111,48 @@ def _placed_finding(view: JobView, firm: Sequence[TaskInfo]) -> Finding:
     }
     lines = tuple(_task_line(view, task) for task in firm)
     evidence = tuple(sorted(_placement_evidence(view, firm, evicted)))
-    facts = tuple(_placement_facts(view, cause, waiting, evicted))
-    return Finding(cause, _placed_headline(view, cause, bound, waiting), numbers, evidence, (), lines, facts)
+    facts = tuple(_placement_facts(view, cause, waiting, [task for _, task, _ in evicted]))
+    headline = _placed_headline(view, cause, bound, waiting, evicted)
+    return Finding(cause, headline, numbers, evidence, (), lines, facts)
+
+
+PlannedEviction = tuple[Seq, TaskKey, NodeName]
 
 
 def _placed_headline(
-    view: JobView, cause: str, bound: Sequence[TaskInfo], waiting: Sequence[TaskInfo]
+    view: JobView,
+    cause: str,
+    bound: Sequence[TaskInfo],
+    waiting: Sequence[TaskInfo],
+    evicted: Sequence[PlannedEviction],
 ) -> CauseHeadline:
-    """What the job got in this cycle, or keeps from an earlier one."""
+    """What the job got in this cycle, or keeps from an earlier one, and which pods are evicted for it."""
     done = ((bound, "bound to"), (waiting, "reserved (pipelined) on"))
-    got = " and ".join(
-        f"{_format_tasks(tasks)} {verb} {join_names(dict.fromkeys(t.node_name for t in tasks))}"
-        for tasks, verb in done
-        if tasks
-    )
+    parts = [f"{_format_tasks(tasks)} {verb} {_node_names(tasks)}" for tasks, verb in done if tasks]
+    got = " and ".join(parts)
     if cause == PIPELINED_CAUSE:
         kept = " from an earlier cycle" if all(task.uid in view.session.restored for task in waiting) else ""
         return CauseHeadline(view.job.uid, "is waiting for pods to terminate", f"{got}{kept}")
+    if evicted:
+        whom = join_names([task for _, task, _ in evicted], 1)
+        pods = f" for {_format_tasks(waiting)} on {_node_names(waiting)} (pipelined)" if waiting else ""
+        rest = parts[:1] if bound else ()
+        got = "; ".join((f"{join_names(_evicting_actions(view, evicted))} evicts {whom}{pods}", *rest))
     return CauseHeadline(view.job.uid, f"{'has a place' if waiting else 'is scheduled'} in this cycle", got)
 
 
 def _placement_facts(
-    view: JobView, cause: str, waiting: Sequence[TaskInfo], evicted: Sequence[tuple[Seq, TaskKey, NodeName]]
+    view: JobView, cause: str, waiting: Sequence[TaskInfo], victims: Sequence[TaskKey]
 ) -> Iterator[str]:
-    """For which price the job got its place, what it waits for, and which pods it still lacks."""
+    """Which rule chose the victims, what the job waits for, and which pods it still lacks."""
     yield from _broken_topology_facts(view)
     if cause == PIPELINED_CAUSE:
         pods = join_names(f"{task.key} ({format_deletion_due(view, task)})" for task in releasing_tasks(view, waiting))
         yield f"Terminating: {pods}. No evictions." if pods else "The reserved room is not idle yet."
-    if evicted:
-        by, victims = join_names(_evicting_actions(view, evicted)), [task for _, task, _ in evicted]
-        after = "; the pods are bound after those have terminated" if waiting else ""
-        yield f"{by} evicts {join_names(victims)}{after}."
-        yield from eviction_facts(view, victims)
+    yield from eviction_facts(view, victims)
+    if victims and waiting:
+        pods = "The pod is" if len(waiting) == 1 else "The pods are"
+        yield f"{pods} bound after {join_names(victims)} {'has' if len(victims) == 1 else 'have'} terminated."
     if view.left_over:
         are = "is" if len(view.left_over) == 1 else "are"
         pods = f"{count_noun(len(view.left_over), 'pod')} above minMember {view.job.min_available}"
@@ -178,10 +187,14 @@ def _hyper_node_of(view: JobView, node: NodeName, tier: int) -> str:
     return ""
 
 
-def _evicting_actions(view: JobView, evicted: Sequence[tuple[Seq, TaskKey, NodeName]]) -> list[str]:
+def _evicting_actions(view: JobView, evicted: Sequence[PlannedEviction]) -> list[str]:
     tree = view.recording.span_tree
     spans = (tree.span_around(seq, Level.ACTION) for seq, _, _ in evicted)
     return list(dict.fromkeys(span.name for span in spans if span is not None))
+
+
+def _node_names(tasks: Sequence[TaskInfo]) -> str:
+    return join_names(dict.fromkeys(task.node_name for task in tasks), 2)
 
 
 def _format_tasks(tasks: Sequence[TaskInfo]) -> str:
@@ -211,7 +224,7 @@ def releasing_tasks(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[Task
         yield from (task for task in node.tasks_in_order() if task.status is TaskStatus.RELEASING)
 
 
-def evictions_for_job(view: JobView) -> Iterator[tuple[Seq, TaskKey, NodeName]]:
+def evictions_for_job(view: JobView) -> Iterator[PlannedEviction]:
     """Evictions in the job's visits, by committed statements or at once."""
     for visit in view.job_visits:
         for seq, event in visit.events:
@@ -227,15 +240,18 @@ def _was_invalid(view: JobView) -> bool:
 
 
 def _placement_evidence(
-    view: JobView, firm: Sequence[TaskInfo], evicted: Sequence[tuple[Seq, TaskKey, NodeName]]
+    view: JobView, firm: Sequence[TaskInfo], evicted: Sequence[PlannedEviction]
 ) -> Iterator[Evidence]:
-    keys = [task.key for task in firm]
+    final, places = dict[tuple[TaskKey, bool], Evidence](), {task.key: task.node_name for task in firm}
     for visit in view.job_visits:
         for seq, event in visit.events:
-            if isinstance(event, OpEvent) and event.op in (*PLACING_OPS, BIND_OP) and event.task in keys:
-                yield Evidence(seq, f"{event.op} {event.task} on {event.node}")
+            if isinstance(event, OpEvent) and event.op in (*PLACING_OPS, BIND_OP):
+                # Dry runs and discarded statements place pods too; the last placement is the one that counts.
+                if places.get(event.task) == event.node:
+                    final[event.task, event.op == BIND_OP] = Evidence(seq, f"{event.op} {event.task} on {event.node}")
             elif isinstance(event, StatementEvent) and event.what == "commit" and event.ops:
                 yield Evidence(seq, f"{visit.action} commits {count_noun(len(event.ops), 'operation')}")
+    yield from final.values()
     waiting = [task for task in firm if task.status is TaskStatus.PIPELINED]
     kept = [task for task in waiting if task.uid in view.session.restored]
     start = view.action_starts(ALLOCATE)
@@ -329,10 +345,10 @@ def _phantom_finding(view: JobView, waiting: Sequence[TaskInfo]) -> Finding:
     facts, advice = _phantom_facts(view, task)
     it_is = "it is" if len(waiting) == 1 else "they are"
     headline = CauseHeadline(
-        view.job.uid, "is stuck", f"{by} pipelined {who} on {where}, but no pod there is terminating"
+        view.job.uid,
+        "is stuck",
+        f"{by} pipelined {who} on {where}, but no pod there is terminating, so {it_is} never bound",
     )
-    never = f"The reserved room will not become free that way, so {it_is} never bound."
-    facts = (*facts[:-1], never, *facts[-1:])
     numbers = {
         "pods.pipelined": count(len(waiting), "pods"),
         "job.minAvailable": count(view.job.min_available, "pods"),
@@ -374,4 +390,5 @@ def _phantom_facts(view: JobView, task: TaskInfo) -> tuple[tuple[str, ...], tupl
         evicting = join_names(action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts)
         return (again,), (cluster_admin_advice(f"Order the actions so that allocate runs before {evicting}."),)
     stopped = found[0]
-    return (f"allocate does not bind it: {stopped.reason}.", *stopped.facts[:1], again), stopped.advice
+    whose = f"; {stopped.facts[0][:1].lower()}{stopped.facts[0][1:]}" if stopped.facts else "."
+    return (f"allocate does not bind it: {stopped.reason}{whose}", again), stopped.advice

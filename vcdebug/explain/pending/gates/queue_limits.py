@@ -11,6 +11,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
+from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import PODS, Resource
@@ -136,16 +137,18 @@ def not_allocatable_finding(
     }
     evidence = (answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
     evicting = bool(after) and not fits.free_nodes
-    headline = answer.pending_headline(view.job.uid, _rejection_reason(view, task, event.plugin, limit, evicting))
+    reason = _rejection_reason(view, task, event.plugin, limit, evicting, alone)
+    headline = answer.pending_headline(view.job.uid, reason)
     by_amount = bool(limit.exceeded_dimensions) and not limit.is_capability
     rounds = quota.derivation(view.recording, limit.queue, limit.first_dimension) if by_amount else ()
+    holders, deadlock = queue_findings.holder_facts(view, seq, limit), _deadlock_words(view)
     facts = (
-        *_too_large_facts(task, limit, alone),
-        *_rejected_alike_facts(view, limit),
+        *_too_large_facts(limit, alone),
+        *([" ".join((deadlock, *holders))] if deadlock else _rejected_alike_facts(view, limit)),
         *_share_facts(view, event.plugin, limit),
         *queue_findings.gang_request_facts(view, limit),
-        *queue_findings.holder_facts(view, seq, limit),
         *queue_findings.sibling_facts(view, seq, event.plugin, limit),
+        *([] if deadlock else holders),
         *queue_findings.guarantee_facts(view, event.plugin, limit, seq),
         *_free_nodes_facts(fits, after),
     )
@@ -154,33 +157,39 @@ def not_allocatable_finding(
     return answer.Finding(NOT_ALLOCATABLE, headline, numbers, evidence, advice, lines, facts)
 
 
-def _too_large_facts(task: TaskInfo, limit: QueueCheck, name: str) -> tuple[str, ...]:
+def _too_large_facts(limit: QueueCheck, name: str) -> tuple[str, ...]:
     """For a pod that alone exceeds the limit in a dimension; none where `name` is empty."""
     if not name:
         return ()
     # A queue that only the cluster limits gets more with more nodes, which the advice says.
-    helps = "waiting, evictions or more nodes" if limit.is_capability else "waiting or evictions"
-    alone = f"{task.name} alone asks {limit.request_of(name)}, more than the whole limit of {limit.format_limit(name)}"
-    return (f"{alone}: {helps} cannot help.",)
+    helps = "Waiting, evictions or more nodes" if limit.is_capability else "Waiting or evictions"
+    return (f"{helps} cannot help, since the pod alone is too large.",)
+
+
+def _jobs_rejected_alike(view: JobView) -> list[JobInfo]:
+    """The other jobs whose pods their queues may not allocate."""
+    owners = view.recording.owners.jobs
+    answers = view.recording.hook_calls(hooks.ALLOCATABLE.upstream)
+    refused = dict.fromkeys(owners[event.task] for _, event in answers if not event.result and event.task in owners)
+    return [view.session.jobs[uid] for uid in refused if uid != view.job.uid]
 
 
 def _rejected_alike_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
-    """Jobs of other queues that are rejected too, so that neither queue uses what is free; and a wait in a circle."""
-    answers = view.recording.hook_calls(hooks.ALLOCATABLE.upstream)
-    owners = view.recording.owners.jobs
-    refused = dict.fromkeys(owners[event.task] for _, event in answers if not event.result and event.task in owners)
-    jobs = [view.session.jobs[uid] for uid in refused if uid != view.job.uid]
-    elsewhere = [job.uid for job in jobs if job.queue != view.queue.name]
+    """Jobs of other queues that are rejected too, so that neither queue uses what is free."""
+    elsewhere = [job.uid for job in _jobs_rejected_alike(view) if job.queue != view.queue.name]
     unused = limit.figure == "deserved" and not limit.is_capability and not limit.check.counted_already.milli_cpu
-    if unused and elsewhere:
-        is_rejected = "is rejected" if len(elsewhere) == 1 else "are rejected"
-        return (f"{join_names(elsewhere)} of another queue {is_rejected} as well: neither queue uses what is free.",)
+    if not unused or not elsewhere:
+        return ()
+    is_rejected = "is rejected" if len(elsewhere) == 1 else "are rejected"
+    return (f"{join_names(elsewhere)} of another queue {is_rejected} as well: neither queue uses what is free.",)
+
+
+def _deadlock_words(view: JobView) -> str:
+    """That started jobs of the queue wait for each other to end; empty where none does."""
+    jobs = _jobs_rejected_alike(view) if view.job.ready_task_num() else []
     started = [job.uid for job in jobs if job.queue == view.queue.name and job.ready_task_num()]
-    if started and view.job.ready_task_num():
-        return (
-            f"Possible deadlock: {join_names(started)} and this job have running pods, and both have Pending pods.",
-        )
-    return ()
+    both = f"{join_names(started)} and this job have running pods, and both have Pending pods"
+    return f"Possible deadlock: {both}." if started else ""
 
 
 def _free_nodes_facts(fits: NodeFits, after: str) -> tuple[str, ...]:
@@ -238,15 +247,21 @@ def _is_held_by_others(view: JobView, limit: QueueCheck, seq: Seq) -> bool:
     return left > 0
 
 
-def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCheck, evicting: bool) -> str:
-    """The pod's request against the limit; `evicting`: with what the queue would use after evictions."""
+def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCheck, evicting: bool, alone: str) -> str:
+    """The pod's request against the limit; `evicting`: with what the queue would use after evictions.
+
+    `alone` is the dimension in which the pod's request alone exceeds the limit.
+    """
     if not limit.exceeded_dimensions:
         state, queue = view.queue.state or "without a state", view.queue.name
         reason = f"{plugin} rejects {task.name}" if state == OPEN else f"{plugin} places pods only for Open queues"
         return f"queue {queue} is {state}, and {reason}"
-    name = limit.first_dimension
+    name = alone or limit.first_dimension
     above = "parent" if view.queue.parent == limit.queue else "ancestor"
     whose = "its queue" if limit.queue == view.queue.name else f"{above} queue"
+    if alone:
+        most = f"{limit.limit_kind(name)} {limit.format_limit(name)} of {whose} {limit.queue}"
+        return f"{task.name} alone asks {limit.request_of(name)} {name}, more than the {most}"
     uses = "would then use" if evicting else "uses"
     most = f"its {limit.limit_kind(name)} {limit.format_limit(name)} ({limit.excess_words()})"
     use = f"{uses} {limit.format_taken(name)} of {most}"

@@ -19,6 +19,7 @@ from vcdebug.recording.recording import Recording
 BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
 MAX_FIRST_LINE = 160
 MAX_LINES, COLUMNS = 25, 100
+PLACEMENT = re.compile(r"(allocate|pipeline) \S+/\S+ on ")
 QUOTED = re.compile(r'"[^"]*"')
 AVOIDED = re.compile(
     r"\b(nobody|no one|somebody|someone|anybody|anyone|whoever|everybody|everyone|who|whom|whose|"
@@ -50,6 +51,8 @@ def form_faults(found: Explanation, answer: str) -> Iterator[str]:
         if not finding.sentence.startswith((found.job, found.pod or found.job)):
             yield f"does not begin with its object: {finding.sentence}"
         yield from (f"no sentence: {fact}" for fact in finding.facts if not fact.endswith((".", "?")))
+    placements = [text for _, text in found.dominant.evidence if PLACEMENT.match(text)]
+    yield from (f"two placements of one pod: {one}" for one in placements if placements.count(one) > 1)
     lines = sum(max(1, -(-len(line) // COLUMNS)) for line in answer.splitlines())
     if lines > MAX_LINES:
         yield f"{lines} lines about {found.job}"

@@ -25,13 +25,13 @@ PLUGINS = (
         "nodeorder: least requested",
         WORKS,
         "break score; continue; panel moment",
-        "★ gpu-l40s-01 471.458 36.458 435 63 72 300",
+        "least 63 63 0 63 63 63",
     ),
     claim(
         "nodeorder: balanced allocation",
         WORKS,
         "break score; continue; panel moment",
-        "total binpack nodeorder batch least balanced taints",
+        "balanced 72 72 0 72 72 72",
     ),
     claim(
         "nodeorder: taints are normalised and weighted",

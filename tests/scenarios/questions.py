@@ -311,14 +311,7 @@ QUESTIONS = (
         "Queue ours: raise spec.deserved",
     ),
     Question(
-        4658,
-        "places",
-        (
-            "for ours-0 on n1 (pipelined)",
-            "reclaim evicts team/b-2 and 1 more",
-            "after team/b-2, team/b-1 have terminated",
-        ),
-        {"pods.evicted": 2},
+        4658, "places", ("and 1 more for ours-0 on n1", "after team/b-2, team/b-1 have terminated"), {"pods.evicted": 2}
     ),
     Question(3003, "places", ("for modest-0 on n1 (pipelined)", "reclaim evicts team/b-"), {"pods.evicted": 1}),
     Question(
@@ -342,10 +335,7 @@ QUESTIONS = (
     Question(
         1331,
         "queue-not-allocatable",
-        (
-            "train-1 alone asks 6 nvidia.com/gpu, more than the capability 4 of its queue a.",
-            "Waiting, evictions or more nodes cannot help",
-        ),
+        ("alone asks 6 nvidia.com/gpu, more than the capability 4 of", "Waiting, evictions or more nodes cannot help"),
         {"short.nvidia.com/gpu": 3},
         advice="Queue a: raise spec.capability to 6 nvidia.com/gpu or more",
         contributing=("gang-discard",),

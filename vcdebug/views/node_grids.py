@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from string import ascii_uppercase
+from typing import Final
 
 import numpy as np
 
-from vcdebug.amount_text import count_noun, format_amount, format_number, short_name
+from vcdebug.amount_text import count_noun, format_amount, format_number, join_names, short_name
 from vcdebug.explain.decisions.equations import scores_before
 from vcdebug.explain.predicate_reasons import ExhaustedDimension, exhausted_dimensions
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
+from vcdebug.grouping import group_by_key
 from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import KeptScores, NodeName, Seq
 from vcdebug.model.names import Row as NodeRow
@@ -207,23 +210,65 @@ def _list_row(node: NodeName, dim: str, figures: tuple[float, float, float] | No
     return Row(node, cells, subject=("node", node))
 
 
+MAX_SCORED_COLUMNS: Final = 12
+"""Nodes that have a column each."""
+
+
 def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
-    """Every node with its total score and each plugin's part, the highest total first."""
+    """Every part of the scores: of the best node, of the runner-up, the lead, then the next nodes by their total."""
     title = f"Scores for {bare_name(event.task)}"
     if not len(event.rows):
         return Table(title, foot=(make_line(muted_piece("no node was left to score")),))
     # Stable, with NaN last: equal totals keep the session's order of nodes.
     order = np.argsort(-np.nan_to_num(event.total, nan=-np.inf), kind="stable")
-    top = float(event.total[order[0]])
-    parts = [(short_part(name), values) for name, values in event.parts if name in _nonzero_parts(event)]
-    heads = (Column(head, right=True) for head, _ in parts)
-    columns = (Column(""), Column("node", name=True), Column("total", right=True), *heads)
-    tied = int(np.count_nonzero(event.total == top))
-    words = f"{tied} tie at the top" if tied > 1 else ""
-    head = (make_line(count_noun(len(event.rows), "node"), muted_piece(f"  {words}")),)
-    names = [recording.node_names[row] for row in event.rows[order].tolist()]
-    rows = RowsOnDemand(names, lambda i: _score_row(recording, event, int(order[i]), top, [v for _, v in parts]))
-    return Table(title, columns, rows, head=head)
+    shown = order[:MAX_SCORED_COLUMNS].tolist()
+    names = [recording.node_names[int(event.rows[index])] for index in shown]
+    heads = [Column(f"{BEST} {names[0]}" if number == 0 else name, right=True) for number, name in enumerate(names)]
+    columns = (Column("score"), *heads[:2], *([Column("lead", right=True)] if len(shown) > 1 else []), *heads[2:])
+    parts = list(_ordered_parts(event, shown))
+    rows = [_score_row("total", event.total, shown), *(_score_row(label, values, shown) for label, values in parts)]
+    tied = int(np.count_nonzero(event.total == event.total[order[0]]))
+    words = f"  {tied} tie at the top" if tied > 1 else _lead_words(event, shown, names)
+    head = (make_line(count_noun(len(event.rows), "node"), muted_piece(words)),)
+    more = len(order) - len(shown)
+    foot = (make_line(muted_piece(f"{count_noun(more, 'more node')} with lower totals")),) if more else ()
+    return Table(title, columns, rows, head=head, foot=foot)
+
+
+def _ordered_parts(event: ScoreEvent, shown: Sequence[int]) -> Iterator[tuple[str, KeptScores]]:
+    """Each plugin's part, what it consists of indented below; the largest lead first, without what is 0 everywhere."""
+    nonzero = _nonzero_parts(event)
+    values = dict(sorted(((n, v) for n, v in event.parts if n in nonzero), key=lambda one: -abs(_lead(one[1], shown))))
+    inner = group_by_key((_whole_of(name), name) for name in values if _whole_of(name) in values)
+    for name in (name for name in values if _whole_of(name) not in values):
+        within = inner.get(name, ())
+        if len(within) == 1 and np.array_equal(values[within[0]], values[name]):
+            yield f"{short_part(name)} {short_part(within[0])}", values[name]
+            continue
+        yield short_part(name), values[name]
+        yield from ((f"  {short_part(part)}", values[part]) for part in within)
+
+
+def _whole_of(name: str) -> str:
+    """`nodeorder/batch` for `nodeorder/batch/NodeAffinity`, which is counted in it; empty for what a total counts."""
+    whole, _, part = name.rpartition("/")
+    return "" if part == "batch" else whole
+
+
+def _lead(values: KeptScores, shown: Sequence[int]) -> float:
+    """By how much the best node is above the runner-up."""
+    return float(values[shown[0]]) - float(values[shown[1]]) if len(shown) > 1 else 0.0
+
+
+def _lead_words(event: ScoreEvent, shown: Sequence[int], names: Sequence[NodeName]) -> str:
+    """`  n1 leads n2 by 170: affinity +150, usage −17.5`; empty for one node."""
+    if len(shown) < 2:
+        return ""
+    inner = {_whole_of(name) for name, _ in event.parts}
+    leads = [(short_part(name), _lead(values, shown)) for name, values in event.parts if name not in inner]
+    leads = sorted((one for one in leads if one[1]), key=lambda one: -abs(one[1]))
+    parts = join_names(f"{part} {_signed_text(lead)}" for part, lead in leads)
+    return f"  {names[0]} leads {names[1]} by {format_number(_lead(event.total, shown))}{f': {parts}' if parts else ''}"
 
 
 def _nonzero_parts(event: ScoreEvent) -> dict[str, None]:
@@ -232,17 +277,17 @@ def _nonzero_parts(event: ScoreEvent) -> dict[str, None]:
     return nonzero or dict.fromkeys(name for name, _ in event.parts)
 
 
-def _score_row(recording: Recording, event: ScoreEvent, index: int, top: float, parts: list[KeptScores]) -> Row:
-    name = recording.node_names[int(event.rows[index])]
-    total = float(event.total[index])
-    best = total == top
-    cells = (
-        Piece(BEST if best else "", "accent"),
-        Piece(name, "strong" if best else ""),
-        Piece(_score_text(total), "strong" if best else ""),
-        *(Piece(_score_text(float(values[index]))) for values in parts),
-    )
-    return Row(name, cells, subject=("node", name))
+def _score_row(label: str, values: KeptScores, shown: Sequence[int]) -> Row:
+    total, scores = label == "total", [float(values[index]) for index in shown]
+    highest = max(scores) if scores.count(max(scores)) == 1 else None
+    cells = [Piece(_score_text(score), "strong" if total or score == highest else "") for score in scores]
+    lead = _lead(values, shown)
+    led = [Piece(_signed_text(lead), "good" if lead > 0 else "bad" if lead < 0 else "muted")] if len(shown) > 1 else []
+    return Row(label, (Piece(label, "strong" if total else ""), *cells[:2], *led, *cells[2:]))
+
+
+def _signed_text(value: float) -> str:
+    return f"{'+' if value > 0 else '−' if value < 0 else ''}{_score_text(abs(value))}"
 
 
 def _score_text(value: float) -> str:
@@ -258,7 +303,7 @@ def best_grid(recording: Recording, seq: Seq, event: BestEvent) -> Table:
         best = make_line(
             "best ", Piece(f"{BEST} {event.name}", "accent"), f" with {format_number(event.score)}", muted_piece(drawn)
         )
-        return Table(table.title, table.columns, table.rows, head=(best, *table.head))
+        return replace(table, head=(best, *table.head))
     columns = (Column(event.kind), Column("score", right=True))
     rows = [Row(name, (Piece(name), Piece(format_number(event.score)))) for name in event.tied]
     return Table(f"Best {event.kind}: {event.name}", columns, rows)

@@ -190,7 +190,13 @@ def _argument_text(option: PluginOption) -> str:
 # A part of other reports.
 
 
-def problem_count(recording: Recording) -> Iterator[Block]:
-    """One line about the number of problems in the input; no block without any."""
-    if problems := input_problems(recording):
+MAX_PROBLEMS_SHOWN = 2
+
+
+def input_problem_lines(recording: Recording) -> Iterator[Block]:
+    """Each of a few problems of the input, since it may change the answer; of many their number."""
+    problems = input_problems(recording)
+    if len(problems) > MAX_PROBLEMS_SHOWN:
         yield make_paragraph(f"{count_noun(len(problems), 'input problem')} (list: vcdebug inspect)", "bad")
+    else:
+        yield from (make_paragraph(f"Input problem: {problem.format_line()}", "bad") for problem in problems)

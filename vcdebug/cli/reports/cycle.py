@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun, format_percent_number
-from vcdebug.cli.reports.contents import problem_count
+from vcdebug.cli.reports.contents import input_problem_lines
 from vcdebug.debugger.commands.cycles import describe_repeat
 from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.recording.effects import Effects, cycle_effects
@@ -56,7 +56,7 @@ def cycle_blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator
     done = cycle_effects(recording)
     yield make_paragraph(_cycle_title(recording, seconds), "title")
     yield make_paragraph(recording.snapshot.release.describe_trust())
-    yield from problem_count(recording)
+    yield from input_problem_lines(recording)
     yield make_paragraph("")
     yield make_listing(ACTION_HEADS, tuple(_action_rows(done, seconds)))
     if done.panic is not None:

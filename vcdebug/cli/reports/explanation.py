@@ -217,12 +217,12 @@ def write_explanation(
     """Write the answer about one job, unless --json, and return its document; --prove adds tried fixes to both."""
     tested: tuple[Block, ...] = ()
     if not args.json:
-        from vcdebug.cli.reports.contents import problem_count  # `ask` and `script` use this module without it
+        from vcdebug.cli.reports.contents import input_problem_lines  # `ask` and `script` use this module without it
 
         if not args.prove and not explanation.scheduled:
             tested = tuple(short_fix_blocks_of(recording, explanation))
         blocks = explanation_blocks(explanation, advice=not args.prove, verbose=args.verbose, fixes=tested)
-        write_blocks([*blocks, *problem_count(recording)], output)
+        write_blocks([*blocks, *input_problem_lines(recording)], output)
     answer = explanation_document(explanation)
     going_on = [] if args.json or explanation.scheduled else list(go_on(explanation, args, tested=bool(tested)))
     if not args.prove:

@@ -33,7 +33,9 @@ def divergence(original: Recording) -> Difference | None:
 
 
 def _translation(known: dict[str, str], names: Pseudonyms, text: str) -> str:
-    """A name as the mapping has it, the name of a part of a plugin as it is, or a sentence that quotes names."""
+    """A moved time, a name as the mapping has it, the name of a part of a plugin as it is, or a sentence with names."""
+    if (moved := names.move_time(text)) != text:
+        return moved
     if text not in known and text.partition("/")[0] in PLUGINS:
         return text
     if text in known:

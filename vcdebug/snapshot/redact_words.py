@@ -6,8 +6,9 @@ Pseudonyms sort as the names do, so that everything that compares names decides 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
 from itertools import groupby
 
 from vcdebug.snapshot.kinds import KINDS
@@ -17,28 +18,32 @@ def _split_words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-ANNOTATIONS = _split_words("""
-scheduling.k8s.io/group-name scheduling.volcano.sh/group-name scheduling.volcano.sh/queue-name
-scheduling.volcano.sh/queue-allocation-gate volcano.sh/cooldown-time volcano.sh/eviction-occurred
-volcano.sh/gpu-index volcano.sh/gpu-memory volcano.sh/gpu-number volcano.sh/gpu-unhealthy-ids volcano.sh/hierarchy
-volcano.sh/hierarchy-weights volcano.sh/jdb-max-unavailable volcano.sh/jdb-min-available
-volcano.sh/node-vgpu-register volcano.sh/nodegroup-name volcano.sh/nodegroup-resource-limits
-volcano.sh/numa-topology-policy volcano.sh/offline-job-evicting volcano.sh/oversubscription
-volcano.sh/oversubscription-cpu volcano.sh/oversubscription-memory volcano.sh/pipelined-node
-volcano.sh/pipelined-status volcano.sh/preemptable volcano.sh/resource-strategy-scoring-type
-volcano.sh/resource-strategy-weight volcano.sh/revocable-zone volcano.sh/sla-waiting-time sla-waiting-time
-volcano.sh/task-index volcano.sh/task-priority volcano.sh/task-spec volcano.sh/task-topology-affinity
-volcano.sh/task-topology-anti-affinity volcano.sh/task-topology-task-order volcano.sh/template-uid
-volcano.sh/vgpu-cores volcano.sh/vgpu-ids-new volcano.sh/vgpu-memory volcano.sh/vgpu-mode volcano.sh/vgpu-node
-volcano.sh/vgpu-nouse-gpuuuid volcano.sh/vgpu-number volcano.sh/vgpu-podgroup-policy volcano.sh/vgpu-use-gpuuuid
-volcano.sh/vgpu-time volcano.sh/bind-phase volcano.sh/bind-time volcano.sh/devices-to-allocate volcano.sh/job-name
-volcano.sh/job-version volcano.sh/queue-name volcano.sh/enable-topology-aware nvidia.com/use-gputype
-nvidia.com/nouse-gputype hami.io/node-handshake hami.io/node-nvidia-register volume.beta.kubernetes.io/storage-class
-volume.kubernetes.io/selected-node pv.kubernetes.io/bind-completed pv.kubernetes.io/bound-by-controller
-storageclass.kubernetes.io/is-default-class storage.alpha.kubernetes.io/migrated-plugins hami-vnpu-core
-huawei.com/vnpu-mode hami.io/bind-phase
+NAME_ANNOTATIONS = _split_words("""
+scheduling.k8s.io/group-name scheduling.volcano.sh/group-name scheduling.volcano.sh/queue-name volcano.sh/bind-time
+volcano.sh/hierarchy volcano.sh/job-name volcano.sh/job-version volcano.sh/nodegroup-name volcano.sh/pipelined-node
+volcano.sh/queue-name volcano.sh/revocable-zone volcano.sh/task-index volcano.sh/task-spec
+volcano.sh/task-topology-affinity volcano.sh/task-topology-anti-affinity volcano.sh/task-topology-task-order
+volcano.sh/template-uid volcano.sh/vgpu-node volcano.sh/vgpu-time volume.beta.kubernetes.io/storage-class
+volume.kubernetes.io/selected-node storage.alpha.kubernetes.io/migrated-plugins
 """)
-"""Annotations that the scheduler reads, besides those of NPU_ANNOTATION; all others are dropped."""
+"""Annotations that the scheduler reads and whose numbers are parts of names, or read by nothing."""
+NUMBER_ANNOTATIONS = _split_words("""
+scheduling.volcano.sh/queue-allocation-gate volcano.sh/cooldown-time volcano.sh/eviction-occurred
+volcano.sh/gpu-index volcano.sh/gpu-memory volcano.sh/gpu-number volcano.sh/gpu-unhealthy-ids
+volcano.sh/hierarchy-weights volcano.sh/jdb-max-unavailable volcano.sh/jdb-min-available
+volcano.sh/node-vgpu-handshake volcano.sh/node-vgpu-register volcano.sh/nodegroup-resource-limits
+volcano.sh/numa-topology-policy volcano.sh/offline-job-evicting volcano.sh/oversubscription
+volcano.sh/oversubscription-cpu volcano.sh/oversubscription-memory volcano.sh/pipelined-status volcano.sh/preemptable
+volcano.sh/resource-strategy-scoring-type volcano.sh/resource-strategy-weight volcano.sh/sla-waiting-time
+sla-waiting-time volcano.sh/task-priority volcano.sh/vgpu-cores volcano.sh/vgpu-ids-new volcano.sh/vgpu-memory
+volcano.sh/vgpu-mode volcano.sh/vgpu-nouse-gpuuuid volcano.sh/vgpu-number volcano.sh/vgpu-podgroup-policy
+volcano.sh/vgpu-use-gpuuuid volcano.sh/bind-phase volcano.sh/devices-to-allocate volcano.sh/enable-topology-aware
+nvidia.com/use-gputype nvidia.com/nouse-gputype hami.io/node-handshake hami.io/node-nvidia-register
+pv.kubernetes.io/bind-completed pv.kubernetes.io/bound-by-controller storageclass.kubernetes.io/is-default-class
+hami-vnpu-core huawei.com/vnpu-mode hami.io/bind-phase
+""")
+"""Annotations whose numbers decide; the scheduler reads these, those of names, and NPU_ANNOTATION."""
+ANNOTATIONS = (*NAME_ANNOTATIONS, *NUMBER_ANNOTATIONS)
 NPU_ANNOTATION = re.compile(r"hami\.io/(?:node-register-.+|.+-devices-(?:allocated|to-allocate))", re.DOTALL)
 
 _NPUS = _split_words("Ascend310P Ascend910A Ascend910B Ascend910B2 Ascend910B3 Ascend910B4 Ascend910C")
@@ -173,6 +178,8 @@ PREFIXES = (
     "volcano.sh/",
     "huawei.com/",
     "nvidia.com/",
+    "Requesting_",
+    "Deleted_",
 )
 """Beginnings that the scheduler interprets; what follows them is replaced."""
 
@@ -237,120 +244,133 @@ wrong yaml yes yet you zip zone
 """Words of the scheduler's and of vcdebug's own messages, in lower case."""
 
 LETTER = r"[0-9A-Za-z_\u0080-\U0010ffff]"
-ADDRESS = re.compile(rf"(?<!{LETTER})[0-9]{{1,3}}([-.])[0-9]{{1,3}}\1[0-9]{{1,3}}\1[0-9]{{1,3}}(?!{LETTER})")
-HEAD = re.compile(rf"(?<!{LETTER})([0-9]{{1,3}}[-.])[0-9]")
-"""The possible beginning of an address: its first number and the separator."""
-WORD = re.compile(rf"([0-9]*)({LETTER}*)")
+WORD = re.compile(f"{LETTER}+")
 PIECES = re.compile(r"[^-0-9A-Za-z_./]+")
 PIECE = re.compile(r"[-0-9A-Za-z_./\u0080-\U0010ffff]+")
 DIGIT = re.compile("[0-9]")
+INDEX = re.compile(rf"(?<!{LETTER})[0-9]+$")
+INTEGER = re.compile("[+-]?([0-9]+)")
+COUNT = re.compile("[0-9]+(/[0-9]+)*")
 PLAIN_VALUE = re.compile(
-    r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?(m|k|n|u|[KMGTPE]i?|%)?"
-    r"|(\d+(\.\d+)?(ns|us|ms|s|m|h))+"
-    r"|\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)",
-    re.ASCII,
+    r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?(m|k|n|u|[KMGTPE]i?|%)?|(\d+(\.\d+)?(ns|us|ms|s|m|h))+|\d+([-/]\d+)+", re.ASCII
 )
-"""Numbers, quantities, durations and times are never replaced: they decide."""
+"""Numbers, quantities, durations, ranges and ratios: where the scheduler reads a number they are never replaced."""
+MOMENT = re.compile(r"(\d{4}([-.])\d\d\2\d\d[Tt ]\d\d:\d\d:\d\d)((?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?)", re.ASCII)
 
-FIRST_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-LETTERS = "0123456789" + FIRST_LETTERS
-SEPARATORS = "-."
-"""Characters that sort before all digits and letters: only they fit between `1` and `10`."""
+LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 DIGITS = "abcdefghijklmnopqrstuvwxyz"
 MIN_WIDTH = 2
-AFTER_NUMBERS = ":"
-"""The character after the digits: an upper bound of all texts that begin with one."""
-HIDDEN_ADDRESS = "0"
-"""Replaces an address that occurs only in messages."""
+SMALL_COUNT = 999
+"""Messages keep numbers up to this one, and up to the number of objects."""
 
 _SENTENCE = frozenset(SENTENCE_WORDS)
 
 
 def is_read_annotation(key: str) -> bool:
     """Whether the scheduler reads the annotation."""
-    return key in ANNOTATIONS or NPU_ANNOTATION.fullmatch(key) is not None
+    return key in NAME_ANNOTATIONS or holds_numbers(key)
+
+
+def holds_numbers(key: str) -> bool:
+    """Whether numbers in an annotation or label decide."""
+    return key in NUMBER_ANNOTATIONS or NPU_ANNOTATION.fullmatch(key) is not None
 
 
 class Pseudonyms:
     """The pseudonym of every word of a snapshot: collect all texts first, then choose, then rewrite."""
 
-    def __init__(self) -> None:
+    def __init__(self, ago: timedelta = timedelta(0), count: int = 0) -> None:
+        self.ago = ago
+        """What is added to every time."""
+        self._count = max(count, SMALL_COUNT)
         self._words: dict[str, None] = {}
         self._fixed: dict[str, None] = dict.fromkeys(
             word for beginning in COMPOSED_PREFIXES for word in _iter_words(beginning)
         )
         self._become: Mapping[str, str] = {}
-        self._addresses: dict[str, str] = {}
-        self._tails: dict[str, dict[str, None]] = {}
-        """First number → rests of texts that begin with it and are no address: pseudonyms must sort between them."""
         self._indexed: dict[str, None] = {}
-        """Addresses whose last number is an index and stays."""
+        """Names whose last number is an index."""
+        self._compared: dict[str, None] = {}
+        """Numbers that stay numbers in every text."""
+        self._numbers: dict[str, str] = {}
 
     def collect_words(self, text: str) -> str:
         """Note a text's words; returns the text, so that it can replace rewrite_text."""
-        addresses = (
-            [] if PLAIN_VALUE.fullmatch(text) is not None else [found.span() for found in ADDRESS.finditer(text)]
-        )
-        for head in HEAD.finditer(text):
-            if not any(start <= head.start() < end for start, end in addresses):
-                self._tails.setdefault(head[1], {})[text[head.end(1) :]] = None
-        if PLAIN_VALUE.fullmatch(text) is None:
-            self._words.update(dict.fromkeys(_iter_words(text)))
-            self._addresses.update((match[0], _address_head(match[0])) for match in ADDRESS.finditer(text))
-            for part in _known_parts(text):
-                self._fixed.update(dict.fromkeys(_iter_words(part)))
+        self._words.update(dict.fromkeys(_iter_words(text)))
+        for part in _known_parts(text):
+            self._fixed.update(dict.fromkeys(_iter_words(part)))
+        return text
+
+    def collect_numbers(self, text: str) -> str:
+        """Note the words between a text's numbers, in place of rewrite_numbers."""
+        for piece in PIECE.findall(MOMENT.sub(" ", text)):
+            if PLAIN_VALUE.fullmatch(piece) is None:
+                self.collect_words(piece)
         return text
 
     def keep_index(self, name: str) -> None:
-        """Keep the number at the end of a name that looks like an address: the order of pods depends on it."""
-        ends = [found[0] for found in ADDRESS.finditer(name) if found[1] == "-" and found.end() == len(name)]
-        self._indexed.update(dict.fromkeys(ends))
+        """Let the number at the end of a name stay a number: the order of a job's pods depends on it."""
+        if found := INDEX.search(name):
+            self._indexed[name] = None
+            self._numbers[found[0]] = ""
+
+    def keep_integer(self, text: str) -> None:
+        """Let an integer that the scheduler compares stay an integer."""
+        if found := INTEGER.fullmatch(text):
+            self._compared[found[1]] = None
+            self._numbers[found[1]] = ""
 
     def choose_pseudonyms(self) -> None:
         """Choose the pseudonyms of all collected words; no text may be collected afterwards."""
-        # Between two fixed words the free ones are renamed in order, so that the order of all words is kept.
-        fixed = sorted(self._fixed)
+        # Between two fixed words the free ones are renamed in order, so that the order of all words is kept. A number
+        # is fixed and free: it is an index in one name, and part of an address in another.
+        self._numbers = _renumber(self._numbers)
+        become = {word: word for word in self._fixed}
+        fixed = sorted((become | self._numbers).items())
         free = sorted(word for word in self._words if word not in self._fixed)
-        become = {word: word for word in fixed}
-        for bounds, words in groupby(free, lambda word: _fixed_bounds(word, fixed)):
-            become.update(_name_words(list(words), *bounds))
+        known = [word for word, _ in fixed]
+        for place, words in groupby(free, lambda word: bisect_right(known, word)):
+            low, high = fixed[place - 1][1] if place else "", fixed[place][1] if place < len(fixed) else ""
+            become.update(_name_words(list(words), low, high))
         self._become = become
-        by_head = {head: list(found) for head, found in groupby(sorted(self._addresses), _address_head)}
-        self._addresses.update(
-            (address, head + word + self._address_index(address))
-            for head, found in by_head.items()
-            for address, word in self._hide_addresses(head, found)
-        )
-
-    def _address_index(self, address: str) -> str:
-        return f"-{address.rpartition('-')[2]}" if address in self._indexed else ""
-
-    def _hide_addresses(self, head: str, addresses: list[str]) -> Iterator[tuple[str, str]]:
-        """(address, new rest) of sorted addresses with one first number, in the order among other texts with it."""
-        tails = sorted(self._tails.get(head, {}))
-        for place, found in groupby(addresses, lambda address: bisect_left(tails, address.removeprefix(head))):
-            low = self.rewrite_text(tails[place - 1]) if place else ""
-            high = self.rewrite_text(tails[place]) if place < len(tails) else AFTER_NUMBERS
-            yield from _name_words(list(found), low, min(high, AFTER_NUMBERS), LETTERS, LETTERS + SEPARATORS)
 
     def rewrite_text(self, text: str) -> str:
-        """The text with pseudonyms; raises KeyError for a word that was not collected."""
-        if PLAIN_VALUE.fullmatch(text) is not None:
-            return text
+        """The text with pseudonyms, also for numbers; raises KeyError for a word that was not collected."""
         return self._replace_words(text, self._become.__getitem__)
 
-    def _replace_words(self, text: str, become: Callable[[str], str]) -> str:
-        """Replace addresses as a whole, and word by word what is between them."""
+    def rewrite_numbers(self, text: str) -> str:
+        """A text whose numbers decide: they stay, times are moved, and the words between them get pseudonyms."""
         found, place = "", 0
-        for address in ADDRESS.finditer(text):
-            found += _rewrite_words(text[place : address.start()], become) + self._addresses.get(
-                address[0], HIDDEN_ADDRESS
-            )
-            place = address.end()
-        return found + _rewrite_words(text[place:], become)
+        for moment in MOMENT.finditer(text):
+            found += PIECE.sub(self._rewrite_unless_number, text[place : moment.start()]) + self.move_time(moment[0])
+            place = moment.end()
+        return found + PIECE.sub(self._rewrite_unless_number, text[place:])
+
+    def _rewrite_unless_number(self, piece: re.Match[str]) -> str:
+        return piece[0] if PLAIN_VALUE.fullmatch(piece[0]) else self.rewrite_text(piece[0])
+
+    def move_time(self, text: str) -> str:
+        """The time of the redacted clock, in the same form; what is no time, or too early, stays."""
+        moment = MOMENT.fullmatch(text)
+        try:
+            moved = moment and datetime.fromisoformat(moment[1].replace(".", "-").upper()) + self.ago
+        except (ValueError, OverflowError):
+            return text
+        return (
+            moved.strftime(f"%Y{moment[2]}%m{moment[2]}%d{text[10]}%H:%M:%S") + moment[3] if moment and moved else text
+        )
+
+    def _replace_words(self, text: str, become: Callable[[str], str]) -> str:
+        return WORD.sub(lambda word: self._number_at(word) or become(word[0]), text)
+
+    def _number_at(self, word: re.Match[str]) -> str:
+        """The new number of an index, which counts only at the end of its own name; empty for other words."""
+        number = self._numbers.get(word[0], "")
+        name = word.string[word.string.rfind("/", 0, word.start()) + 1 : word.end()] if number else ""
+        return number if word[0] in self._compared or name in self._indexed else ""
 
     def rewrite_sentence(self, text: str) -> str:
-        """A message with pseudonyms for names; words of SENTENCE_WORDS and KEPT_TEXTS stay."""
+        """A message with pseudonyms for names; amounts, words of SENTENCE_WORDS and KEPT_TEXTS stay."""
         return PIECE.sub(lambda match: self._rewrite_piece(match[0]), text)
 
     def _rewrite_piece(self, piece: str) -> str:
@@ -358,25 +378,21 @@ class Pseudonyms:
         words = list(_iter_words(piece))
         if (
             piece in KEPT_TEXTS
-            or PLAIN_VALUE.fullmatch(piece)
+            or self._is_amount(piece)
             or (piece.isascii() and not DIGIT.search(piece) and _SENTENCE.issuperset(map(str.lower, words)))
         ):
             return piece
         return self._replace_words(piece, lambda word: self._become.get(word, word))
 
-
-def _rewrite_words(text: str, become: Callable[[str], str]) -> str:
-    return WORD.sub(lambda match: match[1] + (become(match[2]) if match[2] else ""), text)
-
-
-def _address_head(address: str) -> str:
-    """An address's first number with the separator."""
-    return address[: len(address.split("-")[0].split(".")[0]) + 1]
+    def _is_amount(self, piece: str) -> bool:
+        """Whether a message counts or measures: a larger number without a unit may be anything, such as an account."""
+        if COUNT.fullmatch(piece):
+            return all(len(part) < 10 and int(part) <= self._count for part in piece.split("/"))
+        return PLAIN_VALUE.fullmatch(piece) is not None
 
 
 def _iter_words(text: str) -> Iterator[str]:
-    """The words of a text without their leading digits, which are never replaced."""
-    return (match[2] for match in WORD.finditer(text) if match[2])
+    return (match[0] for match in WORD.finditer(text))
 
 
 def _known_parts(text: str) -> Iterator[str]:
@@ -389,17 +405,27 @@ def _known_parts(text: str) -> Iterator[str]:
         yield from (suffix for suffix in SUFFIXES if piece.endswith(suffix))
 
 
-def _fixed_bounds(word: str, fixed: list[str]) -> tuple[str, str]:
-    """The neighbouring fixed words of a word; empty where there is none."""
-    place = bisect_left(fixed, word)
-    return fixed[place - 1] if place else "", fixed[place] if place < len(fixed) else ""
+NARROW_DIGITS = "123456789"
+WIDE_DIGITS = ("11", "12", "13", "14", "15", "16", "17", "18", "19", "21")
 
 
-def _name_words(
-    words: list[str], low: str, high: str, first: str = FIRST_LETTERS, others: str = LETTERS
-) -> Iterator[tuple[str, str]]:
+def _renumber(numbers: Iterable[str]) -> dict[str, str]:
+    """Number → another one without zeros; new ones compare as old ones do, both as texts and as integers."""
+    following: dict[str, dict[str, None]] = {}
+    for number in numbers:
+        for place, digit in enumerate(number):
+            following.setdefault(number[:place], {})[digit] = None
+    ranks = {start + digit: rank for start, found in following.items() for rank, digit in enumerate(sorted(found))}
+    # A place has one width in all numbers, since a longer number is a larger one. Without zeros a pseudonym always
+    # finds room between a number and its continuations.
+    wide = {len(start): None for start, found in following.items() if len(found) > len(NARROW_DIGITS)}
+    digits = {start: (WIDE_DIGITS if len(start) - 1 in wide else NARROW_DIGITS)[rank] for start, rank in ranks.items()}
+    return {number: "".join(digits[number[: end + 1]] for end in range(len(number))) for number in numbers}
+
+
+def _name_words(words: list[str], low: str, high: str) -> Iterator[tuple[str, str]]:
     """(word, pseudonym) of sorted words: pseudonyms of one length in the same order, all between two bounds."""
-    beginning = _text_between(low, high, first, others)
+    beginning = _text_between(low, high)
     width = _letters_needed(len(words))
     for number, word in enumerate(words):
         yield word, beginning + _number_as_letters(number, width)
@@ -413,11 +439,11 @@ def _letters_needed(count: int) -> int:
     return width
 
 
-def _text_between(low: str, high: str, first: str, others: str) -> str:
-    """The shortest text of which every continuation sorts between two bounds; its first letter is from `first`."""
+def _text_between(low: str, high: str) -> str:
+    """The shortest text of which every continuation sorts between two bounds."""
     stems = dict.fromkeys(stem[:length] for stem in (low, high) for length in range(len(stem) + 1))
     for stem in sorted(stems, key=lambda stem: (len(stem), stem)):
-        for letter in others if stem else first:
+        for letter in LETTERS:
             found = stem + letter
             if found > low and (not high or (found < high and not high.startswith(found))):
                 return found

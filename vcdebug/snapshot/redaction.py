@@ -1,14 +1,15 @@
 """Redaction: a copy of a snapshot that replays the same decisions and reveals no names.
 
-Fields that the schema does not name are dropped. Texts get pseudonyms, unless the scheduler itself knows them or they
-are numbers, quantities or times, which decide.
+Fields that the schema does not name are dropped. Texts get pseudonyms, numbers in them too, unless the scheduler itself
+knows them or reads a number there. All times are moved by the same span, so that ages stay.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import yaml
@@ -18,14 +19,14 @@ from vcdebug.releases.release import Release
 from vcdebug.snapshot import device_config
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
 from vcdebug.snapshot.go_yaml import edited_document
-from vcdebug.snapshot.manifest import metadata_of, name_of
+from vcdebug.snapshot.manifest import metadata_of, name_of, spec_of
 from vcdebug.snapshot.object_checks import GROUP_ANNOTATION
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
-from vcdebug.snapshot.redact_words import Pseudonyms, is_read_annotation
+from vcdebug.snapshot.redact_words import Pseudonyms, holds_numbers, is_read_annotation
 from vcdebug.snapshot.schema import SHAPES
 from vcdebug.snapshot.shapes import Shape
-from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
+from vcdebug.snapshot.snapshot import DEFAULT_NOW, Manifest, SchedulerFlags, Snapshot
 from vcdebug.snapshot.yaml_documents import SAFE_DUMPER
 
 REDACTED_NAME = "redacted"
@@ -34,7 +35,6 @@ PUBLIC_VERSION = re.compile(rf"master|({VERSION.pattern})(-(alpha|beta|rc)(\.\d+
 """Versions that upstream has published."""
 QUOTED_ANSWER = re.compile(r"(the server answered \d+): .*", re.DOTALL)
 
-Rewrite = Callable[[str], str]
 PseudonymMap = dict[str, dict[str, str]]
 """Kind, `label` or `value` → real text → pseudonym."""
 
@@ -55,14 +55,6 @@ class Redaction:
     """Translates further texts, such as an answer about the original."""
 
 
-@dataclass(slots=True)
-class _RedactionNotes:
-    """Texts and dropped fields that were met during a rewrite."""
-
-    texts: PseudonymMap = field(default_factory=dict)
-    dropped: dict[str, int] = field(default_factory=dict)
-
-
 def redact_snapshot(snapshot: Snapshot) -> Snapshot:
     """The snapshot with pseudonyms."""
     return make_redaction(snapshot).snapshot
@@ -71,15 +63,16 @@ def redact_snapshot(snapshot: Snapshot) -> Snapshot:
 def make_redaction(snapshot: Snapshot) -> Redaction:
     """The snapshot with pseudonyms, the mapping, and counts."""
     # Two passes with one function: whatever the first one does not collect, the second one could not replace.
-    names, notes = Pseudonyms(), _RedactionNotes()
-    _rewrite_snapshot(snapshot, names.collect_words, names.collect_words, notes)
+    names = Pseudonyms(_clock_shift(snapshot), max(map(len, snapshot.objects.values()), default=0))
+    _rewrite_snapshot(snapshot, ManifestRewriter(names, collecting=True))
     for name in _indexed_names(snapshot):
         names.keep_index(name)
+    for value in _compared_values(snapshot):
+        names.keep_integer(value)
     names.choose_pseudonyms()
-    written = _rewrite_snapshot(snapshot, names.rewrite_text, names.rewrite_sentence, _RedactionNotes())
-    mapping = {
-        part: {real: names.rewrite_text(real) for real in sorted(texts)} for part, texts in sorted(notes.texts.items())
-    }
+    rewriter = ManifestRewriter(names)
+    written = _rewrite_snapshot(snapshot, rewriter)
+    mapping = {part: dict(sorted(texts.items())) for part, texts in sorted(rewriter.texts.items())}
     every = {real: new for texts in mapping.values() for real, new in texts.items()}
     replaced = {real for real, new in every.items() if real != new}
     changed = {part: {real: new for real, new in texts.items() if real in replaced} for part, texts in mapping.items()}
@@ -88,7 +81,7 @@ def make_redaction(snapshot: Snapshot) -> Redaction:
         {part: texts for part, texts in changed.items() if texts},
         len(replaced),
         len(every) - len(replaced),
-        tuple(sorted(notes.dropped.items())),
+        tuple(sorted(rewriter.dropped.items())),
         names,
     )
 
@@ -101,9 +94,39 @@ def _indexed_names(snapshot: Snapshot) -> Iterator[str]:
             yield str(metadata.get("name") or "")
 
 
-def _rewrite_snapshot(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _RedactionNotes) -> Snapshot:
-    """The snapshot with every text passed through `rewrite` or `sentence`."""
-    rewriter = ManifestRewriter(rewrite, sentence, notes.texts, notes.dropped)
+def _compared_values(snapshot: Snapshot) -> Iterator[str]:
+    """Values of labels and taints that the scheduler reads as integers: for Gt and Lt, and to order sub jobs."""
+    keys = {
+        key: None
+        for group in snapshot.objects_of("PodGroup")
+        for policy in spec_of(group).get("subGroupPolicy") or ()
+        for key in policy.get("matchLabelKeys") or ()
+    }
+    mappings = [found for manifests in snapshot.objects.values() for found in _iter_mappings(manifests)]
+    keys |= {found.get("key"): None for found in mappings if found.get("operator") in ("Gt", "Lt")}
+    for found in mappings if keys else ():
+        values = [found.get(key) for key in keys]
+        if found.get("key") in keys:
+            values += [found.get("value"), *(found.get("values") or ())]
+        yield from (value for value in values if isinstance(value, str))
+
+
+def _iter_mappings(value: Any) -> Iterator[Manifest]:
+    if isinstance(value, dict):
+        yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        if isinstance(item, dict | list):
+            yield from _iter_mappings(item)
+
+
+def _clock_shift(snapshot: Snapshot) -> timedelta:
+    """From the snapshot's clock to the default one, in whole seconds; in whole days where plugin tdm reads the hour."""
+    shift = DEFAULT_NOW - snapshot.now.replace(microsecond=0)
+    return timedelta(shift.days) if "tdm" in (snapshot.scheduler_conf or "") else shift
+
+
+def _rewrite_snapshot(snapshot: Snapshot, rewriter: ManifestRewriter) -> Snapshot:
+    """The snapshot with every text passed through the rewriter."""
     objects = {
         kind: [rewriter.rewrite_manifest(kind, SHAPES[kind], manifest, snapshot.objects) for manifest in manifests]
         for kind, manifests in snapshot.objects.items()
@@ -115,13 +138,17 @@ def _rewrite_snapshot(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, n
         origin="",
         description="",
         objects=objects,
-        scheduler_conf=None if conf is None else redact_conf(conf, rewriter.rewrite_value),
+        now=snapshot.now + rewriter.ago,
+        scheduler_conf=None if conf is None else redact_conf(conf, rewriter.rewrite_numbers),
         flags=_rewrite_flags(snapshot.flags, rewriter),
         answers=tuple(
-            answer._replace(value=rewriter.rewrite_value(answer.value), text="") for answer in snapshot.answers
+            answer._replace(value=rewriter.rewrite_numbers(answer.value), text="") for answer in snapshot.answers
         ),
-        usage=rewriter.rewrite_document(snapshot.usage),
-        extender=rewriter.rewrite_document(snapshot.extender),
+        usage={
+            rewriter.rewrite_value(node): rewrite_document(measured, rewriter.rewrite_numbers)
+            for node, measured in snapshot.usage.items()
+        },
+        extender=rewrite_document(snapshot.extender, rewriter.rewrite_value),
         device_config=_rewrite_device_config(snapshot.device_config, rewriter),
         process=_rewrite_process(snapshot.process, rewriter),
         bound={rewriter.rewrite_value(pod): rewriter.rewrite_value(node) for pod, node in snapshot.bound.items()},
@@ -170,7 +197,7 @@ def _rewrite_device_config(text: str | None, rewriter: ManifestRewriter) -> str 
 
 def _rewrite_mig_settings(settings: device_config.MigSettings, rewriter: ManifestRewriter) -> device_config.MigSettings:
     known = [
-        device_config.KnownCards(tuple([rewriter.rewrite_value(model) for model in one.models]), one.geometries)
+        device_config.KnownCards(tuple([rewriter.rewrite_numbers(model) for model in one.models]), one.geometries)
         for one in settings.known
     ]
     return settings._replace(known=tuple(known))
@@ -208,10 +235,18 @@ def _rewrite_process(process: SchedulerProcess, rewriter: ManifestRewriter) -> S
         for job, found in process.hyper_nodes.items()
     }
     reserved = tuple(
-        one._replace(node=value(one.node), pod=value(one.pod), uid=value(one.uid), cpus=value(one.cpus))
+        one._replace(
+            node=value(one.node), pod=value(one.pod), uid=value(one.uid), cpus=rewriter.rewrite_numbers(one.cpus)
+        )
         for one in process.reserved_cpus
     )
-    return replace(process, hyper_nodes=hyper_nodes, reserved_cpus=reserved)
+    times = {name: getattr(process, name) for name in ("started", "last_rescheduling", "last_eviction")}
+    return replace(
+        process,
+        hyper_nodes=hyper_nodes,
+        reserved_cpus=reserved,
+        **{name: time + rewriter.ago for name, time in times.items() if time is not None},
+    )
 
 
 def _rewrite_problem(problem: Problem, rewriter: ManifestRewriter) -> Problem:
@@ -235,6 +270,9 @@ def _rewrite_provenance(provenance: Provenance | None, rewriter: ManifestRewrite
         context="",
         server="",
         user="",
+        started=provenance.started and provenance.started + rewriter.ago,
+        finished=provenance.finished and provenance.finished + rewriter.ago,
+        resource_versions={kind: rewriter.rewrite_value(one) for kind, one in provenance.resource_versions.items()},
         changed=tuple(rewriter.sentence(name) for name in provenance.changed),
         schedulers=tuple(rewriter.rewrite_value(name) for name in provenance.schedulers),
         missing=tuple(rewriter.sentence(name) for name in provenance.missing),
@@ -289,6 +327,9 @@ def _iter_nodes(node: yaml.Node, done: dict[int, None]) -> Iterator[yaml.Node]:
 
 LABEL_MAPS = ("labels", "matchLabels", "nodeSelector", "selector", "annotations")
 """Fields whose keys are label keys."""
+TEXT_MAPS = (*LABEL_MAPS, "parameters", "policies", "resReserved")
+NUMBER_FIELDS = ("minAvailable", "maxUnavailable", "allocatable")
+"""Texts that are numbers."""
 LABEL_KEYS = ("key", "topologyKey", "topologyKeys", "matchLabelKeys", "mismatchLabelKeys")
 DROPPED_FIELDS = frozenset({"targetPortal", "transitionID", "expression"})
 """Texts of the schema that decide nothing."""
@@ -304,13 +345,14 @@ Objects = Mapping[str, list[Manifest]]
 class ManifestRewriter:
     """Passes each text of a manifest through one function, and notes texts and dropped fields."""
 
-    def __init__(
-        self, rewrite: RewriteText, sentence: RewriteText, texts: dict[str, dict[str, str]], dropped: dict[str, int]
-    ) -> None:
-        self._rewrite = rewrite
-        self.sentence = sentence
-        self._texts = texts
-        self._dropped = dropped
+    def __init__(self, names: Pseudonyms, *, collecting: bool = False) -> None:
+        self._rewrite = names.collect_words if collecting else names.rewrite_text
+        self.sentence = names.collect_words if collecting else names.rewrite_sentence
+        self.rewrite_numbers = names.collect_numbers if collecting else names.rewrite_numbers
+        self.move_time = names.move_time
+        self.ago = names.ago
+        self.texts: PseudonymMap = {}
+        self.dropped: dict[str, int] = {}
         self._addresses: dict[str, str] = {}
         self._kind = ""
         self._objects: Objects = {}
@@ -327,11 +369,18 @@ class ManifestRewriter:
 
     def rename_key(self, text: str, path: tuple[str, ...]) -> str:
         """The replacement of a mapping's key."""
+        if path[-1:] == ("cpuDetail",):
+            return self.rewrite_numbers(text)
         return self._note_text("label" if path and path[-1] in LABEL_MAPS else "value", text)
 
     def rename_text(self, text: str, path: tuple[str, ...]) -> str | None:
         """The replacement of a field's text; None drops the field."""
         name = path[-1] if path else ""
+        if path[-2:-1] and path[-2] in TEXT_MAPS:
+            numbers = path[-2] == "resReserved" or (path[-2] != "parameters" and holds_numbers(name))
+            return self.rewrite_numbers(text) if numbers else self.rewrite_value(text)
+        if name in NUMBER_FIELDS:
+            return self.rewrite_numbers(text)
         if path in (("kind",), ("apiVersion",)):
             return self._rewrite(text)
         if name in DROPPED_FIELDS:
@@ -356,21 +405,11 @@ class ManifestRewriter:
     def note_dropped(self, path: tuple[str, ...], field: str) -> None:
         """Count a dropped field."""
         name = ".".join((self._kind, *path, field))
-        self._dropped[name] = self._dropped.get(name, 0) + 1
-
-    def rewrite_document(self, value: Any) -> Any:
-        """The rewritten copy of a document without a schema: usage, or an extender's answers."""
-        if isinstance(value, str):
-            return self.rewrite_value(value)
-        if isinstance(value, Mapping):
-            return {self.rewrite_value(str(key)): self.rewrite_document(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.rewrite_document(item) for item in value]
-        return value
+        self.dropped[name] = self.dropped.get(name, 0) + 1
 
     def _note_text(self, part: str, text: str) -> str:
-        self._texts.setdefault(part, {})[text] = ""
-        return self._rewrite(text)
+        new = self.texts.setdefault(part, {})[text] = self._rewrite(text)
+        return new
 
     def _rewrite_address(self, text: str) -> str:
         if text in ANY_ADDRESS:
@@ -387,3 +426,14 @@ class ManifestRewriter:
         named = [name_of(manifest) for kind in ("Node", "HyperNode") for manifest in self._objects.get(kind, ())]
         matching = [self._rewrite(name) for name in named if matches(name)]
         return f"^({'|'.join(re.escape(name) for name in dict.fromkeys(matching))})$" if matching else NEVER_MATCHES
+
+
+def rewrite_document(value: Any, rewrite: RewriteText) -> Any:
+    """The rewritten copy of a document without a schema: usage, or an extender's answers."""
+    if isinstance(value, str):
+        return rewrite(value)
+    if isinstance(value, Mapping):
+        return {rewrite(str(key)): rewrite_document(item, rewrite) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [rewrite_document(item, rewrite) for item in value]
+    return value

@@ -41,6 +41,9 @@ class TextRenamer(Protocol):
     def drops_key(self, field: str, path: FieldPath) -> bool:
         """Whether a key of a mapping with free keys is dropped."""
 
+    def move_time(self, text: str) -> str:
+        """The replacement of a time."""
+
     def note_dropped(self, path: FieldPath, field: str) -> None:
         """Called for each field that the schema does not name."""
 
@@ -161,8 +164,10 @@ class Scalar:
     def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
         if not self._test(item):
             return None if item is None else DROP
-        if type(item) is not str or self is TIME or self is QUANTITY:
+        if type(item) is not str or self is QUANTITY:
             return item
+        if self is TIME:
+            return names.move_time(item)
         renamed = names.rename_text(item, path)
         return DROP if renamed is None else renamed
 
@@ -288,9 +293,10 @@ class MapOf:
     def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
         if type(item) is not dict:
             return DROP
+        text = self.item is TEXT
         kept = {str(key): element for key, element in item.items() if not names.drops_key(str(key), path)}
         renamed = {
-            names.rename_key(key, path): self.item.rename_texts(element, (*path, "*"), names)
+            names.rename_key(key, path): self.item.rename_texts(element, (*path, key if text else "*"), names)
             for key, element in kept.items()
         }
         return {key: element for key, element in renamed.items() if element is not DROP}

@@ -26,10 +26,12 @@ def divergence(original: Recording) -> Difference | None:
     done = make_redaction(original.snapshot)
     known = {real: new for texts in done.mapping.values() for real, new in texts.items()}
     sentence = cache(partial(_translation, known, done.names))
-    expected = (_ENCODE(translated(json.loads(line), sentence)) for line in lines(original))
     written = load_snapshot(io.BytesIO(archive_bytes(done.snapshot)))
     with disposing(replay_cycle(written)) as again:
-        return first_difference_of_lines(expected, lines(again))
+        actual = lines(again)
+    pairs = zip(lines(original), [*actual, *["null"] * len(original)], strict=False)
+    expected = (_ENCODE(translated(json.loads(line), json.loads(other), sentence)) for line, other in pairs)
+    return first_difference_of_lines(expected, actual)
 
 
 def _translation(known: dict[str, str], names: Pseudonyms, text: str) -> str:
@@ -53,10 +55,16 @@ def lines(recording: Recording) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-def translated(value: Any, sentence: Any) -> Any:
-    """An event in the words of the redacted snapshot; keys of records are words of our own."""
+def translated(value: Any, actual: Any, sentence: Any) -> Any:
+    """An event in the words of the redacted snapshot; what is there as it was stays, such as a key or an amount."""
+    # Names may be spelt as keys and amounts are: `share` or `0` is both in some snapshots.
     if isinstance(value, str):
-        return sentence(value)
+        return value if value == actual else sentence(value)
     if isinstance(value, dict):
-        return {sentence(key): translated(item, sentence) for key, item in value.items()}
-    return [translated(item, sentence) for item in value] if isinstance(value, list) else value
+        there = actual if isinstance(actual, dict) else {}
+        keys = {key: key if key in there else sentence(key) for key in value}
+        return {keys[key]: translated(item, there.get(keys[key]), sentence) for key, item in value.items()}
+    if isinstance(value, list):
+        there = [*(actual if isinstance(actual, list) else []), *[None] * len(value)]
+        return [translated(item, other, sentence) for item, other in zip(value, there, strict=False)]
+    return value

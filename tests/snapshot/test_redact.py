@@ -13,9 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.recorded import COPIES, ELSEWHERE, recorded
+from tests.recorded import COPIES, ELSEWHERE, ROOT, recorded
+from tests.snapshot.planted_numbers import NumberPlanter
 from tests.snapshot.redacted import divergence
 from vcdebug.framework.ties import pod_index
+from vcdebug.recording.recording import disposing
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, CpuReservation, SchedulerProcess
 from vcdebug.snapshot.loader import load_snapshot
@@ -41,6 +44,20 @@ MARK = "LeAkEd"
 )
 def test_a_redacted_case_is_decided_event_by_event_as_the_case_itself(case: Path) -> None:
     assert divergence(recorded(case)) is None
+
+
+SOURCES = [*sorted(path for path in (ROOT / "fixtures").iterdir() if path.is_dir()), *CASES]
+
+
+@pytest.mark.parametrize("place", range(len(SOURCES)), ids=[path.name for path in SOURCES])
+def test_no_planted_number_survives_and_the_decisions_stay(place: int) -> None:
+    snapshot = load_snapshot(SOURCES[place])
+    plant = NumberPlanter(snapshot, place)
+    written_by_tenants = plant.plant(snapshot)
+    assert len(plant.survivors(everything(written_by_tenants))) > 20
+    assert [] == plant.survivors(everything(redact_snapshot(written_by_tenants)))
+    with disposing(replay_cycle(written_by_tenants)) as original:
+        assert divergence(original) is None
 
 
 class Planter:
@@ -304,6 +321,16 @@ def test_a_text_in_which_the_scheduler_reads_numbers_keeps_them(text: str) -> No
     assert text == names.rewrite_numbers(text)
 
 
+def test_a_name_without_capitals_gets_one_without_capitals() -> None:
+    names = Pseudonyms()
+    texts = ["9", "99999999", "aa", "a", "b", "z", "zz9"]
+    for text in (*texts, "volcano", "DoesNotExist", "Gt", "ALL", "kubernetes.io/os"):
+        names.collect_words(text)
+    names.choose_pseudonyms()
+    done = [names.rewrite_text(text) for text in texts]
+    assert [name.lower() for name in done] == done
+
+
 def test_a_register_of_cards_keeps_amounts_but_no_digits_of_its_cards() -> None:
     names = Pseudonyms()
     register = "GPU-0fc3eda5-1234-5678-5b0d-123456789012,10,32768,100,NVIDIA-A100,0,true:"
@@ -312,6 +339,17 @@ def test_a_register_of_cards_keeps_amounts_but_no_digits_of_its_cards() -> None:
     done = names.rewrite_numbers(register)
     assert ["10", "32768", "100", "0"] == re.findall(r"(?<=,)\d+(?=,)", done)
     assert not re.search("1234|5678", done)
+
+
+def test_a_long_index_becomes_another_one_also_where_each_digit_is_the_first_of_its_place() -> None:
+    names = Pseudonyms()
+    for name in ("train-worker-1111", "train-worker-2000"):
+        names.collect_words(name)
+        names.keep_index(name)
+    names.choose_pseudonyms()
+    done = [names.rewrite_text(f"train-worker-{index}") for index in (1111, 2000)]
+    assert [] == [name for name in done if name.rpartition("-")[2] in ("1111", "2000")]
+    assert [True, True] == [pod_index(name) is not None for name in done]
 
 
 INDEXES = st.lists(st.integers(0, 10**16).map(str), min_size=2, max_size=30, unique=True)

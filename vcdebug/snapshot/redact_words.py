@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import groupby
 
@@ -324,7 +324,7 @@ class Pseudonyms:
         """Choose the pseudonyms of all collected words; no text may be collected afterwards."""
         # Between two fixed words the free ones are renamed in order, so that the order of all words is kept. A number
         # is fixed and free: it is an index in one name, and part of an address in another.
-        self._numbers = _renumber(self._numbers)
+        self._numbers = _renumber(self._numbers, self._words)
         become = {word: word for word in self._fixed}
         fixed = sorted((become | self._numbers).items())
         free = sorted(word for word in self._words if word not in self._fixed)
@@ -405,12 +405,24 @@ def _known_parts(text: str) -> Iterator[str]:
         yield from (suffix for suffix in SUFFIXES if piece.endswith(suffix))
 
 
+MAX_LENGTH = 16
+"""Longer numbers get no more digits: they could exceed 64 bits."""
 NARROW_DIGITS = "123456789"
 WIDE_DIGITS = ("11", "12", "13", "14", "15", "16", "17", "18", "19", "21")
 
 
-def _renumber(numbers: Iterable[str]) -> dict[str, str]:
+def _renumber(numbers: Iterable[str], words: Container[str]) -> dict[str, str]:
     """Number → another one without zeros; new ones compare as old ones do, both as texts and as integers."""
+    renumbered = _compact_numbers(numbers)
+    # A long one that by accident is a number of the snapshot would look as if that had survived.
+    long = [new for new in renumbered.values() if len(new) > len(str(SMALL_COUNT))]
+    fronts = ["", *NARROW_DIGITS, *WIDE_DIGITS] if max(map(len, long), default=0) <= MAX_LENGTH else [""]
+    front = next((front for front in fronts if not any(front + new in words for new in long)), "")
+    return {number: front + new for number, new in renumbered.items()}
+
+
+def _compact_numbers(numbers: Iterable[str]) -> dict[str, str]:
+    """Number → its digits, each counted among those that follow the same beginning."""
     following: dict[str, dict[str, None]] = {}
     for number in numbers:
         for place, digit in enumerate(number):
@@ -442,12 +454,10 @@ def _letters_needed(count: int) -> int:
 def _text_between(low: str, high: str) -> str:
     """The shortest text of which every continuation sorts between two bounds."""
     stems = dict.fromkeys(stem[:length] for stem in (low, high) for length in range(len(stem) + 1))
-    for stem in sorted(stems, key=lambda stem: (len(stem), stem)):
-        for letter in LETTERS:
-            found = stem + letter
-            if found > low and (not high or (found < high and not high.startswith(found))):
-                return found
-    raise ValueError(f"nothing lies between {low!r} and {high!r}")
+    found = [stem + letter for stem in stems for letter in LETTERS]
+    fitting = [text for text in found if text > low and (not high or (text < high and not high.startswith(text)))]
+    # Without capitals where possible, which names and prefixes of labels must not have.
+    return min(fitting, key=lambda text: (text != text.lower(), len(text)))
 
 
 def _number_as_letters(number: int, width: int) -> str:

@@ -65,6 +65,6 @@ def translated(value: Any, actual: Any, sentence: Any) -> Any:
         keys = {key: key if key in there else sentence(key) for key in value}
         return {keys[key]: translated(item, there.get(keys[key]), sentence) for key, item in value.items()}
     if isinstance(value, list):
-        there = [*(actual if isinstance(actual, list) else []), *[None] * len(value)]
-        return [translated(item, other, sentence) for item, other in zip(value, there, strict=False)]
+        others = [*(actual if isinstance(actual, list) else []), *[None] * len(value)]
+        return [translated(item, other, sentence) for item, other in zip(value, others, strict=False)]
     return value

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from itertools import groupby
+from itertools import groupby, product
 
 from vcdebug.snapshot.kinds import KINDS
 
@@ -252,7 +252,8 @@ INDEX = re.compile(rf"(?<!{LETTER})[0-9]+$")
 INTEGER = re.compile("[+-]?([0-9]+)")
 COUNT = re.compile("[0-9]+(/[0-9]+)*")
 PLAIN_VALUE = re.compile(
-    r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?(m|k|n|u|[KMGTPE]i?|%)?|(\d+(\.\d+)?(ns|us|ms|s|m|h))+|\d+([-/]\d+)+", re.ASCII
+    r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?(m|k|n|u|[KMGTPE]i?|%)?|(\d+(\.\d+)?(ns|us|ms|s|m|h))+|\d+-\d+|\d+(/\d+)+",
+    re.ASCII,
 )
 """Numbers, quantities, durations, ranges and ratios: where the scheduler reads a number they are never replaced."""
 MOMENT = re.compile(r"(\d{4}([-.])\d\d\2\d\d[Tt ]\d\d:\d\d:\d\d)((?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?)", re.ASCII)
@@ -388,7 +389,8 @@ class Pseudonyms:
         """Whether a message counts or measures: a larger number without a unit may be anything, such as an account."""
         if COUNT.fullmatch(piece):
             return all(len(part) < 10 and int(part) <= self._count for part in piece.split("/"))
-        return PLAIN_VALUE.fullmatch(piece) is not None
+        # Two numbers with a dash may be a telephone number.
+        return "-" not in piece and PLAIN_VALUE.fullmatch(piece) is not None
 
 
 def _iter_words(text: str) -> Iterator[str]:
@@ -438,9 +440,8 @@ def _compact_numbers(numbers: Iterable[str]) -> dict[str, str]:
 def _name_words(words: list[str], low: str, high: str) -> Iterator[tuple[str, str]]:
     """(word, pseudonym) of sorted words: pseudonyms of one length in the same order, all between two bounds."""
     beginning = _text_between(low, high)
-    width = _letters_needed(len(words))
-    for number, word in enumerate(words):
-        yield word, beginning + _number_as_letters(number, width)
+    endings = product(DIGITS, repeat=_letters_needed(len(words)))
+    yield from ((word, beginning + "".join(ending)) for word, ending in zip(words, endings, strict=False))
 
 
 def _letters_needed(count: int) -> int:
@@ -458,11 +459,3 @@ def _text_between(low: str, high: str) -> str:
     fitting = [text for text in found if text > low and (not high or (text < high and not high.startswith(text)))]
     # Without capitals where possible, which names and prefixes of labels must not have.
     return min(fitting, key=lambda text: (text != text.lower(), len(text)))
-
-
-def _number_as_letters(number: int, width: int) -> str:
-    letters = ""
-    for _ in range(width):
-        number, digit = divmod(number, len(DIGITS))
-        letters = DIGITS[digit] + letters
-    return letters

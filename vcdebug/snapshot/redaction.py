@@ -17,7 +17,7 @@ import yaml
 from vcdebug.linear_pattern import PatternError, compile_pattern
 from vcdebug.releases.release import Release
 from vcdebug.snapshot import device_config
-from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
+from vcdebug.snapshot.cycle_inputs import NAMED_FIELDS, ChanceSettings, SchedulerProcess
 from vcdebug.snapshot.go_yaml import edited_document
 from vcdebug.snapshot.manifest import metadata_of, name_of, spec_of
 from vcdebug.snapshot.object_checks import GROUP_ANNOTATION
@@ -64,23 +64,25 @@ def make_redaction(snapshot: Snapshot) -> Redaction:
     """The snapshot with pseudonyms, the mapping, and counts."""
     # Two passes with one function: whatever the first one does not collect, the second one could not replace.
     names = Pseudonyms(_clock_shift(snapshot), max(map(len, snapshot.objects.values()), default=0))
-    _rewrite_snapshot(snapshot, ManifestRewriter(names, collecting=True))
-    for name in _indexed_names(snapshot):
+    read = _rewrite_snapshot(snapshot, ManifestRewriter(names, collecting=True))
+    for name in _indexed_names(read):
         names.keep_index(name)
-    for value in _compared_values(snapshot):
+    for value in _compared_values(read):
         names.keep_integer(value)
     names.choose_pseudonyms()
     rewriter = ManifestRewriter(names)
     written = _rewrite_snapshot(snapshot, rewriter)
-    mapping = {part: dict(sorted(texts.items())) for part, texts in sorted(rewriter.texts.items())}
-    every = {real: new for texts in mapping.values() for real, new in texts.items()}
-    replaced = {real for real, new in every.items() if real != new}
-    changed = {part: {real: new for real, new in texts.items() if real in replaced} for part, texts in mapping.items()}
+    every = {real: new for texts in rewriter.texts.values() for real, new in texts.items()}
+    mapping = {
+        part: {real: new for real, new in sorted(texts.items()) if real != new}
+        for part, texts in sorted(rewriter.texts.items())
+    }
+    replaced = len([real for real, new in every.items() if real != new])
     return Redaction(
         written,
-        {part: texts for part, texts in changed.items() if texts},
-        len(replaced),
-        len(every) - len(replaced),
+        {part: texts for part, texts in mapping.items() if texts},
+        replaced,
+        len(every) - replaced,
         tuple(sorted(rewriter.dropped.items())),
         names,
     )
@@ -114,15 +116,15 @@ def _compared_values(snapshot: Snapshot) -> Iterator[str]:
 def _iter_mappings(value: Any) -> Iterator[Manifest]:
     if isinstance(value, dict):
         yield value
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        if isinstance(item, dict | list):
-            yield from _iter_mappings(item)
+        value = list(value.values())
+    for item in value if isinstance(value, list) else ():
+        yield from _iter_mappings(item)
 
 
 def _clock_shift(snapshot: Snapshot) -> timedelta:
-    """From the snapshot's clock to the default one, in whole seconds; in whole days where plugin tdm reads the hour."""
+    """From the snapshot's clock to the default one, in whole seconds; in whole days where zones have hours."""
     shift = DEFAULT_NOW - snapshot.now.replace(microsecond=0)
-    return timedelta(shift.days) if "tdm" in (snapshot.scheduler_conf or "") else shift
+    return timedelta(shift.days) if "revocable-zone" in (snapshot.scheduler_conf or "") else shift
 
 
 def _rewrite_snapshot(snapshot: Snapshot, rewriter: ManifestRewriter) -> Snapshot:
@@ -160,27 +162,13 @@ def _rewrite_snapshot(snapshot: Snapshot, rewriter: ManifestRewriter) -> Snapsho
 
 def _rewrite_chance(chance: ChanceSettings, rewriter: ManifestRewriter) -> ChanceSettings:
     value = rewriter.rewrite_value
-    choices, won, preempts, reclaims, jobs, sub_jobs, cards = (
-        {value(one): ";".join(value(name) for name in names.split(";")) for one, names in known.items()}
-        for known in (
-            chance.choices,
-            chance.dry_runs,
-            chance.preempts,
-            chance.reclaims,
-            chance.job_domains,
-            chance.sub_job_domains,
-            chance.cards,
-        )
-    )
+    named: dict[str, Any] = {
+        name: {value(one): ";".join(map(value, texts.split(";"))) for one, texts in getattr(chance, name).items()}
+        for name in NAMED_FIELDS
+        if name != "searches"
+    }
     # Searches are ranges of node indexes, which contain no names.
-    searches = {value(pod): text for pod, text in chance.searches.items()}
-    return replace(
-        replace(chance, choices=choices, searches=searches, dry_runs=won, preempts=preempts),
-        reclaims=reclaims,
-        job_domains=jobs,
-        sub_job_domains=sub_jobs,
-        cards=cards,
-    )
+    return replace(chance, searches={value(pod): text for pod, text in chance.searches.items()}, **named)
 
 
 def _rewrite_device_config(text: str | None, rewriter: ManifestRewriter) -> str | None:
@@ -229,15 +217,13 @@ def _rewrite_release(release: Release) -> Release:
 
 
 def _rewrite_process(process: SchedulerProcess, rewriter: ManifestRewriter) -> SchedulerProcess:
-    value = rewriter.rewrite_value
+    value, numbers = rewriter.rewrite_value, rewriter.rewrite_numbers
     hyper_nodes = {
         value(job): {value(sub): value(name) for sub, name in found.items()}
         for job, found in process.hyper_nodes.items()
     }
     reserved = tuple(
-        one._replace(
-            node=value(one.node), pod=value(one.pod), uid=value(one.uid), cpus=rewriter.rewrite_numbers(one.cpus)
-        )
+        one._replace(node=value(one.node), pod=value(one.pod), uid=value(one.uid), cpus=numbers(one.cpus))
         for one in process.reserved_cpus
     )
     times = {name: getattr(process, name) for name in ("started", "last_rescheduling", "last_eviction")}
@@ -288,10 +274,8 @@ NOT_YAML = "{"
 _CORE = "tag:yaml.org,2002:"
 _TEXT = f"{_CORE}str"
 
-RewriteScalar = Callable[[str], str]
 
-
-def redact_conf(text: str, rewrite: RewriteScalar) -> str:
+def redact_conf(text: str, rewrite: RewriteText) -> str:
     """The configuration with known sections and pseudonyms, without comments and addresses."""
     # YAML nodes instead of plain data: scalars keep their types, and an argument of another type is refused.
     try:
@@ -333,8 +317,6 @@ NUMBER_FIELDS = ("minAvailable", "maxUnavailable", "allocatable")
 LABEL_KEYS = ("key", "topologyKey", "topologyKeys", "matchLabelKeys", "mismatchLabelKeys")
 DROPPED_FIELDS = frozenset({"targetPortal", "transitionID", "expression"})
 """Texts of the schema that decide nothing."""
-OPAQUE_FIELDS = frozenset({"hostIP", "monitors"})
-"""Addresses, of which only equality decides: they are numbered."""
 ANY_ADDRESS = ("", "0.0.0.0", "::")
 NEVER_MATCHES = "^$"
 
@@ -353,7 +335,6 @@ class ManifestRewriter:
         self.ago = names.ago
         self.texts: PseudonymMap = {}
         self.dropped: dict[str, int] = {}
-        self._addresses: dict[str, str] = {}
         self._kind = ""
         self._objects: Objects = {}
 
@@ -387,8 +368,8 @@ class ManifestRewriter:
             return None
         if name == "message":
             return self.sentence(text)
-        if name in OPAQUE_FIELDS:
-            return self._rewrite_address(text)
+        if name == "hostIP" and text in ANY_ADDRESS:
+            return text
         if name == "pattern":
             return self._rewrite_pattern(text)
         if path == ("metadata", "name"):
@@ -410,11 +391,6 @@ class ManifestRewriter:
     def _note_text(self, part: str, text: str) -> str:
         new = self.texts.setdefault(part, {})[text] = self._rewrite(text)
         return new
-
-    def _rewrite_address(self, text: str) -> str:
-        if text in ANY_ADDRESS:
-            return text
-        return self._addresses.setdefault(text, f"address-{len(self._addresses)}")
 
     def _rewrite_pattern(self, text: str) -> str:
         """A pattern that matches the same nodes by their pseudonyms; an invalid one for an invalid one."""

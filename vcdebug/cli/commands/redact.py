@@ -98,9 +98,7 @@ def report_redaction(done: Redaction, output: Output) -> None:
     """Write notices about what was replaced, kept and dropped."""
     parts = ", ".join(f"{len(texts)} {part}" for part, texts in done.mapping.items())
     output.write_notice(f"replaced {done.replaced} texts ({parts})")
-    output.write_notice(
-        f"kept {done.kept} texts: numbers, quantities, times, and words that the scheduler itself knows"
-    )
+    output.write_notice(f"kept {done.kept} texts that the scheduler itself knows, and every amount; times were moved")
     dropped = sorted(done.dropped, key=lambda row: (-row[1], row[0]))
     shown = ", ".join(f"{name} {count_noun(count, 'time')}" for name, count in dropped[:MAX_SHOWN_FIELDS])
     more = f", and {len(dropped) - MAX_SHOWN_FIELDS} more fields" if len(dropped) > MAX_SHOWN_FIELDS else ""

@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check coverage mutants format bench cold-start screenshots story docs release-notes clean
+.PHONY: help demo test quick check coverage mutants format bench cold-start screenshots story docs site release-notes clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -63,12 +63,16 @@ screenshots: .venv/dev.stamp  ## draw the pictures of the README again
 story: .venv/dev.stamp  ## draw the story of the README again, as one animated picture
 	$(BIN)/python -m tests.tui.story_svg
 
-docs: .venv/dev.stamp  ## write docs/keys.md, kubectl.md, where.md, releases.md and the tables of fidelity.md again
+docs: .venv/dev.stamp  ## write docs/keys.md, commands.md, kubectl.md, where.md, releases.md and the tables of fidelity.md again
 	$(BIN)/python -m tests.tui.keys_page
+	$(BIN)/python -m tests.cli.commands_page
 	$(BIN)/python -m tests.snapshot.kubectl_page
 	$(BIN)/python -m tests.architecture.where_page
 	$(BIN)/python -m tests.architecture.releases_page
 	$(BIN)/python -m tests.architecture.fidelity_page
+
+site: .venv/dev.stamp  ## build the documentation site into build/site; any warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 release-notes:  ## print the notes of one release from CHANGELOG.md: make release-notes VERSION=0.1.0
 	@$(PYTHON) deploy/release_notes.py $(VERSION)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -57,27 +56,6 @@ def test_without_persistence_it_never_does(scenario: Scenario) -> None:
     evictions = [task for one in cycles for task in gone(one)]
     assert 4 <= len(evictions)
     assert {"team/a-0"} == {*evictions}
-
-
-def console() -> list[tuple[str, str]]:
-    """Commands about a bundled snapshot that docs/cycles.md shows, each with the line below it."""
-    lines = (Path(__file__).parents[2] / "docs" / "cycles.md").read_text(encoding="utf-8").splitlines()
-    pairs = pairwise(lines)
-    return [
-        (line.removeprefix("$ vcdebug "), below)
-        for line, below in pairs
-        if line.startswith("$ vcdebug ") and "persist-" in line
-    ]
-
-
-def test_the_page_shows_both_scenarios_settled_and_not() -> None:
-    assert 6 == len(console())
-
-
-@pytest.mark.parametrize(("command", "line"), console())
-def test_a_command_of_the_page_prints_what_it_shows(command: str, line: str) -> None:
-    _, out, _ = call(command.split())
-    assert line in out.splitlines()
 
 
 @pytest.mark.parametrize(("scenario", "cycle"), [(in_turns, 2), (restarted, 1)])

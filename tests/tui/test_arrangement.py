@@ -1,5 +1,7 @@
 """Where panels stand: the size of the terminal alone decides, whatever they hold and whichever has the focus."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.tui.driving import Desk, opened
@@ -15,7 +17,8 @@ from vcdebug.tui.main.layout import (
     arrange_panels,
     screen_class,
 )
-from vcdebug.tui.widgets.bars import FirstKeys
+from vcdebug.tui.session_state import SessionStore
+from vcdebug.tui.widgets.bars import FirstKeys, Status
 from vcdebug.views.panels import PANELS
 
 BODIES = [(60, 16), (80, 20), (99, 46), (100, 28), (120, 36), (160, 44), (200, 56), (240, 90)]
@@ -94,14 +97,33 @@ def docked(places: dict[str, PanelPlace]) -> str:
     return next(name for name, place in places.items() if (place.x, place.y) == (tabs.x, tabs.y + tabs.height))
 
 
-async def test_the_hint_of_the_first_start_changes_no_class() -> None:
-    async with opened("preempt-blocked-by-gang", (100, 32)) as desk:
-        hint = desk.main.query_one(FirstKeys)
-        hint.display = True
-        await desk.pause()
-        assert layout_of(desk).screen_class is MEDIUM
-        before = {*layout_of(desk).places}
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40), (200, 60)], ids=str)
+async def test_no_message_hint_or_command_line_moves_anything(size: tuple[int, int], tmp_path: Path) -> None:
+    async with opened("preempt-works", size, store=SessionStore(tmp_path)) as desk:
+        hint, status = desk.main.query_one(FirstKeys), desk.main.query_one(Status)
+        first = places_of_everything(desk)
+        assert hint.region.height in (3, 6)
+        assert hint.region.bottom == size[1] - 1
         await desk.press("shift")
-        hint.display = False
+        assert not hint.display
+        assert first == places_of_everything(desk)
+        desk.main.say_line("the cause of it " * 30)
         await desk.pause()
-        assert before == {*layout_of(desk).places}
+        assert first == places_of_everything(desk)
+        assert (3, size[1]) == (status.region.height, status.region.bottom)
+        assert "the cause of it" in desk.screen().splitlines()[-3]
+        await desk.press("escape")
+        assert first == places_of_everything(desk)
+        assert (1, size[1]) == (status.region.height, status.region.bottom)
+        await desk.press("colon", "b", "tab")
+        assert first == places_of_everything(desk)
+        assert ":b" in desk.screen().splitlines()[-1]
+        assert "back" in desk.screen().splitlines()[-2]
+        await desk.press("escape")
+        assert "quit" in desk.screen().splitlines()[-1]
+
+
+def places_of_everything(desk: Desk) -> dict[str, object]:
+    """The region of each part of the main screen that does not lie over others."""
+    parts = [*desk.main.children, *desk.main.query_one(MainLayout).children]
+    return {f"{part}": part.region for part in parts if part.display and not isinstance(part, FirstKeys)}

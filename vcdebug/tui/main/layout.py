@@ -260,7 +260,7 @@ class MainLayout(Widget):
 
     @property
     def screen_class(self) -> ScreenClass:
-        """By the terminal's size: a message or the hint of the first start takes lines, and changes no class."""
+        """By the terminal's size, which is known before that of the panels."""
         width, height = self.app.size
         return screen_class(width, height - LINES_AROUND)
 

@@ -26,7 +26,7 @@ from vcdebug.tui.main.session_keeper import SessionKeeper
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import SessionStore
-from vcdebug.tui.widgets.bars import ALL_PANELS, FirstKeys, Header, Status, Tabs, Timeline
+from vcdebug.tui.widgets.bars import ALL_PANELS, FirstKeys, Footer, Header, Status, Tabs, Timeline
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.worker import NextScreen, Start
@@ -42,7 +42,7 @@ class MainScreen(Screen[NextScreen]):
     """Makes the parts, hands each what it needs, and passes keys and messages on to them."""
 
     BINDINGS: ClassVar[list[BindingType]] = MAIN_KEYS
-    ALLOW_IN_MAXIMIZED_VIEW = "Header,FirstKeys,Timeline,Status,Prompt"
+    ALLOW_IN_MAXIMIZED_VIEW = "Header,FirstKeys,Timeline,Footer,Status,Prompt"
 
     moment: reactive[DebuggerState | None] = reactive(None, always_update=True, repaint=False)
 
@@ -120,8 +120,7 @@ class MainScreen(Screen[NextScreen]):
         yield self._panels.data_bind(MainScreen.moment)
         yield Timeline().data_bind(MainScreen.moment)
         yield FirstKeys()
-        yield self._status
-        yield self._prompt
+        yield Footer(self._status, self._prompt)
 
     def on_mount(self) -> None:
         # The keys of the footer depend on the focus, which Textual reports by this signal alone.

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from rich.cells import cell_len
 from rich.text import Text
 from textual import events
+from textual.containers import Container
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -362,11 +363,20 @@ class FooterKey(NamedTuple):
     does: str
 
 
+class Footer(Container):
+    """The last line, on which the status stands."""
+
+    DEFAULT_CSS = "Footer { height: 1; }"
+
+
 class Status(Widget):
-    """Shows keys, or a message of up to three lines until the next key."""
+    """Shows keys, or until the next key a message, whose further lines cover what stands above."""
 
     DEFAULT_CSS = """
-    Status { height: auto; max-height: 3; padding: 0 1; background: $surface; color: $text; }
+    Status {
+        height: auto; max-height: 3; padding: 0 1; background: $surface; color: $text;
+        overlay: screen; constrain: none inside;
+    }
     Status.-error { color: $text-error; text-style: bold; }
     """
 
@@ -408,9 +418,17 @@ FIRST_KEY_LINES: Final = (
 
 
 class FirstKeys(Widget):
-    """Three lines above the last one, until the first key."""
+    """Three lines that cover what stands above the last one, until the first key."""
 
-    DEFAULT_CSS = "FirstKeys { height: auto; padding: 0 1; background: $surface; color: $text; display: none; }"
+    DEFAULT_CSS = """
+    FirstKeys {
+        height: auto; padding: 0 1; background: $surface; color: $text; display: none; overlay: screen;
+    }
+    """
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Stand above the footer."""
+        self.styles.offset = (0, -event.size.height)
 
     def render(self) -> Text:
         """The hint of the first start."""

@@ -51,10 +51,10 @@ class Line(Input, inherit_bindings=False):
 
 
 class Prompt(Vertical):
-    """Replaces the status line while it is open."""
+    """Covers the status line while it is open, and the line above with what completes the text."""
 
     DEFAULT_CSS = """
-    Prompt { height: auto; display: none; }
+    Prompt { height: auto; display: none; overlay: screen; constrain: none inside; background: $background; }
     Prompt.-open { display: block; }
     Prompt Horizontal { height: 1; padding: 0 1; }
     Prompt #sign { width: auto; text-style: bold; }

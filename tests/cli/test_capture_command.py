@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,6 +48,17 @@ def test_without_a_file_it_is_named_after_context_and_time(
     assert 0 == code
     assert out.startswith("dev-20")
     assert (tmp_path / out.strip()).is_file()
+
+
+def test_a_redacted_capture_is_named_by_the_time_of_the_capture(
+    kubeconfig: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for option in ([], ["--redact"]):
+        assert 0 == call(["capture", "--kubeconfig", kubeconfig, *option])[0]
+    plain, redacted = (load_snapshot(path) for path in sorted(tmp_path.glob("*.tar.gz"), key=os.path.getmtime))
+    assert plain.now.date() != redacted.now.date()
+    assert all(f"-{plain.now:%Y%m%d}-" in path.name for path in tmp_path.glob("*.tar.gz"))
 
 
 def test_redaction_is_asked_for_by_name(kubeconfig: str, tmp_path: Path) -> None:

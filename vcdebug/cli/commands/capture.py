@@ -85,9 +85,10 @@ class CaptureCommand(Command):
                 cluster_options(args), progress, announce=lambda who: output.write_notice(capture_announcement(who))
             )
         snapshot = ask_for_release(snapshot, output)
-        done = make_redaction(snapshot) if args.redact else None
+        # Redaction moves every clock to one day, so two redacted captures would get the same name by it.
+        captured, done = snapshot.now, make_redaction(snapshot) if args.redact else None
         snapshot = done.snapshot if done is not None else snapshot
-        target = target or Path(capture_file_name(snapshot.name, snapshot.now))
+        target = target or Path(capture_file_name(snapshot.name, captured))
         check_target(target, force=args.force)
         save_snapshot(snapshot, target)
         if done is None:

@@ -28,6 +28,8 @@ PLACEHOLDERS = {
     r"(?=--prove$)": "--budget 1 -j 1 ",
 }
 """Words of the documents, and what replaces them in the example: names of jobs, numbers, fewer runs."""
+PENDING = r" (explain|ask) preempt-blocked-by-gang research/llm-finetune(?!.* --set)"
+"""Commands about a job that waits, which end with 2."""
 WITH_COMMANDS = [document for document in DOCUMENTS if any(one.words[0] == "vcdebug" for one in commands(document))]
 
 
@@ -93,7 +95,8 @@ def test_the_commands_of_a_document_run_and_print_what_it_shows(document: str, e
 
 def run_command(command: Documented) -> None:
     code, out, err = call(command.words[1:])
-    assert code in (0, 2), f"{command.line}: {err}"
+    assert code in ((2,) if re.search(PENDING, command.line) else (0, 2)), f"{command.line}: {err}"
+    assert [] == [line for line in err.splitlines() if not line.startswith("vcdebug: ")], command.line
     assert [] == [shown for shown in command.printed if shown not in out.splitlines()], command.line
 
 

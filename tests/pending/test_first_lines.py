@@ -23,7 +23,7 @@ def test_room_that_is_spread_over_nodes_is_listed_with_the_user_of_the_nearest_n
     small = [node("n1", cpu="5"), node("n2", cpu="6"), *running("a", "n2", 1, cpu="4")]
     found = asked([*small, *wanted(cpu="6", phase="Pending", min_resources={"cpu": "6"})], PLAIN, second=OVERCOMMIT)
     told = "7 cpu is free in total, but spread over 2 nodes (n1 5, n2 2); enqueue compares minResources with sums only."
-    assert told in found.dominant.facts
+    assert told in found.dominant.facts[0]
     assert "In use on n2 (cpu): default/a-0 4." in found.dominant.facts
 
 

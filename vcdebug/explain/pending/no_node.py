@@ -277,7 +277,8 @@ def _mixed_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
         where = f"fits none of {len(room.node_fits)} nodes" if len(room.node_fits) > 1 else "does not fit the only node"
         reason = f"{task.name} {where}: {format_reasons(room, task.name + where)}"
         facts += [f"{capitalize_first(_nearest_words(task, node))}."] if node is not None and short else []
-    facts += _spread_out_facts(room)
+    # In one line with the nearest node: together they say why an admitted job fits nowhere.
+    facts = [" ".join(amounts)] if (amounts := [*facts, *_spread_out_facts(room)]) else []
     ways = find_constraint_failures(room)
     facts += failure_facts(ways)
     taken = room_takers(room)

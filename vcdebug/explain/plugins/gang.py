@@ -298,10 +298,12 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
     need = job.min_available - ready
     short = _total_shortage(view, visit, need)
     rolled_back = f"The plan would have evicted {count_noun(len(victims), 'pod')}; it was rolled back."
+    met = [f"minMember {job.min_available} alone would be met by {count_noun(len(planned), 'pod')}."] if roles else []
+    first, *failures = _failure_facts(view, failed, visit, blame) or [""]
     facts = (
-        *([f"minMember {job.min_available} alone would be met by {count_noun(len(planned), 'pod')}."] if roles else []),
         *([_format_shortage(need, *short)] if short is not None else []),
-        *_failure_facts(view, failed, visit, blame),
+        *([" ".join(filter(None, (*met, first)))] if met or first else []),
+        *failures,
         *([rolled_back] if victims else []),
     )
     numbers = {

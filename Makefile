@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check coverage mutants format bench cold-start screenshots story docs site release-notes clean
+.PHONY: help demo test quick check coverage mutants fuzz format bench cold-start screenshots story docs site release-notes clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -41,6 +41,9 @@ coverage: .venv/dev.stamp  ## run every test and report the branch coverage of v
 
 mutants: .venv/dev.stamp  ## put small faults into a copy of the source, and list those that no test notices; goes on where it stopped
 	$(BIN)/python -m tests.mutants --size 500
+
+fuzz: .venv/dev.stamp  ## two minutes of damaged inputs through the commands; --seconds and --seed for more by hand
+	$(BIN)/python -m tests.fuzz --seconds 120 --jobs 2
 
 format: .venv/dev.stamp  ## rewrite the sources in the house format
 	$(BIN)/ruff format .

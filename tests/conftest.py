@@ -40,6 +40,7 @@ SLOW = (
     "explain/test_restored.py",
     "explain/test_run_again.py",
     "framework/test_forced.py",
+    "fuzz",
     "golden/test_upgrades.py",
     "logs/test_written_late.py",
     "properties",

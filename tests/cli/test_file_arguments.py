@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -239,3 +240,12 @@ def test_a_standard_stream_that_is_closed_is_no_fault(command: str, closed: str,
     )
     wrong = [word for word in ("Traceback", "fault of vcdebug", "Exception") if word in done.stdout + done.stderr]
     assert ([], True) == (wrong, done.returncode in (0, 1, 2))
+
+
+def test_a_small_file_takes_little_memory_whatever_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"abc")
+    tracemalloc.start()
+    assert b"abc" == read_file(path, 1 << 31)
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()

@@ -14,6 +14,7 @@ from vcdebug.errors import SnapshotError
 
 MAX_FILE_BYTES: Final = 64 << 20
 """The largest configuration, list of edits or commands that is read."""
+_PART_BYTES: Final = 1 << 20
 OPEN_PIPES: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """Pipes that have a writer, as `<(command)` makes them; opening any other pipe can block without end."""
 
@@ -26,8 +27,7 @@ def read_file(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
         if problem := _find_problem(where, status, max_bytes):
             raise SnapshotError(*problem, where=where)
         with Path(path).open("rb") as stream:
-            # One byte more than allowed shows a file that is larger, also where its size is unknown.
-            data = stream.read(max_bytes + 1)
+            data = _read_at_most(stream, max_bytes + 1)
     except FileNotFoundError as error:
         raise SnapshotError("no such file", where=where) from error
     except (OSError, ValueError) as error:
@@ -38,7 +38,7 @@ def read_file(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
 def read_stdin(max_bytes: int = MAX_FILE_BYTES) -> bytes:
     """The bytes of standard input; raises SnapshotError for more than `max_bytes`."""
     try:
-        data = sys.stdin.buffer.read(max_bytes + 1)
+        data = _read_at_most(sys.stdin.buffer, max_bytes + 1)
     except (OSError, ValueError) as error:
         raise SnapshotError(describe_read_error(error), where="stdin") from error
     return _is_within(data, max_bytes, "stdin")
@@ -112,6 +112,16 @@ def _find_problem(where: str, status: os.stat_result, max_bytes: int) -> tuple[s
     if status.st_size > max_bytes:
         return _too_large(max_bytes), ""
     return None
+
+
+def _read_at_most(stream: BinaryIO, count: int) -> bytes:
+    """The stream's bytes; with one more than allowed as `count`, a result of that length is too large."""
+    # In parts: read(count) reserves memory for all of `count` at once, which is gigabytes for a log of a few lines.
+    parts, left = [], count
+    while left and (part := stream.read(min(left, _PART_BYTES))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
 
 
 def _is_within(data: bytes, max_bytes: int, where: str) -> bytes:

@@ -31,6 +31,8 @@ class AskCommand(Command):
         "node, who is next, when will it be placed"
     )
 
+    EXITS = "exit status: 0 done, 2 the snapshot is incomplete, 1 error"
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "question",

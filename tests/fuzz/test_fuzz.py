@@ -22,7 +22,7 @@ def faults_of(tmp_path: Path, count: int = 1) -> list[Fault]:
 
 
 def replace_command(monkeypatch: pytest.MonkeyPatch, made: FuzzInput, main: object) -> None:
-    monkeypatch.setattr(processes, "make_input", lambda seed, number: made)
+    monkeypatch.setattr(processes, "make_input", lambda *_: made)
     monkeypatch.setattr(child, "main", main)
 
 
@@ -56,12 +56,20 @@ def _obey(words: object) -> int:
 
 
 def _take_memory(words: object) -> int:
-    return len(bytes(child.BYTES))
+    return len(bytes(2 * child.BYTES))
 
 
 def _change_input(words: object) -> int:
     Path("other").write_text("changed")
     return 0
+
+
+def _give_odd_code(words: object) -> int:
+    return 7
+
+
+def _die(words: object) -> int:
+    os._exit(9)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +80,8 @@ def _change_input(words: object) -> int:
         (_obey, "control character"),
         (_take_memory, "traceback"),
         (_change_input, "input changed"),
-        (lambda words: 7, "exit code"),
-        (lambda words: os._exit(9), "killed"),
+        (_give_odd_code, "exit code"),
+        (_die, "killed"),
     ],
 )
 def test_each_kind_of_fault_is_found(main: object, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +91,7 @@ def test_each_kind_of_fault_is_found(main: object, kind: str, tmp_path: Path, mo
 
 
 def test_after_a_process_that_dies_the_next_input_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    replace_command(monkeypatch, RUN, lambda words: os._exit(9))
+    replace_command(monkeypatch, RUN, _die)
     assert ["killed"] * 3 == [fault.kind for fault in faults_of(tmp_path, count=3)]
 
 

@@ -90,6 +90,7 @@ def test_edits_act_before_the_cycle_runs(tmp_path: Path) -> None:
         ("break victim if", "at character"),
         ("toggle 9", "no breakpoint 9"),
         ("filter x", "filter needs the screen"),
+        ("overview x", "overview takes no argument"),
         ("open x", "open needs the screen"),
         ("panel x", "no panel 'x'"),
         ("explain nope", "nope"),

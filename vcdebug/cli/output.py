@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import time
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
 NOTICE_PREFIX = "vcdebug: "
 MAX_NOTICE_LENGTH = 1200
 """Characters of a notice, which may quote a whole file."""
+
+
+def _with_finite_numbers(value: object) -> object:
+    """The value with infinity and NaN as text."""
+    if isinstance(value, Mapping):
+        return {key: _with_finite_numbers(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_with_finite_numbers(one) for one in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class Output:
@@ -46,7 +56,11 @@ class Output:
     def write_json(self, document: Mapping[str, object]) -> None:
         """Write a JSON document whose bytes depend on its values alone."""
         # Not UTF-8: the bytes would depend on the locale of the stream.
-        text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
+        try:
+            text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
+        except ValueError:
+            # JSON has no such numbers; YAML does, as in `overcommit-factor: .inf`.
+            text = json.dumps(_with_finite_numbers(document), indent=2, ensure_ascii=True)
         self.out.write(escape_json(text) + "\n")
 
     def write_notice(self, line: str) -> None:

@@ -269,10 +269,11 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
     broken = broken_tree_finding(view, seq, plugin) if not children else None
     if broken is not None:
         return broken
+    # Asked first: a broken tree has no figures of the queue.
+    if plugin == CAPACITY_PLUGIN and children and view.session.hierarchy_enabled(plugin):
+        return _unspecified_finding(view, seq, plugin)
     limit = first_exceeded(quota_explainer(plugin).admission(view.recording, seq, view.job))
-    if not limit.exceeded_dimensions or (
-        plugin == CAPACITY_PLUGIN and children and view.session.hierarchy_enabled(plugin)
-    ):
+    if not limit.exceeded_dimensions:
         return _unspecified_finding(view, seq, plugin)
     stuck = stuck_jobs(view, seq, same_queue=True)
     # Only if they alone make the difference: otherwise their end would not admit the job.

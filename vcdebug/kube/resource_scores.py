@@ -12,7 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.gomath import FloatArray, div_rows, int_div, ordered_sum, trunc_rows, weighted_rows, wrap_int64
+from vcdebug.gomath import (
+    FloatArray,
+    div_rows,
+    int_div,
+    ordered_sum,
+    trunc_int64,
+    trunc_rows,
+    weighted_rows,
+    wrap_int64,
+)
 from vcdebug.kube.node_view import NodeView, ResourceColumns
 from vcdebug.kube.pod_requests import CPU, GPU, MEMORY, PodRequests, ScoredAmounts
 from vcdebug.model.names import BoolArray, IntArray, KeptScores, Row
@@ -316,7 +325,7 @@ def average_of_one(view: NodeView, pod: ScoredAmounts, row: Row, score: Callable
     total = number = 0
     for _, available, used, wanted in _defaulted_figures(view, pod, row):
         if available:
-            total += score(available, wrap_int64(used + wanted))
+            total = wrap_int64(total + score(available, wrap_int64(used + wanted)))
             number += 1
     return int_div(total, number) if number else 0
 
@@ -367,7 +376,7 @@ def balance_of_one(view: NodeView, added: ScoredAmounts, row: Row, *, gpu: bool)
     """As _balance_of_rows, for one node."""
     looked = _requested_figures(view, added, row, gpu=gpu)
     shares = [_filled_share(has, used + wanted) for _, has, used, wanted in looked if has]
-    return int((1.0 - _deviation_of_one(shares)) * float(MAX_SCORE))
+    return trunc_int64((1.0 - _deviation_of_one(shares)) * float(MAX_SCORE))
 
 
 def _filled_share(has: int, wanted: int) -> float:

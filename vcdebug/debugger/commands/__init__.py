@@ -53,6 +53,8 @@ def execute_line(driver: Driver, line: str) -> CommandReply:
     if verb is None:
         known = [word for verb in list_verbs() for word in verb.names]
         raise CommandError(f"no command {name!r}", hint=closest_name_hint(name, known, "? lists them"))
+    if argument.strip() and not verb.usage:
+        raise CommandError(f"{name} takes no argument")
     return verb.run(driver, argument.strip())
 
 

@@ -49,7 +49,12 @@ def conf(plugins: str) -> str:
         (IMMENSE_REQUEST, "{name: gang}, {name: nodeorder}", ["run"], "team/batch"),
         (IMMENSE_REQUEST, "{name: gang}, {name: nodeorder}", ["run", "--cycles", "2"], "team/batch"),
         (PARENT_OF_ITSELF, "{name: capacity, enableHierarchy: true}", ["explain", "-v"], "default/chat"),
-        (PARENT_OF_ITSELF, "{name: capacity, enableHierarchy: true}", ["explain", "default/chat"], "is not admitted"),
+        (
+            PARENT_OF_ITSELF,
+            "{name: capacity, enableHierarchy: true}",
+            ["explain", "default/chat"],
+            "cannot be explained: the snapshot has no Node",
+        ),
         (IMMENSE_REQUEST, "{name: usage, arguments: {usage.weight: .inf}}", ["inspect", "--json"], '"inf"'),
     ],
     ids=lambda value: value.split()[2] if isinstance(value, str) and "\n" in value else None,

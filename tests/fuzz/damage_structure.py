@@ -192,7 +192,7 @@ def _retext(spots: list[Spot], lot: Random) -> None:
 def _add_field(spots: list[Spot], lot: Random) -> None:
     """A field that the engine reads, deep in an object, with a fitting value or one that does not fit."""
     objects = [
-        parent[key] for parent, key in spots if isinstance(parent[key], dict) and parent[key].get("kind") in SHAPES
+        parent[key] for parent, key in spots if isinstance(parent[key], dict) and str(parent[key].get("kind")) in SHAPES
     ]
     if not objects:
         return

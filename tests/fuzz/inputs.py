@@ -88,8 +88,8 @@ def _write(objects: list[Any], others: dict[str, bytes], lot: Random) -> dict[st
 
 def _snapshot_commands(sound: Seed, lot: Random) -> tuple[Command, ...]:
     """inspect, run, explain, ask and script, each with options by lot."""
-    jobs = [*sound.names_of("PodGroup"), "nobody", "a\x1b[31m"]
-    pods = [*sound.names_of("Pod"), "nobody"]
+    jobs = [*sound.names_of("PodGroup"), "absent", "a\x1b[31m"]
+    pods = [*sound.names_of("Pod"), "absent"]
     runs: tuple[Command, ...] = (
         (),
         (),

@@ -32,8 +32,8 @@ NOT_SCRIPTED: Final = ("save", "report", "odds", "recapture", "open", "quit")
 
 def script_lines(sound: Seed, lot: Random) -> list[str]:
     """Commands of the debugger, nearly all of them sound: the first fault ends a script."""
-    names = [*sound.names_of("Pod", "PodGroup", "Queue", "Node"), "nobody"]
-    jobs = [*sound.names_of("PodGroup"), "nobody"]
+    names = [*sound.names_of("Pod", "PodGroup", "Queue", "Node"), "absent"]
+    jobs = [*sound.names_of("PodGroup"), "absent"]
     verbs = [verb.names[0] for verb in list_verbs() if verb.names[0] not in NOT_SCRIPTED]
     lines = []
     for _ in range(lot.randrange(1, 7)):
@@ -147,7 +147,7 @@ def expect_text(sound: Seed, lot: Random) -> str:
 
 def log_lines(sound: Seed, lot: Random) -> list[str]:
     """Lines of a scheduler's log, with names of the snapshot where a message has any."""
-    names = [*sound.names_of("Pod", "PodGroup", "Queue", "Node"), "nobody", HOSTILE, ""]
+    names = [*sound.names_of("Pod", "PodGroup", "Queue", "Node"), "absent", HOSTILE, ""]
     lines = []
     messages = list(MESSAGE_BY_KEY.values())
     for number in range(lot.randrange(1, 60)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from functools import cache, partial
 from typing import Any
 
@@ -55,14 +56,18 @@ def lines(recording: Recording) -> list[str]:
     return stream.getvalue().splitlines()
 
 
+AMOUNT = re.compile(r"\d+")
+FIELDS = frozenset({"share", "elastic"})
+"""Keys of plugins' records that some snapshots also have as names of queues."""
+
+
 def translated(value: Any, actual: Any, sentence: Any) -> Any:
-    """An event in the words of the redacted snapshot; what is there as it was stays, such as a key or an amount."""
-    # Names may be spelt as keys and amounts are: `share` or `0` is both in some snapshots.
+    """An event in the words of the redacted snapshot; amounts and keys of records stay where a name is spelt alike."""
     if isinstance(value, str):
-        return value if value == actual else sentence(value)
+        return value if value == actual and AMOUNT.fullmatch(value) else sentence(value)
     if isinstance(value, dict):
         there = actual if isinstance(actual, dict) else {}
-        keys = {key: key if key in there else sentence(key) for key in value}
+        keys = {key: key if key in FIELDS and key in there else sentence(key) for key in value}
         return {keys[key]: translated(item, there.get(keys[key]), sentence) for key, item in value.items()}
     if isinstance(value, list):
         others = [*(actual if isinstance(actual, list) else []), *[None] * len(value)]

@@ -51,8 +51,20 @@ def test_whoever_says_so_has_them_as_they_are(tmp_path: Path) -> None:
 
 
 def test_explain_says_that_the_input_has_problems(manifests: str) -> None:
-    said = call(["explain", manifests, "pg"])[1]
-    assert "Input problem: volcano-scheduler.conf: not in the snapshot" in said or "input problems (list" in said
+    completed = (
+        "2 objects lack what every server fills in (uid, phase, namespace); they are completed as a server would; "
+        '"complete": false in meta.json leaves them as they are'
+    )
+    conf = "volcano-scheduler.conf: not in the snapshot; the built-in configuration is in force"
+    lines = call(["explain", manifests, "pg"])[1].splitlines()
+    assert [f"Input problem: {completed}", f"Input problem: {conf}"] == lines[-2:]
+
+
+def test_explain_counts_three_problems_of_the_input(manifests: str) -> None:
+    path = Path(manifests)
+    path.write_text(HAND_WRITTEN.replace("minMember: 1", "minMember: 1, queue: absent"))
+    lines = call(["explain", manifests, "pg"])[1].splitlines()
+    assert ["3 input problems (list: vcdebug inspect)"] == [line for line in lines if "nput problem" in line]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from string import ascii_uppercase
 from typing import Final
@@ -10,16 +10,15 @@ from typing import Final
 import numpy as np
 
 from vcdebug.amount_text import count_noun, format_amount, format_number, join_names, short_name
-from vcdebug.explain.decisions.equations import scores_before
+from vcdebug.explain.decisions.equations import inner_parts, order_by_total, score_leads, scores_before, summands_of
 from vcdebug.explain.predicate_reasons import ExhaustedDimension, exhausted_dimensions
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
-from vcdebug.grouping import group_by_key
 from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import KeptScores, NodeName, Seq
 from vcdebug.model.names import Row as NodeRow
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import bare_name, short_part
-from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Piece, make_line, muted_piece
+from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Piece, Style, make_line, muted_piece
 from vcdebug.views.table import Column, Row, RowsOnDemand, Table, plain_columns
 
 BAR_SIGN = "█"
@@ -219,40 +218,36 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
     title = f"Scores for {bare_name(event.task)}"
     if not len(event.rows):
         return Table(title, foot=(make_line(muted_piece("no node was left to score")),))
-    # Stable, with NaN last: equal totals keep the session's order of nodes.
-    order = np.argsort(-np.nan_to_num(event.total, nan=-np.inf), kind="stable")
-    shown = order[:MAX_SCORED_COLUMNS].tolist()
+    shown = order_by_total(event)[:MAX_SCORED_COLUMNS]
     names = [recording.node_names[int(event.rows[index])] for index in shown]
     heads = [Column(f"{BEST} {names[0]}" if number == 0 else name, right=True) for number, name in enumerate(names)]
     columns = (Column("score"), *heads[:2], *([Column("lead", right=True)] if len(shown) > 1 else []), *heads[2:])
-    parts = list(_ordered_parts(event, shown))
-    rows = [_score_row("total", event.total, shown), *(_score_row(label, values, shown) for label, values in parts)]
-    tied = int(np.count_nonzero(event.total == event.total[order[0]]))
+    parts = _ordered_parts(event, shown)
+    rows = [_score_row("total", event.total, shown, "strong"), *(_score_row(*part, shown) for part in parts)]
+    tied = int(np.count_nonzero(event.total == event.total[shown[0]]))
     words = f"  {tied} tie at the top" if tied > 1 else _lead_words(event, shown, names)
     head = (make_line(count_noun(len(event.rows), "node"), muted_piece(words)),)
-    more = len(order) - len(shown)
-    foot = (make_line(muted_piece(f"{count_noun(more, 'more node')} with lower totals")),) if more else ()
+    more = len(event.rows) - len(shown)
+    foot = (make_line(muted_piece(f"{count_noun(more, 'more node')}, none with a higher total")),) if more else ()
     return Table(title, columns, rows, head=head, foot=foot)
 
 
 def _ordered_parts(event: ScoreEvent, shown: Sequence[int]) -> Iterator[tuple[str, KeptScores]]:
-    """Each plugin's part, what it consists of indented below; the largest lead first, without what is 0 everywhere."""
-    nonzero = _nonzero_parts(event)
-    values = dict(sorted(((n, v) for n, v in event.parts if n in nonzero), key=lambda one: -abs(_lead(one[1], shown))))
-    inner = group_by_key((_whole_of(name), name) for name in values if _whole_of(name) in values)
-    for name in (name for name in values if _whole_of(name) not in values):
-        within = inner.get(name, ())
-        if len(within) == 1 and np.array_equal(values[within[0]], values[name]):
-            yield f"{short_part(name)} {short_part(within[0])}", values[name]
-            continue
-        yield short_part(name), values[name]
-        yield from ((f"  {short_part(part)}", values[part]) for part in within)
+    """Each term of the totals, its details indented below; the largest lead first, without what is 0 everywhere."""
+    values, nonzero, summands = dict(event.parts), _nonzero_parts(event), summands_of(event, shown[0])
 
+    def by_lead(names: Iterable[str]) -> list[str]:
+        return sorted(names, key=lambda name: -abs(_lead(values[name], shown)))
 
-def _whole_of(name: str) -> str:
-    """`nodeorder/batch` for `nodeorder/batch/NodeAffinity`, which is counted in it; empty for what a total counts."""
-    whole, _, part = name.rpartition("/")
-    return "" if part == "batch" else whole
+    inner = {part.name: inner_parts(summands, place) for place, part in enumerate(summands) if part.top}
+    details = {name: [part.name for part in parts if part.name in nonzero] for name, parts in inner.items()}
+    for name in by_lead(name for name in details if name in nonzero or details[name]):
+        if len(details[name]) == 1:
+            (part,) = details[name]
+            yield f"{short_part(name)} {short_part(part)}", values[part]
+        else:
+            yield short_part(name), values[name]
+            yield from ((f"  {short_part(part)}", values[part]) for part in by_lead(details[name]))
 
 
 def _lead(values: KeptScores, shown: Sequence[int]) -> float:
@@ -264,10 +259,9 @@ def _lead_words(event: ScoreEvent, shown: Sequence[int], names: Sequence[NodeNam
     """`  n1 leads n2 by 170: affinity +150, usage −17.5`; empty for one node."""
     if len(shown) < 2:
         return ""
-    inner = {_whole_of(name) for name, _ in event.parts}
-    leads = [(short_part(name), _lead(values, shown)) for name, values in event.parts if name not in inner]
-    leads = sorted((one for one in leads if one[1]), key=lambda one: -abs(one[1]))
-    parts = join_names(f"{part} {_signed_text(lead)}" for part, lead in leads)
+    leads = [one for one in score_leads(event, *shown[:2]) if one.lead]
+    leads.sort(key=lambda one: -abs(one.lead))
+    parts = join_names(f"{short_part(one.name)} {_signed_text(one.lead)}" for one in leads)
     return f"  {names[0]} leads {names[1]} by {format_number(_lead(event.total, shown))}{f': {parts}' if parts else ''}"
 
 
@@ -277,13 +271,14 @@ def _nonzero_parts(event: ScoreEvent) -> dict[str, None]:
     return nonzero or dict.fromkeys(name for name, _ in event.parts)
 
 
-def _score_row(label: str, values: KeptScores, shown: Sequence[int]) -> Row:
-    total, scores = label == "total", [float(values[index]) for index in shown]
+def _score_row(label: str, values: KeptScores, shown: Sequence[int], style: Style = "") -> Row:
+    """The highest score stands out, where only one node has it."""
+    scores = [float(values[index]) for index in shown]
     highest = max(scores) if scores.count(max(scores)) == 1 else None
-    cells = [Piece(_score_text(score), "strong" if total or score == highest else "") for score in scores]
+    cells = [Piece(_score_text(score), "strong" if score == highest else style) for score in scores]
     lead = _lead(values, shown)
     led = [Piece(_signed_text(lead), "good" if lead > 0 else "bad" if lead < 0 else "muted")] if len(shown) > 1 else []
-    return Row(label, (Piece(label, "strong" if total else ""), *cells[:2], *led, *cells[2:]))
+    return Row(label, (Piece(label, style), *cells[:2], *led, *cells[2:]))
 
 
 def _signed_text(value: float) -> str:

@@ -10,6 +10,8 @@ from dataclasses import replace
 from math import isnan
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from vcdebug.amount_text import count_noun, format_number
 from vcdebug.explain import equation
 from vcdebug.explain.orders import OrderComparison, OrderStep, next_rival, order_at
@@ -303,10 +305,14 @@ def scored_row(recording: Recording, event: record.ScoreEvent, node: NodeName) -
     return rows.index(row) if row in rows else None
 
 
+def order_by_total(event: record.ScoreEvent) -> list[int]:
+    """Indexes of the scored nodes: the highest total first, equal totals in the session's order, NaN last."""
+    return list(np.argsort(-event.total, kind="stable").tolist())
+
+
 def best_scored_row(event: record.ScoreEvent) -> int | None:
     """The first node with the highest total."""
-    real = [(value, -index) for index, value in enumerate(event.total.tolist()) if not isnan(value)]
-    return -max(real)[1] if real else None
+    return next((index for index in order_by_total(event)[:1] if not isnan(event.total[index])), None)
 
 
 def node_score(
@@ -335,7 +341,7 @@ def _score_terms(
 ) -> Iterator[equation.Term]:
     """One term per summand; the details of a sum follow it, a single detail replaces it."""
     for place, part in enumerate(parts):
-        inner = _inner_parts(parts, place)
+        inner = inner_parts(parts, place)
         if part.top and len(inner) == 1:
             continue
         if isnan(part.value):
@@ -347,7 +353,7 @@ def _score_terms(
         )
 
 
-def _inner_parts(parts: list[ScoreSummand], place: int) -> list[ScoreSummand]:
+def inner_parts(parts: list[ScoreSummand], place: int) -> list[ScoreSummand]:
     """The details that follow a sum, up to the next sum."""
     found: list[ScoreSummand] = []
     for part in parts[place + 1 :] if parts[place].top else ():
@@ -377,15 +383,38 @@ def scores_before(recording: Recording, seq: Seq) -> tuple[Seq, record.ScoreEven
     return None
 
 
-def _second_best(scores: record.ScoreEvent, index: int) -> int | None:
-    others = [(value, -i) for i, value in enumerate(scores.total.tolist()) if i != index and not isnan(value)]
-    return -max(others)[1] if others else None
+def second_best_row(scores: record.ScoreEvent, index: int) -> int | None:
+    """The best scored node other than that at `index`; None if only one has a total."""
+    best = order_by_total(scores)[:2]
+    return next((other for other in best if other != index and not isnan(scores.total[other])), None)
+
+
+class ScoreLead(NamedTuple):
+    """A summand of two nodes' scores; sums with details are left out, for their details count."""
+
+    name: str
+    value: float
+    rival: float
+
+    @property
+    def lead(self) -> float:
+        return self.value - self.rival
+
+
+def score_leads(scores: record.ScoreEvent, index: int, other: int) -> list[ScoreLead]:
+    """Each summand of one scored node beside that of another, in call order; none where a node has no entry."""
+    mine, against = summands_of(scores, index), summands_of(scores, other)
+    return [
+        ScoreLead(part.name, part.value, rival.value)
+        for place, (part, rival) in enumerate(zip(mine, against, strict=True))
+        if not inner_parts(mine, place) and not isnan(part.value) and not isnan(rival.value)
+    ]
 
 
 def runner_up(recording: Recording, scores: record.ScoreEvent, node: NodeName) -> NodeName | None:
     """The best node other than `node`; None if only one was scored."""
     index = scored_row(recording, scores, node)
-    other = _second_best(scores, index) if index is not None else None
+    other = second_best_row(scores, index) if index is not None else None
     return None if other is None else recording.node_names[int(scores.rows[other])]
 
 
@@ -396,18 +425,14 @@ def best_node_equation(recording: Recording, seq: Seq, event: record.BestEvent) 
     if found is None or index is None:
         return None
     scores = found[1]
-    other = _second_best(scores, index)
+    other = second_best_row(scores, index)
     if other is None:
         return node_score(recording, found[0], scores, event.name)
     name = recording.node_names[int(scores.rows[other])]
-    mine, against = summands_of(scores, index), summands_of(scores, other)
-    terms = tuple(
-        equation.Term(part.name, (part.value, rival.value, part.value - rival.value), None)
-        for place, (part, rival) in enumerate(zip(mine, against, strict=True))
-        if len(_inner_parts(mine, place)) == 0 and not isnan(part.value) and not isnan(rival.value)
-    )
-    telling = max(terms, key=lambda term: abs(float(str(term.figures[2]))), default=None)
-    deciding = telling.name if telling is not None and telling.figures[2] else None
+    leads = score_leads(scores, index, other)
+    terms = tuple(equation.Term(one.name, (one.value, one.rival, one.lead), None) for one in leads)
+    telling = max(leads, key=lambda one: abs(one.lead), default=None)
+    deciding = telling.name if telling is not None and telling.lead else None
     margin = float(scores.total[index]) - float(scores.total[other])
     words = "the totals are equal" if not margin else f"{event.name} leads by {format_number(margin)}"
     title = f"why {event.name} and not {name}"

@@ -7,7 +7,7 @@ all other resources in thousandths of a unit. What upstream writes (log lines, c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from itertools import islice, pairwise
 from math import isclose, isnan
 from sys import float_info
@@ -159,6 +159,13 @@ def format_named_amount(name: str, value: float) -> str:
 def join_named_amounts(values: Iterable[tuple[str, float]]) -> str:
     """`4 cpu and 2Gi memory`."""
     return " and ".join(format_named_amount(name, value) for name, value in values)
+
+
+def join_largest_amounts(name: str, amounts: Mapping[str, float], most: int, own: Container[str] = ()) -> str:
+    """`ml/a 4 (this job), ml/b 2 and 3 more`: who has how much of a dimension, the largest first."""
+    largest = sorted(amounts, key=lambda who: (-amounts[who], who))
+    parts = (f"{who} {format_amount(name, amounts[who])}{' (this job)' if who in own else ''}" for who in largest)
+    return join_names(parts, most)
 
 
 def format_resource(what: AmountsByName, names: Iterable[str] | None = None) -> str:

@@ -10,6 +10,7 @@ from vcdebug.amount_text import (
     format_amount,
     format_amounts_apart,
     format_named_amount,
+    join_largest_amounts,
     join_names,
 )
 from vcdebug.explain import answer
@@ -53,10 +54,8 @@ def holder_facts(view: JobView, seq: Seq, limit: QueueCheck) -> tuple[str, ...]:
     held = {who: amount.get(name) for who, queue, amount in holdings if queue in members and amount.get(name) > 0}
     if not held:
         return ()
-    largest = sorted(held, key=lambda who: (-held[who], who))
-    own = {view.job.uid: "", **view.tasks}
-    parts = [f"{who} {format_amount(name, held[who])}{' (this job)' if who in own else ''}" for who in largest]
-    return (f"In use in queue {limit.queue} ({name}): {join_names(parts, MAX_HOLDERS)}.",)
+    holders = join_largest_amounts(name, held, MAX_HOLDERS, own={view.job.uid, *view.tasks})
+    return (f"In use in queue {limit.queue} ({name}): {holders}.",)
 
 
 # Cached, since the explanations of many jobs ask at events between which no task changes.

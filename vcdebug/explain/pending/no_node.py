@@ -392,9 +392,8 @@ def _user_facts(room: NodeFits) -> list[str]:
         return []
     name = node.short[0][0]
     used = {task.key: task.resreq.get(name) for task in room.tasks_on(node.name) if task.resreq.get(name) > 0}
-    largest = sorted(used, key=lambda key: (-used[key], key))
-    parts = join_names((f"{key} {amount_text.format_amount(name, used[key])}" for key in largest), MAX_TAKERS)
-    return [f"In use on {node.name} ({name}): {parts}."] if parts else []
+    users = amount_text.join_largest_amounts(name, used, MAX_TAKERS)
+    return [f"In use on {node.name} ({name}): {users}."] if used else []
 
 
 def _order_words(room: NodeFits, first: RoomTaker) -> str:

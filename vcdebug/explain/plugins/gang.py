@@ -299,11 +299,12 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
     short = _total_shortage(view, visit, need)
     rolled_back = f"The plan would have evicted {count_noun(len(victims), 'pod')}; it was rolled back."
     met = [f"minMember {job.min_available} alone would be met by {count_noun(len(planned), 'pod')}."] if roles else []
-    first, *failures = _failure_facts(view, failed, visit, blame) or [""]
+    failures = _failure_facts(view, failed, visit, blame)
+    met_and_failed = " ".join((*met, *failures[:1]))
     facts = (
         *([_format_shortage(need, *short)] if short is not None else []),
-        *([" ".join(filter(None, (*met, first)))] if met or first else []),
-        *failures,
+        *([met_and_failed] if met_and_failed else []),
+        *failures[1:],
         *([rolled_back] if victims else []),
     )
     numbers = {

@@ -23,10 +23,13 @@ from vcdebug.framework.registry import registry_for
 from vcdebug.framework.replay_options import AskExtender
 from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
+from vcdebug.model.pod import Pod
+from vcdebug.model.pod_resources import get_pod_resource_request
+from vcdebug.model.resource_list import ignored_names
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import OTHER_FORMS, PLUGINS
 from vcdebug.recording.replay import parse_conf
-from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 CREATED = "2026-10-31T12:00:00Z"
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
@@ -102,6 +105,12 @@ def pod(
         },
         "status": {"phase": phase or ("Running" if on else "Pending")},
     }
+
+
+def task_of_pod(manifest: Manifest) -> TaskInfo:
+    """A task with the request that its pod states."""
+    pod_of_task, flags = Pod(manifest), SchedulerFlags()
+    return TaskInfo(pod_of_task, get_pod_resource_request(pod_of_task, flags, ignored_names(flags.release)))
 
 
 def pods(group: str, count: int, cpu: str | None = "1", memory: str | None = "1G", **more: Any) -> list[Manifest]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.scalar.nodeorder_twin import round_half_away
 from vcdebug.gomath import (
     MIN_INT64,
     div_rows,
@@ -10,7 +11,6 @@ from vcdebug.gomath import (
     int_mod,
     int_power,
     ordered_sum,
-    round_half_away,
     round_half_away_rows,
     trunc_int64,
     trunc_rows,

@@ -39,14 +39,6 @@ def trunc_int64(value: float) -> int:
     return int(value)
 
 
-def round_half_away(value: float) -> float:
-    """Go's `math.Round`: halves go away from zero."""
-    whole = math.trunc(value) if math.isfinite(value) else value
-    if whole == value:
-        return value
-    return float(whole + math.copysign(1, value)) if abs(value - whole) >= 0.5 else math.copysign(whole, value)
-
-
 def int_power(base: float, exponent: int) -> float:
     """Go's `math.Pow` for a whole exponent: squares of the mantissa, which a C library may round otherwise."""
     if exponent == 0 or base == 1:
@@ -110,7 +102,7 @@ def trunc_rows(values: FloatArray) -> IntArray:
 
 
 def round_half_away_rows(values: FloatArray) -> IntArray:
-    """`round_half_away` for every row as integers; the values must be finite and small."""
+    """Go's `math.Round` for every row as integers: halves go away from zero; the values must be finite and small."""
     whole = np.trunc(values)
     step = np.where(np.abs(values - whole) >= 0.5, np.copysign(1.0, values), 0.0)
     return (whole + step).astype(np.int64)

@@ -5,17 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.builders import pod
+from tests.builders import pod, task_of_pod
 from vcdebug.framework import combine
 from vcdebug.framework.combine import CombiningRule, Decider, PluginCall, RecordedAnswer, Tiers
 from vcdebug.framework.hooks import HOOKS, AnyHook
 from vcdebug.framework.plugin_answers import ValidateResult
 from vcdebug.framework.quirks import INTERSECTION_RESTARTED, TIER_VETO_UNDONE
-from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.snapshot.snapshot import SchedulerFlags
 
-TASKS = {name: TaskInfo.from_pod(Pod(pod(name, "g")), SchedulerFlags()) for name in "abc"}
+TASKS = {name: task_of_pod(pod(name, "g")) for name in "abc"}
 
 
 class Panel:

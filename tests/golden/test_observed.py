@@ -10,9 +10,12 @@ from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.cli.transcripts import call
 from tests.conformance.deeds import recorded, scheduler
 from vcdebug.conformance import SchedulerProgram
-from vcdebug.conformance.cycle_outcome import CycleOutcome, WrittenStatus
-from vcdebug.conformance.program_verification import OUTCOME_FILE, outcome_document, read_outcome, replayed_differences
+from vcdebug.conformance.cycle_outcome import CycleOutcome, WrittenStatus, predicted_outcome
+from vcdebug.conformance.program_verification import OUTCOME_FILE, SNAPSHOT_FOLDER, outcome_document, read_outcome
+from vcdebug.conformance.verdicts import OutcomeDifference, find_differences, job_lookup
 from vcdebug.errors import VcdebugError
+from vcdebug.recording.recording import require_whole
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
@@ -20,6 +23,12 @@ from vcdebug.snapshot.snapshot import Snapshot
 HERE = Path(__file__).resolve().parent
 KEPT = sorted(path.parent for path in (HERE / "observed").glob(f"*/{OUTCOME_FILE}"))
 EXAMPLE = HERE / "observed" / "synthetic-preemption"
+
+
+def replayed_differences(folder: Path) -> list[OutcomeDifference]:
+    """Differences between the replay of a kept case and its outcome, decisions first."""
+    recording = require_whole(replay_cycle(load_snapshot(folder / SNAPSHOT_FOLDER)))
+    return find_differences(predicted_outcome(recording), read_outcome(folder), job_lookup(recording))
 
 
 @pytest.mark.parametrize("folder", KEPT, ids=lambda folder: folder.name)

@@ -2,16 +2,14 @@
 
 import pytest
 
-from tests.builders import node, pod
+from tests.builders import node, pod, task_of_pod
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeTable
-from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.snapshot.snapshot import SchedulerFlags
 
 
 def task_of(name: str, cpu: str, status: TaskStatus) -> TaskInfo:
-    task = TaskInfo.from_pod(Pod(pod(name, "g", requests={"cpu": cpu})), SchedulerFlags())
+    task = task_of_pod(pod(name, "g", requests={"cpu": cpu}))
     task.status = status
     return task
 
@@ -90,7 +88,7 @@ def test_columns_follow_a_changed_node_and_gain_dimensions_that_appear_later() -
     nodes = [NodeInfo(node("n1")), NodeInfo(node("n2"))]
     table = NodeTable(nodes)
     assert [10000.0, 10000.0] == table.dimension_column("idle", "cpu").tolist()
-    task = TaskInfo.from_pod(Pod(pod("p", "g", requests={"cpu": "1", "example.com/fpga": "1"})), SchedulerFlags())
+    task = task_of_pod(pod("p", "g", requests={"cpu": "1", "example.com/fpga": "1"}))
     task.status = TaskStatus.PIPELINED
     nodes[1].add_task(task)
     assert [10000.0, 9000.0] == table.dimension_column("future", "cpu").tolist()

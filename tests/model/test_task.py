@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import pod
+from tests.builders import pod, task_of_pod
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_resources import get_pod_resource_request
 from vcdebug.model.task import TaskInfo, TaskStatus, get_task_status
@@ -12,7 +12,7 @@ from vcdebug.snapshot.snapshot import SchedulerFlags
 
 
 def task_of(**more: Any) -> TaskInfo:
-    return TaskInfo.from_pod(Pod(pod("p", "g", **more)), SchedulerFlags())
+    return task_of_pod(pod("p", "g", **more))
 
 
 def requests_of(**spec: Any) -> tuple[float, float]:

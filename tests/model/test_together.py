@@ -4,7 +4,7 @@ from copy import deepcopy
 
 import pytest
 
-from tests.builders import cluster, node, open_session, pod, pod_group
+from tests.builders import cluster, node, open_session, pod, pod_group, task_of_pod
 from vcdebug.kube.pod_shape import PodShapes
 from vcdebug.model.fit_errors import FitErrors, ReasonTable, wrap_insufficient_resource_reason
 from vcdebug.model.job import JobInfo
@@ -25,7 +25,7 @@ def tasks_of(names: str) -> list[TaskInfo]:
     made = []
     for number, name in enumerate(names):
         asked = {"cpu": f"{number * 333 + 1}m", "memory": f"{number}.3", "nvidia.com/gpu": "1"}
-        task = TaskInfo.from_pod(Pod(pod(name, "j", requests=asked, priority=number)), SchedulerFlags())
+        task = task_of_pod(pod(name, "j", requests=asked, priority=number))
         task.status, task.node_name = STATUSES[number % len(STATUSES)], "n1"
         made.append(task)
     return made

@@ -13,7 +13,7 @@ from tests.scalar.predicates_twin import (
     spread_selector,
 )
 from tests.scalar.world import HOSTNAME, PREFERRED, ZONE, World, has_affinity, preferred
-from vcdebug.gomath import int_div, round_half_away, trunc_int64
+from vcdebug.gomath import int_div, trunc_int64
 from vcdebug.kube.node_affinity import node_term
 from vcdebug.kube.selector import Selector, equality_selector
 from vcdebug.kube.taints import is_tolerated, parse_taints, parse_tolerations
@@ -38,6 +38,12 @@ def allocatable(world: World, node: str, name: str) -> int:
     """What the node offers."""
     stated = world.manifests[node]["status"]["allocatable"].get(name, 0)
     return milli_value(stated) if name == "cpu" else whole_value(stated)
+
+
+def round_half_away(value: float) -> float:
+    """Go's `math.Round`: halves go away from zero."""
+    whole = math.trunc(value)
+    return float(whole + math.copysign(1, value)) if abs(value - whole) >= 0.5 else math.copysign(whole, value)
 
 
 class NodeOrderTwin:

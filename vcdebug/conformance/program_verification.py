@@ -22,8 +22,6 @@ from vcdebug.conformance.verdicts import (
     LogDifference,
     OutcomeDifference,
     Verification,
-    find_differences,
-    job_lookup,
     judge_jobs,
 )
 from vcdebug.errors import VcdebugError
@@ -31,7 +29,6 @@ from vcdebug.framework.quirks import CLAIMS_UNDECIDED
 from vcdebug.framework.replay_options import AskExtender
 from vcdebug.recording.recording import Recording, require_whole
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.manifest import JsonObject
 from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
@@ -185,9 +182,3 @@ def outcome_document(outcome: CycleOutcome) -> JsonObject:
 def _group_document(said: WrittenStatus) -> JsonObject:
     conditions = [dict(zip(CONDITION, one, strict=True)) for one in said.conditions]
     return {"phase": said.phase, "conditions": conditions}
-
-
-def replayed_differences(folder: Path) -> list[OutcomeDifference]:
-    """Differences between the replay of a kept case and its outcome, decisions first."""
-    recording = require_whole(replay_cycle(load_snapshot(folder / SNAPSHOT_FOLDER)))
-    return find_differences(predicted_outcome(recording), read_outcome(folder), job_lookup(recording))

@@ -10,10 +10,7 @@ from typing import NamedTuple
 
 from vcdebug.model.names import JobId, NodeName, TaskId, TaskKey
 from vcdebug.model.pod import Pod, PodAttributes
-from vcdebug.model.pod_resources import get_pod_resource_request
 from vcdebug.model.resource import Resource
-from vcdebug.model.resource_list import ignored_names
-from vcdebug.snapshot.snapshot import SchedulerFlags
 
 
 class TransactionContext(NamedTuple):
@@ -85,11 +82,6 @@ class TaskInfo:
         self.sch_gated = "schedulingGates" in spec and bool(spec["schedulingGates"])
         self.has_restartable_init_container = "initContainers" in spec and pod.has_restartable_init_container
         self.revocable_zone = words.revocable_zone
-
-    @classmethod
-    def from_pod(cls, pod: Pod, flags: SchedulerFlags) -> TaskInfo:
-        """A task with the request that its pod states. Upstream: api/job_info.NewTaskInfo."""
-        return cls(pod, get_pod_resource_request(pod, flags, ignored_names(flags.release)))
 
     def clone(self) -> TaskInfo:
         """A copy without the transaction's flags, as upstream's Clone leaves them. Upstream: api/job_info.Clone."""

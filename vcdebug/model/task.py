@@ -56,7 +56,7 @@ class TaskInfo:
     last_transaction: TransactionContext | None
 
     def __init__(self, pod: Pod, request: Resource, words: PodAttributes | None = None) -> None:
-        """`words`: the pod's attributes if they are read already."""
+        """`words`: the pod's attributes if they are read already. Upstream: api/job_info.NewTaskInfo."""
         words = words or PodAttributes.of_pod(pod)
         spec = pod.spec
         self.pod = pod

@@ -356,6 +356,11 @@ class JobCounts(NamedTuple):
         """Pending."""
         return self.status.get(TaskStatus.PENDING, 0)
 
+    @property
+    def total_count(self) -> int:
+        """All tasks."""
+        return sum(self.status.values())
+
 
 class LazyMap(Mapping[str, V]):
     """A mapping whose values are looked up one by one."""

@@ -34,7 +34,7 @@ def test_gangpreempt_without_candidates_is_named() -> None:
 def test_gangpreempt_whose_victims_are_too_few_is_named() -> None:
     found = asked([*FULL, *wanted(5)], GANG_PREEMPT)
     assert "gang-discard" == found.cause_code
-    assert "evicting every candidate victim is not enough for its 5 pods" in found.whole_text
+    assert "gangpreempt may evict all 4 candidate victims, too few to make room for its 5 pods" in found.whole_text
     assert 4 == found.dominant.numbers["victims"].value
 
 
@@ -184,9 +184,9 @@ def test_pods_that_fail_are_told_from_pods_that_are_not_there() -> None:
     first["spec"]["nodeName"], first["status"]["phase"] = "n1", "Running"
     second["spec"]["nodeName"], second["status"]["phase"] = "n1", "Failed"
     failing = asked([*nodes("n1"), group, first, second], PLAIN).dominant.reason
-    assert "1 of the 2 pods that minMember requires run, and some are failing" == failing
+    assert "1 of the 2 pods that minMember requires runs, 1 is Failed" == failing
     gone = asked([*nodes("n1"), group, first], PLAIN).dominant.reason
-    assert "1 of the 2 pods that minMember requires run, and 1 are not in this snapshot" == gone
+    assert "1 of the 2 pods that minMember requires runs, 1 is not in this snapshot" == gone
 
 
 def test_a_queue_whose_room_another_queue_is_refused_as_well_is_told_of_it() -> None:

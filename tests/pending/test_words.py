@@ -251,7 +251,7 @@ def test_the_queue_refuses_the_pod_of_which_it_is_told() -> None:
     roomy = [*nodes("n1", "n2"), queue("default", capability={"cpu": "6"})]
     found = asked([*roomy, *wanted(2, cpu="4")])
     refusals = [one for one in (found.dominant, *found.contributing) if one.cause == "queue-not-allocatable"]
-    assert [True] == ["wanted-1 asks 4 cpu, and its queue default uses 4 of" in one.whole_text for one in refusals]
+    assert [True] == ["wanted-1 asks 4 cpu; its queue default uses 4 of" in one.whole_text for one in refusals]
 
 
 def test_what_stopped_the_last_plan_of_a_gang_action_is_told() -> None:

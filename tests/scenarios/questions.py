@@ -367,9 +367,7 @@ QUESTIONS = (
         ("casual-0 of team/casual (queue q-a) was placed there first", "priority orders jobs only within a queue"),
         {"short.cpu": 4},
     ),
-    Question(
-        2462, "not-enough-pods", ("2 of the 5 pods that minMember requires run, and 3 are not",), {"pods.missing": 3}
-    ),
+    Question(2462, "not-enough-pods", ("2 of the 5 pods that minMember requires run, 3 are not",), {"pods.missing": 3}),
     Question(2622, "places", ("preempt evicts team/mid-0", "n2 would have done as well (low-0 of priority 10)")),
     Question(
         2976,

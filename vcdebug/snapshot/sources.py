@@ -332,7 +332,7 @@ def resolve_snapshot_path(word: str) -> Path:
     found = path if path.exists() else find_bundled(word)
     if found is None:
         names = [folder.name for folder in _bundled_folders()]
-        every = f"bundled snapshots: {', '.join(names)}" if names else ""
+        every = f"bundled snapshots: {', '.join(names)}" if names and path.name == word else ""
         raise SnapshotError("no such file or folder", closest_name_hint(word, names, every), word)
     return found
 

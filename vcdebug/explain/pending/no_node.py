@@ -186,8 +186,8 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     return _build_finding(room, UNRESOLVABLE_CAUSE, reason, advice, {}, facts)
 
 
-MAX_REASON_LENGTH = 122
-"""Characters of a first line behind the name of the job, reasons included; the table behind it has all of them."""
+MAX_LINE_LENGTH = 160
+"""Characters of a first line; the table behind it has all reasons."""
 
 
 def format_reasons(room: NodeFits, before: str) -> str:
@@ -195,15 +195,18 @@ def format_reasons(room: NodeFits, before: str) -> str:
 
     One reason of all nodes comes without its count.
     """
-    reasons = room.reason_histogram
+    reasons = [(reason.rstrip("."), len(names)) for reason, names in room.reason_histogram]
     if len(reasons) == 1:
         return reasons[0][0]
-    parts, shown = [f"{len(names)} {reason}" for reason, names in reasons], 1
-    left = MAX_REASON_LENGTH - len(room.view.job.uid) - len(before)
-    while shown < len(parts) and len(", ".join(parts[: shown + 1])) <= left:
-        shown += 1
-    rest = sum(len(names) for _, names in reasons[shown:])  # exact: ints
-    return f"{', '.join(parts[:shown])} and {count_noun(rest, 'more node')}" if rest else ", ".join(parts)
+    left = MAX_LINE_LENGTH - len(str(answer.pending_headline(room.view.job.uid, f"{before}: ")))
+    texts = [_join_reasons(reasons, shown) for shown in range(len(reasons), 0, -1)]
+    return next((text for text in texts if len(text) <= left), texts[-1])
+
+
+def _join_reasons(reasons: Sequence[tuple[str, int]], shown: int) -> str:
+    first = ", ".join(f"{count} {reason}" for reason, count in reasons[:shown])
+    rest = sum(count for _, count in reasons[shown:])  # exact: ints
+    return f"{first} and {count_noun(rest, 'more node')}" if rest else first
 
 
 EVICTIONS_CANNOT_HELP = "Evictions cannot help."
@@ -275,7 +278,8 @@ def _mixed_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
         reason = _shortage_reason(task, room, node)
     else:
         where = f"fits none of {len(room.node_fits)} nodes" if len(room.node_fits) > 1 else "does not fit the only node"
-        reason = f"{task.name} {where}: {format_reasons(room, task.name + where)}"
+        none = f"{task.name} {where}"
+        reason = f"{none}: {format_reasons(room, none)}"
         facts += [f"{capitalize_first(_nearest_words(task, node))}."] if node is not None and short else []
     # In one line with the nearest node: together they say why an admitted job fits nowhere.
     facts = [" ".join(amounts)] if (amounts := [*facts, *_spread_out_facts(room)]) else []

@@ -337,6 +337,11 @@ class FixPlan:
         """Plans with the same key are the same fixes in another order or size."""
         return frozenset(fix.family or fix.words for fix in self.fixes)
 
+    @property
+    def aspect_key(self) -> frozenset[str]:
+        """Plans with the same key change the same things, such as the job's priority, to other values."""
+        return frozenset(fix.aspect or fix.words for fix in self.fixes)
+
     def without_places(self, places: Iterable[int]) -> FixPlan:
         """The plan with some fixes left out."""
         out = dict.fromkeys(places)
@@ -461,16 +466,23 @@ def search_few_fixes(
     return run_search(
         search,
         lambda wanted: [trials(edits) if may_continue() else None for edits in wanted],
-        lambda search: search.trial_count < most and len(search.settled_plans) <= MAX_SHORT_FIXES and may_continue(),
+        lambda search: search.trial_count < most and len(_distinct_plans(search)) <= MAX_SHORT_FIXES and may_continue(),
     )
 
 
 def short_plans(search: FixSearch) -> list[TriedPlan]:
-    """The first tested fixes; at most one of them does not place the job."""
-    found = [one for one in search.settled_plans if one.is_proven]
+    """The first tested fixes, one of each aspect; at most one of them does not place the job."""
+    plans = _distinct_plans(search)
+    found = [one for one in plans if one.is_proven]
     # A rule that is configured wrongly is worth a line even where the pods then wait for something else.
-    partial = [one for one in search.settled_plans if not one.is_proven and one.plan.worst_kind <= FixKind.ENTITLEMENT]
+    partial = [one for one in plans if not one.is_proven and one.plan.worst_kind <= FixKind.ENTITLEMENT]
     return [*found[: MAX_SHORT_FIXES - bool(partial)], *partial[:1]]
+
+
+def _distinct_plans(search: FixSearch) -> list[TriedPlan]:
+    """The first plan of each aspect: three priorities that all work are one piece of advice."""
+    firsts = {one.plan.aspect_key: one for one in reversed(search.settled_plans)}
+    return [one for one in search.settled_plans if firsts[one.plan.aspect_key] is one]
 
 
 def describe_short_plan(remedy: TriedPlan) -> str:

@@ -129,11 +129,9 @@ def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEv
         )
     trial = _failed_plan_words(view, visit)
     why, proof = trial or ("Evicting all of them in one domain would not free enough for the whole gang", ())
-    every = (
-        "every candidate victim" if len(allowed) == len(offered) else f"the {len(allowed)} of {len(offered)} victims"
-    )
-    some = f"evicting {every} that plugins allow" if len(allowed) < len(offered) else f"evicting {every}"
-    reason = f"{some} is not enough for {who}"
+    some = f"{len(allowed)} of {len(offered)} candidate victims"
+    every = some if len(allowed) < len(offered) else veto.every_victim(len(offered))
+    reason = f"{visit.action} may evict {every}, too few to make room for {who}"
     advice = (
         answer.owner_advice("Lower spec.minMember."),
         answer.queue_admin_advice("Free room for the whole gang in one domain."),
@@ -163,7 +161,7 @@ def _failed_plan_words(view: JobView, visit: JobVisit) -> tuple[str, tuple[answe
             where = count_noun(event.processed, "node")
             found = predicate_reasons.refusal_histogram(view.recording, event)
             reasons = ", ".join(f"{len(names)} {reason}" for reason, names in found)
-            return f"{name} fits no node of {where}: {reasons}", answer.proof_of(seq, f"no node for {name}")
+            return f"{name} fits none of {where}: {reasons}", answer.proof_of(seq, f"no node for {name}")
         if isinstance(event, HookEvent) and event.point == ALLOCATABLE.upstream and not event.result:
             return f"Its queue has no quota left for {name}", answer.proof_of(seq, f"{event.plugin} rejects {name}")
         if isinstance(event, HookEvent) and event.point == PRE_PREDICATE.upstream and event.result is not None:

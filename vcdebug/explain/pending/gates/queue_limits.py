@@ -262,10 +262,10 @@ def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCh
     if alone:
         most = f"{limit.limit_kind(name)} {limit.format_limit(name)} of {whose} {limit.queue}"
         return f"{task.name} alone asks {limit.request_of(name)} {name}, more than the {most}"
-    uses = "would then use" if evicting else "uses"
-    most = f"its {limit.limit_kind(name)} {limit.format_limit(name)} ({limit.excess_words()})"
+    uses, evicted = ("still uses", " after evictions") if evicting else ("uses", "")
+    most = f"its {limit.limit_kind(name)} {limit.format_limit(name)}{evicted} ({limit.excess_words()})"
     use = f"{uses} {limit.format_taken(name)} of {most}"
-    return f"{task.name} asks {limit.request_of(name)} {name}, and {whose} {limit.queue} {use}"
+    return f"{task.name} asks {limit.request_of(name)} {name}; {whose} {limit.queue} {use}"
 
 
 def _share_facts(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ...]:

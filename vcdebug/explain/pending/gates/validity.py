@@ -148,21 +148,29 @@ def _lost_pods_finding(view: JobView, valid: int, lost: Sequence[Eviction]) -> F
 def _validity_lines(view: JobView, valid: int, roles: list[str]) -> tuple[tuple[str, str, str], str]:
     """The first line in its three parts, and the fact below it."""
     job, skipped = view.job, "The scheduler skips the job until then."
-    least = f"{job.min_available} pods that minMember requires"
+    least = f"{count_noun(job.min_available, 'pod')} that minMember requires"
     if roles and valid >= job.min_available:
         return (job.uid, "is Pending", roles[0]), skipped
     if valid >= job.min_available:
         return (job.uid, "is Pending", "it has no pod that could be scheduled"), skipped
-    running, missing = job.count_tasks(*RUNNING_STATUSES), job.min_available - len(view.tasks)
+    running = job.count_tasks(*RUNNING_STATUSES)
     if running:
-        gone = f"{missing} are not in this snapshot" if missing > 0 else "some are failing"
-        reason = f"{running} of the {least} run, and {gone}"
+        reason = f"{running} of the {least} {'runs' if running == 1 else 'run'}, {_other_pods_words(view)}"
         return (job.uid, "is incomplete", reason), "Nothing can be scheduled until the controller recreates them."
     if not view.tasks:
         check = "Check the controller that creates them, and the quotas."
         return (job.uid, "has no pods in this snapshot", f"0 of minMember {job.min_available}"), check
     why = "; ".join([*map(capitalize_first, roles), *_format_leaving(view)])
     return (job.uid, "is Pending", f"it has {valid} of the {least}"), f"{why}." if why else skipped
+
+
+def _other_pods_words(view: JobView) -> str:
+    """`6 are Pending, 1 is Failed, 1 is not in this snapshot`: the pods of the minimum that do not run."""
+    statuses = Counter(task.status for task in view.tasks.values() if task.status not in RUNNING_STATUSES)
+    counts = [(count, status.upstream_name) for status, count in sorted(statuses.items())]
+    missing = view.job.min_available - len(view.tasks)
+    counts += [(missing, "not in this snapshot")] if missing > 0 else []
+    return ", ".join(f"{count} {'is' if count == 1 else 'are'} {what}" for count, what in counts)
 
 
 def _format_leaving(view: JobView) -> Iterator[str]:

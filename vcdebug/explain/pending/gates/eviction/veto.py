@@ -102,10 +102,15 @@ def _veto_words(attempt: TaskTry, plugin: str, allowed: int, offered: int, nodes
     if allowed:
         some = f"{plugin} allows {allowed} of {count_noun(offered, 'candidate victim')} {where}"
         return f"{some}, too few to make room for {attempt.task_name}"
-    every = {1: "the only candidate victim", 2: "both candidate victims"}.get(
-        offered, f"all {offered} candidate victims"
+    return (
+        f"{attempt.action} may evict no pod for {attempt.task_name}; {plugin} protects {every_victim(offered)} {where}"
     )
-    return f"{attempt.action} may evict no pod for {attempt.task_name}; {plugin} protects {every} {where}"
+
+
+def every_victim(offered: int) -> str:
+    """`both candidate victims`."""
+    few = {1: "the only candidate victim", 2: "both candidate victims"}
+    return few.get(offered, f"all {offered} candidate victims")
 
 
 def _veto_reason(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) -> VetoReason:

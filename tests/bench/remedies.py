@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import survey_jobs
-from vcdebug.model.pod import GROUP_ANNOTATION
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION
 from vcdebug.whatif.fixes.fix import FixSituation
 from vcdebug.whatif.fixes.search import run_search, start_search, trials_of
 from vcdebug.whatif.fixes.trial import FixTrials

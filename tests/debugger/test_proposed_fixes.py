@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import cluster, metadata, node, pod_group, pods, priority_class, queue
+from tests.builders import cluster, conf_of, metadata, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import CONF, proven, searched
 from tests.recorded import recorded, user_questions
 from vcdebug.explain.pending.explanation import explain_by_name
@@ -14,7 +14,7 @@ from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.whatif.branch import edited_snapshot
-from vcdebug.whatif.fixes.search import search_few_fixes
+from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
 
 PROPORTION = CONF.replace("{name: gang}", "{name: gang}, {name: proportion}")
 
@@ -104,16 +104,29 @@ def test_less_than_half_of_a_request_is_proposed_behind_a_new_node() -> None:
 
 
 @pytest.mark.parametrize("case", user_questions(), ids=lambda path: path.name)
-def test_the_first_fix_of_a_users_question_gives_what_it_says(case: Path) -> None:
+def test_the_fixes_of_a_users_question_give_what_they_say(case: Path) -> None:
     question = json.loads((case / "question.json").read_text())
     release = question.get("release")
     recording = replay_cycle(load_snapshot(case, release=release)) if release else recorded(case)
     explanation = explain_by_name(recording, question["job"])
     search = None if explanation.scheduled else search_few_fixes(recording, explanation)
-    for first in search.settled_plans[:1] if search is not None else ():
-        after = replay_cycle(edited_snapshot(recording.snapshot, map(parse_edit, first.plan.all_edits)))
+    for one in short_plans(search) if search is not None else ():
+        after = replay_cycle(edited_snapshot(recording.snapshot, map(parse_edit, one.plan.all_edits)))
         found = explain_by_name(after, question["job"])
-        assert (first.outcome.scheduled, first.outcome.cause) == (found.scheduled, found.cause_code)
+        assert (one.outcome.scheduled, one.outcome.cause) == (found.scheduled, found.cause_code), one.plan_words
+
+
+def test_a_plain_answer_has_one_fix_of_each_aspect() -> None:
+    held = [pod_group("r", phase="Running", min_member=1), *pods("r", 2, cpu="2", on="n1")]
+    classes = [priority_class(name, value) for name, value in (("low", 10), ("mid", 100), ("high", 1000))]
+    conf = conf_of("priority gang", "predicates nodeorder", actions="allocate, preempt")
+    mine = [pod_group("j"), *pods("j", 1, cpu="2")]
+    recording = replay_cycle(cluster(node("n1", cpu="4"), classes, held, mine, conf=conf))
+    search = search_few_fixes(recording, explain_by_name(recording, "default/j"))
+    assert search is not None
+    shown = [one.plan_words for one in short_plans(search)]
+    assert 1 == len([words for words in shown if words.startswith("Submit default/j with ")]), shown
+    assert 1 < len([one for one in search.best_plans if one.plan_words.startswith("Submit default/j with ")])
 
 
 def test_the_search_of_a_plain_answer_agrees_with_the_whole_one_on_its_first_fix() -> None:

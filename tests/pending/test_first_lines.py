@@ -3,9 +3,12 @@
 import re
 from typing import Any
 
-from tests.builders import node, pod, pod_group, pods, queue
-from tests.pending.situations import OVERCOMMIT, PLAIN, nodes, running, wanted
+from tests.builders import cluster, hyper_node, node, pod, pod_group, pods, priority_class, queue
+from tests.pending.situations import OVERCOMMIT, PLAIN, conf, nodes, running, wanted
+from tests.pending.test_gates import TOPOLOGY
 from tests.pending.test_words import CAPACITY, asked
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
 
 
@@ -38,7 +41,7 @@ def test_inqueue_jobs_that_no_node_can_hold_are_named_with_their_figures() -> No
 
 def wanted_as(name: str, **more: Any) -> list[Manifest]:
     """The same kind of job under another name."""
-    group = {key: more.pop(key) for key in ("phase", "min_resources")}
+    group = {key: more.pop(key) for key in ("phase", "min_resources", "priority_class") if key in more}
     return [pod_group(name, **group), *pods(name, 1, **more)]
 
 
@@ -65,3 +68,52 @@ def test_a_gang_without_room_says_how_much_each_role_found() -> None:
     roles = [pod(f"wanted-{role}-{number}", "wanted", role=role, requests={"cpu": "4"}) for role, number in names]
     found = asked([*nodes("n1"), pod_group("wanted", min_member=4), *roles])
     assert found.sentence.endswith("found room for 2 of the 4 pods it needs at once (a 1 of 2, b 1 of 2).")
+
+
+def test_the_jobs_that_are_tried_before_it_are_named_with_what_decides() -> None:
+    full = [*nodes("n1"), *running("a", "n1")]
+    others = [*wanted_as("urgent", priority_class="top"), *wanted_as("later", priority_class="low")]
+    top = priority_class("top", 5000)
+    mine = asked([*full, top, *others, *wanted()]).dominant.facts
+    assert "default/urgent of the same queue is tried before it (priority)." == mine[-1]
+    first = asked([*full, *wanted_as("later", priority_class="low"), *wanted()]).dominant.facts
+    assert "Of the 2 jobs with Pending pods in queue default, it is tried first (priority)." == first[-1]
+    alone = asked([*full, *wanted()]).dominant.facts
+    assert [] == [fact for fact in alone if "tried" in fact]
+
+
+def test_a_subgroup_that_no_hypernode_holds_is_named_with_its_own_tier() -> None:
+    group, *members = wanted(2)
+    topology = {"mode": "hard", "highestTierName": "rack"}
+    policy = {"name": "t", "subGroupSize": 2, "matchLabelKeys": ["part"], "networkTopology": topology}
+    group["spec"]["subGroupPolicy"] = [policy]
+    for member in members:
+        member["metadata"]["labels"] = {"part": "0"}
+    racks = [hyper_node("r1", 1, nodes=["n1"]), hyper_node("r2", 1, nodes=["n2"])]
+    for rack in racks:
+        rack["spec"]["tierName"] = "rack"
+    one_each = [node(name, cpu="4") for name in ("n1", "n2")]
+    found = asked([*one_each, *racks, hyper_node("top", 2, children=["r1", "r2"]), group, *members], first=TOPOLOGY)
+    sentence = "no HyperNode up to tier 1 has room for the 2 pods of subgroup t-0 (8 cpu, 1.86Gi memory)."
+    assert found.sentence.endswith(sentence)
+    means = (
+        "highestTierName rack of the subGroupPolicy means tier 1; releases before v1.15.0, v1.14.2 ignore it (#5190)."
+    )
+    checked = "2 HyperNodes were checked by network-topology-aware, so no pod was tried on a node."
+    assert (checked, means) == found.dominant.facts[:2]
+
+
+def test_pods_that_volcano_groups_one_by_one_are_advised_to_share_a_podgroup() -> None:
+    limited = [queue("default", capability={"cpu": "4"}), *nodes("n1")]
+    jm = [
+        pod_group("podgroup-jm", min_resources={"cpu": "4"}),
+        pod("jm", "podgroup-jm", on="n1", requests={"cpu": "4"}),
+    ]
+    tm = [
+        pod_group("podgroup-tm", phase="Pending", min_resources={"cpu": "2"}),
+        pod("tm", "podgroup-tm", requests={"cpu": "2"}),
+    ]
+    found = explain_by_name(replay_cycle(cluster([*limited, *jm, *tm], conf=conf(PLAIN))), "tm")
+    (advice,) = (line for line in found.advised if line.beyond_replay)
+    share = "Give the pods of one application one PodGroup, named in annotation scheduling.k8s.io/group-name."
+    assert share == advice.text

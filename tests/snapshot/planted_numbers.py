@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from vcdebug.snapshot.object_checks import GROUP_ANNOTATION
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 RENAMED = ("Node", "Pod", "PodGroup", "Namespace", "PriorityClass", "HyperNode", "PersistentVolumeClaim")

@@ -14,13 +14,13 @@ from vcdebug.framework.subject import name_in
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
-from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodIdentity
+from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.pod_group import PENDING, PodGroup
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, TaskTry, job_visits
-from vcdebug.snapshot.manifest import owners_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, owners_of
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.snapshot import Snapshot
 

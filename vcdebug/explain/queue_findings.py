@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from vcdebug import amount_text
 from vcdebug.amount_text import (
@@ -56,6 +57,28 @@ def holder_facts(view: JobView, seq: Seq, limit: QueueCheck) -> tuple[str, ...]:
         return ()
     holders = join_largest_amounts(name, held, MAX_HOLDERS, own={view.job.uid, *view.tasks})
     return (f"In use in queue {limit.queue} ({name}): {holders}.",)
+
+
+MAX_COMPARED_JOBS: Final = 30
+"""Pending jobs of a queue that are compared with one of them; more would slow down the answers about all of them."""
+
+
+def turn_facts(view: JobView) -> tuple[str, ...]:
+    """Which Pending jobs of the queue are tried before this one, and what decides about the nearest of them."""
+    queued = [job for job in view.session.jobs.values() if job.queue == view.job.queue and job is not view.job]
+    others = [job.uid for job in queued if job.count_tasks(TaskStatus.PENDING)]
+    if not 0 < len(others) <= MAX_COMPARED_JOBS:
+        return ()
+    from vcdebug.explain.orders import order_of  # slow to import, and needed only where jobs wait side by side
+
+    compared = {uid: order_of(view.recording, len(view.recording), "job", view.job.uid, uid) for uid in others}
+    earlier = [uid for uid, one in compared.items() if one.order_sign > 0]
+    step = compared[earlier[0] if earlier else others[0]].deciding_step
+    by = f" ({step.difference.what})" if step is not None else ""
+    if not earlier:
+        return (f"Of the {len(others) + 1} jobs with Pending pods in queue {view.job.queue}, it is tried first{by}.",)
+    verb = "is" if len(earlier) == 1 else "are"
+    return (f"{join_names(earlier, MAX_HOLDERS)} of the same queue {verb} tried before it{by}.",)
 
 
 # Cached, since the explanations of many jobs ask at events between which no task changes.

@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from vcdebug.model.names import NodeName
-from vcdebug.snapshot.manifest import JsonObject, annotations_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonObject, annotations_of
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 
-GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 TASK_SPEC_KEY = "volcano.sh/task-spec"
 TASK_PRIORITY_KEY = "volcano.sh/task-priority"
 PREEMPTABLE_KEY = "volcano.sh/preemptable"

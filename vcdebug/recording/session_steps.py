@@ -18,11 +18,11 @@ from vcdebug.framework.session_close import quantity_texts
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq
-from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.input_problems import noteworthy_nodes
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.snapshot.manifest import metadata_of, name_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, metadata_of, name_of
 
 UNKNOWN_PLUGIN = "no plugin of this name: nothing is opened"
 

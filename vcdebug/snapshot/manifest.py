@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
+"""The annotation of a pod that names its PodGroup."""
+
 
 def object_in(value: object) -> JsonDict:
     """The value if it is a JSON object, else an empty object."""

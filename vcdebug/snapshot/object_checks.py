@@ -8,11 +8,10 @@ from typing import Any, Final, NamedTuple
 from vcdebug.amount_text import count_noun
 from vcdebug.snapshot.gathered_objects import GatheredObjects, object_name
 from vcdebug.snapshot.kinds import KIND_BY_NAME, ResourceKind
-from vcdebug.snapshot.manifest import JsonObject, metadata_of, name_of, spec_of, status_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonObject, metadata_of, name_of, spec_of, status_of
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
-GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 SYSTEM_CLASSES = ("system-node-critical", "system-cluster-critical")
 
 _NO_JOB = "the scheduler knows no job for it: a waiting pod is never placed, a placed one only occupies its node"

@@ -19,8 +19,7 @@ from vcdebug.releases.release import Release
 from vcdebug.snapshot import device_config
 from vcdebug.snapshot.cycle_inputs import NAMED_FIELDS, ChanceSettings, SchedulerProcess
 from vcdebug.snapshot.go_yaml import edited_document
-from vcdebug.snapshot.manifest import metadata_of, name_of, spec_of
-from vcdebug.snapshot.object_checks import GROUP_ANNOTATION
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, metadata_of, name_of, spec_of
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.redact_words import Pseudonyms, holds_numbers, is_read_annotation

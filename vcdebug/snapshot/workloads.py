@@ -11,11 +11,10 @@ from typing import Any, Final, NamedTuple
 
 from vcdebug.errors import SnapshotError
 from vcdebug.gotime import api_time_text
-from vcdebug.snapshot.manifest import metadata_of, name_of, spec_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, metadata_of, name_of, spec_of
 from vcdebug.snapshot.quantity import milli_value, whole_value
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
-GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 MIN_MEMBER: Final = "scheduling.volcano.sh/group-min-member"
 QUEUE_NAME: Final = "scheduling.volcano.sh/queue-name"
 TASK_SPEC: Final = "volcano.sh/task-spec"
@@ -103,7 +102,7 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
                 **((task.get("template") or {}).get("metadata") or {}).get("annotations", {}),
                 TASK_INDEX: str(index),
                 TASK_SPEC: task["name"],
-                GROUP_NAME: name,
+                GROUP_ANNOTATION: name,
                 JOB_NAME: str(metadata.get("name")),
                 "volcano.sh/queue-name": str(group["queue"]),
                 **({NUMA_POLICY: task["topologyPolicy"]} if task.get("topologyPolicy") else {}),
@@ -198,7 +197,7 @@ def _owned_pods(snapshot: Snapshot, owner: Manifest, count: int) -> Iterator[Man
     inner = metadata_of(template)
     annotations = {**(inner.get("annotations") or {})}
     if spec.get("schedulerName") in snapshot.flags.scheduler_names:
-        annotations[GROUP_NAME] = f"podgroup-{name}"
+        annotations[GROUP_ANNOTATION] = f"podgroup-{name}"
         above = metadata.get("annotations") or {}
         yield _build_pod_group_from_pod(snapshot, owner, f"podgroup-{name}", spec, annotations, above)
     for index in range(count):
@@ -231,8 +230,8 @@ def _single_pod(snapshot: Snapshot, pod: Manifest) -> Iterator[Manifest]:
     annotations = {**(metadata.get("annotations") or {})}
     name = str(metadata.get("name"))
     # Pods of other schedulers get no PodGroup.
-    if GROUP_NAME not in annotations and spec.get("schedulerName") in snapshot.flags.scheduler_names:
-        annotations[GROUP_NAME] = f"podgroup-{name}"
+    if GROUP_ANNOTATION not in annotations and spec.get("schedulerName") in snapshot.flags.scheduler_names:
+        annotations[GROUP_ANNOTATION] = f"podgroup-{name}"
         yield _build_pod_group_from_pod(snapshot, pod, f"podgroup-{name}", spec, annotations, {})
     yield _make_pod(snapshot, pod, name, spec, annotations, metadata.get("labels") or {})
 

@@ -12,15 +12,15 @@ from typing import Final, NamedTuple
 
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
-from vcdebug.explain.pending.gates.overrides import NOT_CONFIGURED_CAUSE
+from vcdebug.explain.pending.gates.admission import NOT_CONFIGURED_CAUSE
 from vcdebug.gotime import api_time_text
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
-from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+from vcdebug.model.pod import Pod
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import parse_conf, replay_cycle
 from vcdebug.snapshot.edit import edit_conf_text, parse_edit
-from vcdebug.snapshot.manifest import JsonDict
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonDict
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 POD_GROUP: Final = "PodGroup"

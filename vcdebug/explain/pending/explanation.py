@@ -29,12 +29,15 @@ from vcdebug.explain.pending.gates import (
     PRECONDITIONS,
     resolve_gates,
 )
+from vcdebug.explain.pending.gates.admission import NOT_CONFIGURED_CAUSE
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, capture_incomplete, incomplete
 from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE, HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
-from vcdebug.explain.pending.no_node import hopeless_finding
+from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE
+from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
+from vcdebug.explain.queue_findings import turn_facts
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
@@ -48,6 +51,10 @@ from vcdebug.snapshot.manifest import key_of, metadata_of
 
 PANIC_CAUSE = "panic"
 CUT_OFF_CAUSE = "cut-off"
+
+
+ROOM_CAUSES = (MIXED_CAUSE, POD_COUNT, NOT_ALLOCATABLE, NOT_CONFIGURED_CAUSE)
+"""Causes with which room that becomes free goes to the job that is tried first."""
 
 
 def explain_by_name(recording: Recording, word: str) -> Explanation:
@@ -103,7 +110,7 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         # Several gates can name one cause; the first is the nearest to the decision.
         once.setdefault(finding.cause, finding)
     first, *others = once.values()
-    dominant, way = _beyond_minimum(view, first), checklist.checklist_steps(view)
+    dominant, way = _add_turn(view, _beyond_minimum(view, first)), checklist.checklist_steps(view)
     advice = sort_by_harm(line for finding in once.values() for line in finding.advice)
     return Explanation(view.job.uid, subject.pod, dominant.cause in HAS_CAUSES, dominant, tuple(others), advice, way)
 
@@ -120,6 +127,11 @@ def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
     met = f"minMember {view.job.min_available} is met by {count_noun(ready, 'ready pod')}"
     fact = f"{met}, so gang does not block the other {len(view.left_over)}."
     return replace(finding, facts=(*finding.facts, fact))
+
+
+def _add_turn(view: JobView, finding: Finding) -> Finding:
+    """Add the fact which jobs of the queue come first, where room decides."""
+    return replace(finding, facts=(*finding.facts, *turn_facts(view))) if finding.cause in ROOM_CAUSES else finding
 
 
 def _contributing_findings(view: JobView, found: Finding) -> list[Finding]:

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from vcdebug.errors import SchedulerPanic
 from vcdebug.model.devices import container_limit, exact_integer
-from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+from vcdebug.model.pod import Pod
 from vcdebug.releases import devices as changes
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.device_config import BUILT_IN_MIG, BUILT_IN_NAMES, FIXED_NAMES, MigSettings, VgpuNames
-from vcdebug.snapshot.manifest import JsonObject
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonObject
 
 MEMORY_SHORT = "its memory is short"
 WHOLE_CARD = 100

@@ -14,10 +14,11 @@ from vcdebug.explain.answer import AdviceHarm, Explanation
 from vcdebug.explain.plugins.resourcequota import is_quota_count
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
-from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION
 from vcdebug.snapshot.quantity import milli_value, whole_value
 from vcdebug.snapshot.snapshot import Snapshot
 

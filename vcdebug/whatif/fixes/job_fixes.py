@@ -8,10 +8,10 @@ from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import capitalize_first, count_noun, join_names
 from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.plugins import resourcequota
-from vcdebug.model.pod import GROUP_ANNOTATION, TASK_SPEC_KEY, Pod
+from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.plugins import DRF, GANG, PRIORITY
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import name_of, spec_of, status_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, name_of, spec_of, status_of
 from vcdebug.whatif.fixes import fix
 
 _MAX_ADDED_PODS = 32
@@ -249,25 +249,28 @@ def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             )
 
 
+_TOPOLOGY_CAUSES = ("no-hypernode", "gang-discard", "predicates-*", "network-topology*")
+
+
 def _propose_topology_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     group = situation.pod_group
-    if group is None or group.network_topology is None or group.network_topology.mode != "hard":
+    if group is None:
         return
     tiers = [int(spec_of(m).get("tier") or 0) for m in situation.snapshot.objects_of("HyperNode")]
-    allowed = group.network_topology.highest_tier_allowed
-    causes = ("no-hypernode", "gang-discard", "predicates-*", "network-topology*")
-    if allowed is not None and tiers and max(tiers) > allowed:
-        words = f"{situation.explanation.job}: networkTopology.highestTierAllowed {allowed} -> {fix.AMOUNT_BLANK}"
-        edit = f"{situation.group_path}:spec.networkTopology.highestTierAllowed={fix.AMOUNT_BLANK}"
-        yield fix.Fix(words, (edit,), AdviceHarm.JOB, causes, fix.AmountRange(allowed, max(tiers)))
-    edits = (f"{situation.group_path}:spec.networkTopology.mode=soft",)
-    yield fix.Fix(
-        f"{situation.explanation.job}: networkTopology.mode hard -> soft",
-        edits,
-        AdviceHarm.JOB,
-        causes,
-        aspect="topology",
-    )
+    policies = enumerate(one.network_topology for one in group.sub_group_policies)
+    stated = [("", group.network_topology), *((f"subGroupPolicy[{at}].", one) for at, one in policies)]
+    for where, topology in stated:
+        field = f"{where}networkTopology"
+        if topology is None or topology.mode != "hard":
+            continue
+        words, path = f"{situation.explanation.job}: {field}", f"{situation.group_path}:spec.{field}"
+        allowed = topology.highest_tier_allowed
+        if allowed is not None and tiers and max(tiers) > allowed:
+            edit, amount = f"{path}.highestTierAllowed={fix.AMOUNT_BLANK}", fix.AmountRange(allowed, max(tiers))
+            more = f"{words}.highestTierAllowed {allowed} -> {fix.AMOUNT_BLANK}"
+            yield fix.Fix(more, (edit,), AdviceHarm.JOB, _TOPOLOGY_CAUSES, amount, aspect=field)
+        soft = (f"{words}.mode hard -> soft", (f"{path}.mode=soft",))
+        yield fix.Fix(*soft, AdviceHarm.JOB, _TOPOLOGY_CAUSES, aspect=field)
 
 
 def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

@@ -190,7 +190,7 @@ def _blocking_taints(
 
 _ACTION_ORDER: Final = (ENQUEUE, ALLOCATE, BACKFILL, GANG_PREEMPT, PREEMPT, GANG_RECLAIM, RECLAIM)
 """Where a missing action is put in."""
-_OPTIONAL_ACTIONS: Final = (PREEMPT, RECLAIM, ENQUEUE, ALLOCATE, BACKFILL)
+_OPTIONAL_ACTIONS: Final = (PREEMPT, RECLAIM, GANG_PREEMPT, ENQUEUE, ALLOCATE, BACKFILL)
 _UNSAFE_PLUGINS: Final = (CONFORMANCE, PDB)
 """Plugins that protect critical pods and budgets; switching them off is never proposed."""
 _FACTOR_LIMIT: Final = 1000
@@ -213,12 +213,13 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
     causes = {
         PREEMPT: ("action-not-configured", "predicates-mixed", "gang-discard", "pod-count"),
         RECLAIM: ("action-not-configured", "predicates-mixed", "gang-discard", "victims-*", "pod-count"),
+        GANG_PREEMPT: ("network-topology", "no-hypernode"),
     }
     waiting = situation.job.tasks.values() if situation.job is not None else ()
     if any(task.best_effort for task in waiting):
         causes[BACKFILL] = ("not-tried", "not-admitted", "phantom-*", "podgroup-missing")
     for action in _OPTIONAL_ACTIONS:
-        if action in present:
+        if action in present or action not in situation.recording.conf.known:
             continue
         before = [name for name in _ACTION_ORDER[: _ACTION_ORDER.index(action)] if name in present]
         place = present.index(before[-1]) + 1 if before else 0
@@ -226,7 +227,9 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
         edits = (f'conf:actions="{actions}"',)
         made_for = causes.get(action, ("not-tried", "action-not-configured", "not-admitted", "enqueue-*"))
         # Where another cause decides, an action that evicts is one way among others to take pods away from jobs.
-        is_missing = situation.explanation.cause_code == "action-not-configured" or action not in (PREEMPT, RECLAIM)
+        repaired = "network-topology" if action == GANG_PREEMPT else "action-not-configured"
+        evicts = action in (PREEMPT, RECLAIM, GANG_PREEMPT)
+        is_missing = situation.explanation.cause_code == repaired or not evicts
         kind = fix.FixKind.REPAIR if is_missing else fix.FixKind.OTHER_PODS
         words = f'Configuration: actions -> "{actions}" (adds {action})'
         yield fix.Fix(words, edits, AdviceHarm.CLUSTER, made_for, stated_kind=kind)

@@ -6,7 +6,14 @@ from dataclasses import replace
 
 from vcdebug.actions import ALLOCATE, ENQUEUE
 from vcdebug.amount_text import join_names
-from vcdebug.explain.answer import CauseHeadline, Evidence, Finding, cluster_admin_advice, rejected_headline
+from vcdebug.explain.answer import (
+    CauseHeadline,
+    Evidence,
+    Finding,
+    cluster_admin_advice,
+    outside_advice,
+    rejected_headline,
+)
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
@@ -16,6 +23,7 @@ from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.plugins import SLA
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION
 
 TOO_LATE_CAUSE = "enqueued-too-late"
 NOT_CONFIGURED_CAUSE = "action-not-configured"
@@ -47,16 +55,18 @@ def _rejected_finding(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     judge = explainer_for(event.plugin).rejected
     found = (judge(view, seq, event) if judge is not None else None) or _plugin_finding(view, seq, event.plugin)
     found = _add_permits(view, seq, event, found)
-    return replace(found, facts=(*found.facts, *_single_pod_facts(view)))
+    if not _is_group_of_one(view):
+        return found
+    alone = "Each pod has a PodGroup of its own (minMember 1), so the pods of one application are not a gang."
+    group = outside_advice(f"Give the pods of one application one PodGroup, named in annotation {GROUP_ANNOTATION}.")
+    return replace(found, facts=(*found.facts, alone), advice=(*found.advice, group))
 
 
-def _single_pod_facts(view: JobView) -> tuple[str, ...]:
-    """That pods with a PodGroup each, as Volcano makes them for plain pods, are no gang."""
+def _is_group_of_one(view: JobView) -> bool:
+    """Whether Volcano made a PodGroup for each of several plain pods."""
     groups = [job.name for job in view.session.jobs.values() if job.namespace == view.job.namespace]
     alike = [name for name in groups if name.startswith("podgroup-")]
-    if view.job.min_available != 1 or view.job.name not in alike or len(view.tasks) != 1 or len(alike) < 2:
-        return ()
-    return ("Each pod has a PodGroup of its own (minMember 1), so the pods of one application are not a gang.",)
+    return view.job.min_available == 1 and view.job.name in alike and len(view.tasks) == 1 and len(alike) > 1
 
 
 def _add_permits(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> Finding:

@@ -12,11 +12,11 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, is_quota_count, next_pod_amounts
 from vcdebug.model.names import NodeName
-from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.snapshot.manifest import owners_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, owners_of
 
 _VOLCANO_JOB = "batch.volcano.sh/"
 

@@ -19,10 +19,10 @@ from vcdebug.explain.answer import (
 from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
-from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodIdentity
+from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.manifest import key_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.snapshot import Snapshot
 

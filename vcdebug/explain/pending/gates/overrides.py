@@ -23,6 +23,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import no_node
 from vcdebug.explain.pending.gates import queue_limits
+from vcdebug.explain.pending.gates.admission import NOT_CONFIGURED_CAUSE
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE, operation_lines
@@ -86,9 +87,6 @@ def try_action(recording: Recording, job: JobId, action: str) -> ActionTrial | N
         return None
     evicted = tuple(e.task for e in done.evicted if e.job != job and e.action == action)
     return ActionTrial(action, placed, evicted)
-
-
-NOT_CONFIGURED_CAUSE = "action-not-configured"
 
 
 def missing_action(

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain import answer
 from vcdebug.explain.answer import Evidence, Finding, count, owner_advice, pending_headline, queue_admin_advice
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, HYPER_NODE_GRADIENT_FOR_SUB_JOB
 from vcdebug.model.names import Seq
-from vcdebug.model.resource import Resource
+from vcdebug.model.resource import PODS, Resource
+from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.recording.state_before import sum_resources
+from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
 
 NO_HYPER_NODE = "no-hypernode"
 JOB_GRADIENT, SUB_JOB_GRADIENT = HYPER_NODE_GRADIENT_FOR_JOB.upstream, HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream
@@ -32,19 +34,18 @@ def no_hyper_node(view: JobView) -> Finding | None:
     if not answers or any(event.result for _, event in answers):
         return None
     seq, event = answers[-1]
-    tier = view.job.pod_group.network_topology
-    highest = tier.hard_tier() if tier is not None else None
-    stated = view.job.get_min_resources()
-    waiting = view.left_over[: max(view.job.min_available - view.job.ready_task_num(), 1)]
-    minimum = sum_resources(task.init_resreq for task in waiting) if stated.is_empty() else stated
-    what = f"its {view.job.min_available} pods (minMember)" if stated.is_empty() else "its minResources"
+    sub_job = view.job.sub_jobs.get(event.sub_job) if event.sub_job != view.job.uid else None
+    asked = view.job.pod_group if sub_job is None else sub_job
+    highest = asked.network_topology.hard_tier() if asked.network_topology is not None else None
+    what, minimum = _job_minimum(view) if sub_job is None else _sub_job_minimum(view, sub_job)
     tried = [info for info in view.session.hyper_nodes.by_name.values() if highest is None or info.tier <= highest]
     within = f"up to tier {highest} " if highest is not None else ""
     headline = pending_headline(
         view.job.uid, f"no HyperNode {within}has room for {what} ({amount_text.format_resource(minimum)})"
     )
     were = "was" if len(tried) == 1 else "were"
-    facts = (f"{count_noun(len(tried), 'HyperNode')} {were} checked by {event.plugin}, so no pod was tried on a node.",)
+    checked = f"{count_noun(len(tried), 'HyperNode')} {were} checked by {event.plugin}, so no pod was tried on a node."
+    facts = (checked, *(() if sub_job is None else _tier_name_facts(view, sub_job, highest)))
     numbers = {**answer.numbers("minResources", minimum), "hyperNodes": count(len(tried), "HyperNodes")}
     evidence = (Evidence(seq, f"{event.plugin} allows no HyperNode ({event.point})"),)
     advice = (
@@ -56,6 +57,33 @@ def no_hyper_node(view: JobView) -> Finding | None:
     return Finding(NO_HYPER_NODE, headline, numbers, evidence, advice, lines, facts)
 
 
+def _job_minimum(view: JobView) -> tuple[str, Resource]:
+    """What the HyperNode must hold for the job, in words and as an amount."""
+    stated = view.job.get_min_resources()
+    if not stated.is_empty():
+        return "its minResources", stated
+    waiting = view.left_over[: max(view.job.min_available - view.job.ready_task_num(), 1)]
+    return f"its {view.job.min_available} pods (minMember)", sum_resources(task.init_resreq for task in waiting)
+
+
+def _sub_job_minimum(view: JobView, sub_job: SubJobInfo) -> tuple[str, Resource]:
+    """The same for a subgroup: all its pods, whatever its minimum is."""
+    waiting = [task for task in view.left_over if task.uid in sub_job.tasks]
+    name = sub_job.uid.removeprefix(f"{view.job.uid}/")
+    what = f"the {count_noun(len(waiting), 'pod')} of subgroup {name}"
+    return what, sum_resources(task.init_resreq for task in waiting)
+
+
+def _tier_name_facts(view: JobView, sub_job: SubJobInfo, tier: int | None) -> Iterator[str]:
+    """Which tier the policy names, and that older releases do not read the name."""
+    policies = [one for one in view.job.pod_group.sub_group_policies if sub_job.gid.endswith(f"/{one.name}")]
+    for stated in (one.network_topology for one in policies):
+        if stated is not None and stated.highest_tier_name and tier is not None:
+            name = f"highestTierName {stated.highest_tier_name} of the subGroupPolicy means tier {tier}"
+            change = HIGHEST_TIER_NAME_SUBGROUP
+            yield f"{name}; releases before {join_names(change.fixed_in)} ignore it ({change.pull})."
+
+
 def _hyper_node_lines(view: JobView, names: list[str], minimum: Resource, seq: Seq) -> Iterator[str]:
     state = view.recording.timeline.state_at(seq - 1)
     for name in names:
@@ -65,4 +93,5 @@ def _hyper_node_lines(view: JobView, names: list[str], minimum: Resource, seq: S
         short = " and ".join(
             amount_text.format_named_amount(each, minimum.get(each) - idle.get(each)) for each in lacking
         )
-        yield (f"{name}: {amount_text.format_resource(idle, minimum.resource_names())} idle, {short or '0'} short")
+        dimensions = [each for each in minimum.resource_names() if each != PODS or each in lacking]
+        yield f"{name}: {amount_text.format_resource(idle, dimensions)} idle, {short or '0'} short"

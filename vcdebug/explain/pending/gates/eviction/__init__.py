@@ -15,7 +15,7 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import entitlement, veto
 from vcdebug.explain.pending.gates.eviction import veto as victim_filter
-from vcdebug.explain.pending.no_node import search_evidence
+from vcdebug.explain.pending.no_node import MIXED_CAUSE, search_evidence
 from vcdebug.explain.plugins import gang
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent, Level, OpEvent
@@ -27,7 +27,6 @@ from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, NodeTry, Task
 from vcdebug.releases.scheduling import RECLAIM_IMMEDIATE
 
 NEVER_PREEMPT = "Never"
-MIXED_CAUSE = "predicates-mixed"
 UNDO_PIPELINE = "unpipeline"
 MAX_VETO_EVIDENCE = 3
 """Events shown for the gate that stopped the first unplaced pod, if its whole statement was discarded."""

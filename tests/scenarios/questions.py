@@ -317,7 +317,7 @@ QUESTIONS = (
     Question(
         5881,
         "victims-not-preemptable",
-        ("on 3 nodes. 4 pods run there", "2 not managed by Volcano; 1 in the same queue"),
+        ("on 3 nodes. 4 pods are there", "2 not managed by Volcano; 1 in the same queue"),
         {"pods.onNodes": 4, "pods.candidates": 0, "nodes.tried": 3},
         ("not managed by Volcano  (shop/web-0, shop/db-0)",),
         "Add preempt to actions",

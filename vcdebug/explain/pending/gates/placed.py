@@ -86,10 +86,15 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
 
 def _loss_headline(view: JobView, subject: str, lost: Sequence[Eviction]) -> CauseHeadline:
     """The pods of the job that the cycle evicts, and by which action."""
-    by = join_names(dict.fromkeys(one.action for one in lost if one.action)) or "an action"
+    by = list(dict.fromkeys(one.action for one in lost if one.action)) or ["an action"]
     victims = "it" if view.pod else join_names((one.victim for one in lost), 2)
     loses = "is evicted" if view.pod else f"loses {count_noun(len(lost), 'pod')}"
-    return CauseHeadline(subject, f"{loses} in this cycle", f"{by} evicts {victims}")
+    return CauseHeadline(subject, f"{loses} in this cycle", f"{_evict_words(by)} {victims}")
+
+
+def _evict_words(actions: Sequence[str]) -> str:
+    """`preempt, reclaim evict`."""
+    return f"{join_names(actions)} {'evicts' if len(actions) == 1 else 'evict'}"
 
 
 def _other_pending(view: JobView) -> list[str]:
@@ -137,7 +142,7 @@ def _placed_headline(
         whom = join_names([task for _, task, _ in evicted], 1)
         pods = f" for {_format_tasks(waiting)} on {_node_names(waiting)} (pipelined)" if waiting else ""
         rest = parts[:1] if bound else ()
-        got = "; ".join((f"{join_names(_evicting_actions(view, evicted))} evicts {whom}{pods}", *rest))
+        got = "; ".join((f"{_evict_words(_evicting_actions(view, evicted))} {whom}{pods}", *rest))
     return CauseHeadline(view.job.uid, f"{'has a place' if waiting else 'is scheduled'} in this cycle", got)
 
 

@@ -93,8 +93,10 @@ def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, kn
     if not missing and roles:
         lower = owner_advice(f"{job}: remove the role from minTaskMember, or lower its minimum.")
         return owner_advice("Create the missing pods of each role."), lower
-    made = f"only {count_noun(len(view.tasks), 'pod')}" if view.tasks else "no pods"
-    create = outside_advice(f"Find out why the controller of {job} created {made} (quota, webhook, controller log).")
+    made = f"created only {count_noun(len(view.tasks), 'pod')}" if view.tasks else "created no pods"
+    if len(view.tasks) >= least:
+        made = f"has not replaced {len(view.tasks) - valid} of its pods (Failed or Releasing)"
+    create = outside_advice(f"Find out why the controller of {job} {made} (quota, webhook, controller log).")
     edit = f"PodGroup/{job}:spec.minMember={valid}"
     fewer = (owner_advice(f"{job}: spec.minMember {least} -> {valid}.", edit),) if missing and valid else ()
     return (*(() if known_reason else (create,)), *fewer)

@@ -136,7 +136,7 @@ def _visited_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFits
     if furthest is NodeStage.VETO:
         vetoed = veto.find_veto(view, attempt, there)
         return None if vetoed is None else Gate(visit.action, GateChance.REAL, vetoed)
-    finding, in_domain = victim_filter.filter_finding(view, attempt, [node for _, node in nodes], room)
+    finding, in_domain = victim_filter.filter_finding(view, attempt, [node for _, node in nodes])
     return Gate(visit.action, GateChance.REAL if in_domain else GateChance.WEAK, finding)
 
 
@@ -245,8 +245,8 @@ def _predicate_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq,
     """The evictions would make room, but a predicate still refuses the node."""
     task = view.tasks[attempt.task]
     votes = node.victim_votes
-    gone = "even after evicting the victims " if any(e.result for _, e in votes) else ""
-    reason = f"{gone}on {node.node}, {event.plugin} rejects {task.name} there: {_format_objection(event)}"
+    gone = " even without the victims" if any(e.result for _, e in votes) else ""
+    reason = f"{event.plugin} rejects {task.name} on {node.node}{gone}: {_format_objection(event)}"
     evidence = (
         *search_evidence(view, task),
         *(

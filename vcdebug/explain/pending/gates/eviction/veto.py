@@ -38,7 +38,7 @@ def find_veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> answ
     if not by_plugin:
         return None
     plugin = max(by_plugin, key=lambda name: len(by_plugin[name]))
-    return _build_veto(view, attempt, plugin, by_plugin[plugin])
+    return _build_veto(view, attempt, plugin, by_plugin[plugin], len(nodes))
 
 
 def _question_and_answers(view: JobView, node: NodeTry) -> tuple[HookCallGroup | None, list[PluginAnswer]]:
@@ -60,7 +60,7 @@ def deciding_seat(view: JobView, attempt: TaskTry, node: NodeTry) -> PluginAnswe
     return next(few, mine[-1])
 
 
-def _build_veto(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) -> answer.Finding:
+def _build_veto(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats, with_room: int) -> answer.Finding:
     offered = [key for node, _ in seats for key in node.candidates]
     left = [key for _, seat in seats for key in seat.result]
     kept = _veto_reason(view, attempt, plugin, seats)
@@ -93,18 +93,32 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) 
         **kept.numbers,
     }
     lines = (*_tier_lines(everybody, node), *kept.lines)
-    headline = answer.pending_headline(view.job.uid, _veto_words(attempt, plugin, len(left), len(offered), len(seats)))
+    reason = _veto_reason_words(attempt, plugin, (len(left), len(offered)), seats, with_room)
+    headline = answer.pending_headline(view.job.uid, reason)
     return answer.Finding(cause, headline, counted, evidence, advice, lines, tuple(facts))
 
 
-def _veto_words(attempt: TaskTry, plugin: str, allowed: int, offered: int, nodes: int) -> str:
-    where = f"on {count_noun(nodes, 'node')}"
+def _veto_reason_words(
+    attempt: TaskTry, plugin: str, victims: tuple[int, int], seats: NodeSeats, with_room: int
+) -> str:
+    """`victims`: how many are allowed, of how many; `with_room`: on how many nodes evicting all would be enough."""
+    # On other nodes victims may be allowed, where evicting all of them would not be enough.
+    everywhere = len(seats) == len([node for node in attempt.nodes if node.candidates])
+    where = f"on {count_noun(len(seats), 'node')}" if everywhere else _place_words(seats, with_room)
+    allowed, offered = victims
     if allowed:
         some = f"{plugin} allows {allowed} of {count_noun(offered, 'candidate victim')} {where}"
-        return f"{some}, too few to make room for {attempt.task_name}"
-    return (
-        f"{attempt.action} may evict no pod for {attempt.task_name}; {plugin} protects {every_victim(offered)} {where}"
-    )
+        return f"{some}, too few for {attempt.task_name}"
+    none = "may evict no pod" if everywhere else "finds no room"
+    return f"{attempt.action} {none} for {attempt.task_name}; {plugin} protects {every_victim(offered)} {where}"
+
+
+def _place_words(seats: NodeSeats, with_room: int) -> str:
+    """Which of the nodes where evictions would make room these are."""
+    if len(seats) < with_room:
+        return f"on {len(seats)} of the {with_room} nodes where evictions would make room"
+    named = f"on {seats[0][0].node}, the only node" if with_room == 1 else f"on the {with_room} nodes"
+    return f"{named} where evictions would make room"
 
 
 def every_victim(offered: int) -> str:
@@ -188,13 +202,12 @@ RankedObjections = Sequence[FilterObjection]
 """The most frequent first."""
 
 
-def filter_finding(
-    view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], room: NodeFits
-) -> tuple[answer.Finding, bool]:
+def filter_finding(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> tuple[answer.Finding, bool]:
     """No candidate is left that would make room; and whether some node would have room without those that were the
     action's to take, but for a flag or a status.
     """
-    here = room if room.task.key == attempt.task else NodeFits(view, view.tasks[attempt.task], room.seq)
+    # At the moment of the attempt: the action may have evicted pods before it.
+    here = NodeFits(view, view.tasks[attempt.task], nodes[0].first)
     judged = [
         (node.node, each, here.skipped_victim(attempt.action, each))
         for node in nodes
@@ -241,8 +254,8 @@ def _build_finding(
     where = count_noun(len(nodes), "node")
     few = f"too few candidate victims ({spared})" if spared else "no candidate victim"
     headline = answer.pending_headline(view.job.uid, f"{attempt.action} has {few} for {attempt.task_name} on {where}")
-    run = "runs" if total == 1 else "run"
-    facts = (f"{count_noun(total, 'pod')} {run} there: {format_objections(order)}.",) if total else ()
+    are = "is" if total == 1 else "are"
+    facts = (f"{count_noun(total, 'pod')} {are} there: {format_objections(order)}.",) if total else ()
     numbers = {
         "pods.onNodes": answer.count(total, "pods"),
         "pods.candidates": answer.count(spared, "pods"),

@@ -447,11 +447,13 @@ class AmountBisection:
 MAX_SHORT_FIXES: Final = 3
 MIN_SHORT_TRIALS, MAX_SHORT_TRIALS, EVENTS_OF_SHORT_TRIALS = 12, 40, 150_000
 """A plain answer tests fixes where it can afford that many replays, counted by the events that they record."""
+MAX_FIRST_TRIALS: Final = 160
+"""Replays of a plain answer that has no fix yet: then often only two changes together help."""
 
 
 def short_trial_count(recording: Recording) -> int:
-    """How many replays a plain answer spends on fixes; 0 where the snapshot is too large."""
-    count = min(EVENTS_OF_SHORT_TRIALS // max(len(recording), 1), MAX_SHORT_TRIALS)
+    """How many replays a plain answer can afford for fixes; 0 where the snapshot is too large."""
+    count = EVENTS_OF_SHORT_TRIALS // max(len(recording), 1)
     return count if count >= MIN_SHORT_TRIALS else 0
 
 
@@ -459,15 +461,22 @@ def search_few_fixes(
     recording: Recording, explanation: Explanation, may_continue: Callable[[], bool] = lambda: True
 ) -> FixSearch | None:
     """The search of a plain answer, in this thread; None where the snapshot is too large for it."""
-    most = short_trial_count(recording)
-    if not most or explanation.cause_code == PANIC_CAUSE:
+    affordable = short_trial_count(recording)
+    if not affordable or explanation.cause_code == PANIC_CAUSE:
         return None
     search, trials = start_search(recording, explanation), trials_of(recording, explanation)
     return run_search(
         search,
         lambda wanted: [trials(edits) if may_continue() else None for edits in wanted],
-        lambda search: search.trial_count < most and len(_distinct_plans(search)) <= MAX_SHORT_FIXES and may_continue(),
+        lambda search: _may_go_on(search, affordable) and may_continue(),
     )
+
+
+def _may_go_on(search: FixSearch, affordable: int) -> bool:
+    """Whether a plain answer tries more: until it has enough fixes, and longer where it has none."""
+    found = len(_distinct_plans(search))
+    most = MAX_SHORT_TRIALS if found else max(MAX_SHORT_TRIALS, min(affordable // 2, MAX_FIRST_TRIALS))
+    return found <= MAX_SHORT_FIXES and search.trial_count < min(affordable, most)
 
 
 def short_plans(search: FixSearch) -> list[TriedPlan]:

@@ -22,7 +22,8 @@ the debugger). Where nothing says it, the latest rules hold. A release is a set 
 with one older form. `vcdebug diff SNAPSHOT --release VERSION` finds out which of them decide something in a cluster
 ([many-runs.md](many-runs.md)).
 
-A release that is not listed is replayed as the nearest one that is, with a problem that names what differs.
+A release that is not listed is replayed as the nearest one that is, with a problem that names what differs. `--release`
+refuses a version that does not exist yet, unless `nearest` stands behind it: `--release v1.99,nearest`.
 Answers say how far a replay is trusted: `exact` where the release was recorded or compared with its program
 ([fidelity.md](fidelity.md)), `near` where its line is listed (patches, builds of vendors, pre-releases, switched
 changes), `unknown` for anything older, newer or not stated.

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.transcripts import call
-from vcdebug.snapshot.sources import find_bundled
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.saved_files import save_snapshot
+from vcdebug.snapshot.sources import resolve_snapshot_path
 
 WORKS = "preempt-works"
 BLOCKED = "preempt-blocked-by-gang"
@@ -42,14 +44,23 @@ def test_expectations_that_come_true_exit_with_0(tmp_path: Path) -> None:
     code, out, err = call(["expect", written(tmp_path, MET)])
     assert (0, "") == (code, err)
     lines = [f"✓ {BLOCKED}: 7 of 7 checks met", "✓ with half the GPUs: 3 of 3 checks met", "2 expectations, 0 not met"]
-    assert lines == out.splitlines()
+    release = "  Release unknown, replayed by the latest rules (master of 2026-08-20)."
+    assert [*lines, release] == out.splitlines()
+
+
+def test_expectations_of_two_releases_name_both(tmp_path: Path) -> None:
+    save_snapshot(load_snapshot(resolve_snapshot_path(WORKS), release="v1.14.4"), tmp_path / "older")
+    text = f"- {{snapshot: older, name: old, waiting: 0}}\n- {{snapshot: {WORKS}, name: new, waiting: 0}}"
+    _, out, _ = call(["expect", written(tmp_path, text)])
+    unknown = "  New: release unknown, replayed by the latest rules (master of 2026-08-20)."
+    assert ["  Old: release v1.14.4 (replayed exactly).", unknown] == out.splitlines()[-2:]
 
 
 def test_a_difference_is_shown_and_exits_with_2(tmp_path: Path) -> None:
     code, out, _ = call(["expect", written(tmp_path, MET.replace("pods: 1", "pods: 2"))])
     assert 2 == code
     assert "✗ with half the GPUs: 2 of 3 checks met" in out
-    assert ["job", "research/llm-finetune", "pods", "2", "1"] == out.splitlines()[-2].split()
+    assert ["job", "research/llm-finetune", "pods", "2", "1"] == out.splitlines()[-3].split()
 
 
 def test_programs_get_every_check(tmp_path: Path) -> None:
@@ -75,8 +86,7 @@ def test_junit_counts_failures_and_errors(tmp_path: Path) -> None:
 
 def test_a_folder_of_snapshots_is_checked_one_by_one(tmp_path: Path) -> None:
     for name, target in ((WORKS, "monday"), (BLOCKED, "tuesday")):
-        source = find_bundled(name)
-        assert source is not None
+        source = resolve_snapshot_path(name)
         shutil.copytree(source, tmp_path / "week" / target)
     code, out, _ = call(["expect", written(tmp_path, "- {snapshot: week, waiting: 0}")])
     assert (2, ["✓ week: monday: 1 of 1 check met", "✗ week: tuesday: 0 of 1 check met"]) == (

@@ -23,7 +23,8 @@ def test_each_command_is_answered_with_where_one_stands(tmp_path: Path) -> None:
     assert [":break statement discard", ":continue", ":goto 103"] == [line for line in lines if line.startswith(":")]
     assert lines[3].startswith("  event 72  allocate > q research > llm-finetune")
     assert lines[3].endswith("(breakpoint 1 (statement))")
-    assert "Preemptable" in lines[-1]
+    assert "Preemptable" in lines[-2]
+    assert "  Release unknown, replayed by the latest rules (master of 2026-08-20)." == lines[-1]
 
 
 def test_comments_and_empty_lines_are_skipped_and_still_count(tmp_path: Path) -> None:

@@ -121,7 +121,8 @@ SHARED_ARGUMENTS: Final = {
     "release": _argument_row(
         "--release",
         metavar="VERSION",
-        help="replay the scheduler of this release, such as v1.14.4, instead of the one that the snapshot names",
+        help="replay the scheduler of this release, such as v1.14.4, instead of the one that the snapshot names; "
+        "v1.99,nearest takes the nearest one that is replayed",
     ),
     "complete": _argument_row(
         "--complete",

@@ -8,12 +8,14 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final, ParamSpec
 
 from vcdebug.cli.output import Output
-from vcdebug.views.document import Block, Code, Listed, Paragraph, make_block_printable
+from vcdebug.views.document import Block, Code, Listed, Paragraph, make_block_printable, release_paragraph
 from vcdebug.views.pieces import Line, Style, text_of
 from vcdebug.views.table import Table, pad_cells
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from vcdebug.releases.release import Release
 
 ReportArguments = ParamSpec("ReportArguments")
 COLUMN_GAP = "  "
@@ -42,6 +44,23 @@ def write_answer(
         output.write_json(document(*found, **more))
     else:
         write_blocks(blocks(*found, **more), output)
+
+
+def write_release_answer(
+    args: Namespace,
+    output: Output,
+    release: Release,
+    document: Callable[ReportArguments, Mapping[str, object]],
+    blocks: Callable[ReportArguments, Iterable[Block]],
+    *found: ReportArguments.args,
+    **more: ReportArguments.kwargs,
+) -> None:
+    """As write_answer, with the replayed release and how far it can be trusted: a key, or the second line."""
+    if args.json:
+        output.write_json({**document(*found, **more), "release": release.build_document()})
+    else:
+        first, *rest = blocks(*found, **more)
+        write_blocks([first, release_paragraph(release), *rest], output)
 
 
 def write_blocks(blocks: Iterable[Block], output: Output) -> None:

@@ -18,6 +18,8 @@ _SWITCH = re.compile(r"([+-])([a-z0-9][a-z0-9.-]*)")
 _NEWEST_LINE = (1, 16)
 _OLDEST_LINE = (1, 12)
 """Earlier changes are not in the table."""
+NEAREST = "nearest"
+"""Behind the name of a release: any version will do, and the nearest one is replayed."""
 MAX_NAMED_CHANGES = 4
 """Differences that a text names at most."""
 
@@ -38,8 +40,9 @@ def resolve_release(text: str) -> NamedRelease:
     base, *switches = (part.strip() for part in text.strip().split(","))
     found = _resolve_base(base)
     for switch in switches:
-        found = _apply_switch(found, switch)
-    return found._replace(release=replace(found.release, stated=text.strip()))
+        found = found._replace(readable=True) if switch == NEAREST else _apply_switch(found, switch)
+    stated = ",".join(part for part in (base, *switches) if part != NEAREST)
+    return found._replace(release=replace(found.release, stated=stated))
 
 
 def _resolve_base(text: str) -> NamedRelease:
@@ -75,7 +78,8 @@ def require_release(text: str) -> NamedRelease:
     found = resolve_release(text)
     if not found.readable:
         meant = closest_name_hint(text, release_names())
-        raise VcdebugError(found.what, f"{meant} there are {', '.join(release_names())}".strip(), "--release")
+        ways = f"there are {', '.join(release_names())}; {text.strip()},{NEAREST} replays the nearest of them"
+        raise VcdebugError(found.what, f"{meant} {ways}".strip(), "--release")
     return found
 
 

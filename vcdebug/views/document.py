@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from vcdebug.amount_text import capitalize_first
 from vcdebug.printable import make_line_printable, make_printable
+from vcdebug.releases.release import Release
 from vcdebug.views.pieces import Line, Piece, Style
 from vcdebug.views.table import Column, Row, Table, plain_columns
 
@@ -34,6 +36,11 @@ class Paragraph:
 
 
 Block = Table | Code | Listed | Paragraph
+
+
+def release_paragraph(release: Release, about: str = "") -> Paragraph:
+    """The release that is replayed and how far the replay can be trusted, below the first line of an answer."""
+    return make_paragraph(f"{capitalize_first(about + release.describe_trust())}.", "muted", 2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class AskCommand(Command):
         add_shared_arguments(parser, "complete", "release", "edits", "extender", "no-cache", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.render import write_answer
+        from vcdebug.cli.render import write_release_answer
         from vcdebug.cli.reports import explanation
         from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.explain.answer import QuestionReply
@@ -77,7 +77,8 @@ class AskCommand(Command):
             reply = question.answer(recording, args.subject)
         if doubt := doubt_of_input(recording):
             reply = replace(reply, lines=(f"Caution: this answer can be wrong: {doubt}", *reply.lines))
-        write_answer(args, output, explanation.reply_document, explanation.reply_blocks, question.name, reply)
+        report = explanation.reply_document, explanation.reply_blocks
+        write_release_answer(args, output, recording.snapshot.release, *report, question.name, reply)
         return CommandOutcome.UNSCHEDULED if lacking else CommandOutcome.DONE
 
 

@@ -26,7 +26,7 @@ class CheckCommand(Command):
         add_shared_arguments(parser, "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.render import write_answer
+        from vcdebug.cli.render import write_release_answer
         from vcdebug.cli.reports import checks
         from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.comparison.scheduler_log import check_log
@@ -42,5 +42,6 @@ class CheckCommand(Command):
             checked = check_log(lines, recording, cycle=args.cycle)
         except VcdebugError as error:
             raise error if error.where else type(error)(error.message, error.hint, args.log) from error
-        write_answer(args, output, checks.log_check_document, checks.log_check_blocks, checked)
+        report = checks.log_check_document, checks.log_check_blocks
+        write_release_answer(args, output, recording.snapshot.release, *report, checked)
         return CommandOutcome.DONE if checked.has_no_disagreement else CommandOutcome.PROBLEMS

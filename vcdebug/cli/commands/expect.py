@@ -82,4 +82,4 @@ def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None
             found = tuple(check_expectation(case, require_whole(recording)))
     except (VcdebugError, OSError) as error:  # the other expectations are still checked
         return CheckedExpectation(case.name, (), time.perf_counter() - start, str(error))
-    return CheckedExpectation(case.name, found, time.perf_counter() - start)
+    return CheckedExpectation(case.name, found, time.perf_counter() - start, release=recording.snapshot.release)

@@ -32,7 +32,7 @@ class OddsCommand(Command):
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.batch import incomplete_outcome, run_batch
-        from vcdebug.cli.render import write_answer
+        from vcdebug.cli.render import write_release_answer
         from vcdebug.cli.reports import cycle as odds
         from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.whatif.odds import SeedDraws, tally_draws
@@ -42,7 +42,8 @@ class OddsCommand(Command):
         runs = run_batch(args, output, "draws", draws, range(1, args.draws + 1), args.draws)
         found = tally_draws(base, runs.results.values())
         if args.json or found.draws:
-            write_answer(args, output, odds.odds_document, odds.odds_blocks, found, base, args.draws)
+            report = odds.odds_document, odds.odds_blocks
+            write_release_answer(args, output, base.snapshot.release, *report, found, base, args.draws)
         for number, failure in runs.failures.items():
             # Seeds begin at 1, items at 0.
             output.write_notice(f"draw {number + 1}: {failure.line}")

@@ -43,6 +43,7 @@ def _run_lines(driver: Driver, lines: list[str], args: Namespace, output: Output
     from vcdebug.cli.render import write_blocks
     from vcdebug.cli.reports import script
     from vcdebug.debugger.commands import ScriptError, run_script
+    from vcdebug.views.document import release_paragraph
 
     steps: list[dict[str, object]] = []
     failed: ScriptError | None = None
@@ -59,9 +60,12 @@ def _run_lines(driver: Driver, lines: list[str], args: Namespace, output: Output
         # The steps so far are written before the error ends the command.
         error.where = f"{args.file}: {error.where}"
         failed = error
+    release = driver.current_state().recording.snapshot.release
     if args.json:
         stop = {"line": failed.number, "message": failed.message} if failed is not None else None
-        output.write_json({"steps": steps, "error": stop})
+        output.write_json({"steps": steps, "error": stop, "release": release.build_document()})
     if failed is not None:
         raise failed
+    if not args.json:
+        write_blocks([release_paragraph(release)], output)
     return waits

@@ -29,12 +29,13 @@ class WhyCommand(Command):
         add_shared_arguments(parser, "complete", "release", "edits", "extender", "no-cache", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.render import write_answer
+        from vcdebug.cli.render import write_release_answer
         from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.debugger.origins import find_fact
         from vcdebug.views.origins import why_blocks, why_document
 
         recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
         fact = find_fact(recording, len(recording), " ".join(args.what))
-        write_answer(args, output, why_document, why_blocks, recording, fact, args.depth)
+        release = recording.snapshot.release
+        write_release_answer(args, output, release, why_document, why_blocks, recording, fact, args.depth)
         return CommandOutcome.DONE

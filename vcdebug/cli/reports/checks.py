@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from vcdebug.amount_text import count_noun, format_count
-from vcdebug.views.document import Block, make_listing, make_paragraph
+from vcdebug.amount_text import count_noun, format_count, join_names
+from vcdebug.grouping import group_by_key
+from vcdebug.views.document import Block, make_listing, make_paragraph, release_paragraph
 
 # Each command loads the room of its own check; the others are types here, and cost its start-up nothing.
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from vcdebug.conformance.cycle_outcome import CycleOutcome
     from vcdebug.conformance.verdicts import JobVerdict, OutcomeDifference
     from vcdebug.debugger.expectations import ExpectationVerdict
+    from vcdebug.releases.release import Release
 
 DISAGREEMENT_WORDS = {
     "different": "the log says something else than the replay",
@@ -141,6 +143,8 @@ class CheckedExpectation:
     verdicts: tuple[ExpectationVerdict, ...]
     seconds: float
     error: str = ""
+    release: Release | None = None
+    """What was replayed; None where nothing could be."""
 
     @property
     def is_met(self) -> bool:
@@ -163,6 +167,7 @@ def expectations_document(checked: Sequence[CheckedExpectation]) -> dict[str, ob
                 "met": one.is_met,
                 "error": one.error or None,
                 "checks": [verdict._asdict() for verdict in one.verdicts],
+                "release": one.release.build_document() if one.release is not None else None,
             }
             for one in checked
         ],
@@ -170,7 +175,8 @@ def expectations_document(checked: Sequence[CheckedExpectation]) -> dict[str, ob
 
 
 def expectation_blocks(checked: Sequence[CheckedExpectation]) -> Iterator[Block]:
-    """The text report: a line per expectation, and each difference."""
+    """The text report: a line per expectation, and each difference; each release once, with what it replayed."""
+    releases = group_by_key((one.release, one.name) for one in checked if one.release is not None)
     for one in checked:
         yield make_paragraph(
             f"{'✓' if one.is_met else '✗'} {one.name}: {_check_summary(one)}", "good" if one.is_met else "bad"
@@ -180,6 +186,8 @@ def expectation_blocks(checked: Sequence[CheckedExpectation]) -> Iterator[Block]
             yield make_listing(("about", "field", "expected", "replayed"), rows, 2)
     failed = len([one for one in checked if not one.is_met])
     yield make_paragraph(f"{count_noun(len(checked), 'expectation')}, {failed} not met", "bad" if failed else "good")
+    for release, names in releases.items():
+        yield release_paragraph(release, f"{join_names(names)}: " if len(releases) > 1 else "")
 
 
 def _check_summary(one: CheckedExpectation) -> str:
@@ -228,6 +236,7 @@ MAX_SHOWN_TEXT = 72
 def verification_blocks(found: Verification) -> Iterator[Block]:
     """The text report: the counts, then what differs."""
     yield make_paragraph(_verification_headline(found), "good" if found.is_agreed else "bad")
+    yield release_paragraph(found.recording.snapshot.release)
     yield make_paragraph(
         f"the scheduler: {_outcome_summary(found.observed)}; the replay: {_outcome_summary(found.predicted)}"
     )
@@ -319,6 +328,7 @@ def verification_document(found: Verification) -> dict[str, object]:
         "inconclusive": found.is_inconclusive,
         "name": found.recording.snapshot.name,
         "release": found.recording.snapshot.release.stated,
+        "replayedRelease": found.recording.snapshot.release.build_document(),
         "counts": {word.replace(" ", "_"): found.count_verdicts(word) for word in VERDICT_WORDS},
         "predicted": _outcome_numbers(found.predicted),
         "observed": _outcome_numbers(found.observed),

@@ -12,8 +12,9 @@ from vcdebug.model.resource import Resource
 from vcdebug.recording.effects import JobSummary
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.trace_schema import event_json, plain_json
+from vcdebug.releases.release import Release
 from vcdebug.views.comparison import iter_change_tables, iter_divergence_tables, summarize_comparison
-from vcdebug.views.document import Block, make_paragraph
+from vcdebug.views.document import Block, make_paragraph, release_paragraph
 from vcdebug.views.table import Table
 
 
@@ -35,6 +36,7 @@ def comparison_blocks(found: CycleComparison, sides: ComparedRuns) -> Iterator[B
     yield make_paragraph(f"before  {sides.titles[0]}")
     yield make_paragraph(f"after   {sides.titles[1]}")
     yield from (make_paragraph(f"set {edit}", indent=8) for edit in sides.edits)
+    yield from _release_blocks(before.snapshot.release, after.snapshot.release)
     number, of = sides.cycle
     if of > 1:
         yield make_paragraph(
@@ -57,6 +59,14 @@ def comparison_blocks(found: CycleComparison, sides: ComparedRuns) -> Iterator[B
             yield from _indented_table(table)
 
 
+def _release_blocks(before: Release, after: Release) -> Iterator[Block]:
+    if before == after:
+        yield release_paragraph(before)
+    else:
+        yield release_paragraph(before, "Before: ")
+        yield release_paragraph(after, "After: ")
+
+
 def _indented_table(table: Table) -> Iterator[Block]:
     yield make_paragraph("")
     yield replace(table, indent=2)
@@ -71,6 +81,10 @@ def comparison_document(found: CycleComparison, sides: ComparedRuns) -> dict[str
         "before": titles[0],
         "after": titles[1],
         "edits": list(edits),
+        "releases": {
+            "before": before.snapshot.release.build_document(),
+            "after": after.snapshot.release.build_document(),
+        },
         "summary": summarize_comparison(found),
         "jobs": [
             {"job": c.job, "before": _job_document(c.before), "after": _job_document(c.after)} for c in found.jobs

@@ -7,13 +7,20 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from vcdebug.amount_text import capitalize_first, count_noun
+from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import STDIN, snapshot_options
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import write_blocks
 from vcdebug.explain.answer import ADVICE_OWNER, Explanation, ExplanationStep, Finding, QuestionReply
 from vcdebug.recording.recording import Recording
-from vcdebug.views.document import Block, make_listing, make_paragraph, titled_blocks, titled_listing
+from vcdebug.views.document import (
+    Block,
+    make_listing,
+    make_paragraph,
+    release_paragraph,
+    titled_blocks,
+    titled_listing,
+)
 from vcdebug.views.pieces import Style
 
 if TYPE_CHECKING:
@@ -78,7 +85,7 @@ def explanation_blocks(
     yield make_paragraph(explanation.sentence, "title")
     facts = _cut_list(explanation.dominant.facts, MAX_FACTS, "fact", verbose=verbose)
     yield from (make_paragraph(fact, indent=2) for fact in facts)
-    yield make_paragraph(f"{capitalize_first(explanation.release.describe_trust())}.", "muted", 2)
+    yield release_paragraph(explanation.release)
     if explanation.doubt:
         yield make_paragraph(f"Caution: this answer can be wrong: {explanation.doubt}", "bad", 2)
     yield from fixes

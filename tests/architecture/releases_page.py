@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from tests.architecture.source_tree import ROOT
 from vcdebug.releases import devices, nodes, queues, scheduling, topology
 from vcdebug.releases.change import Tag
-from vcdebug.releases.release import CHANGES, MASTER_DESCRIPTION, SUPPORTED_TAGS, release_at_tag
+from vcdebug.releases.release import CHANGES, COMING_TAGS, MASTER_DESCRIPTION, SUPPORTED_TAGS, release_at_tag
 
 PAGE = ROOT / "docs" / "releases.md"
 INTRODUCTION = """# Releases: what older schedulers decide differently
@@ -23,7 +23,8 @@ with one older form. `vcdebug diff SNAPSHOT --release VERSION` finds out which o
 ([many-runs.md](many-runs.md)).
 
 A release that is not listed is replayed as the nearest one that is, with a problem that names what differs. `--release`
-refuses a version that does not exist yet, unless `nearest` stands behind it: `--release v1.99,nearest`.
+refuses a version that does not exist yet, unless `nearest` stands behind it: `--release v1.99,nearest`. Patch releases
+that upstream has not tagged yet are replayed as the head of their branch, of the day that the table names.
 Answers say how far a replay is trusted: `exact` where the release was recorded or compared with its program
 ([fidelity.md](fidelity.md)), `near` where its line is listed (patches, builds of vendors, pre-releases, switched
 changes), `unknown` for anything older, newer or not stated.
@@ -52,10 +53,12 @@ def _releases() -> Iterator[str]:
     yield "| release | Kubernetes | older forms | of them not replayed |"
     yield "|---|---|---|---|"
     yield f"| {MASTER_DESCRIPTION} | 1.36 | 0 | 0 |"
-    for tag in SUPPORTED_TAGS:
-        release = release_at_tag(tag)
+    for tag in sorted((*SUPPORTED_TAGS, *COMING_TAGS), reverse=True):
+        release, head = release_at_tag(tag), COMING_TAGS.get(tag)
         lacking = len(release.unreplayed_changes())
-        yield f"| {tag} | 1.{release.kubernetes_version[1]} | {len(release.older) + lacking} | {lacking} |"
+        at = f" (release-{tag.major}.{tag.minor} at {head.commit})" if head else ""
+        name = f"{release.display_name()}{at}"
+        yield f"| {name} | 1.{release.kubernetes_version[1]} | {len(release.older) + lacking} | {lacking} |"
 
 
 def _group(title: str, module: object) -> Iterator[str]:

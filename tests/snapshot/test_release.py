@@ -1,5 +1,6 @@
 """Which release a snapshot comes from: what names it, what is said about a name that is not replayed, and saving it."""
 
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,9 @@ def test_ids_are_unique_and_each_row_says_what_and_decides_what() -> None:
         ("v1.15.1", "v1.15.1", ""),
         ("1.14.4", "v1.14.4", ""),
         ("master", "master", ""),
+        ("v1.15.2", "v1.15.2", ""),
+        ("v1.14.5", "v1.14.5", ""),
+        ("v1.15.2-acme.1", "v1.15.2", "v1.15.2-acme.1 is a build of its own"),
         ("v1.15", "v1.15.1", "v1.15 names no patch release"),
         ("v1.15.1-acme.3", "v1.15.1", "v1.15.1-acme.3 is a build of its own"),
         ("v1.16.0", "master", "of v1.16.0 only what came before it was compared"),
@@ -121,6 +125,24 @@ def test_the_nearest_release_is_replayed_and_what_differs_is_said(name: str, rep
     snapshot = stated(name)
     problems = [problem.what for problem in snapshot.problems if problem.field == "scheduler.release"]
     assert (replayed, [what] if what else []) == (snapshot.release.name, problems)
+
+
+TERMINATING = {"podgroup-phase-releasing", "gang-close-releasing"}
+
+
+@pytest.mark.parametrize(
+    ("coming", "newest", "mended"),
+    [
+        ("v1.15.2", "v1.15.1", {*TERMINATING, "preempt-no-predicate-recheck", "hami-ascend-filter-code"}),
+        ("v1.14.5", "v1.14.4", TERMINATING),
+        ("v1.13.4", "v1.13.3", {*TERMINATING, "reprieve-order", "vgpu-handshake"}),
+    ],
+)
+def test_a_patch_release_to_come_has_what_its_branch_has_mended(coming: str, newest: str, mended: set[str]) -> None:
+    next_one, last = resolve_release(coming).release, resolve_release(newest).release
+    assert mended == last.older - next_one.older
+    assert next_one.older < last.older
+    assert re.fullmatch(rf"release {coming} as of 2026-08-\d\d \(near: not verified\)", next_one.describe_trust())
 
 
 def test_a_release_older_than_all_that_are_replayed_names_what_differs() -> None:

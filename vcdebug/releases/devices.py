@@ -80,7 +80,7 @@ HAMI_ASCEND = Change(
     "hami-ascend-filter-code",
     "A lack of Ascend cards is an error, so that preempt does not look at the node.",
     "who is evicted for pods with Ascend cards",
-    "v1.16; #5843; M",
+    "v1.16 v1.15.2; #5843; M",
 )
 HAMI_ASCEND_CORE_MODE = Change(
     "hami-ascend-core-mode",
@@ -166,7 +166,7 @@ VGPU_HANDSHAKE = Change(
     "vgpu-handshake",
     "A node's vGPU cards count only while its device plugin answers the handshake; a release gives nothing back.",
     "whether a node has vGPU cards",
-    "v1.15.1 v1.14.3; #5433; M",
+    "v1.15.1 v1.14.3 v1.13.4; #5433; M",
 )
 VGPU_SCALARS_IGNORED = Change(
     "vgpu-scalars-ignored",

@@ -17,7 +17,7 @@ GANG_CLOSE_RELEASING = Change(
     "gang-close-releasing",
     "A job whose tasks are all terminating is marked Unschedulable like any other that is not ready.",
     "conditions, and the phase Unknown",
-    "v1.16; #5796; M",
+    "v1.16 v1.15.2 v1.14.5 v1.13.4; #5796; M",
 )
 EXTENDER_JOB_ENQUEUED = Change(
     "extender-job-enqueued",

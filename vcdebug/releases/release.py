@@ -5,9 +5,9 @@ Rules ask `release.has_older_form(CHANGE)` when a session opens, and never compa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal, NamedTuple
 
 from vcdebug.releases import devices, nodes, queues, scheduling, topology
 from vcdebug.releases.change import Change, Tag
@@ -69,7 +69,9 @@ class Release:
 
     def display_name(self) -> str:
         """Its name for messages."""
-        return MASTER_DESCRIPTION if self.name == MASTER else self.name
+        tag, _, _ = self.name.partition(",")
+        head = COMING_TAGS.get(Tag.from_text(tag)) if tag != MASTER else None
+        return MASTER_DESCRIPTION if self.name == MASTER else f"{self.name} as of {head.date}" if head else self.name
 
     def describe_trust(self) -> str:
         """The release that is replayed and how far that can be trusted, for heads of answers."""
@@ -115,7 +117,7 @@ def release_at_tag(tag: Tag) -> Release:
 
 def release_names() -> tuple[str, ...]:
     """All supported releases, newest first."""
-    return MASTER, *map(str, SUPPORTED_TAGS)
+    return MASTER, *map(str, COMING_TAGS), *map(str, SUPPORTED_TAGS)
 
 
 CHANGES: dict[str, Change] = {
@@ -129,6 +131,21 @@ SUPPORTED_TAGS: tuple[Tag, ...] = tuple(
     for patch in range(newest, -1, -1)
 )
 """The supported tags, newest first; master comes before them."""
+
+
+class BranchHead(NamedTuple):
+    """The last commit of a release branch that was read, and its day."""
+
+    commit: str
+    date: str
+
+
+COMING_TAGS: Final[Mapping[Tag, BranchHead]] = {
+    Tag(1, 15, 2): BranchHead("d52b6ec43", "2026-08-18"),
+    Tag(1, 14, 5): BranchHead("1cb050623", "2026-08-18"),
+    Tag(1, 13, 4): BranchHead("2ce42e85c", "2026-08-11"),
+}
+"""Patch releases that upstream has not tagged yet: they are replayed as the head of their branch."""
 
 VERIFIED_TAGS = ("v1.15.1", "v1.15.0", "v1.14.4", "v1.14.1", "v1.13.3", "v1.13.1", "v1.12.4", "v1.12.1")
 """Those that were recorded, or whose programs were compared with the replay: docs/fidelity.md has the figures."""

@@ -8,7 +8,16 @@ from typing import NamedTuple
 
 from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.releases.change import Change, Tag
-from vcdebug.releases.release import CHANGES, MASTER, NEWEST, SUPPORTED_TAGS, Release, release_at_tag, release_names
+from vcdebug.releases.release import (
+    CHANGES,
+    COMING_TAGS,
+    MASTER,
+    NEWEST,
+    SUPPORTED_TAGS,
+    Release,
+    release_at_tag,
+    release_names,
+)
 
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(.*)", re.ASCII | re.DOTALL)
 _PRE_RELEASE = re.compile(r"-(?:alpha|beta|rc)\b.*", re.DOTALL)
@@ -52,8 +61,10 @@ def _resolve_base(text: str) -> NamedRelease:
     if match is None:
         return NamedRelease(NEWEST, f"{shown} is no release of Volcano", _replayed_as(NEWEST), readable=False)
     tag, suffix = Tag(int(match[1]), int(match[2]), int(match[3] or 0)), _ARCHITECTURE.sub("", match[4])
-    alike = (one for one in SUPPORTED_TAGS if one == tag or (match[3] is None and one.release_line == tag.release_line))
-    exact, known = next(alike, None), _OLDEST_LINE <= tag.release_line <= _NEWEST_LINE
+    same = [one for one in (*SUPPORTED_TAGS, *COMING_TAGS) if one == tag]
+    line = [one for one in SUPPORTED_TAGS if one.release_line == tag.release_line]
+    exact = next(iter(same if match[3] else line), None)
+    known = _OLDEST_LINE <= tag.release_line <= _NEWEST_LINE
     nearest = release_at_tag(exact) if exact is not None else _nearest_release(tag)
     if exact is not None and not suffix and match[3]:
         return NamedRelease(nearest)

@@ -11,7 +11,7 @@ PREEMPT_NO_PREDICATE_RECHECK = Change(
     "preempt-no-predicate-recheck",
     "preempt evicts until queue and size allow the task, and does not ask the predicates again.",
     "how many are evicted, and whether the node fits in the end",
-    "v1.16; #5843; H",
+    "v1.16 v1.15.2; #5843; H",
 )
 PREEMPT_REQUEUE_AFTER_ASSIGN = Change(
     "preempt-requeue-after-assign",
@@ -23,7 +23,7 @@ PODGROUP_PHASE_RELEASING = Change(
     "podgroup-phase-releasing",
     "Terminating tasks do not count for the PodGroup's phase: with too few others it falls back to Pending.",
     "whether the job must be admitted again",
-    "v1.16; #5796; M",
+    "v1.16 v1.15.2 v1.14.5 v1.13.4; #5796; M",
 )
 PREEMPT_SHARED_STATEMENT = Change(
     "preempt-shared-statement",
@@ -233,7 +233,7 @@ REPRIEVE_ORDER = Change(
     "reprieve-order",
     "Topology-aware preemption protects the least valuable of its potential victims first.",
     "who is evicted",
-    "v1.15.0 v1.14.3; #5214; M",
+    "v1.15.0 v1.14.3 v1.13.4; #5214; M",
 )
 SOFT_TO_HARD = Change(
     "soft-to-hard",

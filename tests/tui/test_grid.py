@@ -241,4 +241,4 @@ def test_prose_is_wrapped_and_not_out_of_sight(width: int) -> None:
     found = lay_out(table, table.rows, width)
     assert (0, 1, 2) == found.columns
     text = " ".join(placed.cells[2].text.strip() for placed in found.body if placed.row == 0)
-    assert "preempt found room for 1 of the 2 pods it needs at once." in " ".join(text.split())
+    assert "2 pods: preempt found room for 1 of the 2 pods it needs at once" in " ".join(text.split())

@@ -99,7 +99,7 @@ def _explained_row(surveyed: SurveyedJob) -> Row:
     if found.scheduled:
         mark = Piece(f"{SOME} partly", "warn")
     pending = f"{count_noun(surveyed.pending, 'pod')}: " if surveyed.pending else ""
-    return _overview_row(f"explain {name}", mark, name, f"{pending}{surveyed.shown_finding.sentence}", "job", found.job)
+    return _overview_row(f"explain {name}", mark, name, f"{pending}{surveyed.shown_finding.reason}", "job", found.job)
 
 
 def _iter_condition_rows(recording: Recording) -> Iterator[Row]:

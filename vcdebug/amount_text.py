@@ -4,8 +4,6 @@ Amounts come as the scheduler keeps them: CPU in milli-cores, memory in bytes, `
 all other resources in thousandths of a unit. What upstream writes (log lines, conditions, events) has its own formats.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Container, Iterable, Mapping
 from itertools import islice, pairwise

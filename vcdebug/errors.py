@@ -1,7 +1,5 @@
 """The errors vcdebug raises on purpose; exit codes are decided in `cli/main.py`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Control of Python's garbage collector, which would search long-lived objects again and again."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Numbers as Go computes them: truncating division, rounding half away from zero, sums from left to right."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Times and durations as Go computes them: integers in nanoseconds."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 

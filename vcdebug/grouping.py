@@ -1,7 +1,5 @@
 """Grouping by key, without sorting as itertools.groupby needs it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TypeVar
 

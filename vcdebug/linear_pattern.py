@@ -3,8 +3,6 @@
 Upstream: regexp (MustCompile, MatchString).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Final

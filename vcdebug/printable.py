@@ -1,7 +1,5 @@
 """The printable form of text from outside: visible substitutes for characters that control a terminal or are hidden."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,7 +1,5 @@
 """backfill: places tasks that request nothing. Upstream: actions/backfill."""
 
-from __future__ import annotations
-
 from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.framework import transitions
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid, pre_predicate_errors

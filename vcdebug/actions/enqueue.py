@@ -1,7 +1,5 @@
 """enqueue: admits Pending PodGroups to the scheduling actions. Upstream: actions/enqueue."""
 
-from __future__ import annotations
-
 from vcdebug.framework.action import Action, QueuedJobs
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import Level

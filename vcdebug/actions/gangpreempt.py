@@ -1,7 +1,5 @@
 """gangpreempt: makes room for a whole gang inside its queue, domain by domain. Upstream: actions/gangpreempt."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from vcdebug.framework.action import NOT_LOWER, NOT_RUNNING, OTHER_QUEUE, SAME_JOB, Action

@@ -3,8 +3,6 @@
 Upstream: actions/gangreclaim.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from vcdebug.framework.action import NOT_RECLAIMABLE, NOT_RUNNING, SAME_QUEUE, Action

@@ -3,8 +3,6 @@
 Upstream: actions/reclaim, and its form up to v1.13.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

@@ -1,7 +1,5 @@
 """shuffle: evicts the running tasks that plugins name as victims. Upstream: actions/shuffle."""
 
-from __future__ import annotations
-
 from vcdebug.framework import transitions
 from vcdebug.framework.action import Action
 from vcdebug.framework.hooks import VICTIM_TASKS

@@ -1,7 +1,5 @@
 """Capture one cluster as a Snapshot: objects of every kind, scheduler settings, version, clock, node usage."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -137,15 +135,15 @@ def _server_time(api: Api, objects: dict[str, list[Manifest]], problems: list[Pr
     """The server's latest Date; without one, the newest creation time."""
     if api.clock is not None:
         return api.clock
-    created = [_creation_time(manifest) for manifests in objects.values() for manifest in manifests]
+    created = [
+        stated_time(object_in(manifest.get("metadata")).get("creationTimestamp"))
+        for manifests in objects.values()
+        for manifest in manifests
+    ]
     now = max((time for time in created if time is not None), default=DEFAULT_NOW)
     effect = f"the newest creation time, {now.isoformat()}, is taken for now"
     problems.append(Problem(PROBLEM_FILE, "Date", "", "the server does not tell its time", effect))
     return now
-
-
-def _creation_time(manifest: Manifest) -> datetime | None:
-    return stated_time(object_in(manifest.get("metadata")).get("creationTimestamp"))
 
 
 def _describe_cluster(version: tuple[int, int], image: str) -> str:

@@ -1,7 +1,5 @@
 """List all objects of every kind: pages, expiring lists, and one moment for all kinds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field

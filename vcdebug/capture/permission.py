@@ -1,7 +1,5 @@
 """Errors and problems for missing permissions and kinds, and the ClusterRole that a capture needs."""
 
-from __future__ import annotations
-
 from vcdebug.capture.api_client import Api, ApiRefusal
 from vcdebug.errors import CaptureError, VcdebugError
 from vcdebug.grouping import group_by_key

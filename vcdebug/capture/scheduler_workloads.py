@@ -1,7 +1,5 @@
 """Find Volcano's schedulers in a cluster: Deployments, StatefulSets, and running pods of other owners."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime

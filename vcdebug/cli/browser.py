@@ -1,7 +1,5 @@
 """The debugger in a browser: a web page, and one debugger process for each window that opens it."""
 
-from __future__ import annotations
-
 import asyncio
 import html
 import os

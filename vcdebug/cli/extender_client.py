@@ -1,7 +1,5 @@
 """HTTP client of an extender's webhook, for replays with --extender-url."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The entry point: parser, error boundary and exit codes."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Reads snapshots and replays them for the commands without a screen."""
 
-from __future__ import annotations
-
 import time
 from argparse import Namespace
 from collections.abc import Sequence

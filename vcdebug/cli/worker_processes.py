@@ -1,7 +1,5 @@
 """Runs a function on many items, here or in worker processes; another worker repeats the run of one that dies."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -3,8 +3,6 @@
 Upstream: cache/dumper.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

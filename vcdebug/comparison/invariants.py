@@ -1,7 +1,5 @@
 """Invariants of the replay's state, and the events from which on one is violated, with the upstream quirk behind it."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from heapq import merge

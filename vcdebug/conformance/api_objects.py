@@ -203,7 +203,7 @@ def is_selected(item: Body, namespace: str, query: Mapping[str, str]) -> bool:
     asked += [
         (_field_value(item, path), wanted, same) for path, wanted, same in _selector_terms(query, "fieldSelector")
     ]
-    return all(_term_holds(value, wanted, same=same) for value, wanted, same in asked)
+    return all(((value or "") == wanted) is same for value, wanted, same in asked)
 
 
 def _selector_terms(query: Mapping[str, str], name: str) -> list[tuple[str, str, bool]]:
@@ -214,10 +214,6 @@ def _selector_terms(query: Mapping[str, str], name: str) -> list[tuple[str, str,
         if key:
             terms.append((key.rstrip("!="), value.lstrip("="), not key.endswith("!")))
     return terms
-
-
-def _term_holds(value: Json, wanted: str, *, same: bool) -> bool:
-    return ((value or "") == wanted) is same
 
 
 def _field_value(item: Body, path: str) -> Json:

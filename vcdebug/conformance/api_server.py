@@ -4,8 +4,6 @@ It has no admission and no defaulting, and of the controllers only volume bindin
 one gets a deletion timestamp. `ApiServer.answer_request` needs no socket; `loopback_server` adds one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -6,8 +6,6 @@ Upstream: k8s apimachinery resource (ParseQuantity, CanonicalizeBytes).
 Upstream: api/devices/nvidia/vgpu.NewGPUDevices, api/devices.NewClient.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

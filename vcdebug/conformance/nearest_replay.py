@@ -1,7 +1,5 @@
 """Search for the replay that comes nearest to a real scheduler's outcome: its own random choices, then other seeds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 

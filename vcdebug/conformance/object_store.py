@@ -1,7 +1,5 @@
 """The server's objects at every revision until compaction, as in etcd; volume binding; Prometheus' answers."""
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Verify against a scheduler's own program on one snapshot, and keep its outcome as a case."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,13 +15,7 @@ from vcdebug.conformance.nearest_replay import (
     ignore_progress,
 )
 from vcdebug.conformance.scheduler_program import EndedEarly, ObservedCycle, SchedulerProgram, observe_program
-from vcdebug.conformance.verdicts import (
-    NOTHING_DONE,
-    LogDifference,
-    OutcomeDifference,
-    Verification,
-    judge_jobs,
-)
+from vcdebug.conformance.verdicts import NOTHING_DONE, LogDifference, OutcomeDifference, Verification, judge_jobs
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.quirks import CLAIMS_UNDECIDED
 from vcdebug.framework.replay_options import AskExtender

@@ -1,7 +1,5 @@
 """The log of a scheduler's program: the lines kept of it, and the random choices that it tells."""
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping

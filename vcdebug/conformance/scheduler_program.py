@@ -6,8 +6,6 @@ their claims only when it first reads them. Nodes are written again after the fi
 only then does the scheduler account for their devices.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

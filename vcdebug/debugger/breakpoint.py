@@ -1,7 +1,5 @@
 """A breakpoint: a kind, a condition, a count of hits, and what happens there."""
 
-from __future__ import annotations
-
 import operator
 import re
 from bisect import bisect_left, bisect_right

@@ -1,7 +1,5 @@
 """A cluster over time: open captures in order, like cycles, and the source of further ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """Movement over events and the rows of the tree: one rule per verb, mirrored backward."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """Debugger: the facade for every front end. It has a position and breakpoints, and no state of a screen."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from vcdebug.debugger import cursor

@@ -1,7 +1,5 @@
 """Expectations: the outcome of a cycle written by a platform team, checked against a replay."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Facts of the graph that origins.py walks: a figure after an event, an event, a field of a manifest."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Every figure of the state by name (`node n1 idle cpu`), parsed from words, with the events that changed it."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import groupby

@@ -4,8 +4,6 @@ Facts form a graph: a figure after an event, an event, a field of a manifest. Ea
 rule, down to the fields, which follow from nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import singledispatch
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """The forms of answers: explanations with findings, proof and advice, and replies to the questions of `ask`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """The job that a word names, and everything that the gates read of one job."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple

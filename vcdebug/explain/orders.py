@@ -4,8 +4,6 @@ Upstream: framework/session (JobOrderFn and its like), framework/session (BuildV
 Upstream: controllers/job/helpers.CompareTask goes by the indexes of two pods that both have one, else by their ages.
 """
 
-from __future__ import annotations
-
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping

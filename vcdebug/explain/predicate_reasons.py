@@ -1,7 +1,5 @@
 """One pass of predicates over nodes: the reasons, incompatible constraints of pod and node, and missing resources."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Findings shared by all gates about queue limits: the plugin's checks, a broken queue tree, and advice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Final
 

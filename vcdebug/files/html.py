@@ -1,7 +1,5 @@
 """Render a report as one HTML file: no script, no external resource, light or dark as the reader's system."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 from typing import Final

@@ -1,7 +1,5 @@
 """Write the report of a cycle as Markdown or HTML, as the file's name asks."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ from vcdebug.snapshot.sources import is_bundled
 from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section, make_document_printable
 from vcdebug.views.pieces import Line, Piece, text_of
 from vcdebug.views.report import ReportSubject, build_report
-from vcdebug.views.table import Row, Table, format_table
+from vcdebug.views.table import Table, format_table
 from vcdebug.whatif.branch import BRANCH
 
 # Markdown in GitHub's dialect, escaped so that names and notes from the cluster mean nothing.
@@ -121,12 +119,8 @@ def _is_panel(table: Table) -> bool:
 def _rows_text(table: Table) -> str:
     heads = [escape_text(column.title) for column in table.columns]
     rule = ["---:" if column.right else "---" for column in table.columns]
-    rows = [_row_cells(row) for row in table.rows]
+    rows = [[_piece_text(cell).strip() for cell in row.cells] for row in table.rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, rule, *rows))
-
-
-def _row_cells(row: Row) -> list[str]:
-    return [_piece_text(cell).strip() for cell in row.cells]
 
 
 MARKDOWN, HTML = "md", "html"

@@ -1,7 +1,5 @@
 """Read and write text files that are no snapshots: logs, dumps, reports, and the notebook of a snapshot."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Final

@@ -3,8 +3,6 @@
 Upstream: none; its plugins keep the same sums privately.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter

@@ -3,8 +3,6 @@
 Upstream: framework/arguments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from vcdebug.model.pod import parse_bool

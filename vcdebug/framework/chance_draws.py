@@ -4,8 +4,6 @@ Upstream: math/rand, wherever the scheduler draws.
 Upstream: util/predicate_helper (parallel workers, the round robin over nodes).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np

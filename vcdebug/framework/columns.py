@@ -3,8 +3,6 @@
 Upstream: none.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from array import array
 from collections.abc import Iterator, Sequence

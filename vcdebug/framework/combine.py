@@ -5,8 +5,6 @@ A new rule is a class with `combine`, `silence` and `words`, and one line that m
 Upstream: framework/session_plugins.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar

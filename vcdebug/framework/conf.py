@@ -3,8 +3,6 @@
 Upstream: conf, scheduler.go (unmarshalSchedulerConf), plugins/defaults.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 

@@ -5,8 +5,6 @@ Upstream: api/shared_device_pool (IgnoredDevicesList).
 Upstream: scheduler.runOnce.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain

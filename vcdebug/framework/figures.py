@@ -3,8 +3,6 @@
 Upstream: none; a cycle has a row for each operation, of which few are ever read.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache

@@ -3,8 +3,6 @@
 Upstream: none; without forced answers nothing here takes part in a cycle.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 

@@ -3,8 +3,6 @@
 Upstream: actions/utils (simulate.go, util.go).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ and then the order depends on every step of the algorithm.
 Upstream: Go's package sort (pattern-defeating quicksort, insertion sort of blocks).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Generic, TypeVar

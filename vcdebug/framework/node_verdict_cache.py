@@ -4,8 +4,6 @@ computed once, and again for the nodes whose amounts changed.
 Upstream: none; util/predicate_helper asks at each node that it visits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Upstream: none; the design is "task state persistence across sessions".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

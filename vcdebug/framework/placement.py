@@ -3,8 +3,6 @@
 Upstream: util/predicate_helper, util/scheduler_helper, framework (PredicateFor...Action).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -3,8 +3,6 @@
 Upstream: api (ValidateResult, EvictionContext).
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Upstream: all of it; docs/fidelity.md shows this table.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from vcdebug.releases.change import Change

@@ -3,8 +3,6 @@
 Upstream: framework/session_plugins (registration).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

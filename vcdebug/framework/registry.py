@@ -3,8 +3,6 @@
 Upstream: framework/plugins (plugin builders), actions/factory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NamedTuple

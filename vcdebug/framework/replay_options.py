@@ -3,8 +3,6 @@
 Upstream: plugins/extender (send).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ quotas, gangs and the effects of operations are always computed.
 Upstream: none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple

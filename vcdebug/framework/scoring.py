@@ -3,8 +3,6 @@
 Upstream: util/scheduler_helper (PrioritizeNodes, SelectBestNodeAndScore, SortNodes).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Upstream: none; the fields are those of the trace schema.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

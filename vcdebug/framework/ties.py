@@ -3,8 +3,6 @@
 Upstream: framework/session_plugins (JobOrderFn, QueueOrderFn, TaskOrderFn, SubJobOrderFn).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import lru_cache

@@ -3,8 +3,6 @@
 Upstream: framework/session (openSession).
 """
 
-from __future__ import annotations
-
 from vcdebug.framework.session import Session
 from vcdebug.framework.session_close import restore_hyper_nodes
 from vcdebug.model.job import JobInfo

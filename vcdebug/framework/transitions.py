@@ -3,8 +3,6 @@
 Upstream: framework/statement, framework/session (Allocate, Pipeline, Evict and their opposites).
 """
 
-from __future__ import annotations
-
 from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import JOB_READY
 from vcdebug.framework.persistence import bind_conflict

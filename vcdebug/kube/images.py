@@ -3,8 +3,6 @@
 Upstream: k8s plugin imagelocality, scheduler cache image states.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 

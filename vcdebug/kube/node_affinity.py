@@ -3,8 +3,6 @@
 Upstream: k8s component-helpers nodeaffinity, plugins nodeaffinity, tainttoleration, nodeunschedulable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Labels of all nodes as columns: a condition is decided once per distinct value and then looked up for each row."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 A count is computed once per question from groups of equally labelled pods, then follows a log of changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 

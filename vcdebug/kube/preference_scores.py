@@ -3,8 +3,6 @@
 Upstream: k8s plugins nodeaffinity and tainttoleration, helper DefaultNormalizeScore.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from vcdebug.gomath import div_rows, weighted_rows
@@ -82,10 +80,5 @@ def normalize_reversed(raw: IntArray) -> IntArray:
     """The highest raw score becomes 0; all 100 when it is 0."""
     highest = max(0, int(raw.max())) if len(raw) else 0
     if highest == 0:
-        return all_best(len(raw))
+        return np.full(len(raw), MAX_SCORE, dtype=np.int64)
     return MAX_SCORE - normalize_score(raw)
-
-
-def all_best(size: int) -> IntArray:
-    """100 for every node."""
-    return np.full(size, MAX_SCORE, dtype=np.int64)

@@ -3,8 +3,6 @@
 Upstream: k8s plugin noderesources.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache

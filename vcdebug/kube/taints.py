@@ -3,8 +3,6 @@
 Upstream: k8s component-helpers corev1 (tolerations), plugins nodeunschedulable and tainttoleration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 

@@ -3,8 +3,6 @@
 Upstream: k8s plugin podtopologyspread (common, filtering, scoring).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Only fields that the model knows; a caller that writes a whole struct adds the o
 Upstream: api.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from vcdebug.model.job import JobInfo

@@ -3,8 +3,6 @@
 Upstream: api/hyper_node_info.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Upstream: api/job_info.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from operator import attrgetter

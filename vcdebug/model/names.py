@@ -1,7 +1,5 @@
 """Aliases for the primitives that travel between rooms."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -5,8 +5,6 @@ A set of CPUs (or of NUMA nodes) is an integer with one bit per number, so that 
 Upstream: api/numa_info, cache/event_handlers (getNumaInfo).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple

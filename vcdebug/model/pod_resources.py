@@ -3,8 +3,6 @@
 Upstream: api/pod_info (GetPodResourceRequest, GetPodResourceLimit).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -4,8 +4,6 @@ Upstream: api/queue_info, api/resource_info (LessEqualWithDimensionAndResourcesN
 plugins/capacity, plugins/drf (calculateShare), api/helpers (Share).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 

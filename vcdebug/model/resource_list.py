@@ -3,8 +3,6 @@
 Upstream: api/resource_info.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache

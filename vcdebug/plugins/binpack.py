@@ -1,7 +1,5 @@
 """binpack: prefer the node that the task would fill most, by weighted resources. Upstream: plugins/binpack."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 

@@ -1,7 +1,5 @@
 """conformance: protects critical pods from eviction. Upstream: plugins/conformance."""
 
-from __future__ import annotations
-
 from vcdebug.framework.plugin_answers import PERMIT, EvictionContext, VictimAnswer
 from vcdebug.framework.session import Plugin
 from vcdebug.model.task import TaskInfo

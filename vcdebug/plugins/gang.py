@@ -1,7 +1,5 @@
 """gang: a job runs with its minimum of tasks or not at all. Upstream: plugins/gang."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 

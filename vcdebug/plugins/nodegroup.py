@@ -3,8 +3,6 @@
 Upstream: plugins/nodegroup, and its form up to v1.12.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple

@@ -1,7 +1,5 @@
 """nodeorder: the Kubernetes scorers, weighted and added. Upstream: plugins/nodeorder, and its form up to v1.15.0."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, NamedTuple
 

@@ -3,8 +3,6 @@
 Upstream: plugins/overcommit.
 """
 
-from __future__ import annotations
-
 from vcdebug.framework.accounts import WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin_answers import PERMIT, REJECT

@@ -1,7 +1,5 @@
 """pdb: protects pods beyond their PodDisruptionBudgets from eviction. Upstream: plugins/pdb."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Higher priority goes first, and may take the room of lower priority. Upstream: plugins/priority."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

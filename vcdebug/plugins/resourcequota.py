@@ -1,7 +1,5 @@
 """resourcequota: admits a job within the ResourceQuotas of its namespace. Upstream: plugins/resourcequota."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """sla: a job that has waited its time is admitted and counts as pipelined. Upstream: plugins/sla."""
 
-from __future__ import annotations
-
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin_answers import ABSTAIN, PERMIT
 from vcdebug.framework.session import Plugin, Session

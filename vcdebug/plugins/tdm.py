@@ -3,8 +3,6 @@
 Upstream: plugins/tdm.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Jobs and pods that are not served after the cycle, and the dimensions and columns that a survey shows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 

@@ -3,8 +3,6 @@
 Upstream: plugins/predicates (AllocateFunc, DeallocateFunc), framework/session (NodeMap).
 """
 
-from __future__ import annotations
-
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ A row is the opening or the closing of the session, a span, or a run of events o
 innermost row. A cursor at the first event of a row is before the whole row, the widest one that begins there.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Upstream: k8s dynamic-resource-allocation (taints of ResourceSlices, DeviceTaintRules by the tracker of slices).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -28,7 +26,8 @@ def input_problems(recording: Recording) -> tuple[Problem, ...]:
     """All problems of manifests, nodes, the configuration and its plugins."""
     own = (
         *recording.own_problems,
-        *unreplayed_parts(recording.conf),
+        *_unreplayed_actions(recording.conf),
+        *_unreplayed_plugins(recording.conf),
         *_unread_arguments(recording),
         *_unseen_pods(recording),
     )
@@ -60,11 +59,6 @@ def _unseen_pods(recording: Recording) -> Iterator[Problem]:
     """Pods that the scheduler leaves out, since it cannot read their volumes or claims."""
     for pod, why in recording.session.cluster.unseen.items():
         yield Problem("", f"Pod {pod}", "spec", why, POD_UNSEEN)
-
-
-def unreplayed_parts(conf: SchedulerConf) -> list[Problem]:
-    """Actions and plugins that the configuration names and the replay leaves out."""
-    return [*_unreplayed_actions(conf), *_unreplayed_plugins(conf)]
 
 
 def _unreplayed_actions(conf: SchedulerConf) -> Iterator[Problem]:

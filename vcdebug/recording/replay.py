@@ -1,7 +1,5 @@
 """Runs a cycle on a snapshot, and again up to an event."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar

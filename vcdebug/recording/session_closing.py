@@ -3,8 +3,6 @@
 Upstream: framework.CloseSession, framework/session (closeSession, jobStatus), framework/job_updater.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final

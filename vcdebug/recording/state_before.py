@@ -1,7 +1,5 @@
 """Jobs, tasks and nodes as they were before an event, as model objects that plugins' rules can be asked about."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 

@@ -47,7 +47,7 @@ class StateTimeline:
 
     def last_change(self, kind: str, key: str | FigureKey, seq: Seq) -> Seq | None:
         """The last event at or before `seq` that wrote a figure: kind is task, node, phase or book."""
-        place = self._last_place(kind, key, seq)
+        place = self._change_index.last_place(kind, key, self.changes_up_to(seq))
         return None if place is None else self._record.changes.seqs[place]
 
     def seqs_written(self, kind: str, key: str | FigureKey) -> Seqs:
@@ -58,10 +58,6 @@ class StateTimeline:
     def task_history(self, task: TaskKey) -> list[tuple[TaskStatus, NodeName]]:
         """Status and node of a task after each change, in order."""
         return [self.value_written_at(place, TASK, task) for place in self._change_index.places_of(TASK, task)]
-
-    def _last_place(self, kind: str, key: str | FigureKey, seq: Seq) -> int | None:
-        """The place in the log of the last change of a figure at or before `seq`."""
-        return self._change_index.last_place(kind, key, self.changes_up_to(seq))
 
     def changes_up_to(self, seq: Seq) -> int:
         """How many changes there are up to an event."""

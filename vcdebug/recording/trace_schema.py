@@ -1,7 +1,5 @@
 """Events as JSON lines: the trace schema."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import singledispatch

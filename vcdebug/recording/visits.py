@@ -1,7 +1,5 @@
 """A job's visits: each time that an action tried the job, with the tasks and nodes that it tried."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -146,12 +144,8 @@ def _iter_parents(recording: Recording, span: record.Span) -> Iterator[record.Sp
         yield span
 
 
-def _action_name(recording: Recording, span: record.Span) -> str:
-    return next((parent.name for parent in _iter_parents(recording, span) if parent.level == record.Level.ACTION), "")
-
-
 def _build_visit(recording: Recording, span: record.Span) -> JobVisit:
-    action = _action_name(recording, span)
+    action = next((parent.name for parent in _iter_parents(recording, span) if parent.level == record.Level.ACTION), "")
     tasks = [inner for inner in spans_inside(recording, span) if inner.level == record.Level.TASK]
     tries = tuple(_build_task_try(recording, inner, action) for inner in tasks)
     events = _numbered_events(recording, span)

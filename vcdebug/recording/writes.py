@@ -3,8 +3,6 @@
 Upstream: cache (AddBindTask, Evict, UpdateJobStatus), framework/session (closeSession).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 

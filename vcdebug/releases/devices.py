@@ -3,8 +3,6 @@
 Upstream: api/devices, plugins/deviceshare, plugins/numaaware.
 """
 
-from __future__ import annotations
-
 from vcdebug.releases.change import Change
 
 ASCEND = "Ascend cards of MindCluster are not replayed, in no release."
@@ -145,10 +143,7 @@ VGPU_SPREAD_SCORE = Change(
     "v1.15.0; #5252; M",
 )
 VGPU_PODGROUP_SPREAD = Change(
-    "vgpu-podgroup-spread",
-    "volcano.sh/vgpu-podgroup-policy is not read.",
-    "which card a pod gets",
-    "v1.15.0; #5049; M",
+    "vgpu-podgroup-spread", "volcano.sh/vgpu-podgroup-policy is not read.", "which card a pod gets", "v1.15.0; #5049; M"
 )
 GPU_EXCLUSIVE_RULES = Change(
     "gpu-exclusive-rules",

@@ -3,8 +3,6 @@
 Upstream: plugins/predicates, plugins/nodeorder, capabilities, k8s framework plugins.
 """
 
-from __future__ import annotations
-
 from vcdebug.releases.change import Change
 
 BALANCED_ALLOCATION_ABSOLUTE = Change(

@@ -3,8 +3,6 @@
 Upstream: plugins/proportion, plugins/capacity, plugins/resourcequota, plugins/gang, plugins/extender.
 """
 
-from __future__ import annotations
-
 from vcdebug.releases.change import Change
 
 ENQUEUE_INQUEUE_AT_VOTE = Change(

@@ -1,7 +1,5 @@
 """Names of releases: tags, image names, forks and switched changes, resolved to the nearest supported release."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import NamedTuple

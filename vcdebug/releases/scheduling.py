@@ -3,8 +3,6 @@
 Upstream: actions, framework, api, cache.
 """
 
-from __future__ import annotations
-
 from vcdebug.releases.change import Change
 
 PREEMPT_NO_PREDICATE_RECHECK = Change(

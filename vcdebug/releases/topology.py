@@ -3,8 +3,6 @@
 Upstream: actions/allocate, plugins/network-topology-aware, api.
 """
 
-from __future__ import annotations
-
 from vcdebug.releases.change import Change
 
 ALLOCATE_TOPOLOGY_TIERS = Change(

@@ -1,7 +1,5 @@
 """Archives, read member by member in memory: nothing is written to disk, and unpacked sizes are limited."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import stat

@@ -3,8 +3,6 @@
 Upstream: webhooks, and the API server's defaulting.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """The output of `kubectl describe` for pods and Volcano's objects, read as far as it goes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

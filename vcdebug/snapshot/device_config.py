@@ -319,7 +319,7 @@ def _read_npu_section(whole: JsonObject, *, list_only: bool) -> NpuConfig:
     # Releases before the wrapper know only the list.
     section = whole.get(NPU_SECTION)
     if isinstance(section, dict) and not list_only:
-        return NpuConfig(_read_kinds(section.get("configs")), _checked_flag(section.get("hamiVnpuCore")))
+        return NpuConfig(_read_kinds(section.get("configs")), _check_type(section.get("hamiVnpuCore"), bool) is True)
     return NpuConfig(_read_kinds(section))
 
 
@@ -360,10 +360,6 @@ def _checked_mapping(value: Json) -> JsonObject:
 
 def _checked_list(value: Json) -> list[Json]:
     return value if isinstance(_check_type(value, list), list) else []
-
-
-def _checked_flag(value: Json) -> bool:
-    return _check_type(value, bool) is True
 
 
 def _check_type(value: Json, kind: type) -> Json:

@@ -7,8 +7,6 @@
 `answer:103.Preemptable.gang=offer a-0` forces a plugin's answer at an event.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """The path of an edit: `spec.containers.main.resources.requests[nvidia.com/gpu]`, read and walked."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
 
@@ -124,7 +122,7 @@ class EditWalk:
         if self._change != "delete":
             return {**item, key: self.apply_to(item.get(key), path[1:])}
         if key not in item:
-            raise self._make_error(f"there is no {key}", path[0], _fields_hint(item))
+            raise self._make_error(f"there is no {key}", path[0], f"there are {', '.join(item)}" if item else "")
         if len(path) == 1:
             return {name: value for name, value in item.items() if name != key}
         return {**item, key: self.apply_to(item[key], path[1:])}
@@ -163,10 +161,6 @@ class EditWalk:
 
     def _make_error(self, message: str, step: PathStep, hint: str = "") -> EditError:
         return EditError(message, self._text, step.position, hint)
-
-
-def _fields_hint(item: dict[str, Any]) -> str:
-    return f"there are {', '.join(item)}" if item else ""
 
 
 def field_step(resource: str) -> str:

@@ -1,7 +1,5 @@
 """Apply edits: a new snapshot that shares every unchanged object with the old one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Files that a user names: reads are bounded, and no device, pipe or link is ever replaced."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

@@ -4,8 +4,6 @@ A text in doubt (a wrong type, an odd escape) is left to `json_documents`, which
 both readers give the same objects.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypedDict, TypeGuard

@@ -1,7 +1,5 @@
 """The one table of Kubernetes kinds that a snapshot holds: load, save and capture read it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

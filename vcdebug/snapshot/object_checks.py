@@ -1,7 +1,5 @@
 """Checks across objects: dangling names, duplicates, UIDs, and fields that every server sets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Problem: a fault of the input with which the replay can continue."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from typing import NamedTuple

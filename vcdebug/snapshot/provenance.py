@@ -1,7 +1,5 @@
 """Provenance: from which cluster, when, and at which resource versions a snapshot was captured."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Kubernetes quantities as the scheduler reads them: whole and milli-units in int64, with Go's rounding and wraps."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

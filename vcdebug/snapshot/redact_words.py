@@ -3,8 +3,6 @@
 Pseudonyms sort as the names do, so that everything that compares names decides the same in a redacted snapshot.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping

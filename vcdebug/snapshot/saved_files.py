@@ -1,7 +1,5 @@
 """Save a snapshot as a folder or a .tar.gz with reproducible bytes, and keep a history of captures."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """The type of every field that the engine reads, per kind; values of another type are removed from our copy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from vcdebug.snapshot.problems import ProblemReport

@@ -1,7 +1,5 @@
 """Settings of a snapshot besides its objects: meta.json, usage.json, extender.json, and the scheduler's Deployment."""
 
-from __future__ import annotations
-
 import math
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The files of a snapshot from a folder, archive, file or stream, and the snapshots in a folder of several."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

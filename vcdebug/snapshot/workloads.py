@@ -3,8 +3,6 @@
 Upstream: controllers/job (createOrUpdatePodGroup, createJobPod), controllers/podgroup (buildPodGroupFromPod).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -80,7 +78,7 @@ def _object_key(manifest: Manifest) -> str:
 def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
     """A PodGroup for the job, and the pods of each task."""
     metadata, spec = metadata_of(job), spec_of(job)
-    tasks = [_with_task_name(task, at) for at, task in enumerate(spec.get("tasks") or ())]
+    tasks = [{**task, "name": task.get("name") or f"default{at}"} for at, task in enumerate(spec.get("tasks") or ())]
     _refuse_too_many(job, sum(int(task.get("replicas") or 0) for task in tasks))  # exact: ints
     least = {task["name"]: _task_minimum(task) for task in tasks}
     minimum = spec.get("minAvailable") or sum(least.values())  # exact: ints
@@ -123,10 +121,6 @@ def _refuse_too_many(owner: Manifest, pods: int) -> None:
     """Raise SnapshotError for an absurd number of pods, before they fill the memory."""
     if pods > MOST_PODS:
         raise SnapshotError(f"asks for {pods} pods", f"at most {MOST_PODS} are made of a workload", _object_key(owner))
-
-
-def _with_task_name(task: Mapping[str, Any], at: int) -> dict[str, Any]:
-    return {**task, "name": task.get("name") or f"default{at}"}
 
 
 def _task_minimum(task: Mapping[str, Any]) -> int:

@@ -1,7 +1,5 @@
 """YAML as Kubernetes reads it: timestamps stay text, keys are text, and the expansion of aliases is limited."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Hashable, Iterator

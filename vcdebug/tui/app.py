@@ -1,7 +1,5 @@
 """The application: opens screens, hands keys on, and ends when its terminal is gone."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import select

@@ -1,7 +1,5 @@
 """Copies text through the terminal (OSC 52), a native tool, or a file."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The main screen's bindings, the scopes of all bindings, and the keys that the settings choose for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Messages of panels and workers to the main screen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """The palette: commands, panels, keys, jobs, pods, nodes, queues and causes, found by names and by words about them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Which figure of the state a cell shows, by its column's head and its row's subject: for watches and edits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Two recordings side by side: changed jobs, pods and queues, the first difference, original and branch."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The panel Conf: actions, tiers and switches, flags and all other inputs of the cycle."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 

@@ -1,7 +1,5 @@
 """The cycles of the shown recording's side, and the changes from one capture or cycle to the next."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from vcdebug.comparison.cycles import CaptureChanges, TaskOutcome, compare_captures

@@ -1,7 +1,5 @@
 """Suggest edits and answers for the command line, from the cell and event under the cursor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Final, NamedTuple

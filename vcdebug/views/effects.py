@@ -1,7 +1,5 @@
 """The panels Effects and Evictions: the cycle's writes to the API server, and each victim with its preemptor."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """The panel Equation: the arithmetic behind an event, a row per dimension, check or task, the deciding one marked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The panel Moment: one view per type of event."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The panels Flow and Session: the cycle as a tree of spans, runs of events, and steps of opening and closing."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

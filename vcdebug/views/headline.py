@@ -1,7 +1,5 @@
 """One event in a few words: what happened and its outcome; short names of tasks, plugins' parts and spans."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The panel Inside: parts of scores, checks of predicates, bundles of gang actions, hierarchical shares."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from math import isnan

@@ -1,7 +1,5 @@
 """The panel Jobs, the page of one job, and the panel Request."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

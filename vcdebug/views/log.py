@@ -1,7 +1,5 @@
 """The panel Log: the lines that the real scheduler would print at a -v level, those of the event marked."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import islice

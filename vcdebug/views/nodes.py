@@ -1,7 +1,5 @@
 """The panel Nodes, and the page of one node."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial

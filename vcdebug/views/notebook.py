@@ -1,7 +1,5 @@
 """The panels Bookmarks, Breaks and Watch, and the list of events that `find` gives."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The panel Order: pops of a priority queue, and the comparison that decided between neighbours."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The page and the report of `why`: a fact, its rule, and below it the facts that it follows from, as a tree."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """The registry of panels and pages: each is a table about the current event, the same on screen and in a script."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple, get_args

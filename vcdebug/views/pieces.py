@@ -1,7 +1,5 @@
 """Pieces of styled text, lines of them, and the signs that every view shares."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """The panel Inside at predicates: PreFilter's results, and what the filters compared on a node of each reason."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import count_noun

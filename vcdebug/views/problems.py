@@ -1,7 +1,5 @@
 """The panels Problems and Quirks."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from vcdebug.comparison.invariants import find_violations

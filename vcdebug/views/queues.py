@@ -1,7 +1,5 @@
 """The panel Queues, the page of one queue, and the page of the cluster's room for admission."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final

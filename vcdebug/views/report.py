@@ -1,7 +1,5 @@
 """The report about one cycle as a document: snapshot, causes of Pending jobs, bookmarks, what the cycle did."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple

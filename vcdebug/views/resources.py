@@ -1,7 +1,5 @@
 """The pages `:jobs`, `:pods`, `:nodes` and `:queues`: every object at the event, and how many there are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Final

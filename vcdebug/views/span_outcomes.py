@@ -1,7 +1,5 @@
 """The outcome of a span in a few words: an action's statements, a job's outcome, a task's node, a node's victims."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from vcdebug.amount_text import count_noun

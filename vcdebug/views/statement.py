@@ -1,7 +1,5 @@
 """The panel Statement, and the view of one operation: the figures that it changed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The parts of every view: pieces of styled text, lines, tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain

@@ -1,7 +1,5 @@
 """The panels Funnel and DryRun: the search for victims, node by node and filter by filter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun

@@ -1,7 +1,5 @@
 """Hook calls tier by tier: the answers of any hook, victims and candidates; and the panel Tiers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import count_noun

@@ -1,9 +1,7 @@
 """Several cycles of one scheduler process, and cycles that repeat themselves."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -115,11 +113,6 @@ class _CycleDeeds(NamedTuple):
     placed: tuple[tuple[TaskKey, NodeName], ...]
     """Pods bound and pipelined, with their nodes."""
 
-    @property
-    def any_eviction(self) -> bool:
-        """Whether any eviction was at least planned."""
-        return bool(self.evicted or self.given_back)
-
 
 def find_repeat(recordings: Sequence[Recording]) -> CycleRepeat | None:
     """The first cycle that does what an earlier one did: with the same pods, or with pods of the same kind from the
@@ -131,7 +124,7 @@ def find_repeat(recordings: Sequence[Recording]) -> CycleRepeat | None:
     seen: dict[object, int] = {}
     for number, recording in enumerate(recordings, start=1):
         deeds = _collect_deeds(recording)
-        if not deeds.any_eviction:
+        if not (deeds.evicted or deeds.given_back):
             continue
         for key in (deeds, _nameless_key(recording, deeds)):
             if key in seen:
@@ -150,7 +143,7 @@ def _collect_deeds(recording: Recording) -> _CycleDeeds:
 
 def _nameless_key(recording: Recording, deeds: _CycleDeeds) -> object:
     """The state from which the cycle starts and its deeds, without names of pods."""
-    of = pod_kinds(recording.snapshot)
+    of = {pod.key: pod_kind(pod) for pod in map(Pod, recording.snapshot.objects_of("Pod"))}
     return (
         # A frozenset, because only equality counts; nothing iterates over it.
         frozenset(state_counts(recording.snapshot).items()),
@@ -199,11 +192,6 @@ def states_by_name(snapshot: Snapshot) -> dict[str, PodState | str]:
 def state_counts(snapshot: Snapshot) -> Counter[tuple[PodKind, PodState]]:
     """Number of pods by kind and state; equal for clusters that differ only in names and times."""
     return Counter((pod_kind(pod), _pod_state(pod)) for pod in map(Pod, snapshot.objects_of("Pod")))
-
-
-def pod_kinds(snapshot: Snapshot) -> Mapping[TaskKey, PodKind]:
-    """The kind of every pod."""
-    return {pod.key: pod_kind(pod) for pod in map(Pod, snapshot.objects_of("Pod"))}
 
 
 def pod_kind(pod: Pod) -> PodKind:

@@ -3,8 +3,6 @@
 Both replay the cycle on an edited snapshot without the actions that evict.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The course of a job: cycles from change to change until it is placed or nothing can change."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

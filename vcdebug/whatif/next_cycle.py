@@ -4,8 +4,6 @@ Differs: of the cluster's other actors only those act that a cycle itself sets g
 is provisioned, binds and evictions always succeed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -162,7 +160,9 @@ def next_snapshot(recording: Recording, between: BetweenCycles = BetweenCycles()
     lives = len(recording) > 0 and isinstance(recording.event_at(len(recording)), CloseEvent)
     objects = dict(snapshot.objects)
     if closed:
-        objects["PodGroup"] = next_pod_groups(recording)
+        objects["PodGroup"] = [
+            _written_group(manifest, recording.session) for manifest in recording.snapshot.objects_of("PodGroup")
+        ]
         objects["Queue"] = next_queues(recording)
     objects["Pod"] = next_pods(recording, between, number, closed=closed)
     if snapshot.objects_of("ResourceClaim"):
@@ -225,11 +225,6 @@ def _allocated_claim(claim: Manifest, reserved: ReservedClaim, pod: Pod) -> Mani
     status: JsonObject = status_of(claim)
     users = [*users_of(claim), {"resource": "pods", "name": pod.name, "uid": pod.uid}]
     return {**claim, "status": {**status, "allocation": allocation, "reservedFor": users}}
-
-
-def next_pod_groups(recording: Recording) -> list[Manifest]:
-    """All PodGroups of the next cycle, in their order."""
-    return [_written_group(manifest, recording.session) for manifest in recording.snapshot.objects_of("PodGroup")]
 
 
 def _written_group(manifest: Manifest, ssn: Session) -> Manifest:

@@ -1,7 +1,5 @@
 """allocate: places pending tasks on idle or soon idle resources. Upstream: actions/allocate."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from vcdebug.actions.allocate import domains

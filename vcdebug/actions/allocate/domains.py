@@ -3,8 +3,6 @@
 Upstream: actions/allocate (allocateForJob, allocateForSubJob, allocateFromNomination), actions/allocate (recorder).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

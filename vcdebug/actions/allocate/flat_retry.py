@@ -3,8 +3,6 @@
 Upstream: actions/allocate (v1.13: allocateResourcesForTasks, allocateResourceForTasksWithTopology).
 """
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Upstream: actions/allocate (allocateResourcesForTasks, prioritizeNodes, allocateResourcesForTask).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from enum import Enum
 
@@ -103,7 +101,7 @@ class TaskVisit:
         ssn, job = self._ssn, self._job
         if self._lost_to_queue(task) or task.sch_gated:
             return True
-        if is_restored(ssn, task):
+        if task.status is TaskStatus.PIPELINED and task.uid in ssn.restored:
             outcome = self._place_restored(task)
             if outcome is not None:
                 return outcome
@@ -214,11 +212,6 @@ class RestoredOutcome(Enum):
     """It keeps its place: the room is not there yet, or not in the hypernode that is searched."""
     RELEASED = 2
     """Its node refuses it: it is Pending, and searched for as any other task."""
-
-
-def is_restored(ssn: Session, task: TaskInfo) -> bool:
-    """Whether the task still waits where an earlier cycle pipelined it."""
-    return task.status is TaskStatus.PIPELINED and task.uid in ssn.restored
 
 
 def place_restored(ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows) -> RestoredOutcome:

@@ -3,8 +3,6 @@
 Upstream: actions/preempt (Execute, normalPreempt).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 

@@ -3,8 +3,6 @@
 Upstream: actions/preempt (topology_aware).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from vcdebug.errors import ProcessExit, SchedulerPanic

@@ -1,7 +1,5 @@
 """`vcdebug check`: compares a real scheduler's log with the replay."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 
 from vcdebug.cli.arguments import add_shared_arguments

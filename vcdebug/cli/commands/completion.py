@@ -1,7 +1,5 @@
 """`vcdebug completion`: completion scripts for shells, and kubectl's completion of `kubectl vcdebug`."""
 
-from __future__ import annotations
-
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence

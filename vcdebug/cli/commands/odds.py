@@ -1,7 +1,5 @@
 """`vcdebug odds`: replays the cycle under many draws of what upstream leaves to chance."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 
 from vcdebug.cli.arguments import add_shared_arguments, add_workers, positive_number

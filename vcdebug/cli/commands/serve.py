@@ -1,7 +1,5 @@
 """`vcdebug serve`: serves the debugger to browsers."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace

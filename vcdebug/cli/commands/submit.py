@@ -1,7 +1,5 @@
 """`vcdebug submit`: explains what would happen to a workload that is submitted now."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 
 from vcdebug.cli.arguments import add_shared_arguments, add_workers

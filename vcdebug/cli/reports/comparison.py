@@ -1,7 +1,5 @@
 """The report of `vcdebug diff`: changed decisions, and the first difference of the two runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The report of `vcdebug inspect`: objects, problems, missing kinds, and the configuration in force."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 

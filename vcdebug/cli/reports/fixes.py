@@ -1,7 +1,5 @@
 """The report of --prove: changes that were tried on the snapshot, their result and their price."""
 
-from __future__ import annotations
-
 import shlex
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The report of `vcdebug explain` about many jobs: a table per snapshot, and the frequency of each cause."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 

@@ -4,8 +4,6 @@ Upstream: plugins gang, priority, drf, proportion; api/job_info (CheckTaskValid)
 Upstream: cache.Snapshot, framework/session (openSession), plugins/proportion.OnSessionOpen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 

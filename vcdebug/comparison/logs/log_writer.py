@@ -6,8 +6,6 @@ line (`Session.log`). `messages` holds the texts.
 Upstream: the klog calls of one scheduling cycle: framework/statement, framework/session, plugins' event handlers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 Upstream: fmt, k8s.io/klog; the String methods of api types, api/job_info (TaskInfo.String).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -107,12 +105,8 @@ def parse_messages(rows: str) -> Iterator[LogMessage]:
         row = _ROW_PATTERN.fullmatch(line.strip())
         assert row is not None, line
         key, marks, text, older = f"{prefix}.{row['name']}", row["marks"], row["text"], row["older"] or ""
-        blanks = blanks if older else _blank_names(text)
+        blanks = blanks if older else tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(text) if name))
         yield LogMessage(key, int(row["level"]), file, text, firm, "~" in marks, ">" in marks, older, blanks)
-
-
-def _blank_names(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(text) if name))
 
 
 # How Go prints values: %v of numbers, booleans, maps and tasks, and JSON.

@@ -3,8 +3,6 @@
 Upstream: the klog calls of cache, framework, actions, plugins and util.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 

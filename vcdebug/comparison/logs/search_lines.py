@@ -3,8 +3,6 @@
 Upstream: util/predicate_helper, util/scheduler_helper; nodeorder, binpack, predicates and plugins/usage.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import isnan

@@ -1,7 +1,5 @@
 """The kinds of breakpoints, one line per kind; a module is imported when one of its kinds is set."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar, Final, Self
 

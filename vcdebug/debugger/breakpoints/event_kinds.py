@@ -1,7 +1,5 @@
 """Breakpoints on events: actions, statements, filtering, scoring, choices, votes, and known quirks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Breakpoints on state: a figure changes, or an invariant is violated."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final, Self

@@ -1,7 +1,5 @@
 """The commands of `:` and of scripts. A group of commands is one file with VERBS, and one line here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 

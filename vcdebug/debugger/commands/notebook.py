@@ -1,7 +1,5 @@
 """Commands for breakpoints, watches and bookmarks, their file, and the report about them."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from vcdebug.debugger.commands.captures import goto_closed_bookmark

@@ -1,7 +1,5 @@
 """Checks of nodes: the dry runs of topology-aware preemption, and why each node was refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple

@@ -3,8 +3,6 @@
 Upstream: util/scheduler_helper (PrioritizeNodes, SelectBestNodeAndScore).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isnan

@@ -1,7 +1,5 @@
 """Statements and their evictions (victim, preemptor, outcome, price), and the bundles of gang actions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 

@@ -3,8 +3,6 @@
 Upstream: actions/preempt, actions/reclaim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple

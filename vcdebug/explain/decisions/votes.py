@@ -1,7 +1,5 @@
 """One question to the plugins: the answers, the plugins not asked and why, the outcome; victims tier by tier."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal

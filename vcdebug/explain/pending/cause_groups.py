@@ -1,7 +1,5 @@
 """Pending jobs by cause: how many jobs and pods, in which queues, since when, and what to do first."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

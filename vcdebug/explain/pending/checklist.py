@@ -1,7 +1,5 @@
 """The job's way through the cycle as a checklist, and why allocate found no place for a task."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """What an opaque predicate reason means in this snapshot: the node, taint, card, or the pods that hold the resource."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Why is this job Pending: the last gate that could still have admitted or placed it, and did not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Why no node takes a task: the reasons of the nodes, and the tasks that got its room."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The explainer of each plugin: how it computes an answer, and why it refuses; imported on first use."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeGuard, TypeVar

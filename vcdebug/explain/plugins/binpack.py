@@ -3,8 +3,6 @@
 Upstream: plugins/binpack.
 """
 
-from __future__ import annotations
-
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.plugins import AskedNode, PluginExplainer

@@ -3,8 +3,6 @@
 Upstream: plugins/cdp.
 """
 
-from __future__ import annotations
-
 from vcdebug.amount_text import format_duration
 from vcdebug.explain.answer import owner_advice
 from vcdebug.explain.equation import Equation, Term, victim_equation

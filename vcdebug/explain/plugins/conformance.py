@@ -3,8 +3,6 @@
 Upstream: plugins/conformance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from vcdebug.amount_text import join_names

@@ -3,8 +3,6 @@
 Upstream: plugins/deviceshare, api/devices.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final

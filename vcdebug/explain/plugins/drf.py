@@ -3,8 +3,6 @@
 Upstream: plugins/drf.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 

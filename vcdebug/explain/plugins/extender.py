@@ -3,8 +3,6 @@
 Upstream: plugins/extender.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final

@@ -3,8 +3,6 @@
 Upstream: plugins/gang.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from vcdebug import amount_text

@@ -3,8 +3,6 @@
 Upstream: plugins/nodegroup.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 Upstream: plugins/nodeorder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 Upstream: plugins/overcommit.
 """
 
-from __future__ import annotations
-
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amount, format_amounts_apart, format_number, join_names
 from vcdebug.explain import answer, equation

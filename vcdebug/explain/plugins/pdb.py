@@ -3,8 +3,6 @@
 Upstream: plugins/pdb.
 """
 
-from __future__ import annotations
-
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.answer import queue_admin_advice
 from vcdebug.explain.equation import Equation, Term, victim_equation

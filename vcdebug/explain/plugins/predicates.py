@@ -4,8 +4,6 @@ Upstream: plugins/predicates.
 Upstream: plugins/predicates (PrePredicate), k8s framework CycleState.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Upstream: plugins/priority.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from vcdebug.explain.answer import count, owner_advice

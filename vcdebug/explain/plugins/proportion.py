@@ -3,8 +3,6 @@
 Upstream: plugins/proportion.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Upstream: plugins/resourcequota.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 

@@ -3,8 +3,6 @@
 Upstream: plugins/sla.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from vcdebug.amount_text import format_duration, format_durations_apart

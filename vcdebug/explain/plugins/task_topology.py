@@ -3,8 +3,6 @@
 Upstream: plugins/task-topology.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final

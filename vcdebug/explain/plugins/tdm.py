@@ -3,8 +3,6 @@
 Upstream: plugins/tdm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun, format_number, join_names

@@ -3,8 +3,6 @@
 Upstream: plugins/usage.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number

@@ -1,7 +1,5 @@
 """The questions of `ask` that one recording answers, one line each."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from vcdebug.explain.answer import NamedQuestion

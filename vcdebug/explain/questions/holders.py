@@ -1,7 +1,5 @@
 """Holders: the pods on a node, in a queue, on a port, a volume or a quota, or of what a job lacks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 

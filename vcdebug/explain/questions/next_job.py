@@ -1,7 +1,5 @@
 """The next jobs: the order in which queues and Pending jobs would be tried, and what decides between neighbours."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cmp_to_key
 

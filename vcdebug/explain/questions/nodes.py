@@ -1,7 +1,5 @@
 """Why this node: the scores that put it before the runner-up, and where it was chance."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

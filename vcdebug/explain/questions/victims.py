@@ -1,7 +1,5 @@
 """Why was this pod evicted: the preemptor, the plugins that allowed or protected it, and what it achieved."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 
 from vcdebug.amount_text import count_noun, join_names

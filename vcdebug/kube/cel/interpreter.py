@@ -3,8 +3,6 @@
 Upstream: cel-go interpreter, standard library and ext strings, k8s apiserver cel library (quantity, semver).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final

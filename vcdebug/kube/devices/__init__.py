@@ -3,8 +3,6 @@
 Upstream: plugins/predicates, k8s dynamic-resource-allocation structured (NewAllocator).
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from vcdebug.releases.nodes import DEVICE_FEATURES_1_33

@@ -3,8 +3,6 @@
 Upstream: k8s dynamic-resource-allocation structured (Allocator).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 

@@ -65,11 +65,6 @@ class NodeScope:
             return cls(node, everywhere, selector, broken=str(error))
         return cls(node, everywhere, selector, terms)
 
-    @property
-    def names_nodes(self) -> bool:
-        """Whether any node is named."""
-        return bool(self.node) or self.everywhere or self.selector is not None
-
     def includes_node(self, labels: Labels, node: NodeName) -> bool:
         """Whether the node is one of them; raises Undecided."""
         if self.node:
@@ -287,7 +282,7 @@ class DevicePools:
             return True
         if not self._features.counters and (one.per_device is not None or self._leaves_out(one)):
             return False
-        if one.place.names_nodes:
+        if one.place.node or one.place.everywhere or one.place.selector is not None:
             return one.place.includes_node(labels, node)
         return bool(one.per_device) and any(device.place.includes_node(labels, node) for device in one.devices)
 

@@ -3,8 +3,6 @@
 Upstream: none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 Upstream: plugins/capacity.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic, blame_objects

@@ -9,7 +9,6 @@ from vcdebug.kube.listers import Listers, read_device_demand
 from vcdebug.model import pod_claims
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import TaskId
-from vcdebug.model.pod import Pod
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ResourceList
 from vcdebug.model.task import TaskInfo
@@ -141,7 +140,7 @@ class ClaimDemands:
         if not task.pod.spec.get("resourceClaims"):
             return None
         if task.uid not in self._read:
-            self._read[task.uid] = self._read_demand(task.pod)
+            self._read[task.uid] = read_device_demand(task.pod, self._claims, self._listers.claims)
         return self._read[task.uid]
 
     def minimum_demand(self, job: JobInfo) -> pod_claims.DeviceDemand | None:
@@ -166,6 +165,3 @@ class ClaimDemands:
             first.setdefault(task.task_role, task)
         minimums = ((task, job.task_min_available.get(role, 0)) for role, task in first.items())
         return [(task, least) for task, least in minimums if least > 0]
-
-    def _read_demand(self, pod: Pod) -> pod_claims.TaskDemand | None:
-        return read_device_demand(pod, self._claims, self._listers.claims)

@@ -3,8 +3,6 @@
 Upstream: plugins/capacity (queueAllocatableWithReserved, jobEnqueueable, queueGateReservedTasks).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from vcdebug.framework.arguments import Arguments
@@ -99,11 +97,6 @@ class LimitChecker:
 QUEUE_GATE = "SchedulingGatesQueueAdmission"
 
 
-def is_gated_by_queue(task: TaskInfo) -> bool:
-    """Whether the pod asks for the gate."""
-    return task.pod.annotations.get(VOLCANO_GATE) == "true"
-
-
 class Reservations:
     """Tasks per queue that passed but are not allocated. Upstream: plugins/capacity.buildQueueReservedTasksCache."""
 
@@ -116,7 +109,7 @@ class Reservations:
 
     def add_task(self, queue: QueueName, task: TaskInfo) -> None:
         """Keep room for a pod that asks for the gate. Upstream: plugins/capacity.addTaskToReservedCache."""
-        if is_gated_by_queue(task):
+        if task.pod.annotations.get(VOLCANO_GATE) == "true":
             self._tasks.setdefault(queue, {})[task.uid] = task
 
     def remove_task(self, uid: TaskId) -> None:

@@ -3,8 +3,6 @@
 Upstream: plugins/capacity (buildHierarchicalQueueAttrs, buildQueueAttrs).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from vcdebug.framework.quirks import ANCESTORS_OVERWRITTEN, QUEUE_CYCLE, QUEUE_TREE_BROKEN

@@ -5,8 +5,6 @@ Differs: recorded answers (extender.json) come first, the webhook is called only
 either the plugin takes no part in that decision, and a note marks the event.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import ClassVar

@@ -4,8 +4,6 @@ Upstream: plugins/network-topology-aware (initHyperNodeResourceCache), util/sche
 Upstream: plugins/network-topology-aware (hyperNodeGradientFn, getSearchRoot, reverseAndCapEvictionGradients).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple

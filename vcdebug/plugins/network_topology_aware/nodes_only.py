@@ -3,8 +3,6 @@
 Upstream: plugins/network-topology-aware (v1.13 and older).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import ClassVar
 

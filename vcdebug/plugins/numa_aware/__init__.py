@@ -3,8 +3,6 @@
 Upstream: plugins/numaaware, api/node_info (RefreshNumaSchedulerInfoByCrd), cache (AddUnassignedNumaPods).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import ClassVar, NamedTuple
@@ -35,10 +33,6 @@ NO_CPUS = "cpu allocatable map is empty"
 
 AssignmentKey = tuple[CpuTopology, str, int, BitSet | None, tuple[tuple[str, int], ...]]
 """All inputs of an assignment: equal nodes share one answer."""
-
-
-def _other_policy(task_policy: str, node_policy: str) -> str:
-    return f"task topology policy[{task_policy}] is different with node[{node_policy}]"
 
 
 class NumaRoom(NamedTuple):
@@ -124,7 +118,7 @@ class NumaAware(Plugin):
         if info.cpu_manager_policy != STATIC_POLICY:
             return NOT_STATIC
         if policy != info.topology_policy:
-            return _other_policy(policy, info.topology_policy)
+            return f"task topology policy[{policy}] is different with node[{info.topology_policy}]"
         return None if self._free[info.name] else NO_CPUS
 
     def _assign_cpus(self, task: TaskInfo, info: NumaInfo) -> int:

@@ -4,8 +4,6 @@ Upstream: plugins/numaaware/policy, plugins/numaaware/provider/cpumanager (cpu_m
 Differs: sockets come in ascending order where upstream reads a map.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple

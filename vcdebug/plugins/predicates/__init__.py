@@ -4,8 +4,6 @@ Upstream: plugins/predicates.
 Differs: devices of deviceshare are charged by that plugin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar, Protocol, TypeVar
 

@@ -3,8 +3,6 @@
 Upstream: none; plugins/predicates asks every filter at every node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Upstream: plugins/predicates (v1.12 and older).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 Upstream: plugins/predicates (stable filters, predicateCache).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from vcdebug.kube.node_affinity import NodeConstraints
@@ -28,13 +26,7 @@ class StaticFilters:
     """Verdicts that hold for the whole session: the first failing filter per node."""
 
     def __init__(
-        self,
-        view: NodeView,
-        *,
-        affinity_on: bool,
-        taints_on: bool,
-        taints_named: bool = False,
-        affinity_first: bool,
+        self, view: NodeView, *, affinity_on: bool, taints_on: bool, taints_named: bool = False, affinity_first: bool
     ) -> None:
         """`taints_named`: the reason names the taint; `affinity_first`: before the cordon."""
         self._view = view

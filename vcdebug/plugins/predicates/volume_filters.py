@@ -3,8 +3,6 @@
 Upstream: plugins/predicates, k8s plugins nodevolumelimits, volumezone, volumebinding, dynamicresources.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Upstream: plugins/usage (ShadowLoadCache, estimator).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Columns of a stored recording, read value by value without unpacking them."""
 
-from __future__ import annotations
-
 import struct
 import sys
 from bisect import bisect_left

@@ -3,8 +3,6 @@
 A column holds a code and a number per value: the value itself, or the number of a text or an object.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator
 from enum import Enum

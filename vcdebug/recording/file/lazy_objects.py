@@ -1,7 +1,5 @@
 """Objects of a stored recording that are filled at the first access, and which attributes wait even longer."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The command line, which runs typed commands and shows their replies, and the keys that move."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final

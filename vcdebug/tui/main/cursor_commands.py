@@ -1,7 +1,5 @@
 """Commands about the cursor's row: marks, copies and what-if edits."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

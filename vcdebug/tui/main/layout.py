@@ -3,8 +3,6 @@
 The places follow from the size of the terminal alone: what a panel holds, and which one has the focus, moves none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 

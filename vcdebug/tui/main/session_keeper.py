@@ -1,7 +1,5 @@
 """Restores and saves the session on a snapshot: event, panel, filters and notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import datetime
 

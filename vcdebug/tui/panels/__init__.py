@@ -1,7 +1,5 @@
 """The panels: `views/panels.py` lists them all; a panel with keys of its own has a module and a row here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The panels Flow (the cycle as a tree of spans) and Moment (the current event)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar, Final
 

@@ -1,7 +1,5 @@
 """The panels Breaks, Watch and Bookmarks, whose entries are changed and removed by keys."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from textual.binding import Binding

@@ -1,7 +1,5 @@
 """The chooser: recent and bundled snapshots, filtered by typing; a typed path opens as well."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar

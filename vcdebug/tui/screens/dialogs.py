@@ -1,7 +1,5 @@
 """The dialogs: setting a breakpoint, leaving with unsaved edits, and copying."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 

@@ -1,7 +1,5 @@
 """Pages over the main screen: tables to read, tables whose rows are commands, and the help."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 

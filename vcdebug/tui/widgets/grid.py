@@ -1,7 +1,5 @@
 """A table drawn line by line: its cost follows the screen's height, not the number of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple

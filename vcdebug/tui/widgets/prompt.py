@@ -1,7 +1,5 @@
 """The command line: commands, filters and event numbers, each with a history and completion."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """Sorting a column: figures by size, names in natural order, missing values last."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

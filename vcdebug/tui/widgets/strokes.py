@@ -1,7 +1,5 @@
 """The content of one line of a table as styled texts, which can be compared: equal lines are not redrawn."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple

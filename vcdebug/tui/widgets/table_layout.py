@@ -4,8 +4,6 @@ A row takes one line. Columns without room are scrolled to sideways, beside the 
 prose wrap their text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple

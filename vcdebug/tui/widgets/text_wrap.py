@@ -1,7 +1,5 @@
 """Text in a given number of cells: wrapped, shortened, as columns of a table, and as rows of a tree."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

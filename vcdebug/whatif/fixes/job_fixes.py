@@ -1,7 +1,5 @@
 """Fixes of the job owner: the job itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from vcdebug.actions import ENQUEUE

@@ -1,7 +1,5 @@
 """Fixes of the cluster admin: repaired, labelled, untainted, more or larger nodes, and the configuration."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial

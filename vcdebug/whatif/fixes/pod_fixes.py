@@ -1,7 +1,5 @@
 """Fixes of the job owner: smaller requests and fewer constraints of the pods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -160,13 +158,7 @@ def _propose_port_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             if number == port
             for name in (("hostPort", "containerPort") if pod.spec.get("hostNetwork") else ("hostPort",))
         )
-        yield fix.Fix(
-            f"hostPort {port} -> {other}",
-            edits,
-            AdviceHarm.JOB,
-            _NODE_CAUSES,
-            aspect=f"port {port}",
-        )
+        yield fix.Fix(f"hostPort {port} -> {other}", edits, AdviceHarm.JOB, _NODE_CAUSES, aspect=f"port {port}")
 
 
 def _iter_host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:

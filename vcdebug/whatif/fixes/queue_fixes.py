@@ -1,7 +1,5 @@
 """Fixes of the queue admin: limits, shares, and what other jobs hold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple

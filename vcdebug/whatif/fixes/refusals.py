@@ -4,8 +4,6 @@ Upstream: pkg/webhooks/admission/queues/validate (validateResourceQuantityOfQueu
 root queue protection); Kubernetes: apis/core/validation.ValidateResourceRequirements, quota admission of pods.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 

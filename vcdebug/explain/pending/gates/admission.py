@@ -1,7 +1,5 @@
 """enqueue: is the PodGroup admitted to its queue?"""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from vcdebug.actions import ALLOCATE, ENQUEUE

@@ -1,7 +1,5 @@
 """A Volcano Job that this cycle admits: its controller creates the pods afterwards."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from vcdebug.actions import ENQUEUE

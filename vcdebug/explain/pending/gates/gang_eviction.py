@@ -1,7 +1,5 @@
 """gangpreempt and gangreclaim: they look for victims in a whole domain, and evict only for the whole gang."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 from vcdebug import amount_text

@@ -1,7 +1,5 @@
 """Jobs and pods that the session never sees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun, join_names

@@ -1,7 +1,5 @@
 """What the job got: places, a bind by another client, or a pipeline that is never bound."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from vcdebug import amount_text

@@ -1,7 +1,5 @@
 """A queue that may not allocate a task or reclaim for it: the limit, the excess, and what would help."""
 
-from __future__ import annotations
-
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, join_names

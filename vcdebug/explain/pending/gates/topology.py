@@ -1,7 +1,5 @@
 """Hard network topology: is there a HyperNode at all that could hold the job?"""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from vcdebug import amount_text

@@ -1,7 +1,5 @@
 """gang's JobValid and scheduling gates: can the pods that exist make the gang at all?"""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

@@ -3,8 +3,6 @@
 Upstream: plugins/capacity.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Upstream: plugins/capacity (Reclaimable, UnifiedEvictable).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from vcdebug import amount_text

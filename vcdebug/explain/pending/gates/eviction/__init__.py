@@ -1,7 +1,5 @@
 """preempt and reclaim: how far an evicting action came for the job, and which filter or plugin stopped it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """May the job evict at all: does it starve, is its preemptionPolicy Never, does a nominated node forbid it?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from vcdebug import amount_text

@@ -1,7 +1,5 @@
 """The votes on victims: which plugin protects too many candidates, and what would change its answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

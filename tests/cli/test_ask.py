@@ -18,8 +18,9 @@ def test_the_command_knows_every_question() -> None:
 def test_a_question_is_answered_in_a_sentence_first() -> None:
     code, out, err = call(["ask", "holders", BLOCKED, "research/llm-finetune"])
     assert (0, "") == (code, err)
-    assert out.splitlines()[0].startswith("12 pods of 4 jobs in 1 queue hold what llm-finetune-worker-")
-    assert "by preempt, unless a plugin objects" in out
+    assert out.splitlines()[0].startswith("12 pods of 4 jobs (1 queue) use resources that llm-finetune-worker-")
+    assert "by preempt, unless a plugin protects it" in out
+    assert "1 pods" not in out
 
 
 def test_programs_get_the_same_as_json() -> None:
@@ -30,7 +31,7 @@ def test_programs_get_the_same_as_json() -> None:
 
 def test_a_question_without_its_subject_says_what_to_name() -> None:
     code, _, err = call(["ask", "evicted", BLOCKED])
-    assert (1, "vcdebug: why was this pod evicted?; name a pod\n") == (code, err)
+    assert (1, "vcdebug: ask evicted needs a subject; name a pod\n") == (code, err)
 
 
 WAITS = "tests/scenarios/clusters/2221-idle-cluster-full-queue.yaml"

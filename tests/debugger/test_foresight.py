@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -59,16 +60,19 @@ def in_short(found: JobForecast) -> tuple[str, float]:
 def test_what_this_cycle_places_need_not_wait() -> None:
     found = foreseen(at_noon(node("n1"), pod_group("next"), pods("next", 1)))
     assert ("placed", 0) == in_short(found)
-    assert "default/next is placed in this cycle (n1)." == forecast_reply(found).sentence
+    assert "default/next is placed in this cycle on n1." == forecast_reply(found).sentence
 
 
 def test_a_pod_is_assumed_to_run_as_long_again_as_it_has() -> None:
     assert ("placed", 30 * 60) == in_short(foreseen(full("2")))
     found = foreseen(full())
     assert ("placed", 2 * 3600) == in_short(found)
-    assert any("as long again" in line for line in forecast_reply(found).lines)
-    assert "2h from now" in forecast_reply(found).sentence
-    assert "default/long-0 ended" in forecast_reply(found).sentence
+    reply = forecast_reply(found)
+    assumed = "assumed: each running pod runs for as long as it has already run; each new pod for 1h"
+    assert ("This depends on the assumed run times.", assumed) == reply.lines
+    assert re.fullmatch(
+        r"Forecast: default/next is placed in 2h \(cycle \d\) on n1, once default/long-0 ended\.", reply.sentence
+    )
 
 
 def test_stated_run_times_count_from_the_start() -> None:
@@ -88,14 +92,15 @@ def test_a_deadline_of_the_pod_bounds_what_is_assumed() -> None:
 def test_a_pod_that_is_restarted_whenever_it_ends_never_ends() -> None:
     found = foreseen(full(restartPolicy="Always"))
     assert "never" == found.course.outcome
-    assert any("run without end" in line for line in forecast_reply(found).lines)
+    assert any("restarts never finish" in line for line in forecast_reply(found).lines)
 
 
 def test_what_fits_no_node_is_never_placed_whoever_ends() -> None:
     found = foreseen(full("9"))
     assert "never" == found.course.outcome
-    assert "even when all that can end has ended" in forecast_reply(found).sentence
-    assert "more than any node has (largest: n1, 8)" in forecast_reply(found).sentence
+    finished = "stays Pending even after all running pods that can finish have finished"
+    assert finished in forecast_reply(found).sentence
+    assert "more than any node has (largest: n1, 8)" in forecast_reply(found).lines[0]
 
 
 def test_a_job_gets_in_behind_those_that_come_first() -> None:
@@ -119,8 +124,10 @@ def test_gangs_that_hold_what_the_other_one_needs_are_in_a_deadlock() -> None:
     found = foreseen(at_noon(node("n1", cpu="8"), broken("next", "4"), broken("other", "4")))
     assert found.deadlock is not None
     assert (("default/other",), True) == (found.deadlock.holders, found.deadlock.mutual)
-    assert "default/next and default/other are in a deadlock" in forecast_reply(found).sentence
-    assert "1 of the 2 pods of its gang (4 cpu" in forecast_reply(found).sentence
+    locked = "Deadlock: default/next and default/other each hold resources that the other needs."
+    assert locked == forecast_reply(found).sentence
+    assert "default/next holds 1 of its 2 gang pods (4 cpu" in forecast_reply(found).lines[0]
+    assert "If default/other is deleted, default/next is placed." == forecast_reply(found).lines[1]
 
 
 def test_who_waits_behind_a_broken_gang_waits_for_ever_and_its_way_out_works() -> None:
@@ -128,7 +135,7 @@ def test_who_waits_behind_a_broken_gang_waits_for_ever_and_its_way_out_works() -
     found = foreseen(snapshot)
     assert found.deadlock is not None
     assert not found.deadlock.mutual
-    assert "default/other holds 1 of the 2 pods" in forecast_reply(found).sentence
+    assert "default/other holds 1 of its 2 gang pods" in forecast_reply(found).sentence
     freed = edited_snapshot(snapshot, [parse_edit(edit) for edit in found.deadlock.edits])
     assert explain_by_name(replay_cycle(freed), "default/next").scheduled
 
@@ -165,18 +172,19 @@ def test_the_promise_of_sla_is_waited_for() -> None:
     group["metadata"] |= {"annotations": annotations, "creationTimestamp": ago(minutes=4)}
     found = foreseen(at_noon(node("n1", cpu="8"), group, pods("next", 1), conf=conf))
     assert ("placed", 360) == in_short(found)
-    assert "default/next has waited as long as sla lets it" in forecast_reply(found).sentence
+    assert "once default/next reaches its sla waiting time." in forecast_reply(found).sentence
 
 
 def test_pods_that_are_long_overdue_do_not_leave() -> None:
     reply = forecast_job(asked(2083).recording(), "team/train")
-    assert reply.sentence.startswith("When team/train is placed cannot be said: it waits for team/old-0")
+    waits = "team/train is waiting for team/old-0 to terminate, which is past its grace period."
+    assert f"No forecast: {waits}" == reply.sentence
 
 
 def test_evictions_in_turns_never_end() -> None:
     reply = forecast_job(asked(4949).recording(), "team/b")
     assert ("repeats", {"first": 2, "last": 3}) == (reply.data["outcome"], reply.data["loop"])
-    assert "repeat, with" in reply.sentence
+    assert "cycles 2 to 3 repeat, evicting team/a-0 each time." in reply.sentence
     stays_away = forecast_job(asked(4949).recording(), "team/b", ForecastAssumptions(recreate=False))
     assert "placed" == stays_away.data["outcome"]
 

@@ -36,8 +36,9 @@ def test_an_evicted_pod_names_for_whom_by_whom_and_what_came_of_it() -> None:
     one = next(each for each in planned_evictions(recording) if each.fate == "commit")
     reply = why_evicted(recording, one.victim)
     assert (True, one.action, one.preemptor) == tuple(reply.data[key] for key in ("evicted", "action", "for"))
-    assert f"{one.victim} is evicted by {one.action} for {one.preemptor} on {one.node}" in reply.sentence
-    assert any("got something for it" in line for line in reply.lines)
+    assert f"{one.action} evicts {one.victim} on {one.node} to make room for {one.preemptor}." == reply.sentence
+    assert "Allowed by priority, gang, conformance (tier 1)." == reply.lines[0]
+    assert f"assistants/chat-api benefited: {one.preemptor} is reserved on {one.node}." == reply.lines[-1]
     assert all(isinstance(recording.event_at(one.seq), object) for one in reply.evidence)
 
 
@@ -46,8 +47,11 @@ def test_an_eviction_that_was_taken_back_is_no_eviction() -> None:
     planned = planned_evictions(recording)[0]
     reply = why_evicted(recording, planned.victim)
     assert not reply.data["evicted"]
-    assert reply.sentence.startswith(f"{planned.victim} is not evicted: preempt planned it")
-    assert "got nothing for it" in reply.lines[-1]
+    where = f"preempt planned to evict it on {planned.node} for {planned.preemptor}"
+    assert (
+        f"{planned.victim} is not evicted: {where}, then rolled the plan back (event {planned.end})." == reply.sentence
+    )
+    assert "research/llm-finetune did not benefit: none of its pods has a node after this cycle." == reply.lines[-1]
 
 
 def test_who_was_not_asked_could_not_protect() -> None:
@@ -63,13 +67,14 @@ def test_who_was_not_asked_could_not_protect() -> None:
     )
     reply = why_evicted(replay_cycle(snapshot), "low-0")
     assert ["gang"] == reply.data["notAsked"]
-    assert "gang in tier 2 was not asked and could not protect it: tier 1 decided" in reply.lines
+    assert "gang (tier 2) was not consulted: tier 1 decided." in reply.lines
     assert {"priority", "conformance"} == set(reply.data["offeredBy"])  # type: ignore[call-overload]
 
 
 def test_a_pod_that_nobody_touches_is_said_to_be_untouched() -> None:
     reply = why_evicted(bundled(BLOCKED), "platform/feature-etl-mapper-0")
-    assert "platform/feature-etl-mapper-0 is not evicted in this cycle, and no action planned to." == reply.sentence
+    none = "is not evicted in this cycle, and no action planned to evict it."
+    assert f"platform/feature-etl-mapper-0 {none}" == reply.sentence
 
 
 def test_a_victim_is_laid_beside_those_that_could_have_gone_instead() -> None:
@@ -152,7 +157,8 @@ def test_equal_scores_are_said_to_be_chance() -> None:
     )
     reply = why_node(replay_cycle(snapshot), "j-0")
     assert ["n1", "n2"] == reply.data["tied"]
-    assert "by chance: 2 nodes share the best score" in reply.sentence
+    tie = "2 nodes tie at the top score 466. The real scheduler picks one of them at random."
+    assert f"default/j-0 is placed on n1; {tie}" == reply.sentence
 
 
 def test_holders_of_a_port_a_node_and_a_queue() -> None:
@@ -172,7 +178,7 @@ def test_holders_of_a_port_a_node_and_a_queue() -> None:
         assert isinstance(holders, list)
         assert ["default/a-0"] == [one["pod"] for one in holders]
     assert "port 4040" in who_holds(recording, "b").sheets[0].rows[0][6]
-    assert "No pod holds host port 9." == who_holds(recording, "port/9").sentence
+    assert "No pod uses host port 9." == who_holds(recording, "port/9").sentence
 
 
 def test_the_next_job_is_named_with_what_puts_it_first() -> None:
@@ -188,7 +194,8 @@ def test_the_next_job_is_named_with_what_puts_it_first() -> None:
     conf = "actions: allocate\ntiers:\n- plugins: [{name: priority}, {name: predicates}]\n"
     reply = who_is_next(replay_cycle(cluster(node("n1"), queue("default"), *waiting, conf=conf)), "")
     assert [{"queue": "default", "jobs": ["default/b", "default/a"]}] == reply.data["jobs"]
-    assert "default/b of queue default would be tried first: default/b before default/a by priority" in reply.sentence
+    why = "default/b is before default/a by priority (priority), 100 to 10"
+    assert f"default/b (queue default) is next: {why}." == reply.sentence
 
 
 def test_the_order_is_the_one_in_which_allocate_popped_them() -> None:
@@ -218,12 +225,12 @@ def test_a_name_that_nothing_has_is_refused_by_every_question() -> None:
 def test_pods_on_a_node_outside_the_session_are_named() -> None:
     recording = replay_cycle(cluster(node("n1"), queue("default"), pod_group("old"), pods("old", 1, on="gone")))
     reply = who_holds(recording, "node/gone")
-    assert "1 pod of 1 job in 1 queue holds node gone (outside the session)." == reply.sentence
+    assert "1 pod of 1 job (1 queue) uses node gone (outside the session)." == reply.sentence
 
 
 def test_each_node_says_why_it_refuses_a_pod() -> None:
     reply = why_refused(bundled("pending-refused-by-filters"), "ml/serve-1")
-    assert "ml/serve-1: of 12 nodes tried 0 fit and 12 refuse it." == reply.sentence
+    assert "ml/serve-1 fits none of 12 nodes checked; 12 reject it." == reply.sentence
     shown = {sheet.title.partition(":")[0]: [row[2] for row in sheet.rows] for sheet in reply.sheets}
     assert ["held by ml/proxy"] == shown["node-port-taken"]
     assert "measured % 91.5, threshold % 80" in shown["node-too-busy"]
@@ -267,4 +274,4 @@ def test_holders_are_listed_by_queue_then_by_priority_from_above_then_by_name() 
     assert expected == [row[0] for row in reply.sheets[0].rows]
     assert isinstance(holders := reply.data["holders"], list)
     assert expected == [one["pod"] for one in holders]
-    assert reply.sentence.startswith("5 pods of 4 jobs in 2 queues hold what waits-0 needs")
+    assert reply.sentence.startswith("5 pods of 4 jobs (2 queues) use resources that waits-0 needs (")

@@ -117,14 +117,15 @@ def _assumption_words(assumed: ForecastAssumptions, snapshot: Snapshot) -> list[
     if assumed.each is not None:
         words.append(f"each pod runs {format_duration(assumed.each.total_seconds())} from its start")
     else:
-        words.append(f"each pod that runs now runs as long again as it has, each later one {hour} (assumed)")
+        words.append(f"each running pod runs for as long as it has already run; each new pod for {hour}")
     services = [pod for pod in map(Pod, snapshot.objects_of("Pod")) if is_running(pod) and is_endless(pod)]
     if services:
-        words.append(f"{len(services)} pods that are restarted whenever they end run without end")
+        finish = "never finishes" if len(services) == 1 else "never finish"
+        words.append(f"{count_noun(len(services), 'pod')} that its controller or kubelet restarts {finish}")
     return words
 
 
-WHEN_QUESTION = NamedQuestion("when", "when will it be placed", ("job", "pod"), forecast_job)
+WHEN_QUESTION = NamedQuestion("when", "When will it be scheduled", ("job", "pod"), forecast_job)
 
 
 _ENDED = " ended"
@@ -144,85 +145,80 @@ class JobForecast(NamedTuple):
 
 def forecast_reply(found: JobForecast) -> QuestionReply:
     """The answer."""
+    sentence, *lines = _answer_sentences(found)
     return QuestionReply(
-        _answer_sentence(found),
-        tuple(_iter_answer_lines(found)),
+        sentence,
+        (*lines, *_iter_answer_lines(found)),
         (_cycle_sheet(found.course),),
         (),
         _forecast_data(found),
     )
 
 
-def _answer_sentence(found: JobForecast) -> str:
+def _answer_sentences(found: JobForecast) -> tuple[str, ...]:
+    """The forecast in one sentence, then what it rests on and why the job is Pending at its end."""
     course, who = found.course, found.subject.pod or found.subject.job
     last = course.stages[-1]
-    why = last.explanation.sentence
+    why, after = last.explanation.sentence, format_duration(last.after.total_seconds())
     if course.outcome in ("placed", "admitted"):
-        return _placed_sentence(found, who, last)
+        return _placed_sentences(found, who, last)
     if course.outcome == "panic":
-        return f"{who} is not placed before the scheduler panics in cycle {last.cycle}: {why}"
+        return f"Forecast: the scheduler panics in cycle {last.cycle} before {who} is placed.", why
     if found.deadlock is not None:
-        return _deadlock_sentence(found, who, found.deadlock)
+        return _deadlock_sentences(found, who, found.deadlock)
     if course.outcome == "unknown":
-        return (
-            f"{who} is not placed within {count_noun(last.cycle, 'cycle')}, "
-            f"{format_duration(last.after.total_seconds())}: {why}"
-        )
+        return f"Forecast: {who} is still Pending after {count_noun(last.cycle, 'cycle')} ({after}).", why
     if course.loop is not None:
-        loop = course.loop
-        return (
-            f"{who} is never placed in this snapshot: cycles {loop.first} to {loop.last} repeat, with "
-            f"{join_names(loop.evicted)} evicted each time. {why}"
-        )
+        repeat = f"cycles {course.loop.first} to {course.loop.last} repeat"
+        return f"Forecast: {who} stays Pending: {repeat}, evicting {join_names(course.loop.evicted)} each time.", why
     if found.stuck and last.explanation.cause_code == PIPELINED_CAUSE:
-        verb = "is" if len(found.stuck) == 1 else "are"
-        return (
-            f"When {who} is placed cannot be said: it waits for {join_names(found.stuck)}, which should have been "
-            f"gone for long and {verb} not expected to leave without help: look at the node and at finalizers. {why}"
-        )
+        waits = f"{who} is waiting for {join_names(found.stuck)} to terminate"
+        past = "which is past its" if len(found.stuck) == 1 else "which are past their"
+        return f"No forecast: {waits}, {past} grace period.", why
     if not any(_ENDED in words for stage in course.stages for words in stage.before):
-        return f"{who} is never placed by waiting: nothing is under way that could change what stops it. {why}"
-    after = format_duration(last.after.total_seconds())
-    return f"{who} is never placed by waiting, even when all that can end has ended ({after}). {why}"
+        progress = "nothing in progress (terminating pods, timers) removes its blocker"
+        return f"Forecast: {who} stays Pending; {progress}.", why
+    finished = f"all running pods that can finish have finished ({after})"
+    return f"Forecast: {who} stays Pending even after {finished}.", why
 
 
-def _placed_sentence(found: JobForecast, who: str, last: ForecastCycle) -> str:
+def _placed_sentences(found: JobForecast, who: str, last: ForecastCycle) -> tuple[str, ...]:
     what = "admitted" if found.course.outcome == "admitted" else "placed"
-    where = f" ({join_names(found.course.final_nodes)})" if found.course.final_nodes else ""
+    where = f" on {join_names(found.course.final_nodes)}" if found.course.final_nodes else ""
     if last.cycle == 1:
-        return f"{who} is {what} in this cycle{where}."
-    time = f"{format_duration(last.after.total_seconds())} from now, in cycle {last.cycle}"
+        return (f"{who} is {what} in this cycle{where}.",)
     causes = [event for stage in found.course.stages for event in stage.before]
-    after = f", once {causes[-1]}" if causes else ""
+    once = f", once {causes[-1]}" if causes else ""
+    time = f"in {format_duration(last.after.total_seconds())} (cycle {last.cycle})"
+    forecast = f"Forecast: {who} is {what} {time}{where}{once}."
     if found.assumed:
-        return f"{who} is {what} {time}{where}{after}, if run times are as assumed; no other change places it."
+        return forecast, "This depends on the assumed run times."
     lost = dict.fromkeys(task for stage in found.course.stages for task in stage.evicted)
-    cost = f"{count_noun(len(lost), 'pod')} evicted on the way" if lost else "no pod has to end or to be evicted for it"
-    return f"{who} is {what} {time}{where}{after}; {cost}."
+    are = "is" if len(lost) == 1 else "are"
+    evicted = f"{count_noun(len(lost), 'pod')} {are} evicted before that."
+    return forecast, evicted if lost else "No pod has to finish or be evicted."
 
 
-def _deadlock_sentence(found: JobForecast, who: str, lock: Deadlock) -> str:
+def _deadlock_sentences(found: JobForecast, who: str, lock: Deadlock) -> tuple[str, ...]:
     jobs = found.course.recording.session.jobs
-    holders = ", ".join(f"{job} holds {describe_holding(jobs[job])}" for job in lock.holders)
-    gone = "them" if len(lock.holders) > 1 else lock.holders[0]
-    rest = "waits for the rest" if len(lock.holders) == 1 else "wait for the rest"
+    holders = "; ".join(f"{job} holds {describe_holding(jobs[job])}" for job in lock.holders)
+    gone = f"If {join_names(lock.holders)} {'is' if len(lock.holders) == 1 else 'are'} deleted, {who} is placed."
     if lock.mutual:
         own = describe_holding(jobs[found.subject.job])
-        return (
-            f"{who} and {join_names(lock.holders)} are in a deadlock: {who} holds {own}, {holders}, each needs what "
-            f"the other holds, and neither ends before it is whole. Without {gone} {who} is placed."
-        )
-    never = f"{who} is never placed by waiting: {holders} and {rest}, so that it never ends"
-    return f"{never}; without {gone} {who} is placed."
+        locked = f"Deadlock: {who} and {join_names(lock.holders)} each hold resources that the other needs."
+        return locked, f"{who} holds {own}; {holders}.", gone
+    own_pods = "its own remaining pods" if len(lock.holders) == 1 else "their own remaining pods"
+    return f"{who} stays Pending: {holders} and cannot finish, because {own_pods} are Pending.", gone
 
 
 def _iter_answer_lines(found: JobForecast) -> Iterator[str]:
     yield from (f"assumed: {words}" for words in found.assumed)
     if found.stuck:
-        who = join_names(found.stuck)
-        yield f"{who} should have been gone for long: not expected to leave (its node, or a finalizer, holds it)"
+        are, its = ("is", "its") if len(found.stuck) == 1 else ("are", "their")
+        expected = f"{are} past {its} grace period and not expected to terminate without help"
+        yield f"{join_names(found.stuck)} {expected} (node down, or a finalizer)."
     if found.deadlock is not None:
-        yield f"to break it: {' '.join(f'--set {edit}' for edit in found.deadlock.edits[:4])}"
+        yield f"Resolve it with: {' '.join(f'--set {edit}' for edit in found.deadlock.edits[:4])}"
 
 
 def _cycle_sheet(course: JobCourse) -> ReplySheet:
@@ -236,7 +232,7 @@ def _cycle_sheet(course: JobCourse) -> ReplySheet:
         )
         for stage in course.stages
     ]
-    return ReplySheet("cycles", ("#", "after", "happened before", "others", "the job"), tuple(rows))
+    return ReplySheet("cycles", ("#", "after", "changes before the cycle", "other jobs", "this job"), tuple(rows))
 
 
 def _forecast_data(found: JobForecast) -> Mapping[str, object]:
@@ -309,10 +305,9 @@ def holds_while_pending(job: JobInfo) -> bool:
 
 
 def describe_holding(job: JobInfo) -> str:
-    """`1 of the 2 pods of its gang, 4 cpu`."""
+    """`1 of its 2 gang pods (4 cpu)`."""
     return (
-        f"{len(_held_tasks(job))} of the {job.min_available} pods of its gang "
-        f"({amount_text.format_resource(job.allocated)})"
+        f"{len(_held_tasks(job))} of its {job.min_available} gang pods ({amount_text.format_resource(job.allocated)})"
     )
 
 

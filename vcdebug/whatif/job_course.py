@@ -196,7 +196,7 @@ def describe_changes(recording: Recording, after: Snapshot) -> Iterator[str]:
     ended = [key for key, pod in now.items() if pod.phase == "Succeeded" and before[key].phase != "Succeeded"]
     left = [key for key in before if key not in now]
     back = [key for key, pod in now.items() if key in before and pod.uid != before[key].uid]
-    for keys, verb in ((ended, "ended"), (left, "left"), (back, "left and came back")):
+    for keys, verb in ((ended, "ended"), (left, "left"), (back, "terminated and was recreated")):
         if keys:
             yield f"{join_names(keys)} {verb}"
     for moment in iter_clock_changes(recording):
@@ -209,7 +209,7 @@ def describe_deeds(recording: Recording, job: JobId) -> Iterator[str]:
     done = cycle_effects(recording)
     if done.evicted:
         yield f"evicts {join_names(effect.task for effect in done.evicted)}"
-    for verb, moved in (("binds", done.bound), ("promises room to", done.pipelined)):
+    for verb, moved in (("binds", done.bound), ("reserves room for", done.pipelined)):
         yield from _count_by_job(verb, [effect for effect in moved if effect.job != job])
 
 
@@ -259,9 +259,7 @@ def iter_clock_changes(recording: Recording) -> Iterator[TimedChange]:
         for pod in map(Pod, recording.snapshot.objects_of("Pod")):
             cooldown = Cooldown.of_pod(pod)
             if cooldown.time_left(cdp.now):
-                yield TimedChange(
-                    _time_of(cdp.now + cooldown.time_left(cdp.now)), f"{pod.key} is protected no more (cdp)"
-                )
+                yield TimedChange(_time_of(cdp.now + cooldown.time_left(cdp.now)), f"{pod.key}: cooldown ends (cdp)")
 
 
 def _iter_deletion_times(after: Snapshot, between: BetweenCycles) -> Iterator[datetime]:
@@ -289,7 +287,7 @@ def _iter_sla_deadlines(recording: Recording, sla: Sla) -> Iterator[TimedChange]
     for job in recording.session.jobs.values():
         deadline = sla.job_deadline(job)
         if deadline is not None and deadline > sla.now and job.has_pending_tasks():
-            yield TimedChange(_time_of(deadline), f"{job.uid} has waited as long as sla lets it")
+            yield TimedChange(_time_of(deadline), f"{job.uid} reaches its sla waiting time")
 
 
 def _iter_window_changes(tdm: Tdm, now: datetime) -> Iterator[TimedChange]:
@@ -305,7 +303,7 @@ def _iter_window_changes(tdm: Tdm, now: datetime) -> Iterator[TimedChange]:
                 clock_time(now, opens, days=day), f"the window of zone {zone} opens ({window})", again=True
             )
             shut = clock_time(now, shuts, days=day) + _ONE_SECOND
-            yield TimedChange(shut, f"the window of zone {zone} shuts ({window})", again=True)
+            yield TimedChange(shut, f"revocable zone {zone} closes ({window})", again=True)
     if tdm.windows:
         yield TimedChange(clock_time(now, 0, days=1), "a new day begins", again=True)
 

@@ -65,7 +65,7 @@ class AskCommand(Command):
         _swap_question_and_snapshot(args)
         question = next(one for one in QUESTIONS if one.name == args.question)
         if not args.subject and question.name != "next":
-            raise VcdebugError(f"{question.words}?", f"name a {' or '.join(question.about)}")
+            raise VcdebugError(f"ask {question.name} needs a subject", f"name a {' or '.join(question.about)}")
         check_forecast_arguments(args)
         recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
         lacking = incomplete(recording.snapshot)

@@ -10,6 +10,7 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.placement_constraints import claim_names_of
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
+from vcdebug.model.resource import PODS
 from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import name_of
@@ -53,7 +54,7 @@ def _holders_on_node(recording: Recording, name: str) -> tuple[str, list[Resourc
 def _holders_in_queue(recording: Recording, name: str) -> tuple[str, list[ResourceHolder]]:
     queues = recording.session.queues
     if name not in queues:
-        raise NotFoundError("no such queue", f"there are {', '.join(queues)}", name)
+        raise NotFoundError("no such queue in this snapshot", f"available: {', '.join(queues)}", name)
     # Repeated once per queue: parents can be listed after their children, and the tree can be broken into a circle.
     below = dict.fromkeys([name])
     for _ in queues:
@@ -98,11 +99,11 @@ def _claim_keys(pod: Pod) -> list[str]:
 def _for_job(recording: Recording, word: str) -> QuestionReply:
     subject = find_subject(recording.snapshot, word)
     if subject.job not in recording.session.jobs:
-        raise NotFoundError("is not in the session, so no pod holds what it needs", "ask explain", word)
+        raise NotFoundError("is not in the session, so no pod blocks it", "ask explain", word)
     view = JobView(recording, subject.job, subject.pod)
     task = view.blocked_task
     if task is None:
-        return QuestionReply(f"{subject.job} has no pod that waits.", data={"subject": subject.job, "holders": []})
+        return QuestionReply(f"{subject.job} has no Pending pods.", data={"subject": subject.job, "holders": []})
     # At the end of the cycle, when discarded plans are undone and pods that were evicted are Releasing.
     room = NodeFits(view, task, len(recording))
     wanted = [name for name, value in task.init_resreq.items() if value > 0]
@@ -118,7 +119,8 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
         amounts = [name for name in wanted if other.resreq.get(name) > 0] if other.node_name in suitable else []
         if shared or amounts:
             found.append(_build_holder(recording, other, room, shared, amounts))
-    return _build_reply(recording, subject.job, f"what {task.name} needs ({format_resource(task.init_resreq)})", found)
+    needed = f"resources that {task.name} needs ({format_resource(task.init_resreq)})"
+    return _build_reply(recording, subject.job, needed, found)
 
 
 def _build_holder(
@@ -128,7 +130,8 @@ def _build_holder(
     shared: Sequence[str] = (),
     amounts: Sequence[str] | None = None,
 ) -> ResourceHolder:
-    held = format_resource(task.resreq, amounts) if amounts or not shared else ""
+    named = [name for name in amounts or () if name != PODS] or amounts
+    held = format_resource(task.resreq, named) if named or not shared else ""
     what = ", ".join(part for part in (*shared, held) if part)
     return ResourceHolder(task, what, _eviction_verdict(recording, task, room))
 
@@ -140,34 +143,34 @@ def _eviction_verdict(recording: Recording, task: TaskInfo, room: NodeFits | Non
     configured = [action for action in dict.fromkeys(conf.actions) if action in evicting]
     # No action evicts a pod twice.
     if task.status is TaskStatus.RELEASING:
-        return "is leaving already"
+        return "already terminating"
     if not configured:
-        return f"no: neither {' nor '.join(evicting)} is among the actions"
+        return f"no (actions: {', '.join(conf.actions)}; none evicts)"
     if room is None:
-        return "yes, unless a plugin objects" if task.preemptable else "no: volcano.sh/preemptable is false"
+        return "yes, unless a plugin protects it" if task.preemptable else 'no (volcano.sh/preemptable: "false")'
     kept = {action: room.skipped_victim(action, task) for action in configured}
     able = [action for action, why in kept.items() if why is None]
     if able:
-        return f"by {' or '.join(able)}, unless a plugin objects"
+        return f"by {' or '.join(able)}, unless a plugin protects it"
     return "no: " + "; ".join(f"{action}: {why.text}" for action, why in kept.items() if why is not None)
 
 
 def _build_reply(recording: Recording, subject: str, what: str, found: Sequence[ResourceHolder]) -> QuestionReply:
     jobs = recording.session.jobs
     ordered = sorted(found, key=lambda one: (jobs[one.task.job].queue, -one.task.priority, one.task.key))
-    heads = ("pod", "queue", "priority#", "age", "node", "status", "holds", "can it be evicted")
+    heads = ("pod", "queue", "priority#", "age", "node", "status", "holds", "evictable")
     rows = tuple(_holder_row(recording, one) for one in ordered[:MAX_HOLDER_ROWS])
     left = len(ordered) - MAX_HOLDER_ROWS
     owners = dict.fromkeys(one.task.job for one in ordered)
     queues = dict.fromkeys(jobs[owner].queue for owner in owners)
     sentence = (
-        f"{count_noun(len(ordered), 'pod')} of {count_noun(len(owners), 'job')} in {count_noun(len(queues), 'queue')} "
-        f"{'holds' if len(ordered) == 1 else 'hold'} {what}."
+        f"{count_noun(len(ordered), 'pod')} of {count_noun(len(owners), 'job')} ({count_noun(len(queues), 'queue')}) "
+        f"{'uses' if len(ordered) == 1 else 'use'} {what}."
         if ordered
-        else f"No pod holds {what}."
+        else f"No pod uses {what}."
     )
     data = {"subject": subject, "holders": [_holder_json(recording, one) for one in ordered]}
-    lines = (f"and {count_noun(left, 'pod')} more: --json lists all",) if left > 0 else ()
+    lines = (f"{count_noun(left, 'more pod')} (use --json for all).",) if left > 0 else ()
     return QuestionReply(sentence, lines, (ReplySheet("holders", heads, rows),) if rows else (), (), data)
 
 
@@ -193,5 +196,5 @@ def _holder_json(recording: Recording, one: ResourceHolder) -> dict[str, object]
 
 
 HOLDERS_QUESTION = NamedQuestion(
-    "holders", "who holds what it needs", ("job", "node", "queue", "port", "claim", "quota"), who_holds
+    "holders", "What uses the resources it needs", ("job", "node", "queue", "port", "claim", "quota"), who_holds
 )

@@ -22,20 +22,19 @@ def next_at(recording: Recording, seq: Seq, word: str = "") -> QuestionReply:
     """The order after an event, for a queue or for all queues."""
     session = recording.session
     if word and word not in session.queues:
-        raise NotFoundError("no such queue", f"there are {', '.join(session.queues)}", word)
+        raise NotFoundError("no such queue in this snapshot", f"available: {', '.join(session.queues)}", word)
     queued = [job for job in session.jobs.values() if job.queue in session.queues and word in ("", job.queue)]
     waiting = group_by_key((job.queue, job.uid) for job in queued if job.count_tasks(TaskStatus.PENDING))
     if not waiting:
-        return QuestionReply("No job waits.", data={"queues": [], "jobs": []})
+        return QuestionReply("No Pending jobs.", data={"queues": [], "jobs": []})
     queues = _sort_by_order(recording, seq, "queue", list(waiting))
     jobs = {queue: _sort_by_order(recording, seq, "job", waiting[queue]) for queue in queues}
-    sheets = (_queue_sheet(recording, seq, queues), *(_job_sheet(recording, seq, one, jobs[one]) for one in queues))
+    every = (_queue_sheet(recording, seq, queues), *(_job_sheet(recording, seq, one, jobs[one]) for one in queues))
+    sheets = tuple(sheet for sheet in every if len(sheet.rows) > 1)
     first = jobs[queues[0]][0]
-    sentence = (
-        f"{first} of queue {queues[0]} would be tried "
-        f"first{_first_place_words(recording, seq, queues, jobs[queues[0]])}."
-    )
-    after = "queues come before jobs: a job's priority counts within its queue only" if len(queues) > 1 else ""
+    why = _first_place_words(recording, seq, queues, jobs[queues[0]])
+    sentence = f"{first} (queue {queues[0]}) is next{why}."
+    after = "Queues are ordered first; job priority counts only within a queue." if len(queues) > 1 else ""
     data = {"queues": queues, "jobs": [{"queue": queue, "jobs": jobs[queue]} for queue in queues]}
     return QuestionReply(sentence, (after,) if after else (), sheets, (), data)
 
@@ -59,12 +58,12 @@ def _first_place_words(recording: Recording, seq: Seq, queues: Sequence[QueueNam
 
 def _order_words(recording: Recording, seq: Seq, kind: ElementKind, left: str, right: str) -> str:
     decided = order_of(recording, seq, kind, left, right).deciding_step
-    return f"{left} before {right} by {_format_step(decided)}"
+    return f"{left} is before {right} by {_format_step(decided)}"
 
 
 def _format_step(decided: OrderStep | None) -> str:
     if decided is None:
-        return "nothing that is known"
+        return "unknown criterion"
     by = f" ({decided.plugin})" if decided.plugin else ""
     return (
         f"{decided.difference.what}{by}, {_format_value(decided.difference.left)} to "
@@ -77,11 +76,11 @@ def _format_value(figure: object) -> str:
 
 
 def _queue_sheet(recording: Recording, seq: Seq, queues: Sequence[QueueName]) -> ReplySheet:
-    return ReplySheet("queues", ("#", "queue", "before the next by"), _order_rows(recording, seq, "queue", queues))
+    return ReplySheet("queues", ("#", "queue", "ordered by"), _order_rows(recording, seq, "queue", queues))
 
 
 def _job_sheet(recording: Recording, seq: Seq, queue: QueueName, jobs: Sequence[JobId]) -> ReplySheet:
-    return ReplySheet(f"jobs of {queue}", ("#", "job", "before the next by"), _order_rows(recording, seq, "job", jobs))
+    return ReplySheet(f"jobs of {queue}", ("#", "job", "ordered by"), _order_rows(recording, seq, "job", jobs))
 
 
 def _order_rows(recording: Recording, seq: Seq, kind: ElementKind, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -92,4 +91,4 @@ def _order_rows(recording: Recording, seq: Seq, kind: ElementKind, names: Sequen
     )
 
 
-NEXT_QUESTION = NamedQuestion("next", "which job would be tried next", ("queue",), who_is_next)
+NEXT_QUESTION = NamedQuestion("next", "Which job is next", ("queue",), who_is_next)

@@ -43,7 +43,7 @@ class PlacementSearch(NamedTuple):
 
     def steps_seen(self, *middle: Evidence) -> tuple[Evidence, ...]:
         """The placement as evidence, after what led to it."""
-        return (*(each for each in middle if each.seq), Evidence(self.placed, f"{self.pod} goes to {self.node}"))
+        return (*(each for each in middle if each.seq), Evidence(self.placed, f"{self.pod} is placed on {self.node}"))
 
 
 def why_node(recording: Recording, word: str) -> QuestionReply:
@@ -52,7 +52,7 @@ def why_node(recording: Recording, word: str) -> QuestionReply:
     operations = recording.events_of_type(OpEvent)
     placed = [(seq, each.node) for seq, each in operations if each.op in PLACING_OPS and each.task == pod]
     if not placed:
-        return QuestionReply(f"{pod} gets no node in this cycle.", data={"pod": pod, "node": None})
+        return QuestionReply(f"{pod} is not placed in this cycle.", data={"pod": pod, "node": None})
     found = find_search(recording, pod, *placed[-1])
     simulated = dry_runs.dry_run_search_at(recording, found.placed)
     if simulated is not None:
@@ -98,7 +98,7 @@ def _reply_of_dry_runs(search: PlacementSearch, found: dry_runs.DryRunSearch) ->
     )
     data = {**_placement_json(search), "runnerUp": None, "candidates": candidates, "rule": found.rule}
     passed = Evidence(search.passed, f"{count_noun(found.nodes, 'node')} can be simulated")
-    text = f"{search.pod} goes to {search.node}: {search.action} simulates evictions node by node, and {rule}."
+    text = f"{search.pod} is placed on {search.node}: {search.action} simulates evictions node by node, and {rule}."
     return QuestionReply(text, evidence=search.steps_seen(passed), data=data)
 
 
@@ -111,8 +111,8 @@ def _reply_without_scores(recording: Recording, search: PlacementSearch) -> Ques
     event = _search_event(recording, search.passed) if search.passed else None
     feasible = None if event is None else len(event.feasible)
     if recording.conf.facts_of(search.action).evicts_by_pod:
-        before = f"; {count_noun(len(search.tried), 'node')} before it gave none" if search.tried else ""
-        why = f"{search.action} asks no scores and takes the first node where evictions make room{before}"
+        first = "takes the first node where evictions make room"
+        why = f"{search.action} asks no scores and {first}{_tried_words(search)}"
     elif event is not None and event.considered == 1 < len(recording.node_names):
         why = "it was the only node that was searched"
     elif feasible == 1:
@@ -123,7 +123,7 @@ def _reply_without_scores(recording: Recording, search: PlacementSearch) -> Ques
         why = f"it was alone in its group of the {feasible} nodes that fit (idle room comes before future room)"
     data = {**_placement_json(search), "feasible": feasible, "runnerUp": None}
     evidence = search.steps_seen(Evidence(search.passed, f"the search finds {feasible} feasible"))
-    return QuestionReply(f"{search.pod} goes to {search.node}: {why}.", evidence=evidence, data=data)
+    return QuestionReply(f"{search.pod} is placed on {search.node}: {why}.", evidence=evidence, data=data)
 
 
 def _reply_with_scores(recording: Recording, search: PlacementSearch) -> QuestionReply:
@@ -153,12 +153,15 @@ def _reply_with_scores(recording: Recording, search: PlacementSearch) -> Questio
 
 def _turn_sentence(search: PlacementSearch, mine: ScoredNode, tied: int) -> str:
     """For an action that tries the nodes one after the other."""
-    before = f"; {count_noun(len(search.tried), 'node')} before it gave none" if search.tried else ""
     chance = f" {tied} nodes share this score: the real scheduler may try them in another order." if tied > 1 else ""
-    return (
-        f"{search.pod} goes to {mine.node} with {format_number(mine.total)}: {search.action} tries nodes from the "
-        f"highest score down and takes the first where evictions make room{before}.{chance}"
-    )
+    order = f"{search.action} tries nodes from the highest score down and takes the first where evictions make room"
+    placed = f"{search.pod} is placed on {mine.node} (score {format_number(mine.total)})"
+    return f"{placed}: {order}{_tried_words(search)}.{chance}"
+
+
+def _tried_words(search: PlacementSearch) -> str:
+    """`; evictions on 2 nodes before it were not enough`."""
+    return f"; evictions on {count_noun(len(search.tried), 'node')} before it were not enough" if search.tried else ""
 
 
 class ScoreComparison(NamedTuple):
@@ -215,22 +218,18 @@ def _score_comparisons(
 
 def _choice_sentence(pod: TaskKey, mine: ScoredNode, other: ScoredNode | None, tied: int) -> str:
     if other is None:
-        return f"{pod} goes to {mine.node}, the only node that was scored."
+        return f"{pod} is placed on {mine.node}, the only node that was scored."
     if tied > 1:
         best = format_number(mine.total)
-        return (
-            f"{pod} goes to {mine.node} by chance: {tied} nodes share the best score {best}, and the real "
-            f"scheduler draws one of them, this one in 1 of {tied} cycles."
-        )
+        tie = f"{tied} nodes tie at the top score {best}"
+        return f"{pod} is placed on {mine.node}; {tie}. The real scheduler picks one of them at random."
     gaps = {part: mine.parts.get(part, 0.0) - other.parts.get(part, 0.0) for part in {**mine.parts, **other.parts}}
     # The name breaks ties, so that the same recording always gives the same sentence.
     decided = max(gaps, key=lambda part: (gaps[part], part))
     totals = format_numbers_apart(mine.total, other.total)
     left, right = format_numbers_apart(*(one.parts.get(decided, 0.0) for one in (mine, other)))
-    return (
-        f"{pod} goes to {mine.node} with {totals[0]}; runner-up {other.node} has {totals[1]}. "
-        f"{decided} makes the largest difference: {left} to {right}."
-    )
+    scores = f"(score {totals[0]}; next best {other.node}: {totals[1]})"
+    return f"{pod} is placed on {mine.node} {scores}. Largest difference: {decided}, {left} against {right}."
 
 
 def rank_nodes(recording: Recording, seq: Seq) -> list[ScoredNode]:
@@ -263,7 +262,7 @@ def _scores_sheet(ranked: list[ScoredNode], mine: ScoredNode) -> ReplySheet:
     return ReplySheet("scores", ("node", "total#", *(f"{name}#" for name in telling)), rows)
 
 
-NODE_QUESTION = NamedQuestion("node", "why did this pod get this node", ("pod",), why_node)
+NODE_QUESTION = NamedQuestion("node", "Why this node", ("pod",), why_node)
 
 
 MAX_REFUSAL_SHEETS = 12
@@ -278,7 +277,7 @@ def why_refused(recording: Recording, word: str) -> QuestionReply:
     searches, tree = recording.events_of_type(PredicateEvent), recording.span_tree
     lasts = {tree.name_around(seq, Level.ACTION): (seq, each) for seq, each in searches if each.task == pod}
     if not lasts:
-        return QuestionReply(f"No node was tried for {pod} in this cycle.", data={"pod": pod, "nodes": []})
+        return QuestionReply(f"No node was checked for {pod} in this cycle.", data={"pod": pod, "nodes": []})
     evicts = {action: recording.conf.facts_of(action).evicts for action in lasts}
     strict = [found for action, found in lasts.items() if not evicts[action]]
     seq, event = max(strict or lasts.values(), key=lambda found: found[0])
@@ -311,7 +310,7 @@ def why_refused(recording: Recording, word: str) -> QuestionReply:
     sheets = tuple(_refusal_sheet(reasons, nodes, found) for reasons, nodes, found in checks[:MAX_REFUSAL_SHEETS])
     lines = tuple(_evicting_search_line(recording, action, each) for action, _, each in evicting)
     shown = ((seq, event), *(found[1:] for found in evicting))
-    evidence = tuple(Evidence(one, f"{each.processed} nodes are tried") for one, each in shown)
+    evidence = tuple(Evidence(one, f"{count_noun(each.processed, 'node')} checked") for one, each in shown)
     own = _evicting_search_line(recording, answering, event)
     sentence = _refusal_sentence(pod, event, len(hits)) if strict else f"{pod}: {own}"
     return QuestionReply(sentence, lines, sheets, evidence, data)
@@ -320,10 +319,12 @@ def why_refused(recording: Recording, word: str) -> QuestionReply:
 def _evicting_search_line(recording: Recording, action: str, event: PredicateEvent) -> str:
     """What the last search of an evicting action found."""
     fit, refuse = len(event.feasible), len(event.failed)
-    tried = f"{action} tried {count_noun(event.processed, 'node')}"
+    checked = f"{action} checked {count_noun(event.processed, 'node')}"
     if recording.conf.facts_of(action).evicts_by_pod:
-        return f"{tried} for evictions: {fit} could get room; refused whatever is evicted: {refuse}."
-    return f"{tried} as if its planned victims were gone: {fit} could hold the pod; refused: {refuse}."
+        rest = f"; {refuse} reject the pod whatever is evicted" if refuse else ""
+        return f"{checked} for evictions: they could make room on {fit}{rest}."
+    rest = f"; {refuse} reject it" if refuse else ""
+    return f"{checked} without its planned victims: {fit} could hold the pod{rest}."
 
 
 def _search_event(recording: Recording, seq: Seq) -> PredicateEvent:
@@ -333,9 +334,10 @@ def _search_event(recording: Recording, seq: Seq) -> PredicateEvent:
 
 
 def _refusal_sentence(pod: TaskKey, event: PredicateEvent, hits: int) -> str:
-    cached = f", {hits} of them by what the error cache kept" if hits else ""
-    tried = count_noun(event.processed, "node")
-    return f"{pod}: of {tried} tried {len(event.feasible)} fit and {len(event.failed)} refuse it{cached}."
+    cached = f" ({hits} from the error cache)" if hits else ""
+    fits = f"{pod} fits {len(event.feasible) or 'none'} of {count_noun(event.processed, 'node')} checked"
+    reject = "rejects" if len(event.failed) == 1 else "reject"
+    return f"{fits}; {len(event.failed)} {reject} it{cached}." if event.failed.size else f"{fits}."
 
 
 def _refusal_json(
@@ -351,7 +353,7 @@ def _refusal_sheet(
     """What the refusing checks compared on the first of the nodes."""
     more = f" (and {count_noun(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
     rows = tuple(_check_row(each.inside, term) for each in found if each.is_refused for term in each.inside.terms)
-    return ReplySheet(f"{nodes[0]}{more}: {', '.join(reasons)}", ("", "check", "what is compared"), rows)
+    return ReplySheet(f"{nodes[0]}{more}: {', '.join(reasons)}", ("", "check", "comparison"), rows)
 
 
 def _check_row(inside: Equation, term: Term) -> tuple[str, ...]:
@@ -360,4 +362,4 @@ def _check_row(inside: Equation, term: Term) -> tuple[str, ...]:
     return mark, term.name, words
 
 
-REFUSED_QUESTION = NamedQuestion("refused", "why does each node refuse this pod", ("pod",), why_refused)
+REFUSED_QUESTION = NamedQuestion("refused", "Why does each node reject this pod", ("pod",), why_refused)

@@ -21,15 +21,16 @@ def why_evicted(recording: Recording, word: str) -> QuestionReply:
     carried = [one for one in planned if one.fate in evictions.CARRIED_OUT_FATES]
     if not planned:
         return QuestionReply(
-            f"{pod} is not evicted in this cycle, and no action planned to.", data={"pod": pod, "evicted": False}
+            f"{pod} is not evicted in this cycle, and no action planned to evict it.",
+            data={"pod": pod, "evicted": False},
         )
     one = (carried or planned)[-1]
     choice = victim_choice_before(recording, one.seq) if one.tier is not None else None
     gain = _format_gain(recording, one)
     sheets = (_offers_sheet(choice, pod),) if choice is not None else ()
-    lines = (*_protection_lines(choice, pod), gain)
+    lines = (*_allowed_lines(one, choice), *_protection_lines(choice, pod), gain)
     return QuestionReply(
-        _eviction_sentence(one, choice),
+        _eviction_sentence(one),
         lines,
         sheets,
         tuple(_eviction_evidence(one, choice)),
@@ -49,16 +50,20 @@ def find_pod(recording: Recording, word: str) -> TaskKey:
     raise NotFoundError("is a job", f"name one of its pods: {', '.join(sorted(tasks)[:5])}", word)
 
 
-def _eviction_sentence(one: evictions.Eviction, choice: VictimDecision | None) -> str:
-    who = one.preemptor or "no single pod: a plugin wants it evicted"
+def _eviction_sentence(one: evictions.Eviction) -> str:
+    who = one.preemptor or "no other pod (a plugin requested the eviction)"
     node = f" on {one.node}" if one.node else ""
     if one.fate not in evictions.CARRIED_OUT_FATES:
-        planned = f"{one.action} planned it for {who}{node}, and took it back at event {one.end}"
+        planned = f"{one.action} planned to evict it{node} for {who}, then rolled the plan back (event {one.end})"
         return f"{one.victim} is not evicted: {planned}."
+    why = f" to make room for {who}" if one.preemptor else f" for {who}"
+    return f"{one.action} evicts {one.victim}{node}{why}."
+
+
+def _allowed_lines(one: evictions.Eviction, choice: VictimDecision | None) -> Iterator[str]:
     offering = _offering_plugins(choice, one.victim)
-    by = f"; tier {one.tier} decided" if one.tier is not None else ""
-    offered = f", where {' and '.join(offering)} offered it" if offering else ""
-    return f"{one.victim} is evicted by {one.action} for {who}{node}{by}{offered}."
+    if offering and one.tier is not None:
+        yield f"Allowed by {join_names(offering)} (tier {one.tier})."
 
 
 def _offering_plugins(choice: VictimDecision | None, pod: TaskKey) -> list[str]:
@@ -91,11 +96,16 @@ def _protection_lines(choice: VictimDecision | None, pod: TaskKey) -> Iterator[s
         for offer in tier.offers:
             seat = offer.seat
             if seat.state == "not asked":
-                yield f"{seat.plugin} in tier {seat.tier} was not asked and could not protect it: {seat.why}"
+                yield f"{seat.plugin} (tier {seat.tier}) was not consulted: {seat.why}."
             elif seat.state == "switched off":
-                yield f"{seat.plugin} in tier {seat.tier} has no say: {seat.why}"
+                yield f"{seat.plugin} (tier {seat.tier}) did not take part: {seat.why}."
             elif seat.state == "answered" and pod not in offer.offered:
-                yield f"{seat.plugin} in tier {seat.tier} would have protected it, but another tier decided"
+                yield f"{seat.plugin} (tier {seat.tier}) protected it, but {_deciding_tier_words(choice)} decided."
+
+
+def _deciding_tier_words(choice: VictimDecision | None) -> str:
+    tiers = choice.tiers if choice is not None else ()
+    return next((f"tier {tier.number}" for tier in tiers if tier.decides), "another tier")
 
 
 def _format_gain(recording: Recording, one: evictions.Eviction) -> str:
@@ -103,24 +113,32 @@ def _format_gain(recording: Recording, one: evictions.Eviction) -> str:
     job = recording.owners.jobs.get(one.preemptor, one.preemptor)
     summary = next((each for each in cycle_effects(recording).jobs if each.job == job), None)
     if summary is None:
-        return "it was evicted for no other pod"
+        return "The eviction made room for no pod."
     done = cycle_effects(recording)
     got = [effect for effect in (*done.pipelined, *done.bound) if effect.job == job]
     if not got:
-        return f"{job} got nothing for it: none of its pods has a place after this cycle"
+        return f"{job} did not benefit: none of its pods has a node after this cycle."
     own = [effect.node for effect in got if effect.task == one.preemptor]
     enough = summary.ready + summary.waiting >= summary.min_available
-    gang = "" if enough else f", but only {summary.ready + summary.waiting} of minMember {summary.min_available}"
-    where = f"{one.preemptor} waits for {own[0]}" if own else f"{len(got)} of its pods have a place"
-    return f"{job} got something for it: {where}{gang}"
+    ready = f"{summary.ready + summary.waiting} of minMember {summary.min_available} pods are ready or reserved"
+    gang = "" if enough else f"; {ready}"
+    have = "has" if len(got) == 1 else "have"
+    where = f"{one.preemptor} is reserved on {own[0]}" if own else f"{count_noun(len(got), 'pod')} {have} a node"
+    return f"{job} benefited: {where}{gang}."
 
 
 def _eviction_evidence(one: evictions.Eviction, choice: VictimDecision | None) -> Iterator[Evidence]:
     if choice is not None:
-        yield Evidence(choice.question.first, f"{choice.question.point} asks about {len(choice.candidates)} candidates")
+        yield Evidence(
+            choice.question.first,
+            f"{choice.question.point} is called with {count_noun(len(choice.candidates), 'candidate victim')}",
+        )
     yield Evidence(one.seq, f"{one.action} evicts {one.victim}")
     if one.end != one.seq:
-        yield Evidence(one.end, f"the statement's {one.fate or 'end'}")
+        yield Evidence(one.end, f"statement {_FATE_WORDS.get(one.fate, 'ends')}")
+
+
+_FATE_WORDS = {"commit": "committed", "discard": "discarded", "merge": "merged"}
 
 
 def _eviction_json(one: evictions.Eviction, choice: VictimDecision | None, gain: str) -> dict[str, object]:
@@ -142,7 +160,7 @@ def _eviction_json(one: evictions.Eviction, choice: VictimDecision | None, gain:
     }
 
 
-EVICTED_QUESTION = NamedQuestion("evicted", "why was this pod evicted", ("pod",), why_evicted)
+EVICTED_QUESTION = NamedQuestion("evicted", "Why was this pod evicted", ("pod",), why_evicted)
 
 
 MAX_MILDER_NODES = 4
@@ -153,7 +171,7 @@ def why_victim(recording: Recording, word: str) -> QuestionReply:
     pod = find_pod(recording, word)
     planned = [one for one in evictions.planned_evictions(recording) if one.victim == pod]
     if not planned:
-        return QuestionReply(f"{pod} is no victim in this cycle.", data={"pod": pod, "victim": False})
+        return QuestionReply(f"{pod} is not a victim in this cycle.", data={"pod": pod, "victim": False})
     one = ([each for each in planned if each.fate in evictions.CARRIED_OUT_FATES] or planned)[-1]
     simulated = dry_runs.dry_run_search_at(recording, one.seq)
     if simulated is not None:
@@ -219,7 +237,7 @@ def _victim_sentence(
 ) -> str:
     where = f"on {one.node}" if one.node else "here"
     if not others:
-        return f"{one.victim} is the only candidate victim {where}{f' for {one.preemptor}' if one.preemptor else ''}."
+        return f"{one.victim} was the only allowed victim {where}{f' for {one.preemptor}' if one.preemptor else ''}."
     later = (order for order in orders if order.right not in earlier)
     behind = next((order for order in later if order.order_sign < 0 and order.deciding_step is not None), None)
     if behind is None or behind.deciding_step is None:
@@ -227,11 +245,9 @@ def _victim_sentence(
             return f"{one.victim} is evicted {where} after {join_names(earlier, 3)}, which did not make enough room."
         return f"{one.victim} is evicted before {join_names(others, 3)} {where}, which compare equal to it."
     decided = behind.deciding_step
-    by = f"{decided.plugin} " if decided.plugin else ""
-    return (
-        f"{one.victim} goes before {behind.right} {where}: {by}compares {decided.difference.what}, "
-        f"{decided.difference.left} to {decided.difference.right}."
-    )
+    by = f"{decided.plugin} orders" if decided.plugin else "victims are ordered"
+    compared = f"{decided.difference.what} ({decided.difference.left} before {decided.difference.right})"
+    return f"{one.victim} is evicted before {behind.right} {where}: {by} by {compared}."
 
 
 def _orders_sheet(orders: Sequence[OrderComparison], earlier: Collection[TaskKey]) -> ReplySheet:
@@ -239,17 +255,13 @@ def _orders_sheet(orders: Sequence[OrderComparison], earlier: Collection[TaskKey
     for order in orders:
         decided = order.deciding_step
         # A queue whose figures change between two pops may give out its elements in another order than they have now.
-        first = (
-            "went first"
-            if order.right in earlier
-            else {-1: "goes later", 1: "goes first", 0: "equal"}[order.order_sign]
-        )
+        first = "earlier" if order.right in earlier else {-1: "later", 1: "earlier", 0: "equal"}[order.order_sign]
         what = decided.difference if decided is not None else None
         by = (decided.plugin if decided is not None else "") or "no plugin"
         values = (f"{what.left}", f"{what.right}") if what is not None else ("", "")
         rows.append((order.right, first, what.what if what is not None else "nothing", *values, by))
-    heads = ("instead", "order", "decided by", "the victim's", "its", "plugin")
-    return ReplySheet("candidates that could have been evicted instead", heads, tuple(rows))
+    heads = ("pod", "order", "criterion", "victim", "this pod", "plugin")
+    return ReplySheet("other allowed victims", heads, tuple(rows))
 
 
 def _protected_sheet(choice: VictimDecision | None) -> ReplySheet:
@@ -267,9 +279,9 @@ def _milder_node_lines(recording: Recording, one: evictions.Eviction) -> Iterato
     found = evictions.milder_nodes(recording, one)
     for node, task in list(found.items())[:MAX_MILDER_NODES]:
         less = f"{task.key} of priority {task.priority}"
-        yield f"{node} would have done as well ({less}): {evictions.ORDER_OF_NODES_NOTE}"
+        yield f"{node} would have done as well ({less}): {evictions.ORDER_OF_NODES_NOTE}."
     if len(found) > MAX_MILDER_NODES:
-        yield f"and {count_noun(len(found) - MAX_MILDER_NODES, 'node')} more"
+        yield f"{count_noun(len(found) - MAX_MILDER_NODES, 'more node')} would have done as well."
 
 
 def _victim_evidence(one: evictions.Eviction, choice: VictimDecision | None, pop: Seq | None) -> list[tuple[Seq, str]]:
@@ -296,4 +308,4 @@ def _victim_json(
     return {"pod": one.victim, "victim": True, "node": one.node, "others": list(others), "orders": decided}
 
 
-VICTIM_QUESTION = NamedQuestion("victim", "why was this pod chosen as the victim", ("pod",), why_victim)
+VICTIM_QUESTION = NamedQuestion("victim", "Why this victim", ("pod",), why_victim)

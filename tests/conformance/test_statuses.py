@@ -17,6 +17,7 @@ from vcdebug.conformance.loopback_server import at_cycle, moved_to_present
 from vcdebug.conformance.verdicts import Verification, find_differences
 from vcdebug.errors import VcdebugError
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -129,6 +130,29 @@ def test_virtual_gpus_that_do_not_exist_are_found(tmp_path: Path) -> None:
         found = verified(tmp_path, vgpus(), outcome, annotations={pod_key: notes})
         assert agreed is found.is_agreed
         assert ([] if agreed else [(pod_key, "devices")]) == differing(found)
+
+
+def whole_gpus() -> Snapshot:
+    """Two pods ask for two whole GPUs of four each; upstream takes them in the order of a Go map."""
+    switch = "    arguments:\n      deviceshare.GPUNumberEnable: true\n"
+    cards = {"volcano.sh/gpu-memory": "32", "volcano.sh/gpu-number": "4"}
+    asking = [pod(f"j-{number}", "j", requests={"cpu": "1"}) for number in (0, 1)]
+    for one in asking:
+        one["spec"]["containers"][0]["resources"]["limits"] = {"volcano.sh/gpu-number": "2"}
+    conf = conf_of("gang", "predicates deviceshare") + switch
+    snapshot = cluster(node("n1", **cards), pod_group("j", min_member=2), asking, conf=conf)
+    return replace(snapshot, process=SchedulerProcess(started=snapshot.now - timedelta(hours=1)))
+
+
+@pytest.mark.parametrize(("first", "second", "agreed"), [("3,1", "2,0", True), ("3,1", "1,0", False)])
+def test_whole_gpus_are_followed_in_any_order_and_none_is_given_twice(
+    first: str, second: str, agreed: bool, tmp_path: Path
+) -> None:
+    outcome = predicted_outcome(replay_cycle(second_cycle(whole_gpus())))
+    assert {"0,1", "2,3"} == {claims["volcano.sh/gpu-index"] for claims in outcome.devices.values()}
+    given = {"default/j-0": {"volcano.sh/gpu-index": first}, "default/j-1": {"volcano.sh/gpu-index": second}}
+    found = verified(tmp_path, whole_gpus(), outcome, annotations=given)
+    assert agreed is found.is_agreed, differing(found)
 
 
 def test_the_memory_of_the_first_empty_cycle_is_that_of_the_second_one(tmp_path: Path) -> None:

@@ -256,13 +256,15 @@ def note_npus(found: PodDevices, pod: TaskKey, body: JsonObject) -> None:
             found.setdefault(pod, {})[key] = text
 
 
-def chosen_npus(devices: PodDevices) -> dict[TaskKey, str]:
-    """Pod -> its NPUs in the form of `ChanceSettings.cards`."""
+def chosen_cards(devices: PodDevices) -> dict[TaskKey, str]:
+    """Pod -> its NPUs and whole GPUs in the form of `ChanceSettings.cards`."""
     drawn = {pod: ";".join(_iter_card_ids(annotations)) for pod, annotations in devices.items()}
     return {pod: cards for pod, cards in drawn.items() if cards}
 
 
 def _iter_card_ids(annotations: Mapping[str, str]) -> Iterator[str]:
     for key, text in annotations.items():
+        if key == GPU_INDEX:
+            yield from text.split(",")
         if key.endswith(ALLOCATED_SUFFIX):
             yield from (held.uuid for container in text.split(";") for held in decode_container_devices(container))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vcdebug.conformance import verdicts
-from vcdebug.conformance.cycle_outcome import CycleOutcome, chosen_npus, predicted_outcome
+from vcdebug.conformance.cycle_outcome import CycleOutcome, chosen_cards, predicted_outcome
 from vcdebug.framework.replay_options import AskExtender
 from vcdebug.recording.recording import Recording, require_whole
 from vcdebug.recording.replay import replay_cycle
@@ -68,7 +68,7 @@ def follow_scheduler(
     if first.difference_rank[1]:
         searches = logged_chance.searches if verdicts.has_samples(first.recording) else {}
         drawn = replace(own, **{name: getattr(logged_chance, name) for name in NAMED_FIELDS})
-        chosen = replace(drawn, choices=seen.node_by_pod, searches=searches, cards=chosen_npus(seen.devices))
+        chosen = replace(drawn, choices=seen.node_by_pod, searches=searches, cards=chosen_cards(seen.devices))
         # The log also tells placements that were discarded, which decide what comes after them.
         exact = replace(chosen, choices={**seen.node_by_pod, **logged_chance.choices})
         chosen = search.choose_better(own, (chosen, exact))

@@ -1,7 +1,7 @@
 """GPU cards shared by memory, or taken by number.
 
 Upstream: api/devices/nvidia/gpushare, api/node_info.setNodeOthersResource, api/shared_device_pool.IsNilDevice.
-Differs: whole cards are taken lowest index first, where upstream reads a map.
+Differs: whole cards are taken lowest index first, where upstream reads a map, or as a real scheduler took them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from vcdebug.model.devices.vgpu import asks_vgpu
 from vcdebug.model.pod import ENDED_PHASES, Pod
 from vcdebug.releases import devices as changes
 from vcdebug.releases.release import Release
+from vcdebug.snapshot.cycle_inputs import ASCENDING, MapOrder
 from vcdebug.snapshot.device_config import VgpuNames
 from vcdebug.snapshot.manifest import JsonObject
 from vcdebug.snapshot.quantity import whole_value
@@ -45,6 +46,9 @@ class ShareRules(NamedTuple):
     """Copies of a node charge one and the same ledger."""
     takes_both: bool = False
     """A pod that asks for memory and for whole cards gets both."""
+    ordering: MapOrder = ASCENDING
+    drawn: Mapping[str, str] = {}
+    """Pod → the cards that a real scheduler gave it, separated by semicolons."""
 
     @classmethod
     def for_release(cls, release: Release) -> ShareRules:
@@ -214,10 +218,14 @@ class GpuShareLedger:
         return [] if card is None else [card]
 
     def _find_idle_cards(self, pod: Pod) -> list[int]:
-        """As many unused cards as the pod wants, or none."""
+        """As many unused cards as the pod wants, or none.
+        Upstream: api/devices/nvidia/gpushare/share.predicateGPUbyNumber.
+        """
         wanted = _number_of(pod)
-        idle = [index for index, pods in self._cards.items() if not pods]
-        return idle[:wanted] if len(idle) >= wanted else []
+        by_name = {f"{index:06}": index for index, pods in self._cards.items() if not pods}
+        idle = [by_name[name] for name in self._rules.ordering.order_keys(by_name)]
+        drawn = [index for index in _parse_numbers(self._rules.drawn.get(pod.key, ""), ";") if index in idle]
+        return list(dict.fromkeys([*drawn, *idle]))[:wanted] if len(idle) >= wanted else []
 
 
 def get_gpu_index(pod: Pod) -> list[int] | None:
@@ -235,8 +243,8 @@ def held_indexes(pod: Pod) -> list[int]:
     return (get_gpu_index(pod) or []) if _memory_of(pod) > 0 or _number_of(pod) > 0 else []
 
 
-def _parse_numbers(text: str) -> dict[int, None]:
-    return dict.fromkeys(int(part) for part in text.split(",") if _WHOLE.fullmatch(part))
+def _parse_numbers(text: str, separator: str = ",") -> dict[int, None]:
+    return dict.fromkeys(int(part) for part in text.split(separator) if _WHOLE.fullmatch(part))
 
 
 def _memory_of(pod: Pod) -> int:

@@ -193,7 +193,9 @@ class Deviceshare(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/deviceshare.OnSessionOpen."""
         self._ssn = ssn
-        self._share_rules = ShareRules.for_release(ssn.release)
+        self._share_rules = ShareRules.for_release(ssn.release)._replace(
+            ordering=ssn.cluster.ordering, drawn=ssn.snapshot.chance.cards
+        )
         self._holds_none = (
             (TaskStatus.PIPELINED,)
             if ssn.release.has_older_form(devices.RELEASING_CHARGED_TO_DEVICES)

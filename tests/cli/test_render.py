@@ -87,3 +87,32 @@ def test_sentences_of_a_table_wrap_below_themselves_or_below_the_row(
         [make_listing(("job", "why"), (("default/job-1", sentence),), 2, prose=True)], Output(out, io.StringIO())
     )
     assert ["  job            why", *expected] == _COLOUR.sub("", out.getvalue()).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [
+        (40, ["  job            outcome  pending  min", "  default/job-1  pending        2    3"]),
+        (
+            34,
+            [
+                "  job            outcome  pending",
+                "  default/job-1  pending        2",
+                "  1 column hidden, the terminal is",
+                "  too narrow: min",
+            ],
+        ),
+        (8, ["  job", "  default/job-1"]),
+    ],
+)
+def test_the_last_columns_are_hidden_on_a_narrow_terminal_and_a_line_names_them(
+    width: int, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    table = make_listing(("job", "outcome", "pending#", "min#"), (("default/job-1", "pending", "2", "3"),), 2)
+    out, pipe = Terminal(), io.StringIO()
+    write_blocks([table], Output(out, io.StringIO()))
+    assert expected == [line.rstrip() for line in _COLOUR.sub("", out.getvalue()).splitlines()][: len(expected)]
+    write_blocks([table], Output(pipe, io.StringIO()))
+    assert "  default/job-1  pending        2    3" == pipe.getvalue().splitlines()[-1]

@@ -177,7 +177,8 @@ def test_holders_of_a_port_a_node_and_a_queue() -> None:
         holders = who_holds(recording, subject).data["holders"]
         assert isinstance(holders, list)
         assert ["default/a-0"] == [one["pod"] for one in holders]
-    assert "port 4040" in who_holds(recording, "b").sheets[0].rows[0][6]
+    sheet = who_holds(recording, "b").sheets[0]
+    assert "port 4040" in sheet.rows[0][sheet.heads.index("holds")]
     assert "No pod uses host port 9." == who_holds(recording, "port/9").sentence
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import accumulate
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, ParamSpec
 
+from vcdebug.amount_text import count_noun
 from vcdebug.cli.output import Output
 from vcdebug.views.document import Block, Code, Listed, Paragraph, make_block_printable, release_paragraph
-from vcdebug.views.pieces import Line, Style, text_of
+from vcdebug.views.pieces import Line, Style, muted_piece, text_of
 from vcdebug.views.table import Table, pad_cells
 
 if TYPE_CHECKING:
@@ -139,12 +142,28 @@ def _write_rich_table(table: Table, console: Console) -> None:
         console.print(Text(table.title, style=_COLOURS["title"]))
     for line in table.head:
         _write_rich_line(line, table.indent, console)
+    table, hidden = _fit_columns(table, console.width)
     for number, row in enumerate(_table_lines(table)):
         style = _COLOURS["title"] if number == 0 else ""
         for part in _wrap_row(row, table, console.width) if table.columns[-1].flexible else [row]:
             console.print(Text(part, style=style), soft_wrap=True)
+    if hidden:
+        words = f"{count_noun(len(hidden), 'column')} hidden, the terminal is too narrow: {', '.join(hidden)}"
+        _write_rich_line((muted_piece(words),), table.indent, console)
     for line in table.foot:
         _write_rich_line(line, table.indent, console)
+
+
+def _fit_columns(table: Table, width: int) -> tuple[Table, list[str]]:
+    """The table without the last columns that do not fit, and their titles; a last column that wraps stays."""
+    wraps = bool(table.columns) and table.columns[-1].flexible
+    widths = _column_widths(table) if table.columns and not wraps else []
+    needed = list(accumulate((one + len(COLUMN_GAP) for one in widths), initial=table.indent - len(COLUMN_GAP)))
+    kept = max(1, len([end for end in needed[1:] if end <= width]))
+    if wraps or kept >= len(table.columns):
+        return table, []
+    rows = [row._replace(cells=row.cells[:kept]) for row in table.rows]
+    return replace(table, columns=table.columns[:kept], rows=rows), [one.title for one in table.columns[kept:]]
 
 
 def _wrap_row(row: str, table: Table, width: int) -> list[str]:

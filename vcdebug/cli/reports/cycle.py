@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vcdebug.whatif.odds import DivergenceCount, OddsTally
 
 ACTION_HEADS = ("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#", "seconds#")
-JOB_HEADS = ("job", "queue", "phase", "min#", "pods#", "ready#", "waiting#", "pending#", "outcome")
+JOB_HEADS = ("job", "queue", "phase", "outcome", "pending#", "ready#", "pods#", "min#", "waiting#")
 
 
 def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, object]:
@@ -129,8 +129,8 @@ def _waiting_blocks(recording: Recording) -> Iterator[Block]:
 
 def _job_rows(done: Effects) -> Iterator[tuple[str, ...]]:
     for j in done.jobs:
-        counts = (j.min_available, j.tasks, j.ready, j.waiting, j.pending)
-        yield (j.job, j.queue, j.phase or "-", *map(str, counts), j.outcome)
+        counts = (j.pending, j.ready, j.tasks, j.min_available, j.waiting)
+        yield (j.job, j.queue, j.phase or "-", j.outcome, *map(str, counts))
 
 
 # `vcdebug run --cycles`

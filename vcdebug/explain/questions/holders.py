@@ -158,7 +158,7 @@ def _eviction_verdict(recording: Recording, task: TaskInfo, room: NodeFits | Non
 def _build_reply(recording: Recording, subject: str, what: str, found: Sequence[ResourceHolder]) -> QuestionReply:
     jobs = recording.session.jobs
     ordered = sorted(found, key=lambda one: (jobs[one.task.job].queue, -one.task.priority, one.task.key))
-    heads = ("pod", "queue", "priority#", "age", "node", "status", "holds", "evictable")
+    heads = ("pod", "node", "priority#", "age", "holds", "evictable", "queue", "status")
     rows = tuple(_holder_row(recording, one) for one in ordered[:MAX_HOLDER_ROWS])
     left = len(ordered) - MAX_HOLDER_ROWS
     owners = dict.fromkeys(one.task.job for one in ordered)
@@ -178,7 +178,7 @@ def _holder_row(recording: Recording, one: ResourceHolder) -> tuple[str, ...]:
     task = one.task
     queue = recording.session.jobs[task.job].queue
     age = age_since(recording, task.pod.creation_timestamp)
-    return task.key, queue, str(task.priority), age, task.node_name, task.status.upstream_name, one.what, one.taken_back
+    return task.key, task.node_name, str(task.priority), age, one.what, one.taken_back, queue, task.status.upstream_name
 
 
 def _holder_json(recording: Recording, one: ResourceHolder) -> dict[str, object]:

@@ -1,21 +1,46 @@
 """Commands about one snapshot, which is loaded and run once for all of them."""
 
+from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
+from vcdebug.cli.reports.explanation import short_fix_blocks_of
 from vcdebug.errors import SnapshotError
+from vcdebug.explain.pending.explanation import Explanation
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source
+from vcdebug.views.document import Block
+
+UNREAD = ("name", "problems", "description", "origin", "provenance")
+"""What a snapshot says of itself, which decides nothing in a cycle."""
 
 
 def one_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands that follow are about the same snapshot; called again, it is loaded and run again."""
     monkeypatch.setattr("vcdebug.cli.snapshots.load_snapshot", LoadedOnce())
     monkeypatch.setattr("vcdebug.cli.snapshots.replay_cycle", ReplayedOnce())
+
+
+def search_equal_ones_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fixes are searched once for snapshots that differ in nothing that decides: a search tries up to 160 cycles."""
+    monkeypatch.setattr("vcdebug.cli.reports.explanation.short_fix_blocks_of", _search_once)
+
+
+_found: dict[str, tuple[Block, ...]] = {}
+
+
+def _search_once(recording: Recording, explanation: Explanation) -> Iterator[Block]:
+    snapshot = recording.snapshot
+    decides = [getattr(snapshot, field.name) for field in fields(snapshot) if field.name not in UNREAD]
+    question = repr((explanation.job, decides))
+    if question not in _found:
+        _found[question] = tuple(short_fix_blocks_of(recording, explanation))
+    return iter(_found[question])
 
 
 class LoadedOnce:

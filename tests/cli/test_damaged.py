@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.once import one_snapshot
+from tests.cli.once import one_snapshot, search_equal_ones_once
 from tests.cli.transcripts import call
 from tests.effort import at_most
 from tests.snapshot.damage import Damaged, damaged
@@ -32,6 +32,7 @@ def test_every_command_answers_or_gives_one_line(
     case: Damaged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one_snapshot(monkeypatch)
+    search_equal_ones_once(monkeypatch)
     path = str(case.write(tmp_path))
     with at_most(SECONDS):
         for command, *options in COMMANDS:

@@ -108,10 +108,11 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Behind a test, garbage is searched for where there may be much; what was there before the tests stays aside."""
+    """Behind a test, garbage is searched for where there may be much; what was found to be in use stays aside."""
     result = yield
     if gc.get_count()[0] > MOST_NEW:
         gc.collect()
+        gc.freeze()  # mostly replays to which tests come back: a search through all of them takes four seconds
     if item.get_closest_marker("memory") is not None:  # to ask whether anything is aside would count all of it
         gc.freeze()
     return result

@@ -8,7 +8,7 @@ import pytest
 
 from vcdebug.cli.reports.explanation import short_fix_blocks_of
 from vcdebug.errors import SnapshotError
-from vcdebug.explain.pending.explanation import Explanation
+from vcdebug.explain.answer import Explanation
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot

@@ -117,3 +117,14 @@ def test_pods_that_volcano_groups_one_by_one_are_advised_to_share_a_podgroup() -
     (advice,) = (line for line in found.advised if line.beyond_replay)
     share = "Give the pods of one application one PodGroup, named in annotation scheduling.k8s.io/group-name."
     assert share == advice.text
+
+
+def test_a_missing_action_is_told_with_the_victims_for_this_job_alone() -> None:
+    full = [*running("a", "n1"), *running("b", "n2")]
+    found = asked([*nodes("n1", "n2"), *full, *wanted_as("other", priority_class="high"), *wanted()])
+    assert "action-not-configured" == found.cause_code
+    placed = r"With preempt \(replayed\): 1 pod placed on (n\d)"
+    told = rf"{placed}; evicts default/([ab])-\d for it, and 1 pod for other jobs\."
+    match = re.fullmatch(told, found.dominant.facts[0])
+    assert match is not None, found.dominant.facts
+    assert {"a": "n1", "b": "n2"}[match[2]] == match[1]

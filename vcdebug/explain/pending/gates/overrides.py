@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -51,6 +51,8 @@ class ActionTrial(NamedTuple):
     placed: tuple[tuple[TaskKey, NodeName], ...]
     evicted: tuple[TaskKey, ...]
     """Tasks of other jobs that leave for it."""
+    evicted_for_others: int
+    """Tasks that the action evicts in the same cycle for other jobs."""
 
 
 def replay_with_action(recording: Recording, action: str) -> Recording:
@@ -64,29 +66,38 @@ def replay_with_action(recording: Recording, action: str) -> Recording:
     return replay_cycle(snapshot, ask_extender=recording.session.ask_extender, reuse_from=recording)
 
 
+Victims = Mapping[TaskKey, JobId]
+"""Each pod that an action evicts → the job for which it leaves."""
+
+
 @per_recording()
-def _effects_with(recording: Recording, action: str) -> Effects | None:
-    """What came of the cycle with one more action, however many jobs ask."""
+def _outcome_with(recording: Recording, action: str) -> tuple[Effects, Victims] | None:
+    """What came of the cycle with one more action, and whom that action evicted, however many jobs ask."""
+    from vcdebug.explain.decisions.evictions import carried_out
     from vcdebug.recording.effects import cycle_effects
 
     try:
         with disposing(replay_with_action(recording, action)) as run:
-            return cycle_effects(run)
+            owners = run.owners.jobs
+            by_action = [one for one in carried_out(run) if one.action == action]
+            victims = {one.victim: owners.get(one.preemptor, one.preemptor) for one in by_action}
+            return cycle_effects(run), victims
     except EditError:
         return None
 
 
 def try_action(recording: Recording, job: JobId, action: str) -> ActionTrial | None:
     """The action's effects for the job; None if the job stays unplaced, or a forced answer does not fit the cycle."""
-    done = _effects_with(recording, action)
-    if done is None:
+    outcome = _outcome_with(recording, action)
+    if outcome is None:
         return None
+    done, victims = outcome
     placed = tuple((e.task, e.node) for e in (*done.bound, *done.pipelined) if e.job == job)
     summary = next((one for one in done.jobs if one.job == job), None)
     if not placed or summary is None or summary.ready + summary.waiting < summary.min_available:
         return None
-    evicted = tuple(e.task for e in done.evicted if e.job != job and e.action == action)
-    return ActionTrial(action, placed, evicted)
+    evicted = tuple(task for task, preemptor in victims.items() if preemptor == job)
+    return ActionTrial(action, placed, evicted, len(victims) - len(evicted))
 
 
 def missing_action(
@@ -101,7 +112,7 @@ def missing_action(
         if action in view.actions or not view.facts_of(action).evicts_by_pod or not room.freeable_nodes(action):
             continue
         trial = try_action(view.recording, view.job.uid, action)
-        if trial is not None and trial.evicted:
+        if trial is not None and (trial.evicted or trial.evicted_for_others):
             helped = len(room.freeable_nodes(action))
             finding = _action_finding(view, task, room, trial, helped)
             # On fewer nodes the missing action is one of several causes and does not explain the Pending job.
@@ -129,12 +140,16 @@ def _action_finding(view: JobView, task: TaskInfo, room: NodeFits, trial: Action
     where = join_names(dict.fromkeys(node for _, node in trial.placed))
     reason = f"no node has free room for {task.name}, and {trial.action} is not in actions ({', '.join(view.actions)})"
     placed = f"With {trial.action} (replayed): {count_noun(len(trial.placed), 'pod')} placed on {where}"
-    facts = (f"{placed}; evicts {join_names(trial.evicted) or 'no pod'}{_victim_queue_words(view, task, trial)}.",)
+    others = count_noun(trial.evicted_for_others, "pod")
+    more = f", and {others} for other jobs" if trial.evicted_for_others else ""
+    gone = f"evicts {join_names(trial.evicted) or 'no pod'} for it{_victim_queue_words(view, task, trial)}"
+    facts = (f"{placed}; {gone}{more}.",)
     numbers = {
         "nodes": count(len(room.node_fits), "nodes"),
         "nodes.helped": count(helped, "nodes"),
         "pods.placed": count(len(trial.placed), "pods"),
         "victims": count(len(trial.evicted), "pods"),
+        "victims.ofOthers": count(trial.evicted_for_others, "pods"),
     }
     refused = tuple(
         Evidence(seq, f"{e.plugin}: the queue has no quota left for it")

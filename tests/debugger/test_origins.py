@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import cluster, node, pod, pod_group, pods
 from tests.recorded import bundled, cases, one_of_each_family, recorded
 from vcdebug.debugger.facts import EventFact, Fact, FieldFact, FigureFact
 from vcdebug.debugger.figures import FigureError, figure_dimensions, figure_history, figure_value, parse_figure_line
@@ -12,6 +13,7 @@ from vcdebug.debugger.origins import MAX_SOURCES, Origin, find_fact, origin_of
 from vcdebug.framework.record import CloseEvent, OpEvent
 from vcdebug.model.resource import Resource
 from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import FieldLines
 
 RANDOM = one_of_each_family([case.name for case in cases("random")])
@@ -190,3 +192,11 @@ def test_a_phase_that_the_close_writes_follows_from_the_pods_and_the_minimum(nam
             origin = origin_of(recording, FigureFact(phase, len(recording)))
             assert {"written by", "before", "ready", "minimum"} == {source.role for source in origin.sources}
             assert f"minMember is {recording.session.jobs[job].pod_group.min_member}" in origin.rule
+
+
+def test_a_pod_that_the_scheduler_leaves_to_another_one_has_no_status_to_explain() -> None:
+    alien = pod("alien-0", "j", schedulerName="default-scheduler")
+    recording = replay_cycle(cluster(node("n1"), pod_group("j"), pods("j", 1), alien))
+    with pytest.raises(FigureError) as refused:
+        find_fact(recording, len(recording), "default/alien-0")
+    assert str(refused.value).startswith("default/alien-0 is not in the session")

@@ -82,7 +82,8 @@ def _figure_of_subject(recording: Recording, word: str) -> Figure:
     except NotFoundError as error:
         usage = "an event's number, a job, a pod, or a figure such as node n1 idle cpu"
         raise FigureError(f"no job or pod {word!r}", usage) from error
-    if subject.job not in recording.session.jobs:
+    job = recording.session.jobs.get(subject.job)
+    if job is None or (subject.pod and subject.pod not in [task.key for task in job.tasks.values()]):
         raise FigureError(f"{word} is not in the session", f"vcdebug explain says why {word} is left out")
     blocked = JobView(recording, subject.job, subject.pod).blocked_task
     pod = subject.pod or (blocked.key if blocked is not None else "")

@@ -11,18 +11,32 @@ from tests.cli.transcripts import call
 from tests.conformance.deeds import recorded, scheduler
 from vcdebug.conformance import SchedulerProgram
 from vcdebug.conformance.cycle_outcome import CycleOutcome, WrittenStatus, predicted_outcome
-from vcdebug.conformance.program_verification import OUTCOME_FILE, SNAPSHOT_FOLDER, outcome_document, read_outcome
+from vcdebug.conformance.program_verification import OUTCOME_FILE, SNAPSHOT_FOLDER, outcome_document
 from vcdebug.conformance.verdicts import OutcomeDifference, find_differences, job_lookup
 from vcdebug.errors import VcdebugError
 from vcdebug.recording.recording import require_whole
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.manifest import JsonObject
 from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 
 HERE = Path(__file__).resolve().parent
 KEPT = sorted(path.parent for path in (HERE / "observed").glob(f"*/{OUTCOME_FILE}"))
 EXAMPLE = HERE / "observed" / "synthetic-preemption"
+
+
+def read_outcome(folder: Path) -> CycleOutcome:
+    """The outcome of a kept case."""
+    document: JsonObject = json.loads((folder / OUTCOME_FILE).read_text(encoding="utf-8"))
+    groups = {job: WrittenStatus(group["phase"], _conditions_in(group)) for job, group in document["podGroups"].items()}
+    waiting = {pod: (said["reason"], said["message"]) for pod, said in document["waiting"].items()}
+    evicted = dict.fromkeys(document["evicted"], "")
+    return CycleOutcome(document["bound"], evicted, document["nominated"], groups, document["devices"], waiting)
+
+
+def _conditions_in(group: JsonObject) -> tuple[tuple[str, str, str, str], ...]:
+    return tuple((one["type"], one["status"], one["reason"], one["message"]) for one in group["conditions"])
 
 
 def replayed_differences(folder: Path) -> list[OutcomeDifference]:

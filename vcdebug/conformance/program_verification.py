@@ -146,19 +146,6 @@ def write_case(found: Verification, folder: Path) -> None:
     (folder / OUTCOME_FILE).write_text(text + "\n", encoding="utf-8")
 
 
-def read_outcome(folder: Path) -> CycleOutcome:
-    """The outcome of a kept case."""
-    document: JsonObject = json.loads((folder / OUTCOME_FILE).read_text(encoding="utf-8"))
-    groups = {job: WrittenStatus(group["phase"], _conditions_in(group)) for job, group in document["podGroups"].items()}
-    waiting = {pod: (said["reason"], said["message"]) for pod, said in document["waiting"].items()}
-    evicted = dict.fromkeys(document["evicted"], "")
-    return CycleOutcome(document["bound"], evicted, document["nominated"], groups, document["devices"], waiting)
-
-
-def _conditions_in(group: JsonObject) -> tuple[tuple[str, str, str, str], ...]:
-    return tuple((one["type"], one["status"], one["reason"], one["message"]) for one in group["conditions"])
-
-
 def outcome_document(outcome: CycleOutcome) -> JsonObject:
     """An outcome as JSON: pods and jobs by name, in order."""
     return {

@@ -102,8 +102,8 @@ def test_a_nodes_amount_is_the_one_before_with_the_request_added_or_taken(name: 
 def test_what_a_node_or_a_queue_holds_at_first_is_the_sum_of_its_sources(name: str) -> None:
     recording = random_case(name)
     checked = 0
-    for node in recording.session.nodes:
-        idle = FigureFact(parse_figure_line(recording, f"node {node} idle cpu"), 0)
+    for name_of_node in recording.session.nodes:
+        idle = FigureFact(parse_figure_line(recording, f"node {name_of_node} idle cpu"), 0)
         sources = origin_of(recording, idle).sources
         if len(sources) == MAX_SOURCES:
             continue

@@ -50,8 +50,10 @@ _NODE_SELECTOR = struct_of(nodeSelectorTerms=ListOf(_NODE_TERM))
 _POD_TERM = struct_of(
     labelSelector=_LABEL_SELECTOR,
     namespaceSelector=_LABEL_SELECTOR,
+    namespaces=TEXTS,
     topologyKey=TEXT,
-    **dict.fromkeys(("namespaces", "matchLabelKeys", "mismatchLabelKeys"), TEXTS),
+    matchLabelKeys=TEXTS,
+    mismatchLabelKeys=TEXTS,
 )
 _POD_AFFINITY = alike_struct(
     requiredDuringSchedulingIgnoredDuringExecution=ListOf(_POD_TERM),
@@ -66,9 +68,13 @@ _AFFINITY = alike_struct(
     podAntiAffinity=_POD_AFFINITY,
 )
 _SPREAD = structs_of(
-    **dict.fromkeys(("maxSkew", "minDomains"), INT),
-    **dict.fromkeys(("topologyKey", "whenUnsatisfiable", "nodeAffinityPolicy", "nodeTaintsPolicy"), TEXT),
+    maxSkew=INT,
+    topologyKey=TEXT,
+    whenUnsatisfiable=TEXT,
     labelSelector=_LABEL_SELECTOR,
+    minDomains=INT,
+    nodeAffinityPolicy=TEXT,
+    nodeTaintsPolicy=TEXT,
     matchLabelKeys=TEXTS,
 )
 _RESOURCES = struct_of(requests=QUANTITIES, limits=QUANTITIES, claims=structs_of(name=TEXT, request=TEXT))
@@ -98,7 +104,8 @@ _VOLUMES = structs_of(
 _POD_SPEC = struct_of(
     **dict.fromkeys(("nodeName", "schedulerName", "priorityClassName", "preemptionPolicy", "restartPolicy"), TEXT),
     priority=INT,
-    **dict.fromkeys(("containers", "initContainers"), _CONTAINERS),
+    containers=_CONTAINERS,
+    initContainers=_CONTAINERS,
     resources=_RESOURCES,
     overhead=QUANTITIES,
     nodeSelector=TEXT_MAP,
@@ -157,7 +164,9 @@ _POD_GROUP = _kind_shape(
     ),
     status=struct_of(
         phase=TEXT,
-        **dict.fromkeys(("running", "succeeded", "failed"), INT),
+        running=INT,
+        succeeded=INT,
+        failed=INT,
         conditions=structs_of(
             type=TEXT, status=TEXT, reason=TEXT, message=TEXT, transitionID=TEXT, lastTransitionTime=TIME
         ),
@@ -168,22 +177,26 @@ _NODE_GROUPS = struct_of(
 )
 _QUEUE = _kind_shape(
     spec=struct_of(
-        **dict.fromkeys(("weight", "priority"), INT),
-        **dict.fromkeys(("parent", "dequeueStrategy"), TEXT),
+        weight=INT,
+        priority=INT,
+        parent=TEXT,
         reclaimable=BOOL,
-        **dict.fromkeys(("capability", "deserved"), QUANTITIES),
+        dequeueStrategy=TEXT,
+        capability=QUANTITIES,
+        deserved=QUANTITIES,
         guarantee=struct_of(resource=QUANTITIES),
         affinity=struct_of(nodeGroupAffinity=_NODE_GROUPS, nodeGroupAntiAffinity=_NODE_GROUPS),
     ),
     status=struct_of(state=TEXT, allocated=QUANTITIES, reservation=struct_of(nodes=TEXTS, resource=QUANTITIES)),
 )
-_VOLUME_TEXTS = ("storageClassName", "volumeMode", "volumeAttributesClassName")
 _PERSISTENT_VOLUME = _kind_shape(
     spec=struct_of(
         **_IN_TREE_VOLUMES,
         capacity=QUANTITIES,
         accessModes=TEXTS,
-        **dict.fromkeys(_VOLUME_TEXTS, TEXT),
+        storageClassName=TEXT,
+        volumeMode=TEXT,
+        volumeAttributesClassName=TEXT,
         claimRef=struct_of(namespace=TEXT, name=TEXT, uid=TEXT),
         nodeAffinity=struct_of(required=_NODE_SELECTOR),
         csi=struct_of(driver=TEXT, volumeHandle=TEXT),
@@ -194,15 +207,19 @@ _PERSISTENT_VOLUME_CLAIM = _kind_shape(
     spec=struct_of(
         accessModes=TEXTS,
         resources=_RESOURCES,
+        storageClassName=TEXT,
         volumeName=TEXT,
-        **dict.fromkeys(_VOLUME_TEXTS, TEXT),
+        volumeMode=TEXT,
+        volumeAttributesClassName=TEXT,
         selector=_LABEL_SELECTOR,
     ),
     status=struct_of(phase=TEXT),
 )
 _STORAGE_CLASS = _kind_shape(
-    **dict.fromkeys(("provisioner", "volumeBindingMode", "reclaimPolicy"), TEXT),
+    provisioner=TEXT,
     parameters=TEXT_MAP,
+    volumeBindingMode=TEXT,
+    reclaimPolicy=TEXT,
     allowVolumeExpansion=BOOL,
     allowedTopologies=structs_of(matchLabelExpressions=structs_of(key=TEXT, values=TEXTS)),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, get_args
 
 Weight = Literal["H", "M", "L", "T"]
@@ -36,10 +35,10 @@ class Tag(NamedTuple):
         return f"v{self.major}.{self.minor}.{self.patch}"
 
 
-@dataclass(eq=False, slots=True)
-class Change:
+class Change(NamedTuple):
     """The older form of a rule, and the first releases without it."""
 
+    id: str
     what: str
     """The behavior of the older form, in one sentence."""
     decides: str
@@ -52,8 +51,6 @@ class Change:
     """Whether the replay supports the older form."""
     unshown: str = ""
     """Why no recording shows the older form; required for a change that is not replayed."""
-    id: str = ""
-    """As on the command line: its constant's name in lower case with dashes, unless it is stated."""
 
     @property
     def fixed_in(self) -> tuple[str, ...]:
@@ -78,11 +75,3 @@ class Change:
         # A fix of the release's own branch decides; v1.14.5 may have a backport that v1.15.0 does not.
         own = [fix for fix in fixes if fix.release_line == tag.release_line]
         return tag < own[0] if own else tag.release_line < max(fix.release_line for fix in fixes)
-
-
-def collect_changes(constants: Mapping[str, object]) -> tuple[Change, ...]:
-    """The changes among the constants of a module, each with its ID."""
-    changes = {name: value for name, value in constants.items() if isinstance(value, Change)}
-    for name, change in changes.items():
-        change.id = change.id or name.lower().replace("_", "-")
-    return tuple(changes.values())

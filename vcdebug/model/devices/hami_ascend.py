@@ -308,7 +308,7 @@ class NpuRules(NamedTuple):
     def for_release(cls, release: Release) -> NpuRules:
         """The rules of a release."""
         return cls(
-            release.has_older_form(changes.HAMI_ASCEND_FILTER_CODE),
+            release.has_older_form(changes.HAMI_ASCEND),
             not release.has_older_form(changes.HAMI_ASCEND_CORE_MODE),
             not release.has_older_form(changes.HAMI_ASCEND_SPREAD_SCORE),
             release.has_older_form(changes.HAMI_ASCEND_RELEASE_LEAKS),

@@ -23,7 +23,8 @@ with one older form. `vcdebug diff SNAPSHOT --release VERSION` finds out which o
 ([many-runs.md](many-runs.md)).
 
 A release that is not listed is replayed as the nearest one that is, with a problem that names what differs. `--release`
-refuses a version that does not exist yet, unless `nearest` stands behind it: `--release v1.99,nearest`. Patch releases
+refuses a version that does not exist yet, unless `nearest` stands behind it: `--release v1.99,nearest`.
+`--release nearest` alone is the nearest to the snapshot's own release; `diff` needs a version. Patch releases
 that upstream has not tagged yet are replayed as the head of their branch, of the day that the table names.
 Answers say how far a replay is trusted: `exact` where the release was recorded or compared with its program
 ([fidelity.md](fidelity.md)), `near` where its line is listed (patches, builds of vendors, pre-releases, switched

@@ -1,6 +1,7 @@
 """Every answer says which release is replayed, and how far that can be trusted."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,20 @@ def test_an_unknown_version_is_refused_and_the_error_says_how_to_get_the_nearest
     with pytest.raises(VcdebugError) as refused:
         require_release("v1.99")
     assert "v1.99,nearest replays the nearest of them" in str(refused.value)
+
+
+@pytest.mark.parametrize(("stated", "replayed"), [("v1.11.2", "v1.12.1"), ("v1.14.4", "v1.14.4")])
+def test_nearest_alone_is_for_the_release_that_the_snapshot_states(stated: str, replayed: str, tmp_path: Path) -> None:
+    folder = tmp_path / "snapshot"
+    shutil.copytree(Path(__file__).parents[2] / "fixtures" / WORKS, folder)
+    meta = json.loads((folder / "meta.json").read_text())
+    (folder / "meta.json").write_text(json.dumps(meta | {"scheduler": {"release": stated}}))
+    release = json.loads(call(["ask", "next", str(folder), "--release", "nearest", "--json"])[1])["release"]
+    assert (replayed, stated) == (release["name"], release["stated"])
+
+
+def test_nearest_alone_is_no_release_to_compare_with() -> None:
+    status, _, err = call(["diff", WORKS, "--release", "nearest"])
+    assert 1 == status
+    assert "v1.99,nearest replays" in err
+    assert "nearest,nearest" not in err

@@ -45,11 +45,14 @@ def read_snapshot(word: str, complete: bool | None = None, release: str | None =
 def _load_source(
     where: Source, complete: bool | None, release: str | None, tell: StatusCallback = ignore_progress
 ) -> LoadedSnapshot:
-    start = time.perf_counter()
+    start, stated = time.perf_counter(), release
     if release:
-        from vcdebug.releases.release_names import require_release  # only --release needs its patterns
+        from vcdebug.releases.release_names import NEAREST, require_release  # only --release needs its patterns
 
-        require_release(release)
+        if release.strip() == NEAREST:
+            stated = None
+        else:
+            require_release(release)
     if is_recording_file(where):
         snapshot = _open_recording(where, complete, release).snapshot
         # A recording's manifests are read-only sequences; callers may edit those of a snapshot.
@@ -64,7 +67,7 @@ def _load_source(
         return True
 
     snapshot = load_snapshot(
-        where, complete=complete, release=release, notice=Output().write_notice, progress=report_progress
+        where, complete=complete, release=stated, notice=Output().write_notice, progress=report_progress
     )
     return LoadedSnapshot(snapshot, time.perf_counter() - start)
 

@@ -26,7 +26,7 @@ _NEWEST_LINE = (1, 16)
 _OLDEST_LINE = (1, 12)
 """Earlier changes are not in the table."""
 NEAREST = "nearest"
-"""Behind the name of a release: any version will do, and the nearest one is replayed."""
+"""Behind the name of a release: any version will do, and the nearest one is replayed; alone: for the snapshot's own."""
 MAX_NAMED_CHANGES = 4
 """Differences that a text names at most."""
 
@@ -86,8 +86,9 @@ def require_release(text: str) -> NamedRelease:
     """The release that a user asks for; raises VcdebugError for a name that no release can have."""
     found = resolve_release(text)
     if not found.readable:
+        shown = "v1.99" if text.strip() == NEAREST else text.strip()
         meant = closest_name_hint(text, release_names())
-        ways = f"there are {', '.join(release_names())}; {text.strip()},{NEAREST} replays the nearest of them"
+        ways = f"there are {', '.join(release_names())}; {shown},{NEAREST} replays the nearest of them"
         raise VcdebugError(found.what, f"{meant} {ways}".strip(), "--release")
     return found
 

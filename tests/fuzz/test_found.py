@@ -67,3 +67,68 @@ def test_the_input_is_answered(cluster: str, plugins: str, words: list[str], say
     assert code in (0, 2), err
     assert says in out
     assert [] == [words for words in ("fault of vcdebug", "bug in vcdebug") if words in out + err]
+
+
+SIMPLE = """
+kind: Node
+metadata: {name: n1}
+status: {capacity: {cpu: "4", memory: 8Gi, pods: "10"}, allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}
+---
+kind: PodGroup
+metadata: {name: batch, namespace: team}
+spec: {minMember: 1}
+status: {phase: Pending}
+---
+kind: Pod
+metadata: {name: batch-0, namespace: team, annotations: {scheduling.k8s.io/group-name: batch}}
+spec: {schedulerName: volcano, containers: [{resources: {requests: {cpu: "8"}}}]}
+---
+kind: Pod
+metadata: {name: alone, namespace: team}
+spec: {nodeName: n1, containers: [{resources: {requests: {cpu: "1"}}}]}
+---
+kind: Queue
+metadata: {name: default}
+"""
+PANICKING = "{name: gang}, {name: resource-strategy-fit, arguments: {resourceStrategyFitWeight: '-1'}}"
+
+
+def answered(folder: Path, conf_text: str, *words: str, cluster: str = SIMPLE) -> str:
+    """The output and errors of a command about the cluster; nothing in it may be a fault."""
+    (folder / "cluster.yaml").write_text(cluster)
+    (folder / "scheduler.conf").write_text(conf_text)
+    command, *options = words
+    _, out, err = call([command, *(str(folder) if word == "SNAPSHOT" else word for word in options)])
+    assert [] == [said for said in ("fault of vcdebug", "bug in vcdebug") if said in out + err]
+    return out + err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("explain", "SNAPSHOT", "team/batch"), "the scheduler panics before it places the job"),
+        (("ask", "holders", "SNAPSHOT", "team/batch"), "No pod uses resources that batch-0 needs (8 cpu)."),
+    ],
+)
+def test_questions_are_answered_where_the_process_ends_before_its_plugins_are_open(
+    words: tuple[str, ...], says: str, tmp_path: Path
+) -> None:
+    assert says in answered(tmp_path, conf(PANICKING), *words)
+
+
+def test_a_configuration_without_an_action_that_places_is_named(tmp_path: Path) -> None:
+    only = 'actions: "shuffle, enqueue"\ntiers:\n- plugins: [{name: sla}]\n'
+    # A phase that no PodGroup has: enqueue does not look at it, and the end of the cycle makes it Pending.
+    without_pods = SIMPLE.replace("scheduling.k8s.io/group-name: batch", "").replace(
+        "phase: Pending", "phase: Succeeded"
+    )
+    said = answered(tmp_path, only, "explain", "SNAPSHOT", "team/batch", cluster=without_pods)
+    assert "no action of the configuration places pods (shuffle, enqueue)" in said
+
+
+def test_the_page_of_a_pod_without_a_job_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "commands").write_text("pods team/alone")
+    folder = tmp_path / "snapshot"
+    folder.mkdir()
+    said = answered(folder, conf("{name: gang}"), "script", "SNAPSHOT", str(tmp_path / "commands"))
+    assert "team/alone belongs to no job, so it has no page; the page of its node lists it" in said

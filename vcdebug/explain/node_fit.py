@@ -189,8 +189,11 @@ class NodeFits:
 def predicate_objections(session: Session, task: TaskInfo) -> dict[NodeName, tuple[FitStatus, ...]]:
     """What the predicates say about every node, asked once more without a trace; resources are not their matter.
 
-    Nothing where the question itself would end the scheduler's process: the cycle never asked it for this task.
+    Nothing where the question itself would end the scheduler's process: the cycle never asked it for this task. Nothing
+    either where the process ended before its plugins were open.
     """
+    if not session.plugin_calls:
+        return {}
     # These calls are not part of the cycle, so they must not become events of the recording.
     session.record.silent += 1
     try:

@@ -6,7 +6,7 @@ from typing import Final
 
 from vcdebug.amount_text import format_count
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.debugger.figures import RESOURCE_KINDS, find_object_name, object_names
+from vcdebug.debugger.figures import RESOURCE_KINDS, FigureError, find_object_name, object_names
 from vcdebug.explain.answer import age_since
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.recording.event_index import JOB, NODE, QUEUE, TASK
@@ -33,12 +33,14 @@ _TABLES: Final = {JOB: jobs_table, NODE: nodes_table, QUEUE: queues_table}
 def resource_page(name: str, here: DebuggerState, word: str = "") -> Table:
     """All objects of a kind with their number; with a word the page of the object that it names.
 
-    Raises FigureError for a name that nothing of this kind has.
+    Raises FigureError for a name that nothing of this kind has, and for a pod without a job.
     """
     recording, kind = here.recording, RESOURCE_KINDS[name]
     if word:
-        found = subject_detail(recording, here.seq, kind, find_object_name(recording, kind, word))
-        assert found is not None  # these kinds have pages
+        object_name = find_object_name(recording, kind, word)
+        found = subject_detail(recording, here.seq, kind, object_name)
+        if found is None:
+            raise FigureError(f"{object_name} belongs to no job, so it has no page", "the page of its node lists it")
         return found
     table = _pods_table(recording, here.seq) if kind == TASK else _TABLES[kind](recording, here.seq)
     return replace(table, title=f"{name.capitalize()} {format_count(len(object_names(recording, kind)))}")

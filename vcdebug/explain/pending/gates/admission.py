@@ -41,6 +41,8 @@ def admission(view: JobView) -> Finding | None:
         return _rejected_finding(view, *rejections[-1])
     if ENQUEUE not in view.actions:
         return None if ALLOCATE in view.actions else _no_enqueue_finding(view)
+    if not any(view.facts_of(action).places for action in view.actions):
+        return _nothing_places_finding(view)
     return _too_late_finding(view)
 
 
@@ -105,6 +107,14 @@ def _no_enqueue_finding(view: JobView) -> Finding:
     return Finding(
         NOT_CONFIGURED_CAUSE, headline, {}, evidence, (cluster_admin_advice("Add enqueue and allocate to actions."),)
     )
+
+
+def _nothing_places_finding(view: JobView) -> Finding:
+    none = f"no action of the configuration places pods ({', '.join(view.actions)})"
+    headline = rejected_headline(view.job.uid, none)
+    evidence = opening_evidence(view.recording, "the session opens with the PodGroup Pending")
+    advice = (cluster_admin_advice("Add allocate to actions."),)
+    return Finding(NOT_CONFIGURED_CAUSE, headline, {}, evidence, advice)
 
 
 def _too_late_finding(view: JobView) -> Finding:

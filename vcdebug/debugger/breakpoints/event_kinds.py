@@ -1,16 +1,17 @@
 """Breakpoints on events: actions, statements, filtering, scoring, choices, votes, and known quirks."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Self
 
 from vcdebug.actions import ACTIONS
-from vcdebug.debugger.breakpoints import HOOK_NAMES, BreakpointKind, merge_seqs
+from vcdebug.debugger.breakpoints import HOOK_NAMES, BreakpointError, BreakpointKind, merge_seqs
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.framework import hooks, record
 from vcdebug.model.names import Seq
 from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.visits import starts_after_pop
+from vcdebug.releases.upstream_source import upstream_source
 
 START, END = "start", "end"
 STATEMENT_MOMENTS = ("commit", "discard", "merge", "save", "recover")
@@ -130,6 +131,13 @@ class VoteBreakpoint(BreakpointKind):
     HELP = "a plugin answers a hook (or names of hooks, such as JobReady)"
     WORDS = HOOK_NAMES
     WATCHES = (record.HookEvent,)
+
+    def check_names(self, recording: Recording) -> Self:
+        release = recording.session.release
+        source = upstream_source(release.name)
+        if self.words and all(source.reason_never_asked(hook, release.display_name()) for hook in self.words):
+            raise BreakpointError(source.reason_never_asked(self.words[0], release.display_name()))
+        return self
 
 
 class EnqueueBreakpoint(BreakpointKind):

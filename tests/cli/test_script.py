@@ -65,7 +65,9 @@ def test_quit_ends_the_script(tmp_path: Path) -> None:
 
 
 def test_where_names_the_spans(tmp_path: Path) -> None:
-    assert f"event 72 of 166: allocate > research > {JOB}" == steps(tmp_path, "goto 72", "where")[1]["text"]
+    place, *stack = steps(tmp_path, "goto 72", "where")[1]["text"].splitlines()
+    assert f"event 72 of 166: allocate > research > {JOB} (functions of master of 2026-08-20)" == place
+    assert ["scheduler.runOnce  scheduler.go:124"] == [line.split(None, 1)[1] for line in stack[-1:]]
 
 
 def test_an_explained_job_that_stays_unscheduled_exits_2(tmp_path: Path) -> None:

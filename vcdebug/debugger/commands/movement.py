@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from vcdebug.debugger.driver import CommandError, CommandReply, Driver, DriverStep, Verb, parse_number
+from vcdebug.recording.call_stack import frames_at
 
 
 def _step_command(verb: DriverStep, *, back: bool = False) -> Callable[[Driver, str], CommandReply]:
@@ -46,10 +47,13 @@ def _last_position(driver: Driver, _: str) -> CommandReply:
 
 
 def _show_place(driver: Driver, _: str) -> CommandReply:
-    path = " > ".join(span.name for span in driver.debugger.span_path()[1:])
-    return CommandReply(
-        driver.current_state(), f"event {driver.debugger.seq} of {driver.debugger.last_seq}: {path or 'cycle'}"
-    )
+    debugger = driver.debugger
+    path = " > ".join(span.name for span in debugger.span_path()[1:])
+    frames = reversed(frames_at(debugger.recording, debugger.seq))
+    stack = [f"  {number}  {one.function.short_name}  {one.function.place}" for number, one in enumerate(frames)]
+    release = debugger.recording.session.release.display_name()
+    place = f"event {debugger.seq} of {debugger.last_seq}: {path or 'cycle'} (functions of {release})"
+    return CommandReply(driver.current_state(), "\n".join([place, *stack]))
 
 
 def _about_command(*, back: bool) -> Callable[[Driver, str], CommandReply]:
@@ -76,5 +80,5 @@ VERBS: Final = (
     Verb(("last", "-"), "", "where the last jump began", _last_position),
     Verb(("about", "]"), "job|task|node|queue|plugin NAME", "next event about it", _about_command(back=False)),
     Verb(("back-about", "["), "job|task|node|queue|plugin NAME", "previous event about it", _about_command(back=True)),
-    Verb(("where",), "", "the spans around the event", _show_place),
+    Verb(("where", "bt"), "", "the spans around the event, and upstream's functions, innermost first", _show_place),
 )  # fmt: skip

@@ -21,6 +21,7 @@ from vcdebug.debugger.notebook import Bookmark
 from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.model.names import Seq
 from vcdebug.printable import make_line_printable
+from vcdebug.recording.call_stack import function_at
 from vcdebug.recording.effects import timeline_marks
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
@@ -59,7 +60,11 @@ class Header(Widget):
         right, reason = self._right_text(self.moment), self._reason_text(self.moment)
         left = self._left_text(self.moment, width - right.cell_len - len(PART_SEPARATOR))
         words = path_words(self.moment.recording, self.moment.seq)
-        where = _spread_texts(_path_text(words, width - len(reason) - 2), reason, width)
+        path = _path_text(words, width - len(reason) - 2)
+        function = function_at(self.moment.recording, self.moment.seq)
+        named = (f"{function.short_name} {function.place}", function.short_name) if not reason else ()
+        fitting = (text for text in named if path.cell_len + len(text) + 2 <= width)
+        where = _spread_texts(path, Text(next(fitting, "")) if named else reason, width)
         return Text("\n").join([_spread_texts(left, right, width), where])
 
     def _left_text(self, moment: DebuggerState, room: int) -> Text:

@@ -1,0 +1,95 @@
+"""Every step of every lesson states what its recording shows."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.recorded import bundled
+from vcdebug.debugger.lesson import (
+    Lesson,
+    LessonError,
+    LessonStep,
+    check_step,
+    evaluate_answer,
+    find_lesson,
+    judge_reply,
+    list_lessons,
+    read_lesson,
+)
+
+LESSONS = list_lessons()
+STEPS = [(lesson, number) for lesson in LESSONS for number in range(1, len(lesson.steps) + 1)]
+STEP = LessonStep('statement evict if action == "preempt"', "Which pod?", "task", "It is evicted.")
+NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w-])")
+
+
+@pytest.mark.parametrize(("lesson", "number"), STEPS, ids=[f"{lesson.name}-{number}" for lesson, number in STEPS])
+def test_a_step_agrees_with_its_recording(lesson: Lesson, number: int) -> None:
+    assert [] == check_step(lesson.steps[number - 1], bundled(lesson.snapshot))
+
+
+@pytest.mark.parametrize(("lesson", "number"), STEPS, ids=[f"{lesson.name}-{number}" for lesson, number in STEPS])
+def test_an_explanation_states_only_checked_numbers(lesson: Lesson, number: int) -> None:
+    step = lesson.steps[number - 1]
+    checked = [evaluate_answer(step, bundled(lesson.snapshot)), *step.holds]
+    checked += [str(value) for value in (*step.figures.values(), *step.stops.values())]
+    known = {found for text in checked for found in NUMBER.findall(text)}
+    assert set() == set(NUMBER.findall(step.explanation)) - known
+
+
+def test_a_reply_may_be_a_letter_a_name_or_a_name_without_its_namespace() -> None:
+    step = find_lesson("preempt-works").steps[3]
+    replies = ("c", "C)", "search/embedding-backfill-worker-2", "embedding-backfill-worker-2", "a", "worker", "")
+    assert [True, True, True, True, False, False, False] == [
+        judge_reply(step, bundled("preempt-works"), reply).right for reply in replies
+    ]
+
+
+def test_a_wrong_claim_of_each_kind_is_found() -> None:
+    step = LessonStep(
+        STEP.at,
+        STEP.question,
+        STEP.answer,
+        STEP.explanation,
+        choices=("no pod",),
+        holds=('action == "reclaim"',),
+        figures={"node gpu-l40s-01 idle gpu": "7"},
+        stops={"statement commit": 9},
+    )
+    faults = check_step(step, bundled("preempt-works"))
+    assert [
+        "the answer search/embedding-backfill-worker-2 is none of the choices",
+        'action == "reclaim": is not true at event 64',
+        "node gpu-l40s-01 idle gpu: is 1, not 7",
+        "break statement commit: stops 1 times, not 9",
+    ] == faults
+
+
+def test_a_place_that_is_never_reached_is_an_error() -> None:
+    with pytest.raises(LessonError, match="never stops"):
+        evaluate_answer(STEP, bundled("pending-no-node-fits"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("title: T\nsnapshot: s\nsteps: []", "steps is missing"),
+        ("title: T\nsnapshot: s\nsteps: [{at: cycle}]", "question is missing"),
+        ("title: T\nsnapshot: s\nsteps: [{ad: cycle}]", "no field ad"),
+        ("titel: T", "no field titel"),
+        ("- 1", "is no mapping"),
+        ("{", "not YAML"),
+    ],
+)
+def test_a_malformed_lesson_is_one_error_line(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "lesson.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(LessonError, match=message):
+        read_lesson(file)
+
+
+def test_an_unknown_lesson_names_the_nearest() -> None:
+    with pytest.raises(LessonError) as raised:
+        find_lesson("preempt-work")
+    assert "preempt-works" in raised.value.format_line()

@@ -1,0 +1,199 @@
+"""Lessons: questions about a bundled snapshot, one YAML file each, whose answers are read from its recording."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from vcdebug.debugger.breakpoint import parse_breakpoint
+from vcdebug.debugger.expression import parse_expression
+from vcdebug.debugger.fields import FIELD_TYPES, fields_of
+from vcdebug.debugger.notebook import Watch, evaluate_watch, normalize_watch
+from vcdebug.errors import VcdebugError, closest_name_hint
+from vcdebug.model.names import Seq
+from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
+
+LESSON_FOLDER: Final = Path(__file__).parents[1] / "lessons"
+LETTERS: Final = "abcdefgh"
+_LESSON_KEYS: Final = ("title", "snapshot", "article", "steps")
+_STEP_TEXTS: Final = ("at", "question", "answer", "explanation", "article")
+_STEP_KEYS: Final = (*_STEP_TEXTS, "choices", "holds", "figures", "stops")
+
+
+class LessonError(VcdebugError):
+    """A lesson that is missing, malformed, or disagrees with the recording."""
+
+
+@dataclass(frozen=True, slots=True)
+class LessonStep:
+    """One question at an event."""
+
+    at: str
+    """The words of a breakpoint: the step is at its first hit."""
+    question: str
+    answer: str
+    """A figure or an expression, as for `watch`: its value at the event is the answer."""
+    explanation: str
+    article: str = ""
+    """How the article differs from the replayed release."""
+    choices: tuple[str, ...] = ()
+    """The possible answers, of which the recording confirms one; without choices the answer is typed."""
+    holds: tuple[str, ...] = ()
+    """Conditions that are true at the event."""
+    figures: Mapping[str, str] = field(default_factory=dict)
+    """Figures and expressions with their values at the event."""
+    stops: Mapping[str, int] = field(default_factory=dict)
+    """Breakpoints with the number of events at which each one stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A file of steps."""
+
+    name: str
+    title: str
+    snapshot: str
+    """The name of a bundled snapshot."""
+    article: str
+    steps: tuple[LessonStep, ...]
+
+
+class StepVerdict(NamedTuple):
+    """Whether a reply is right, and the recording's own answer."""
+
+    right: bool
+    answer: str
+    proof: tuple[str, ...]
+    """The checked facts, one line each."""
+
+
+def list_lessons() -> list[Lesson]:
+    """Every lesson, by name."""
+    return [read_lesson(file) for file in sorted(LESSON_FOLDER.glob("*.yaml"))]
+
+
+def find_lesson(name: str) -> Lesson:
+    """The lesson of this name; raises LessonError."""
+    names = [file.stem for file in sorted(LESSON_FOLDER.glob("*.yaml"))]
+    if name not in names:
+        raise LessonError(f"no lesson {name!r}", closest_name_hint(name, names, f"lessons: {', '.join(names)}"))
+    return read_lesson(LESSON_FOLDER / f"{name}.yaml")
+
+
+def read_lesson(file: Path) -> Lesson:
+    """The lesson in a file; raises LessonError where its form is wrong."""
+    try:
+        document = next(yaml_documents(file.read_text(encoding="utf-8")), None)
+    except DocumentError as error:
+        raise LessonError(f"not YAML: {error}", where=file.name) from error
+    fields = _check_keys(document, _LESSON_KEYS, ("title", "snapshot", "steps"), file.name)
+    steps = fields["steps"]
+    if not isinstance(steps, list) or not steps:
+        raise LessonError("steps is no list", "write one entry per question", file.name)
+    read = tuple(_read_step(raw, f"{file.name}: step {number}") for number, raw in enumerate(steps, start=1))
+    return Lesson(
+        file.stem, str(fields["title"]), str(fields["snapshot"]), str(fields.get("article", "")).strip(), read
+    )
+
+
+def _check_keys(raw: object, known: tuple[str, ...], needed: tuple[str, ...], where: str) -> Mapping[str, object]:
+    if not isinstance(raw, Mapping):
+        raise LessonError("is no mapping", f"write {', '.join(known)}", where)
+    for key in raw:
+        if key not in known:
+            raise LessonError(f"no field {key}", closest_name_hint(str(key), known, ", ".join(known)), where)
+    for key in needed:
+        if not raw.get(key):
+            raise LessonError(f"{key} is missing", f"write {key}", where)
+    return raw
+
+
+def _read_step(raw: object, where: str) -> LessonStep:
+    fields = _check_keys(raw, _STEP_KEYS, ("at", "question", "answer", "explanation"), where)
+    at, question, answer, explanation, article = (str(fields.get(key, "")).strip() for key in _STEP_TEXTS)
+    figures, stops = (_mapping_at(fields, key, where) for key in ("figures", "stops"))
+    return LessonStep(
+        at,
+        question,
+        answer,
+        explanation,
+        article,
+        _texts_at(fields, "choices", where),
+        _texts_at(fields, "holds", where),
+        {str(text): str(value) for text, value in figures.items()},
+        {str(line): int(str(count)) for line, count in stops.items()},
+    )
+
+
+def _mapping_at(fields: Mapping[str, object], key: str, where: str) -> Mapping[object, object]:
+    found = fields.get(key, {})
+    if not isinstance(found, Mapping):
+        raise LessonError(f"{key} is no mapping", "write NAME: VALUE", where)
+    return found
+
+
+def _texts_at(fields: Mapping[str, object], key: str, where: str) -> tuple[str, ...]:
+    found = fields.get(key, [])
+    if not isinstance(found, list):
+        raise LessonError(f"{key} is no list", "write one entry per line", where)
+    return tuple(map(str, found))
+
+
+def find_place(step: LessonStep, recording: Recording) -> Seq:
+    """The event of a step; raises LessonError where its breakpoint never stops."""
+    hits = parse_breakpoint(step.at, 1).hit_seqs(recording)
+    if not hits:
+        raise LessonError(f"break {step.at}: never stops in this recording", "open the lesson's snapshot unchanged")
+    return hits[0]
+
+
+def evaluate_answer(step: LessonStep, recording: Recording) -> str:
+    """The answer that the recording gives."""
+    return _evaluate_text(step.answer, recording, find_place(step, recording))
+
+
+def _evaluate_text(text: str, recording: Recording, seq: Seq) -> str:
+    return evaluate_watch(recording, seq, Watch(0, normalize_watch(recording, text))).now
+
+
+def judge_reply(step: LessonStep, recording: Recording, reply: str) -> StepVerdict:
+    """Compare a reply, a choice or its letter, with the recording."""
+    letter = reply.strip().lower().removesuffix(")")
+    if letter and letter in LETTERS[: len(step.choices)]:
+        reply = step.choices[LETTERS.index(letter)]
+    answer = evaluate_answer(step, recording)
+    return StepVerdict(_names_of(reply) == _names_of(answer), answer, tuple(proof_lines(step, recording, answer)))
+
+
+def _names_of(text: str) -> list[str]:
+    """The names in a list, without namespaces, in any order."""
+    return sorted(name.strip().rpartition("/")[2].casefold() for name in text.split(","))
+
+
+def proof_lines(step: LessonStep, recording: Recording, answer: str) -> list[str]:
+    """The lines that prove an answer."""
+    seq = find_place(step, recording)
+    return [
+        f"event {seq}: {step.answer} = {answer}",
+        *(f"event {seq}: {condition}" for condition in step.holds),
+        *(f"event {seq}: {text} = {value}" for text, value in step.figures.items()),
+        *(f"break {line}: stops {count} times" for line, count in step.stops.items()),
+    ]
+
+
+def check_step(step: LessonStep, recording: Recording) -> list[str]:
+    """What a step states and the recording does not confirm; empty where all is true."""
+    seq = find_place(step, recording)
+    answer = evaluate_answer(step, recording)
+    faults = [] if not step.choices or answer in step.choices else [f"the answer {answer} is none of the choices"]
+    for condition in step.holds:
+        if parse_expression(condition, FIELD_TYPES).evaluate(fields_of(recording, seq)) is not True:
+            faults.append(f"{condition}: is not true at event {seq}")
+    for text, value in step.figures.items():
+        if (found := _evaluate_text(text, recording, seq)) != value:
+            faults.append(f"{text}: is {found}, not {value}")
+    for line, count in step.stops.items():
+        if (hits := len(parse_breakpoint(line, 1).hit_seqs(recording))) != count:
+            faults.append(f"break {line}: stops {hits} times, not {count}")
+    return faults

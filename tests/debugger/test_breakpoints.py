@@ -171,7 +171,7 @@ def test_a_log_text_needs_no_quotes_where_it_ends_the_line() -> None:
         parse_breakpoint("victim log {jab}", 1)
 
 
-NEEDED = {"data": "queue research allocated"}
+NEEDED = {"data": "queue research allocated", "function": "gang.preemptableFn"}
 """Words that a kind cannot do without."""
 
 

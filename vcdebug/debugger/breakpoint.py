@@ -33,6 +33,9 @@ KIND_ALIASES: Final = {"on": "data"}
 """Other words for kinds: `break on queue research allocated`."""
 FIELD_LEVELS: Final = {"action": Level.ACTION, JOB: Level.JOB, TASK: Level.TASK, NODE: Level.NODE}
 """Fields that an event states itself or has from the span around it."""
+_FUNCTION: Final = re.compile(r"\s*(break\s+)?(?:function\s+)?([\w./-]+\.go:\d+|[\w./-]+\.\(\*\w+\)\.\w+)(?!\S)")
+_COMMENT: Final = re.compile(r"\s+(?:#|//).*$")
+_IS_FUNCTION: Final = "vcdebug.debugger.breakpoints.function_kind:is_function"
 _FIELD_IN_TEXT: Final = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -198,13 +201,19 @@ def _quote_text(text: str) -> str:
 
 def parse_breakpoint(line: str, number: int) -> Breakpoint:
     """`[break] KIND [words] [if CONDITION] [hits == 3] [once] [log "text"] [disabled]`."""
-    reader = expression.TokenReader(_quote_bare_log(line))
+    reader = expression.TokenReader(_quote_bare_log(_quote_function(line)))
     reader.accept_token("break")
     kind = _read_kind(reader)
     point = Breakpoint(number, kind)
     while reader.next_token.kind != "end":
         _read_option(reader, point)
     return point
+
+
+def _quote_function(line: str) -> str:
+    """`preempt.go:134 # text`, as articles have it, and `framework.(*Statement).Commit` become one quoted word."""
+    found = _FUNCTION.match(line)
+    return line if found is None else f'{found[1] or ""}function "{found[2]}"{_COMMENT.sub("", line[found.end() :])}'
 
 
 def _quote_bare_log(line: str) -> str:
@@ -220,6 +229,9 @@ def _quote_bare_log(line: str) -> str:
 def _read_kind(reader: expression.TokenReader) -> BreakpointKind:
     token = reader.take_token()
     name = KIND_ALIASES.get(token.text, token.text)
+    if name not in BREAKPOINT_KINDS and resolve_reference(_IS_FUNCTION)(token.text):
+        kind: type[BreakpointKind] = resolve_reference(BREAKPOINT_KINDS["function"])
+        return kind.parse_words([token.text])
     if name not in BREAKPOINT_KINDS:
         every = f"kinds are {', '.join(BREAKPOINT_KINDS)}"
         hint = closest_name_hint(token.text, BREAKPOINT_KINDS, every)
@@ -229,7 +241,7 @@ def _read_kind(reader: expression.TokenReader) -> BreakpointKind:
         reader.next_token.kind == "name" and reader.next_token.text not in BREAKPOINT_OPTIONS
     ):
         words.append(reader.take_token().text_content)
-    kind: type[BreakpointKind] = resolve_reference(BREAKPOINT_KINDS[name])
+    kind = resolve_reference(BREAKPOINT_KINDS[name])
     return kind.parse_words(words)
 
 
@@ -237,6 +249,7 @@ def _read_option(reader: expression.TokenReader, point: Breakpoint) -> None:
     token = reader.take_token()
     if token.text == "if":
         start = reader.next_token.position
+        point.kind.has_condition = True
         point.condition = expression.read_expression(reader, _known_fields(point.kind))
         point.condition_text = reader.line[start : reader.next_token.position].strip()
     elif token.text == "hits":

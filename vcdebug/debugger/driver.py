@@ -193,7 +193,8 @@ class Driver:
     def _describe_breakpoint(self, point: Breakpoint) -> str:
         hits = next(len(stand.hits) for stand in self._stands if stand.number == point.number)
         times = f"stops {count_noun(hits, 'time')}" if hits else "never stops in this recording"
-        return f"breakpoint {point.number}: {point.command_line()}: {times}"
+        meaning = point.kind.describe_meaning(self.debugger.recording)
+        return f"breakpoint {point.number}: {point.command_line()}: {times}{f' ({meaning})' if meaning else ''}"
 
     def toggle_breakpoint(self, number: int) -> str:
         """Switch one off or on."""

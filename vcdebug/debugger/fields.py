@@ -61,6 +61,11 @@ def _event_job(recording: Recording, seq: Seq, event: record.Event) -> Value:
     return owners.jobs.get(task) if task else _span_name(recording, seq, record.Level.JOB)
 
 
+def _short_name(name: Value) -> Value:
+    """As upstream's field Name, without the namespace."""
+    return name.rpartition("/")[2] if isinstance(name, str) else None
+
+
 def _event_queue(recording: Recording, seq: Seq, event: record.Event) -> Value:
     stated = _stated_name(event, "queue")
     if stated is not None:
@@ -194,6 +199,7 @@ FIELD_READERS: Final[Mapping[str, FieldReader]] = {
     "action": _event_action,
     "queue": _event_queue,
     "job": _event_job,
+    "job.Name": lambda recording, seq, event: _short_name(_event_job(recording, seq, event)),
     "task": _event_task,
     "node": _event_node,
     "plugin": _event_plugin,

@@ -49,6 +49,11 @@ class ActionRow(NamedTuple):
     level: Level
     runs: Callable[[StackPlace], bool]
 
+    @property
+    def function(self) -> str:
+        """Its name in upstream's source."""
+        return self.name.rpartition(".")[2]
+
 
 STATEMENT, SESSION, SESSION_PLUGINS = "framework/statement.go", "framework/session.go", "framework/session_plugins.go"
 HELPER = "util/scheduler_helper.go"
@@ -83,6 +88,7 @@ _LEAVES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "closed": (("framework/framework.go", "CloseSession"), (SESSION, "closeSession")),
 }
 _RUNS_TASKS: Final = ("organizeJobWorksheet", "allocateResourcesForTasks", "runSimulateTrialAtHyperNode")
+_OTHER_NAMES: Final = ("runOnce", "OpenSession", "InitCycleState", "dispatch", "UnPipeline", "UnAllocate", "Pop")
 _FIRST_ASKED: Final[Mapping[tuple[str, str], str]] = {
     **{
         (name, key): f"Sub{key}"
@@ -288,7 +294,9 @@ def frames_at(recording: Recording, seq: Seq) -> tuple[Frame, ...]:
     outer = [(source.find_function("scheduler.go", "runOnce"), Level.CYCLE)]
     if name:
         outer.append((source.find_function(f"actions/{name}", "Execute"), Level.ACTION))
-        outer += [(_find_in_action(source, name, row.name), row.level) for row in _rows_that_run(recording, seq, name)]
+        outer += [
+            (_find_in_action(source, name, row.function), row.level) for row in _rows_that_run(recording, seq, name)
+        ]
     else:
         outer += _opening_frames(source, event)
     frames = [Frame(function, level) for function, level in outer if function is not None]
@@ -300,6 +308,34 @@ def frames_at(recording: Recording, seq: Seq) -> tuple[Frame, ...]:
 def source_of(recording: Recording) -> UpstreamSource:
     """The source of the release that a recording replays."""
     return upstream_source(recording.session.release.name)
+
+
+def function_names(source: UpstreamSource, of: SourceFunction) -> set[str]:
+    """Names of the functions in the file of one that events can belong to."""
+    folder, _, rest = of.file.partition("/")
+    if folder == "plugins":
+        # A trace does not list the calls of hooks that have no form there, save single-node predicates.
+        shown = {hook.upstream for hook in hooks.HOOKS if hook.show is not None} | {hooks.PREDICATE.upstream}
+        plugin = rest.partition("/")[0]
+        return {
+            name
+            for (hook, one), names in source.registered.items()
+            if one == plugin and hook in shown
+            for name in names
+        }
+    if folder == "actions":
+        rows = (
+            row.function
+            for name, rows in ROWS.items()
+            if f"{of.file}/".startswith((name, "actions/utils"))
+            for row in rows
+        )
+        return {"Execute", *rows}
+    if folder not in ("framework", "util", "scheduler.go"):
+        return set()
+    leaves = (name for called in _LEAVES.values() for _, name in called)
+    asking = (name for names in source.asking.values() for name in names)
+    return {*asking, *leaves, *_FIRST_ASKED.values(), *_STATEMENT_NAMES.values(), *_OTHER_NAMES}
 
 
 def function_at(recording: Recording, seq: Seq) -> SourceFunction:
@@ -318,8 +354,7 @@ def _opening_frames(source: UpstreamSource, event: record.Event) -> list[tuple[S
 
 
 def _find_in_action(source: UpstreamSource, action: str, name: str) -> SourceFunction | None:
-    last = name.rpartition(".")[2]
-    return source.find_function(f"actions/{action}", last) or source.find_function("actions/utils", last)
+    return source.find_function(f"actions/{action}", name) or source.find_function("actions/utils", name)
 
 
 def _rows_that_run(recording: Recording, seq: Seq, action: str) -> list[ActionRow]:

@@ -46,6 +46,7 @@ class UpstreamSource:
     tag: str
     commit: str
     functions: list[SourceFunction] = field(default_factory=list)
+    by_name: dict[str, list[SourceFunction]] = field(default_factory=dict)
     registered: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     """(hook, plugin's folder) → names of the functions that are registered."""
     asking: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -55,8 +56,9 @@ class UpstreamSource:
 
     def find_function(self, file: str, name: str) -> SourceFunction | None:
         """The first function of that name in a file, or in a folder's files."""
-        same = (one for one in self.functions if one.name == name)
-        return next((one for one in same if one.file == file or one.file.startswith(f"{file}/")), None)
+        return next(
+            (one for one in self.by_name.get(name, ()) if one.file == file or one.file.startswith(f"{file}/")), None
+        )
 
     def find_plugin_function(self, hook: str, plugin: str) -> SourceFunction | None:
         """The function that a plugin registers for a hook."""
@@ -68,22 +70,14 @@ class UpstreamSource:
         """Those that `preempt`, `gang.preemptableFn`, `allocate.Execute` or `plugins/gang.preemptableFn` may mean."""
         head, _, last = name.replace("(*", "").replace(")", "").rpartition(".")
         folder = head.removesuffix(".go").lower()
-        found = [one for one in self.functions if one.name == last]
-        return [one for one in found if not folder or _is_inside(one, folder)]
+        found = [one for one in self.by_name.get(last, ()) if not folder or _is_inside(one, folder)]
+        # Of several in one file, such as a heap's method and its element's, the first is meant.
+        return list({one.file: one for one in reversed(found)}.values())[::-1]
 
     def functions_at(self, file: str, line: int) -> list[SourceFunction]:
-        """The innermost functions that hold a line, one for each file whose path ends like that."""
+        """The functions that hold a line of the files whose path ends like that, an inner one after its outer one."""
         wanted = f"/{file.rpartition('pkg/scheduler/')[2].lstrip('/')}"
-        held: dict[str, SourceFunction] = {}
-        for one in self.functions:
-            if one.first <= line <= one.last and f"/{one.file}".endswith(wanted):
-                held[one.file] = one
-        return list(held.values())
-
-    def has_file(self, file: str) -> bool:
-        """Whether some file's path ends like that."""
-        wanted = f"/{file.rpartition('pkg/scheduler/')[2].lstrip('/')}"
-        return any(f"/{one.file}".endswith(wanted) for one in self.functions)
+        return [one for one in self.functions if one.first <= line <= one.last and f"/{one.file}".endswith(wanted)]
 
     def reason_never_asked(self, hook: str, release: str) -> str:
         """Why a hook cannot be asked in this release; empty if it can."""
@@ -124,7 +118,9 @@ def upstream_source(release: str) -> UpstreamSource:
             source.called.update([hook] if asking[-1] != _NEVER_CALLED else [])
         else:
             name, first, last = row.split()
-            source.functions.append(SourceFunction(file, name, int(first), int(last)))
+            one = SourceFunction(file, name, int(first), int(last))
+            source.functions.append(one)
+            source.by_name.setdefault(name, []).append(one)
     return source
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
+from vcdebug.debugger.breakpoints.function_kind import recorded_functions
 from vcdebug.debugger.commands import find_verb as find_verb
 from vcdebug.debugger.commands import list_verbs
 from vcdebug.debugger.driver import DebuggerState
@@ -64,8 +65,9 @@ def _words_after(verb: str, before: str, moment: DebuggerState | None) -> list[s
 
 def _breakpoint_words(words: list[str], moment: DebuggerState | None) -> Iterator[str]:
     """A kind, its own words, a condition about what one sees, options."""
-    if not words:
-        yield from BREAKPOINT_KINDS
+    if not words or words == ["function"]:
+        yield from BREAKPOINT_KINDS if not words else ()
+        yield from recorded_functions(moment.recording) if moment is not None else ()
         return
     if "if" in words:
         last = words[-1]

@@ -11,6 +11,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
+from vcdebug.debugger.breakpoints.function_kind import recorded_functions
 from vcdebug.debugger.commands import Verb, list_verbs
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.figures import RESOURCE_KINDS, object_names
@@ -190,6 +191,10 @@ def described_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
             "theme", f"theme {name}", "colours of the screen", partial(main.run_command, f"theme {name}")
         )
     if main.moment is not None:
+        for name in recorded_functions(main.moment.recording):
+            yield PaletteEntry(
+                "function", f"break {name}", "stop when it is called", partial(main.run_command, f"break {name}")
+            )
         yield from _recording_entries(main, main.moment.recording)
 
 

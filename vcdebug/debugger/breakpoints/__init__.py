@@ -15,6 +15,7 @@ BREAKPOINT_KINDS: dict[str, str] = {
     "action": "vcdebug.debugger.breakpoints.event_kinds:ActionBreakpoint",
     "data": "vcdebug.debugger.breakpoints.state_kinds:DataBreakpoint",
     "enqueue": "vcdebug.debugger.breakpoints.event_kinds:EnqueueBreakpoint",
+    "function": "vcdebug.debugger.breakpoints.function_kind:FunctionBreakpoint",
     "invariant": "vcdebug.debugger.breakpoints.state_kinds:InvariantBreakpoint",
     "overused": "vcdebug.debugger.breakpoints.event_kinds:OverusedBreakpoint",
     "predicate": "vcdebug.debugger.breakpoints.event_kinds:PredicateBreakpoint",
@@ -54,6 +55,8 @@ class BreakpointKind:
 
     def __init__(self, words: Sequence[str] = ()) -> None:
         self.words = tuple(words)
+        self.has_condition = False
+        """Whether a condition narrows it, which the breakpoint evaluates."""
 
     @classmethod
     def parse_words(cls, words: Sequence[str]) -> Self:
@@ -88,6 +91,10 @@ class BreakpointKind:
     def check_names(self, recording: Recording) -> Self:
         """Return self; raise BreakpointError if the words name something that the recording lacks."""
         return self
+
+    def describe_meaning(self, recording: Recording) -> str:
+        """What its words mean in the recording, for the answer when it is set; empty if they say so themselves."""
+        return ""
 
     def field_value(self, recording: Recording, seq: Seq, name: str) -> Value:
         """The value of one of FIELDS at an event, for conditions."""

@@ -1,5 +1,6 @@
 """Commands for breakpoints, watches and bookmarks, their file, and the report about them."""
 
+from dataclasses import replace
 from typing import Final
 
 from vcdebug.debugger.commands.captures import goto_closed_bookmark
@@ -38,6 +39,16 @@ def _change_breakpoint(driver: Driver, argument: str) -> CommandReply:
         raise CommandError("say which breakpoint, and what it shall be", "change N KIND [if CONDITION] ...")
     text = driver.change_breakpoint(parse_number(word, BREAKPOINT), line.strip())
     return CommandReply(driver.current_state(), text)
+
+
+def _set_condition(driver: Driver, argument: str) -> CommandReply:
+    """As Delve's `condition N EXPR`: the breakpoint keeps its other options."""
+    word, _, condition = argument.partition(" ")
+    number = parse_number(word, BREAKPOINT)
+    point = replace(driver.debugger.breakpoints[number], condition=None)
+    head = f"break {point.kind}"
+    line = f"{head} if {condition.strip()}{point.command_line().removeprefix(head)}" if condition.strip() else ""
+    return CommandReply(driver.current_state(), driver.change_breakpoint(number, line or point.command_line()))
 
 
 def _add_watch(driver: Driver, argument: str) -> CommandReply:
@@ -113,6 +124,7 @@ def _show_report(_: Driver, argument: str) -> CommandReply:
 VERBS: Final = (
     Verb(("break", "b"), "KIND [if CONDITION] [hits == N] [once] [log TEXT]", "set a breakpoint", _set_breakpoint),
     Verb(("change",), "N KIND [if CONDITION] ...", "Replace a breakpoint", _change_breakpoint),
+    Verb(("condition",), "N [CONDITION]", "Set or remove the condition of a breakpoint", _set_condition),
     Verb(("toggle",), "N", "Enable or disable a breakpoint", _toggle_breakpoint),
     Verb(("delete", "clear"), "N | all", "remove a breakpoint", _delete_breakpoint),
     Verb(("watch",), "FIGURE | EXPRESSION", "Watch a value or expression", _add_watch),

@@ -95,6 +95,39 @@ def _request_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]
                     break
 
 
+_COMPARED_FIELDS: Final = """\
+index in the name: metadata.name
+uid: metadata.uid
+name: metadata.name
+created: metadata.creationTimestamp
+queue priority: spec.priority
+priority: spec.priorityClassName
+candidate: spec.priorityClassName
+priority class: spec.priorityClassName
+namespace: metadata.namespace
+waiting: metadata.creationTimestamp
+waiting time: metadata.annotations
+cooldown: metadata.annotations
+scheduled: status.conditions
+"""
+COMPARED_FIELDS: Final = {
+    what: path.split(".") for what, _, path in (line.partition(": ") for line in _COMPARED_FIELDS.splitlines())
+}
+"""What two elements are compared by, or a column → the field that states it."""
+MANIFEST_KINDS: Final = {"task": "Pod", "victim": "Pod", "job": "PodGroup", "subjob": "PodGroup", "queue": "Queue"}
+"""Kind of an element of a queue → the kind of its manifest."""
+
+
+def compared_field(recording: Recording, element: str, name: str, what: str) -> FieldFact | None:
+    """The field of an element from which what it is compared by is read; None where there is no such field."""
+    path, kind = COMPARED_FIELDS.get(what), MANIFEST_KINDS[element]
+    manifest = find_manifest(recording, kind, recording.owners.sub_jobs.get(name, name)) if path else None
+    if path is None or manifest is None:
+        return None
+    # A job's UID is its namespace and name; only pods and queues are compared by metadata.uid.
+    return read_field(kind, manifest, *(["metadata", "name"] if (kind, what) == ("PodGroup", "uid") else path))
+
+
 def find_manifest(recording: Recording, kind: str, name: str) -> JsonObject | None:
     """The manifest of an object by `namespace/name`, or by its name alone."""
     manifests = recording.snapshot.objects_of(kind)

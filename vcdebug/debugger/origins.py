@@ -6,6 +6,7 @@ rule, down to the fields, which follow from nothing.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import singledispatch
+from itertools import repeat
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun, format_number, join_names
@@ -15,6 +16,7 @@ from vcdebug.debugger.facts import (
     Fact,
     FieldFact,
     FigureFact,
+    compared_field,
     named_figures,
     operand_figure,
     read_field,
@@ -27,12 +29,12 @@ from vcdebug.explain.decisions.queue_figures import queue_share, real_capability
 from vcdebug.explain.decisions.votes import victim_question_before
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.job_view import JobView, NotFoundError, find_subject
-from vcdebug.explain.orders import next_rival
+from vcdebug.explain.orders import next_rival, pop_kind
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions.nodes import find_search, rank_nodes
 from vcdebug.framework import hooks, record
 from vcdebug.framework.session_close import counted_for_phase
-from vcdebug.model.names import JobId, Seq
+from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import key_of
@@ -281,13 +283,31 @@ def _event_origin(event: record.Event, recording: Recording, seq: Seq) -> Origin
 @_event_origin.register
 def _(event: record.HookEvent, recording: Recording, seq: Seq) -> Origin:
     found = equation_at(recording, seq)
-    if found is not None:
-        rule = "; ".join(filter(None, (found.formula, found.note)))
-        return Origin(rule, tuple(_operands(recording, seq, found)))
-    if event.point != hooks.JOB_ENQUEUED.upstream:
-        return Origin()
-    votes = tuple(Source("vote", EventFact(vote)) for vote in _admission_votes(recording, seq))
-    return Origin("the job is admitted" if votes else "a job without minResources is admitted without a vote", votes)
+    sources = [] if found is None else list(_operands(recording, seq, found))
+    rule = "" if found is None else "; ".join(filter(None, (found.formula, found.note)))
+    if event.offers and not event.candidates:
+        rule = f"no candidates are offered; {rule}"
+    if event.point == hooks.JOB_ENQUEUED.upstream:
+        sources += [Source("vote", EventFact(vote)) for vote in _admission_votes(recording, seq)]
+        rule = rule or "the job is admitted"
+    if found is None and event.node:
+        room = _parts(Figure(NODE, event.node, ""), (FUTURE_IDLE,), seq - 1)
+        return Origin(rule or f"what {event.plugin} checks on the node, and its room", room)
+    return Origin(rule, tuple(sources) or tuple(_candidate_sources(recording, seq, event, found)))
+
+
+def _candidate_sources(
+    recording: Recording, seq: Seq, event: record.HookEvent, found: Equation | None
+) -> Iterator[Source]:
+    """The field by which each candidate is judged; its status where there is none."""
+    for name in (event.candidates or ((event.job,) if event.job else ()))[:MAX_SOURCES]:
+        element = "task" if event.candidates else "job"
+        heads = () if found is None else (*found.columns, *(term.name for term in found.terms[:1]))
+        fields = [field for head in heads if (field := compared_field(recording, element, name, head)) is not None]
+        facts: Iterable[Fact] = fields[:1]
+        if not fields and name in figures.object_names(recording, element):
+            facts = (FigureFact(Figure(element, name, "status" if element == TASK else "phase"), seq),)
+        yield from (Source("candidate" if element == TASK else "job", fact) for fact in facts)
 
 
 def _admission_votes(recording: Recording, seq: Seq) -> Iterator[Seq]:
@@ -305,18 +325,50 @@ def _(event: record.OpEvent, recording: Recording, seq: Seq) -> Origin:
         found = find_search(recording, event.task, seq, event.node)
         freed = (("makes room", at) for at in _evictions_for(recording, seq, event))
         steps = (("search", found.passed), ("scores", found.scores), ("choice", found.choice), *freed)
-        return Origin(f"{found.action} places it", tuple(Source(role, EventFact(at)) for role, at in steps if at))
+        return Origin(f"{found.action} places it", _steps(steps))
     if event.op == record.EVICT_OP:
         asked = victim_question_before(recording, seq)
         if asked is None:
-            return Origin(f"evicted: {event.reason}" if event.reason else "")
+            return Origin(
+                f"evicted: {event.reason or 'a plan is carried out'}", _steps(_dry_run_of(recording, seq, event))
+            )
         votes = (Source(f"tier {seat.tier}", EventFact(seat.seq)) for seat in asked.seats if seat.seq is not None)
         whom = f" for {asked.task}" if asked.task else ""
         return Origin(f"a victim{whom}: tier {asked.deciding_tier} decides", tuple(votes))
-    for earlier in range(seq - 1, 0, -1):
+    return _undo_origin(recording, seq, event)
+
+
+def _undo_origin(recording: Recording, seq: Seq, event: record.OpEvent) -> Origin:
+    """The operation that is undone, and the statement that undoes it."""
+    done = _operation_before(recording, seq, event.task)
+    for earlier in range(seq - 1, done or 0, -1):
         if isinstance(recording.event_at(earlier), record.StatementEvent):
-            return Origin("an operation of this statement", (Source("statement", EventFact(earlier)),))
-    return Origin()
+            sources = (("statement", earlier), ("undoes", done))
+            return Origin("an operation of this statement", _steps(sources))
+    return Origin("a plugin's handler refused the operation", _steps((("undoes", done),)))
+
+
+def _steps(steps: Iterable[tuple[str, Seq]]) -> tuple[Source, ...]:
+    """Events with their parts in the rule; 0 stands for one that is not there."""
+    return tuple(Source(role, EventFact(at)) for role, at in steps if at)
+
+
+def _operation_before(recording: Recording, seq: Seq, task: TaskKey, op: str = "") -> Seq:
+    """The last operation on the task before an event, of one kind or of any; 0 without one."""
+    operations = recording.filter_events(record.OpEvent, range(1, seq))
+    return max((at for at, each in operations if each.task == task and op in ("", each.op)), default=0)
+
+
+def _dry_run_of(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterator[tuple[str, Seq]]:
+    """Where a dry run, or the statement that is carried out, names the victim."""
+    for earlier in range(seq - 1, 0, -1):
+        before = recording.event_at(earlier)
+        if isinstance(before, record.HookEvent) and (before.other, before.node) == (event.task, event.node):
+            yield "dry run", earlier
+            return
+        if isinstance(before, record.StatementEvent) and event.task in (task for _, task, _ in before.ops):
+            yield "statement", earlier
+            return
 
 
 def _evictions_for(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterator[Seq]:
@@ -333,9 +385,22 @@ def _(event: record.StatementEvent, recording: Recording, seq: Seq) -> Origin:
     guard = find_guarding_call(recording, seq)
     found = equation_at(recording, seq)
     if found is None:
-        return Origin()
+        done = (_operation_before(recording, seq, task, op) for op, task, _ in event.ops[:MAX_SOURCES])
+        return Origin(
+            STATEMENT_RULES[event.what] if event.ops else "no operation was made",
+            _steps(zip(repeat("operation"), done)),
+        )
     operands = tuple(_operands(recording, seq, found))
     return Origin(found.title, operands if guard is None else (Source("decided by", EventFact(guard)),))
+
+
+STATEMENT_RULES: Final[Mapping[str, str]] = {
+    "commit": "the operations are carried out in the cluster",
+    "discard": "the operations are undone, the last one first",
+    "merge": "the operations of a trial are added to the job's statement",
+    "save": "the operations are kept, to be carried out if this trial is chosen",
+    "recover": "the kept operations are made again",
+}
 
 
 @_event_origin.register
@@ -349,7 +414,9 @@ def _(event: record.BestEvent, recording: Recording, seq: Seq) -> Origin:
 def _(event: record.ScoreEvent, recording: Recording, seq: Seq) -> Origin:
     ranked = rank_nodes(recording, seq)
     best = join_names((f"{one.node} {format_number(one.total)}" for one in ranked), MAX_SCORES)
-    rule = f"each plugin scores the nodes that the search found: {best}"
+    rule = (
+        f"each plugin scores the nodes that the search found: {best}" if ranked else "the search found no node to score"
+    )
     for earlier in range(seq - 1, 0, -1):
         before = recording.event_at(earlier)
         if isinstance(before, record.PredicateEvent) and before.task == event.task:
@@ -372,16 +439,36 @@ def _(event: record.PopEvent, recording: Recording, seq: Seq) -> Origin:
     found, rival = equation_at(recording, seq), next_rival(recording, seq)
     if found is None or rival is None or found.deciding is None:
         return Origin("the only one left in the queue" if rival is None else "")
-    sources = [
-        Source(name, FigureFact(candidate, seq - 1))
-        for name in (event.name, rival.name)
-        for candidate in named_figures(recording, event.kind, name, found.deciding.rpartition(" ")[2], "")
-    ]
-    return Origin(f"{found.title}: {found.deciding}", tuple(sources))
+    kind, what = pop_kind(recording, seq) or TASK, found.deciding
+    sources: list[Source] = []
+    for name in (event.name, rival.name):
+        shown = named_figures(recording, event.kind, name, what.rpartition(" ")[2], "")
+        facts: list[Fact] = [FigureFact(figure, seq - 1) for figure in shown]
+        field = compared_field(recording, kind, name, what)
+        sources += [Source(name, fact) for fact in facts or ([field] if field is not None else [])]
+    return Origin(f"{found.title}: {what}", tuple(sources))
+
+
+@_event_origin.register
+def _(event: record.RandomEvent, recording: Recording, seq: Seq) -> Origin:
+    return Origin(f"upstream draws a number below {event.n}, the node with which dry runs begin; the replay takes 0")
+
+
+@_event_origin.register
+def _(event: record.StateEvent, recording: Recording, seq: Seq) -> Origin:
+    return Origin("every figure of the session at this moment, as all operations so far have left it")
+
+
+@_event_origin.register
+def _(event: record.CloseEvent, recording: Recording, seq: Seq) -> Origin:
+    jobs = (Source("job", FigureFact(Figure(JOB, uid, "phase"), seq)) for uid in event.jobs)
+    return _first_sources("the session closes: each job's phase and conditions are written", "job", jobs)
 
 
 @_event_origin.register
 def _(event: record.ActionEvent, recording: Recording, seq: Seq) -> Origin:
+    if event.what == "end":
+        return Origin(f"{event.action} has nothing more to try")
     stated = FieldFact("scheduler.conf", "", ("actions",), " ".join(recording.conf.actions))
     return Origin("actions run in their order", (Source("setting", stated),))
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 from functools import partial
 
 from vcdebug.amount_text import format_amount, format_amounts_apart, short_name, short_resource_text, used_dimensions
+from vcdebug.debugger.facts import EventFact
+from vcdebug.debugger.origins import origin_of
 from vcdebug.explain.decisions.dry_runs import NodeRoom, node_room
 from vcdebug.explain.decisions.equations import equation_at
 from vcdebug.explain.equation import Equation, Term, TermFigure, format_figure
@@ -32,7 +34,8 @@ def event_equation(recording: Recording, seq: Seq) -> Table:
     node, task = (recording.span_tree.span_around(seq, level) for level in (Level.NODE, Level.TASK))
     if node is not None and task is not None and node.name in recording.session.nodes:
         return room_table(recording, seq, task.name, node.name)
-    return Table(EQUATION_TITLE, foot=(make_line(muted_piece("no arithmetic behind this event")),))
+    rule = origin_of(recording, EventFact(seq)).rule
+    return Table(EQUATION_TITLE, foot=(make_line(muted_piece(rule or "nothing is compared here")),))
 
 
 def equation_table(found: Equation) -> Table:

@@ -12,6 +12,7 @@ import numpy as np
 
 from vcdebug.amount_text import count_noun, format_number
 from vcdebug.explain import equation
+from vcdebug.explain.decisions.told_plugins import told_equation
 from vcdebug.explain.orders import OrderComparison, OrderStep, next_rival, order_at
 from vcdebug.explain.plugins import AskedNode, asked_node_at, explainer_for
 from vcdebug.explain.predicate_reasons import visited_rows
@@ -57,7 +58,7 @@ def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) ->
         said = explainer_for(event.plugin)
         compute = said.equations.get(event.point)
         if compute is None:
-            return None
+            return told_equation(recording, seq, event)
         computed = compute(recording, seq, event)
         return replace(computed, compared=computed.compared or said.compared.get(event.point, ""))
     if isinstance(event, record.PredicateEvent):
@@ -261,6 +262,7 @@ BATCH_SUFFIX = "/batch"
 SCORE_COLUMNS = ("raw", "normalised", "weight", "weighted")
 SCORE_FORMULA = "weighted = normalised × weight; the total is the sum of them"
 BEST_FORMULA = "the highest total is best; of equal ones the real scheduler draws one, the replay takes the first"
+HYPER_NODE_FORMULA = "the highest sum of what plugins score; of equal ones upstream takes any, the replay the first"
 EVENTS_LOOKED_BACK: Final = 4
 """A choice follows its scores at once, or after the events of a tie."""
 
@@ -418,8 +420,10 @@ def runner_up(recording: Recording, scores: record.ScoreEvent, node: NodeName) -
 
 def best_node_equation(recording: Recording, seq: Seq, event: record.BestEvent) -> equation.Equation | None:
     """Why one node is best: each summand compared with the runner-up's."""
+    if event.kind != "node":
+        return _best_hyper_node(recording, seq, event)
     found = scores_before(recording, seq)
-    index = scored_row(recording, found[1], event.name) if found is not None and event.kind == "node" else None
+    index = scored_row(recording, found[1], event.name) if found is not None else None
     if found is None or index is None:
         return None
     scores = found[1]
@@ -436,6 +440,23 @@ def best_node_equation(recording: Recording, seq: Seq, event: record.BestEvent) 
     title = f"why {event.name} and not {name}"
     columns = (event.name, name, "difference")
     return equation.Equation(title, BEST_FORMULA, columns, "check", terms, event.score, deciding, words)
+
+
+def _best_hyper_node(recording: Recording, seq: Seq, event: record.BestEvent) -> equation.Equation:
+    """Each HyperNode with the scores that plugins gave it just before."""
+    asked: dict[str, Mapping[str, float]] = {}
+    for earlier in range(seq - 1, 0, -1):
+        before = recording.event_at(earlier)
+        if not isinstance(before, record.HookEvent) or not isinstance(before.result, Mapping):
+            break
+        asked[before.plugin] = before.result
+    names = dict.fromkeys(name for scores in asked.values() for name in scores)
+    terms = tuple(
+        equation.Term(name, tuple(scores.get(name) for scores in asked.values()), name == event.name)
+        for name in names or (event.name,)
+    )
+    title = f"the best HyperNode is {event.name}"
+    return equation.Equation(title, HYPER_NODE_FORMULA, tuple(asked), "check", terms, event.score, event.name)
 
 
 class ScorePart(NamedTuple):

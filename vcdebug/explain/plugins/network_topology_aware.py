@@ -3,14 +3,35 @@
 Upstream: plugins/network-topology-aware.
 """
 
+from collections.abc import Iterable, Iterator, Mapping
+
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
-from vcdebug.plugins.network_topology_aware import JobNearness, NetworkTopologyAware, NodeNearness
+from vcdebug.framework.gang_plan import EVICT_PURPOSE
+from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, HYPER_NODE_GRADIENT_FOR_SUB_JOB, HYPER_NODE_ORDER
+from vcdebug.framework.record import HookEvent
+from vcdebug.framework.subject import PURPOSE, name_in
+from vcdebug.model.names import Seq
+from vcdebug.plugins.network_topology_aware import JobNearness, NetworkTopologyAware, NodeNearness, ResourceFill
+from vcdebug.plugins.network_topology_aware.domains import (
+    GradientRequest,
+    HyperNodeDomains,
+    is_eligible,
+    iter_reachable,
+    search_root,
+)
 from vcdebug.plugins.network_topology_aware.nodes_only import NodesOnly
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import session_at_event
 
 FILL_FORMULA = "mean over tiers by weight of (used + request) / allocatable of the HyperNode; none counts as full"
 NEAR_FORMULA = "(highest tier − tier of the common one) / (highest − lowest tier); the closest add their share of tasks"
+FULLEST_FORMULA = "weighted mean of (used + request) / allocatable; the fullest add their share of the tasks"
+CLOSEST_FORMULA = "by the tier of the HyperNode in common with the job's; the closest add their share of the tasks"
+DOMAIN_FORMULA = "tier ≤ highest tier allowed, and room for minResources: in idle, future idle, or all of it to evict"
+FILL_COLUMNS = ("used + request", "of", "weight", "part")
+DOMAIN_COLUMNS = ("tier", "highest allowed", "minResources", "room")
 SEVERAL_CLOSEST = "several nodes are the closest"
 
 
@@ -60,4 +81,70 @@ def _tiers_equation(asked: AskedNode, found: NodeNearness) -> Equation:
     return Equation(title, FILL_FORMULA, columns, "dimension", tuple(terms), found.score, None, note)
 
 
-EXPLAINER = PluginExplainer(scores=score_equation)
+# HyperNodes: which may be tried, and how full a sub job would make each.
+
+
+def order_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """The score of each HyperNode that has room for the sub job."""
+    scores = dict(event.result) if isinstance(event.result, Mapping) else {}
+    fills = _fills_at(recording, seq, event.sub_job, scores)
+    terms: list[Term] = []
+    for name, score in scores.items():
+        terms.append(Term(name, (None, None, None, Ratio(score)), None))
+        for fill in fills.get(name, ()):
+            part = Ratio(fill.wanted / fill.capacity) if fill.capacity else None
+            terms.append(Term(f"{name} {fill.name}", (fill.wanted, fill.capacity, fill.weight, part), None))
+    best = max(scores, key=lambda name: scores[name], default="")
+    formula = FULLEST_FORMULA if fills else CLOSEST_FORMULA
+    title = f"network topology: HyperNodes for {event.sub_job}"
+    return Equation(title, formula, FILL_COLUMNS, "dimension", tuple(terms), None, best or None)
+
+
+def _fills_at(
+    recording: Recording, seq: Seq, sub_job: str, hyper_nodes: Iterable[str]
+) -> Mapping[str, tuple[ResourceFill, ...]]:
+    """None in releases that go by closeness, and where the session cannot be had again."""
+    session = session_at_event(recording, seq)
+    plugin = None if session is None else session.plugins[NetworkTopologyAware.name]
+    if session is None or not isinstance(plugin, NetworkTopologyAware):
+        return {}
+    asked = session.jobs[recording.owners.sub_jobs[sub_job]].sub_jobs[sub_job]
+    return plugin.hyper_node_fills(asked, hyper_nodes)
+
+
+def gradient_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """Which HyperNodes may be tried: a line for each at or below the one that is asked about."""
+    session, given, name = session_at_event(recording, seq), event.hyper_node, event.sub_job or event.job
+    plugin = None if session is None else session.plugins[NetworkTopologyAware.name]
+    title = f"network topology: HyperNodes that {name} may try"
+    wanted = None
+    if session is not None and isinstance(plugin, NetworkTopologyAware):
+        job = session.jobs[event.job or recording.owners.sub_jobs[event.sub_job]]
+        purpose = int(name_in(event.subject, PURPOSE) or 0)
+        wanted = plugin.gradient_request(job.sub_jobs[event.sub_job] if event.sub_job else job, purpose)
+    if wanted is None or not isinstance(plugin, NetworkTopologyAware):
+        whole = Term(given, (None, None, None, None), True)
+        formula = f"no hard topology: {given} is tried as a whole"
+        return Equation(title, formula, DOMAIN_COLUMNS, "check", (whole,), None)
+    terms = tuple(_domain_terms(plugin.domains, given, wanted))
+    note = f"{wanted.allocated} is allocated already: room is not asked about" if wanted.allocated else ""
+    return Equation(title, DOMAIN_FORMULA, DOMAIN_COLUMNS, "check", terms, None, None, note)
+
+
+def _domain_terms(domains: HyperNodeDomains, given: str, wanted: GradientRequest) -> Iterator[Term]:
+    for name in iter_reachable(domains, search_root(domains.tree, given, wanted)):
+        info, amounts = domains.tree.by_name[name], domains.amounts[name]
+        room = (amounts.allocatable,) if wanted.purpose == EVICT_PURPOSE else (amounts.idle, amounts.future_idle)
+        fits = any(wanted.minimum.less_equal(each) for each in room)
+        figures = (info.tier, wanted.tier, wanted.minimum, fits)
+        yield Term(name, figures, is_eligible(domains, info, wanted))
+
+
+EXPLAINER = PluginExplainer(
+    equations={
+        HYPER_NODE_ORDER.upstream: order_equation,
+        HYPER_NODE_GRADIENT_FOR_JOB.upstream: gradient_equation,
+        HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream: gradient_equation,
+    },
+    scores=score_equation,
+)

@@ -5,7 +5,7 @@ Upstream: plugins/network-topology-aware (getPriorityWeight, getNormalPodConfig)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import isfinite, log2
 from typing import ClassVar, Final, NamedTuple
@@ -91,21 +91,30 @@ class NetworkTopologyAware(Plugin):
     # Gradients
 
     def hyper_node_gradient_for_job(self, job: JobInfo, hyper_node: str, purpose: int) -> list[list[str]]:
-        tier = _hard_tier(job.network_topology)
-        if tier is None:
-            return [[hyper_node]]
-        return self._gradient_rows(
-            hyper_node, GradientRequest(tier, job.allocated_hyper_node, job.get_min_resources(), purpose)
-        )
+        return self._gradient_rows(hyper_node, self.gradient_request(job, purpose))
 
     def hyper_node_gradient_for_sub_job(self, sub_job: SubJobInfo, hyper_node: str, purpose: int) -> list[list[str]]:
-        tier = _hard_tier(sub_job.network_topology)
-        if tier is None or (self._tries_whole and not self._jobs[sub_job.job].pod_group.sub_group_policies):
-            return [[hyper_node]]
-        minimum = sub_job.get_min_resources()
-        return self._gradient_rows(hyper_node, GradientRequest(tier, sub_job.allocated_hyper_node, minimum, purpose))
+        return self._gradient_rows(hyper_node, self.gradient_request(sub_job, purpose))
 
-    def _gradient_rows(self, hyper_node: str, wanted: GradientRequest) -> list[list[str]]:
+    def gradient_request(self, asks: JobInfo | SubJobInfo, purpose: int) -> GradientRequest | None:
+        """What a HyperNode must be like to be tried; None where the given one is tried as a whole."""
+        tier = _hard_tier(asks.network_topology)
+        if tier is None or (isinstance(asks, SubJobInfo) and self._passes_on(asks)):
+            return None
+        return GradientRequest(tier, asks.allocated_hyper_node, asks.get_min_resources(), purpose)
+
+    def _passes_on(self, sub_job: SubJobInfo) -> bool:
+        """Whether the HyperNode of a job without subgroup policies is its sub job's as well."""
+        return self._tries_whole and not self._jobs[sub_job.job].pod_group.sub_group_policies
+
+    @property
+    def domains(self) -> HyperNodeDomains:
+        """The HyperNodes of the session with their amounts."""
+        return self._domains
+
+    def _gradient_rows(self, hyper_node: str, wanted: GradientRequest | None) -> list[list[str]]:
+        if wanted is None:
+            return [[hyper_node]]
         rows = hyper_node_gradient(self._domains, hyper_node, wanted)
         return reverse_and_cap(rows, self._weights.evict_hyper_nodes) if wanted.purpose == EVICT_PURPOSE else rows
 
@@ -133,6 +142,14 @@ class NetworkTopologyAware(Plugin):
             for name, amount in self._weights.weighed_request(sub_job.tasks[uid].resreq).items():
                 total[name] = total.get(name, 0.0) + amount
         return {name: total[name] for name in self._ordering.order_keys(total)}
+
+    def hyper_node_fills(self, sub_job: SubJobInfo, hyper_nodes: Iterable[str]) -> dict[str, tuple[ResourceFill, ...]]:
+        """How full the sub job would make each of the HyperNodes, by resource."""
+        requests, amounts = self._summed_requests(sub_job), self._domains.amounts
+        return {
+            name: tuple(self._weights.iter_fills(requests, amounts[name].used, amounts[name].allocatable))
+            for name in hyper_nodes
+        }
 
     def _fill_score(self, name: str, requests: dict[str, float]) -> float:
         amounts = self._domains.amounts[name]

@@ -4,7 +4,7 @@ Upstream: plugins/network-topology-aware (initHyperNodeResourceCache), util/sche
 Upstream: plugins/network-topology-aware (hyperNodeGradientFn, getSearchRoot, reverseAndCapEvictionGradients).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -144,20 +144,24 @@ def hyper_node_gradient(domains: HyperNodeDomains, given: str, wanted: GradientR
     """Eligible HyperNodes at or below the search root, a row per tier, ascending; no rows without a root.
     Upstream: plugins/network-topology-aware.hyperNodeGradientFn.
     """
-    root = search_root(domains.tree, given, wanted)
-    if not root:
-        return []
     rows: dict[int, list[str]] = {}
-    waiting = [root]
-    seen = {root: None}
-    for name in waiting:
+    for name in iter_reachable(domains, search_root(domains.tree, given, wanted)):
         info = domains.tree.by_name[name]
-        if _is_eligible(domains, info, wanted):
+        if is_eligible(domains, info, wanted):
             rows.setdefault(info.tier, []).append(name)
-        children = [child for child in domains.ordering.order_keys(info.children) if child not in seen]
-        seen.update(dict.fromkeys(children))
-        waiting.extend(children)
     return [rows[tier] for tier in sorted(rows)]
+
+
+def iter_reachable(domains: HyperNodeDomains, root: str) -> Iterator[str]:
+    """The search root and all HyperNodes below it, level by level; none without a root."""
+    waiting = [root] if root else []
+    seen = dict.fromkeys(waiting)
+    for name in waiting:
+        yield name
+        children = domains.ordering.order_keys(domains.tree.by_name[name].children)
+        new = [child for child in children if child not in seen]
+        seen.update(dict.fromkeys(new))
+        waiting.extend(new)
 
 
 def search_root(tree: HyperNodes, given: str, wanted: GradientRequest) -> str:
@@ -179,7 +183,7 @@ def search_root(tree: HyperNodes, given: str, wanted: GradientRequest) -> str:
     return allowed if common == given else ""
 
 
-def _is_eligible(domains: HyperNodeDomains, info: HyperNodeInfo, wanted: GradientRequest) -> bool:
+def is_eligible(domains: HyperNodeDomains, info: HyperNodeInfo, wanted: GradientRequest) -> bool:
     """Upstream: plugins/network-topology-aware.isEligibleHyperNode."""
     if info.tier > wanted.tier:
         return False

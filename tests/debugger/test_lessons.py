@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
-from tests.recorded import bundled
+from tests.recorded import ROOT, bundled
 from vcdebug.debugger.lesson import (
+    LESSON_FOLDER,
     Lesson,
     LessonError,
     LessonStep,
@@ -93,3 +95,9 @@ def test_an_unknown_lesson_names_the_nearest() -> None:
     with pytest.raises(LessonError) as raised:
         find_lesson("preempt-work")
     assert "preempt-works" in raised.value.format_line()
+
+
+def test_the_wheel_has_every_lesson() -> None:
+    shipped = {file.distribution_path for file in WheelBuilder(str(ROOT)).recurse_included_files()}
+    expected = [f"vcdebug/lessons/{file.name}" for file in sorted(LESSON_FOLDER.iterdir())]
+    assert expected == [path for path in expected if path in shipped and path.endswith(".yaml")]

@@ -1,4 +1,4 @@
-"""Lessons: questions about a bundled snapshot, one YAML file each, whose answers are read from its recording."""
+"""Lessons: questions about a bundled snapshot, one YAML file each; the answers are read from its recording."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

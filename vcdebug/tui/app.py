@@ -136,7 +136,7 @@ class VcdebugApp(App[int]):
         """Open the snapshot that the main screen closed with, or the chooser."""
         self._after = True
         if wanted is not None and wanted.snapshot:
-            self.open_snapshot(Start(wanted.snapshot, Path(wanted.snapshot).name))
+            self.open_snapshot(Start(wanted.snapshot, Path(wanted.snapshot).name, lesson=wanted.lesson))
         else:
             self.open_chooser(wanted.failure if wanted is not None else "")
 
@@ -164,6 +164,7 @@ def run_tui(
     breaks: list[str] | None = None,
     job: str | None = None,
     panel: str | None = None,
+    lesson: str = "",
     filter: str | None = None,
     fresh: bool = False,
     config: str | None = None,
@@ -194,6 +195,7 @@ def run_tui(
             complete,
             filter=filter or "",
             panel=panel or "",
+            lesson=lesson,
             fresh=fresh,
             limits=limits,
             release=release,

@@ -22,6 +22,7 @@ OVERLAY_SCREENS: Final = (
     ("copy menu", "dialogs:CopyScreen"),
     ("chooser", "chooser:ChooserScreen"),
     ("a page that leads on", "pages:PageScreen"),
+    ("lesson", "lesson:LessonScreen"),
     ("leaving with edits", "dialogs:ConfirmLeaveScreen"),
 )
 """Screens over the main one, or before it, in `tui/screens`; imported on use."""

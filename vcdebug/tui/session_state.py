@@ -152,6 +152,16 @@ class SessionStore:
     def save_history(self, history: Mapping[str, list[str]]) -> None:
         self._save_json("history.json", dict(history))
 
+    def answered_steps(self) -> dict[str, int]:
+        """The number of answered steps, by the lesson's name."""
+        found = self._load_json("lessons.json")
+        steps = found if isinstance(found, dict) else {}
+        return {str(name): count for name, count in steps.items() if isinstance(count, int) and count > 0}
+
+    def save_answered(self, lesson: str, count: int) -> None:
+        """Keep that the first `count` steps of a lesson are answered."""
+        self._save_json("lessons.json", {**self.answered_steps(), lesson: count})
+
     def is_first_time(self) -> bool:
         """Whether the hint of the first start is still to be shown; true once."""
         if self.folder is None or (self.folder / "told").exists():

@@ -278,6 +278,8 @@ class Start:
     """Seconds between two captures; 0 captures by key alone."""
     kept: RecordingCache | None = None
     """The cache of recordings; None where it is off."""
+    lesson: str = ""
+    """The lesson to open once the recording is shown."""
     after: bool = False
     """Whether another snapshot was open before."""
 
@@ -336,3 +338,4 @@ class NextScreen(NamedTuple):
 
     snapshot: str = ""
     failure: str = ""
+    lesson: str = ""

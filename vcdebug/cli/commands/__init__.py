@@ -14,6 +14,7 @@ from vcdebug.framework.registry import resolve_reference
 COMMANDS: Final = {
     "open": "vcdebug.cli.commands.open:OpenCommand",
     "serve": "vcdebug.cli.commands.serve:ServeCommand",
+    "learn": "vcdebug.cli.commands.learn:LearnCommand",
     "run": "vcdebug.cli.commands.run:RunCommand",
     "explain": "vcdebug.cli.commands.explain:ExplainCommand",
     "diff": "vcdebug.cli.commands.diff:DiffCommand",

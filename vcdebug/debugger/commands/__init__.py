@@ -56,7 +56,7 @@ def execute_line(driver: Driver, line: str) -> CommandReply:
     return verb.run(driver, argument.strip())
 
 
-SCREEN_ONLY: tuple[str, ...] = ("filter", "open", "theme")
+SCREEN_ONLY: tuple[str, ...] = ("filter", "lesson", "open", "theme")
 """What commands can open only on a screen, so scripts skip it."""
 
 

@@ -104,6 +104,12 @@ VERBS: Final = (
     Verb(("queues",), "[NAME]", "All queues at the event, or the page of one", open_command("queues")),
     Verb(("log",), "[3 | 4 | 5]", "Show the scheduler log at level -v", _show_log),
     Verb(("panel",), "[NAME]", "Show a panel; without NAME, list panels", open_command("panel")),
+    Verb(
+        ("lesson", "learn"),
+        "[NAME]",
+        "Open a lesson, or continue the last one; without any, list them",
+        open_command("lesson"),
+    ),
     Verb(("theme",), "NAME", "Set the theme: dark, light, ansi, ansi-light", open_command("theme")),
     Verb(("open", "o"), "[SNAPSHOT]", "open another snapshot", open_command("open")),
     Verb(("help", "h", "?"), "", "keys and commands", open_command("help")),

@@ -1,9 +1,9 @@
-"""Pages over the main screen, questions and tried fixes, and what commands open by name."""
+"""Pages over the main screen, questions and tried fixes, lessons, and what commands open by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -20,12 +20,16 @@ from vcdebug.tui.clipboard import Clipboard
 from vcdebug.tui.main.background_work import BackgroundWork, LayOver, ScreenState
 from vcdebug.tui.messages import SURVEY_TEXT
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
+from vcdebug.tui.session_state import SessionStore
 from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.worker import NextScreen
+from vcdebug.views.lessons import lessons_table
 from vcdebug.views.panels import PAGES, Page
 from vcdebug.views.pending import explanation_table, job_at
 from vcdebug.views.table import Table
 
 if TYPE_CHECKING:
+    from vcdebug.debugger.lesson import Lesson
     from vcdebug.explain.answer import NamedQuestion
     from vcdebug.recording.recording import Recording
     from vcdebug.whatif.fixes.search import FixSearch, TriedPlan
@@ -237,6 +241,67 @@ class QuestionCommands:
         if driver is not None and isinstance(place, str):
             remedy = found[int(place)]
             self.show(carry_out(driver, remedy.plan.all_edits, remedy.plan_words))
+
+
+LESSON_PAGE: Final = Page(lambda _: Table("Lessons"), lambda row: (row.key,), "Enter opens it")
+
+
+@dataclass(eq=False)
+class LessonCommands:
+    """Opens lessons, at the first step that is not answered."""
+
+    current: ScreenState
+    store: SessionStore
+    pages: PageOpener
+    lay_over: LayOver
+    open_next: Callable[[NextScreen], None]
+    """Opens another snapshot in place of this one."""
+    _open: str = field(default="", init=False)
+    """The lesson that was opened last."""
+
+    def open_lesson(self, name: str = "") -> None:
+        """Open a lesson by its name; without one, continue the last one, else list all."""
+        from vcdebug.debugger.lesson import find_lesson, list_lessons
+
+        name = name or self._open
+        moment = self.current.moment
+        if moment is None:
+            return
+        if not name:
+            self.pages.open_commands(lessons_table(list_lessons(), self.store.answered_steps()), LESSON_PAGE)
+            return
+        try:
+            lesson = find_lesson(name)
+            if moment.recording.snapshot.name != lesson.snapshot:
+                self.open_next(NextScreen(lesson.snapshot, lesson=name))
+            else:
+                self._open_step(lesson, self._next_step(lesson))
+        except VcdebugError as error:
+            self.current.say(error.format_line(), error=True)
+
+    def _next_step(self, lesson: Lesson) -> int:
+        # A lesson that is done begins again.
+        return self.store.answered_steps().get(lesson.name, 0) % len(lesson.steps) + 1
+
+    def _open_step(self, lesson: Lesson, number: int) -> None:
+        from vcdebug.debugger.lesson import find_place
+        from vcdebug.tui.screens.lesson import LessonScreen
+
+        driver = self.current.ready_driver()
+        if driver is None:
+            return
+        self._open = lesson.name
+        recording = driver.debugger.recording
+        self.current.show_moment(driver.goto_event(find_place(lesson.steps[number - 1], recording)))
+        screen = LessonScreen(lesson, number, recording, self.store.save_answered)
+        self.lay_over(screen, partial(self._after_step, lesson, number))
+
+    def _after_step(self, lesson: Lesson, number: int, goes_on: bool | None) -> None:
+        if goes_on and number < len(lesson.steps):
+            self._open_step(lesson, number + 1)
+        elif goes_on:
+            self._open = ""
+            self.current.say(f"lesson {lesson.name}: all steps are answered; :lesson lists the lessons")
 
 
 class CommandTargets:

@@ -15,7 +15,9 @@ from vcdebug.tui.widgets.grid import Grid
 
 if TYPE_CHECKING:
     from vcdebug.tui.main.cursor_commands import CopyCommands, MarkCommands, WhatIfCommands
-    from vcdebug.tui.main.pages import CommandTargets, PageOpener, QuestionCommands
+    from vcdebug.tui.main.pages import CommandTargets, LessonCommands, PageOpener, QuestionCommands
+    from vcdebug.tui.session_state import SessionStore
+    from vcdebug.tui.worker import NextScreen
 
 
 @dataclass(eq=False)
@@ -34,6 +36,9 @@ class ScreenParts:
     copy: Callable[[str, Clipboard], str]
     of_screen: Mapping[str, Callable[[str], object]]
     """Callbacks of the commands that act on the screen itself, by name."""
+    store: SessionStore
+    open_next: Callable[[NextScreen], None]
+    """Opens another snapshot in place of this one, after a question where edits would be lost."""
 
     # The first frame needs none of these modules, so each is imported by its property.
 
@@ -89,6 +94,12 @@ class ScreenParts:
             run=self.commands.run_command,
             show=self.commands.show_reply,
         )
+
+    @cached_property
+    def lesson_commands(self) -> LessonCommands:
+        from vcdebug.tui.main.pages import LessonCommands
+
+        return LessonCommands(self.current, self.store, self.page_opener, self.lay_over, self.open_next)
 
     @cached_property
     def command_targets(self) -> CommandTargets:

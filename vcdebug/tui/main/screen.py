@@ -94,6 +94,8 @@ class MainScreen(Screen[NextScreen]):
             go=self.movement.goto_event,
             copy=lambda text, how: copy_text(self.app, text, how),
             of_screen=self._screen_targets(),
+            store=store,
+            open_next=lambda wanted: self.parts.what_if_commands.leave_recording(lambda: self.dismiss(wanted)),
         )
 
     def _screen_targets(self) -> Mapping[str, Callable[[str], object]]:
@@ -101,6 +103,7 @@ class MainScreen(Screen[NextScreen]):
         return {
             "help": lambda _: self.action_help(),
             # Lambdas: naming `parts.question_commands` here would import what only its key needs.
+            "lesson": lambda name: self.parts.lesson_commands.open_lesson(name),
             "prove": lambda job: self.parts.question_commands.search_fixes(job),
             "ask": lambda words: self.parts.question_commands.ask_question(words),
             "explain": self.action_explain,
@@ -175,6 +178,8 @@ class MainScreen(Screen[NextScreen]):
         except VcdebugError as error:
             self.current.show_moment(driver.current_state())
             self.say_line(error.format_line(), error=True)
+        if self.start.lesson:
+            self.run_command(f"lesson {self.start.lesson}")
         # Indexes and the cache are built after the frame: they hold the interpreter lock.
         self.call_after_refresh(self.set_timer, FIRST_FRAME_SECONDS, self._loading.on_drawn)
 

@@ -1,0 +1,23 @@
+"""`vcdebug learn`: the list with progress, and errors before a terminal is needed."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.transcripts import call
+from vcdebug.debugger.lesson import list_lessons
+from vcdebug.tui.session_state import SessionStore, state_folder
+
+
+def test_without_a_name_it_lists_every_lesson_with_progress(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    SessionStore(state_folder()).save_answered("preempt-works", 2)
+    code, out, err = call(["learn"])
+    assert (0, "") == (code, err)
+    assert [] == [lesson.name for lesson in list_lessons() if lesson.name not in out]
+    assert [["2", "of", "6"]] == [line.split()[1:4] for line in out.splitlines() if line.startswith("preempt-works")]
+
+
+def test_a_lesson_needs_a_terminal_and_a_known_name() -> None:
+    assert "a lesson needs a terminal" in call(["learn", "preempt-works"])[2]
+    assert "no lesson 'preempt'" in call(["learn", "preempt"])[2]

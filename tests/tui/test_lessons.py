@@ -1,0 +1,55 @@
+"""`:lesson`: a step over the screen, the reply, its proof, the next step, and progress that is kept."""
+
+from pathlib import Path
+
+from tests.tui.driving import NARROW, Desk, opened
+from vcdebug.debugger.lesson import find_lesson, find_place
+from vcdebug.tui.screens.lesson import LessonScreen
+from vcdebug.tui.session_state import SessionStore
+
+LESSON = find_lesson("preempt-works")
+
+
+def step_of(desk: Desk) -> int:
+    assert isinstance(desk.app.screen, LessonScreen)
+    return desk.app.screen.number
+
+
+async def test_a_step_shows_the_event_the_question_and_after_a_reply_the_proof() -> None:
+    async with opened("preempt-works", size=NARROW) as desk:
+        await desk.command("lesson preempt-works")
+        assert 1 == step_of(desk)
+        assert find_place(LESSON.steps[0], desk.moment.recording) == desk.seq
+        assert "c) 5" in desk.screen()
+        await desk.press("a", "enter")
+        assert "✓ Right: 0." in desk.screen()
+        await desk.press("enter")
+        assert 2 == step_of(desk)
+        await desk.press("b", "enter")
+        assert "✗ Not right. The recording says: assistants/chat-api." in desk.screen()
+
+
+async def test_progress_is_kept_and_the_lesson_continues(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path)
+    async with opened("preempt-works", store=store) as desk:
+        await desk.command("lesson preempt-works")
+        await desk.press("a", "enter", "enter", "escape")
+        assert {"preempt-works": 1} == store.answered_steps()
+        await desk.command("lesson")
+        assert 2 == step_of(desk)
+
+
+async def test_the_lesson_of_another_snapshot_opens_that_snapshot() -> None:
+    async with opened("preempt-never") as desk:
+        await desk.command("lesson")
+        assert "preempt-works" in desk.screen()
+        await desk.press("escape")
+        await desk.command("lesson preempt-works")
+        await desk.until(lambda: isinstance(desk.app.screen, LessonScreen), "the lesson opens")
+        assert "preempt-works" == desk.moment.recording.snapshot.name
+
+
+async def test_an_unknown_lesson_is_a_message() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.command("lesson nothing")
+        assert "no lesson 'nothing'" in desk.status()

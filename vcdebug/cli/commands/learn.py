@@ -1,0 +1,41 @@
+"""`vcdebug learn`: lessons in the terminal debugger."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from vcdebug.cli.commands import Command, CommandOutcome
+from vcdebug.cli.commands.open import is_in_browser
+from vcdebug.cli.output import Output
+from vcdebug.errors import VcdebugError
+
+
+class LearnCommand(Command):
+    """Lists the lessons, or opens one at the first step that is not answered.
+
+    Progress is read from the folder of saved sessions, which the debugger writes.
+    """
+
+    HELP = "learn how the scheduler decides: questions about recorded cycles; without a name, the list with progress"
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("lesson", metavar="LESSON", nargs="?", help="the name of a lesson, such as preempt-works")
+
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.debugger.lesson import find_lesson, list_lessons
+        from vcdebug.tui.session_state import SessionStore, state_folder
+
+        if args.lesson is None:
+            from vcdebug.views.lessons import lessons_table
+            from vcdebug.views.table import format_table
+
+            table = lessons_table(list_lessons(), SessionStore(state_folder()).answered_steps())
+            output.write_text(f"{format_table(table)}\n")
+            return CommandOutcome.DONE
+        lesson = find_lesson(args.lesson)
+        if not is_in_browser() and not (output.is_terminal and output.err.isatty()):
+            raise VcdebugError("a lesson needs a terminal", "vcdebug learn without a name lists the lessons")
+        from vcdebug.tui.app import EXIT_INTERRUPTED, run_tui
+
+        code = run_tui(lesson.snapshot, lesson=lesson.name)
+        return CommandOutcome.INTERRUPTED if code == EXIT_INTERRUPTED else CommandOutcome.DONE

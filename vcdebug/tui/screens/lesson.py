@@ -1,0 +1,84 @@
+"""The lesson over the lower half of the main screen: a step, the reply, and its proof."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Input, Label
+
+from vcdebug.debugger.lesson import Lesson, judge_reply
+from vcdebug.recording.recording import Recording
+from vcdebug.views.lessons import step_text, verdict_text
+
+ANSWER_KEYS = "Enter answers   ↑↓ scroll   Esc looks at the event (:lesson comes back)"
+NEXT_KEYS = "Enter goes on   ↑↓ scroll   Esc looks at the event (:lesson comes back)"
+
+
+class LessonScreen(ModalScreen[bool]):
+    """One step of a lesson; closes with whether the next step is wanted."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "look at the event", id="lesson.leave"),
+        Binding("up", "scroll(-1)", "scroll up", id="lesson.up"),
+        Binding("down", "scroll(1)", "scroll down", id="lesson.down"),
+    ]
+    DEFAULT_CSS = """
+    LessonScreen { align: center bottom; background: transparent; }
+    LessonScreen > Vertical {
+        width: 100%; height: auto; max-height: 65%; border: round $border; background: $surface; padding: 0 1;
+    }
+    LessonScreen VerticalScroll { height: auto; max-height: 100%; }
+    LessonScreen Label { width: 100%; height: auto; }
+    LessonScreen Input, LessonScreen Input:focus {
+        dock: bottom; height: 1; border: none; margin-bottom: 1; padding: 0;
+    }
+    LessonScreen #keys { dock: bottom; height: 1; text-style: dim; }
+    """
+
+    def __init__(self, lesson: Lesson, number: int, recording: Recording, save: Callable[[str, int], None]) -> None:
+        """`save` keeps that the first steps of a lesson up to a number are answered."""
+        super().__init__()
+        self.lesson = lesson
+        self.number = number
+        self.recording = recording
+        self.save = save
+        self.answered = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical() as frame:
+            frame.border_title = f"Lesson {self.lesson.name}: step {self.number} of {len(self.lesson.steps)}"
+            with VerticalScroll(can_focus=False):
+                yield Label(step_text(self.lesson.steps[self.number - 1]), id="step", markup=False)
+            yield Input(placeholder="your answer: a letter, a name or a number")
+            yield Label(ANSWER_KEYS, id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+
+    @on(Input.Submitted)
+    def enter_reply(self, event: Input.Submitted) -> None:
+        """Judge the reply, and after that go to the next step."""
+        event.stop()
+        if self.answered:
+            self.dismiss(True)
+        elif event.value.strip():
+            self.answered = True
+            self._show_verdict(event.value)
+
+    def _show_verdict(self, reply: str) -> None:
+        step = self.lesson.steps[self.number - 1]
+        self.query_one("#step", Label).update(verdict_text(step, judge_reply(step, self.recording, reply)))
+        self.query_one("#keys", Label).update(NEXT_KEYS)
+        self.query_one(Input).value = ""
+        self.query_one(Input).placeholder = "Enter goes on"
+        self.save(self.lesson.name, self.number)
+
+    def action_scroll(self, lines: int) -> None:
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+    def action_leave(self) -> None:
+        self.dismiss(False)

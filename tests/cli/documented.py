@@ -15,7 +15,7 @@ LANGUAGES = ("console", "debugger", "json", "text", "yaml")
 """Commands of a shell and of the debugger, data, and output or forms."""
 OUTSIDE = {
     r"vcdebug (open|serve)\b": "draws on a terminal or in a browser",
-    r"vcdebug (capture|verify)\b(?!.* --rbac)": "asks a cluster, or a scheduler's program",
+    r"vcdebug (capture|verify|watch)\b(?!.* --rbac)": "asks a cluster, or a scheduler's program",
     r"--extender-url\b": "asks a webhook",
     r"tcp://": "needs a Dask cluster",
 }

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from tests.cli.transcripts import call
 from tests.debugger.test_captures import with_nodes
+from vcdebug.capture.api_client import NoAnswer, TooSlow
 from vcdebug.cli.commands.capture import capture_until
 from vcdebug.cli.output import Output
 from vcdebug.debugger.expectations import parse_until
-from vcdebug.errors import VcdebugError
+from vcdebug.errors import CaptureError, VcdebugError
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.snapshot import Snapshot
 
 WAITING_VOLCANO_JOB = """
 apiVersion: v1
@@ -80,8 +83,43 @@ def test_a_job_is_known_by_its_owner_before_its_pods_exist(tmp_path: Path) -> No
     file = tmp_path / "waiting.yaml"
     file.write_text(WAITING_VOLCANO_JOB, encoding="utf-8")
     recording = replay_cycle(load_snapshot(file))
-    assert parse_until("team-a/train is Pending")(recording)
+    assert parse_until("team-a/train is Pending")(recording).startswith("team-a/train: job team-a/train is ")
     assert not parse_until("team-b/train is Pending")(recording)
+
+
+def test_a_volcano_job_that_is_admitted_and_has_no_pods_is_neither_pending_nor_placed(tmp_path: Path) -> None:
+    file = tmp_path / "admitted.yaml"
+    text = WAITING_VOLCANO_JOB.replace('capability: {cpu: "1"}}', 'capability: {cpu: "9"}}\nstatus: {state: Open}')
+    file.write_text(text, encoding="utf-8")
+    recording = replay_cycle(load_snapshot(file))
+    met = {word: bool(parse_until(f"train is {word}")(recording)) for word in ("Pending", "placed", "not placed")}
+    assert {"Pending": False, "placed": False, "not placed": True} == met
+
+
+def test_an_outage_is_outlasted_and_told(tmp_path: Path) -> None:
+    waits: list[float] = []
+    said = StringIO()
+    outages = iter([NoAnswer("no answer"), TooSlow("too slow"), NoAnswer("no answer"), None])
+
+    def take() -> Snapshot:
+        if (outage := next(outages)) is not None:
+            raise outage
+        return with_nodes(3)
+
+    args = Namespace(until="j is placed", output=str(tmp_path), every=50.0, keep=9)
+    capture_until(args, take, Output(err=said), waits.append)
+    assert [50.0, 100.0, 120.0] == waits
+    assert "no answer; the cluster is not seen until it answers again" in said.getvalue()
+    assert "what happened in at least 270s before was not seen" in said.getvalue()
+
+
+def test_credentials_that_are_refused_end_it(tmp_path: Path) -> None:
+    def take() -> Snapshot:
+        raise CaptureError("the API server does not accept the credentials")
+
+    args = Namespace(until="j is placed", output=str(tmp_path), every=50.0, keep=9)
+    with pytest.raises(CaptureError):
+        capture_until(args, take, Output(err=StringIO()), lambda _: None)
 
 
 def test_words_that_cannot_be_waited_for_are_an_error_before_anything_is_read(tmp_path: Path) -> None:

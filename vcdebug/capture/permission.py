@@ -1,6 +1,6 @@
 """Errors and problems for missing permissions and kinds, and the ClusterRole that a capture needs."""
 
-from vcdebug.capture.api_client import Api, ApiRefusal
+from vcdebug.capture.api_client import RETRIED_STATUSES, Api, ApiRefusal, NoAnswer
 from vcdebug.errors import CaptureError, VcdebugError
 from vcdebug.grouping import group_by_key
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_NAME
@@ -24,14 +24,16 @@ def can_i(kind: ResourceKind, context_flag: str = "") -> str:
     return f"kubectl {context_flag}auth can-i {kind.needed_permission}{everywhere}"
 
 
-def required_failed(api: Api, kind: ResourceKind, refusal: ApiRefusal) -> CaptureError:
+def required_failed(api: Api, kind: ResourceKind, refusal: ApiRefusal) -> VcdebugError:
     """The error for a required kind that could not be listed."""
     if refusal.status == FORBIDDEN:
         return _forbidden_error(api, kind, refusal)
     if refusal.status == NOT_FOUND:
         hint = "is Volcano installed in this cluster?" if kind.group else "is this a Kubernetes API server?"
         return CaptureError(f"the server has no {kind.kubectl_resource} {kind.version}", hint=hint, where=api.server)
-    return CaptureError(f"cannot list {kind.kubectl_resource}: {refusal}", where=api.server)
+    # A busy server is no answer about the cluster: followers ask again later.
+    failure = NoAnswer if refusal.status in RETRIED_STATUSES else CaptureError
+    return failure(f"cannot list {kind.kubectl_resource}: {refusal}", where=api.server)
 
 
 def _forbidden_error(api: Api, kind: ResourceKind, refusal: ApiRefusal) -> CaptureError:

@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.job_view import NotFoundError, find_subject
+from vcdebug.explain.job_view import NotFoundError, find_subject, workload_names
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject, survey_jobs
+from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE
 from vcdebug.recording.effects import Effect, Effects, cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
@@ -229,8 +230,10 @@ def _job_state_reason(recording: Recording, word: str, state: str, *, wanted: bo
         explained = explain_subject(recording, find_subject(recording.snapshot, word))
     except NotFoundError:
         return f"{word} is not there" if state == "there" and not wanted else ""
-    holds = {"there": True, "placed": explained.scheduled, "pending": not explained.scheduled}[state]
-    return f"{word}: {explained.sentence}" if holds is wanted else ""
+    # A Volcano Job that this cycle admits has no pods yet: it is neither Pending nor placed.
+    placed = explained.scheduled and explained.cause_code != ADMITTED_CAUSE
+    holds = {"there": True, "placed": placed, "pending": not explained.scheduled}[state]
+    return f"{word}: {explained.dominant.sentence_about(workload_names(recording.snapshot))}" if holds is wanted else ""
 
 
 def _stop_text(hits: list[int], line: str) -> str:

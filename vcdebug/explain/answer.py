@@ -166,6 +166,10 @@ class Finding:
     facts: tuple[str, ...] = ()
     """Sentences that prove the headline: the objects that hold the room, the rule that rejects. The strongest first."""
 
+    def sentence_about(self, workloads: Mapping[JobId, str]) -> str:
+        """The headline with the workload's name for that of its PodGroup."""
+        return str(self.headline._replace(subject=workloads.get(self.headline.subject, self.headline.subject)))
+
     @property
     def sentence(self) -> str:
         """The headline as one sentence."""

@@ -18,7 +18,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, TaskTry, job_visits
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, owners_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, metadata_of, owners_of
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -199,6 +199,19 @@ def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
         hint = f"the snapshot has {join_kinds(lacking)}: add the output of `{supplying_command(lacking)}`"
         raise NotFoundError("no such job or pod", hint, word)
     raise _unknown_name_error(word, [*groups, *pods])
+
+
+def workload_names(snapshot: Snapshot) -> dict[JobId, str]:
+    """PodGroup -> the workload that owns it, such as `job team-a/train`; PodGroups without an owner are left out."""
+    above = {metadata_of(each).get("uid"): owners_of(each) for each in snapshot.objects_of("ReplicaSet")}
+    found = {}
+    for manifest in snapshot.objects_of("PodGroup"):
+        owner = next(iter(owners_of(manifest)), {})
+        owner = next(iter(above.get(owner.get("uid"), ())), owner)
+        if owner.get("kind") and owner.get("name"):
+            group = PodGroup(manifest)
+            found[f"{group.namespace}/{group.name}"] = f"{owner['kind'].lower()} {group.namespace}/{owner['name']}"
+    return found
 
 
 def _groups_of_volcano_job(pods: Sequence[Pod], word: str) -> list[JobId]:

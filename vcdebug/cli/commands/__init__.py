@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "capture": "vcdebug.cli.commands.capture:CaptureCommand",
     "redact": "vcdebug.cli.commands.redact:RedactCommand",
     "verify": "vcdebug.cli.commands.verify:VerifyCommand",
+    "watch": "vcdebug.cli.commands.watch:WatchCommand",
     "cache": "vcdebug.cli.commands.cache:CacheCommand",
     "completion": "vcdebug.cli.commands.completion:CompletionCommand",
 }

@@ -206,6 +206,8 @@ def _capture_outcome(snapshot: Snapshot, args: Namespace, output: Output) -> Com
 
 CAPTURE_SECONDS = 10.0
 KEPT_CAPTURES = 100
+MAX_PAUSE_SECONDS = 120.0
+"""The longest pause between two attempts while the server does not answer."""
 
 
 def add_until_arguments(parser: ArgumentParser) -> None:
@@ -240,31 +242,52 @@ def capture_until(
     from vcdebug.snapshot.saved_files import CaptureHistory
 
     met = parse_until(args.until)
-    history = CaptureHistory(_captures_folder(args.output), args.keep)  # drops the oldest files
+    history = CaptureHistory(captures_folder(args.output), args.keep)  # drops the oldest files
     while True:
-        file, why = _capture_once(take, history, met)
+        file, why = _judge_capture(take_patiently(take, args.every, output, sleep), history, met)
         output.write_notice(f"{file.name}: {why or 'not yet'}")
         if why:
             return file
         sleep(args.every)
 
 
-def _capture_once(take: Callable[[], Snapshot], history: CaptureHistory, met: MetReason) -> tuple[Path, str]:
+def take_patiently(
+    take: Callable[[], Snapshot], pause: float, output: Output, sleep: Callable[[float], None] = time.sleep
+) -> Snapshot:
+    """A capture that outlasts outages: each pause is twice the last one; says for how long nothing was seen."""
+    from vcdebug.capture.api_client import NoAnswer, TooSlow
+
+    wait, waited = pause, 0.0
+    while True:
+        try:
+            snapshot = take()
+        except (NoAnswer, TooSlow) as outage:
+            if not waited:
+                output.write_notice(f"{outage.message}; the cluster is not seen until it answers again")
+            sleep(wait)
+            waited, wait = waited + wait, min(2 * wait, max(pause, MAX_PAUSE_SECONDS))
+            continue
+        if waited:
+            output.write_notice(f"it answers again; what happened in at least {waited:g}s before was not seen")
+        return snapshot
+
+
+def _judge_capture(snapshot: Snapshot, history: CaptureHistory, met: MetReason) -> tuple[Path, str]:
     """The file of one capture, and why it meets the condition, or an empty text."""
     from vcdebug.recording.recording import disposing
     from vcdebug.recording.replay import replay_cycle
 
-    snapshot = take()
     file = history.add_capture(snapshot)
     # A night holds thousands of captures: each recording is freed before the next one.
     with disposing(replay_cycle(snapshot)) as recording:
         return file, met(recording)
 
 
-def _captures_folder(word: str | None) -> Path:
+def captures_folder(word: str | None) -> Path:
+    """The folder of captures, `captures` where none is named; raises CaptureError for a file."""
     folder = Path(word or "captures")
     if folder.exists() and not folder.is_dir():
-        raise CaptureError("is a file", "--until writes into a folder", str(folder))
+        raise CaptureError("is a file", "name a folder for several captures", str(folder))
     return folder
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun, format_count, join_names
+from vcdebug.explain.job_view import workload_names
 from vcdebug.grouping import group_by_key
 from vcdebug.views.document import Block, make_listing, make_paragraph, release_paragraph
 
@@ -251,7 +252,8 @@ def verification_blocks(found: Verification) -> Iterator[Block]:
         more = f" and {len(found.chance) - MAX_SHOWN_CHOICES} more" if len(found.chance) > MAX_SHOWN_CHOICES else ""
         yield make_paragraph(f"followed where chance decides: {', '.join(found.chance[:MAX_SHOWN_CHOICES])}{more}")
     yield from (make_paragraph(note) for note in found.notes)
-    other = [one for one in found.jobs if one.word != "agreed"]
+    names = workload_names(found.recording.snapshot)
+    other = [replace(one, job=names.get(one.job, one.job)) for one in found.jobs if one.word != "agreed"]
     if other:
         yield make_paragraph("")
         yield make_listing(

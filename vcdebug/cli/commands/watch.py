@@ -1,0 +1,165 @@
+"""`vcdebug watch`: follows a cluster for days, explains what is Pending, keeps the captures that matter."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import time
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vcdebug.amount_text import join_names
+from vcdebug.cli.arguments import positive_number
+from vcdebug.cli.commands import Command, CommandOutcome
+from vcdebug.cli.commands.capture import (
+    CAPTURE_SECONDS,
+    KEPT_CAPTURES,
+    add_cluster_arguments,
+    captures_folder,
+    cluster_options,
+    parse_seconds,
+    take_patiently,
+)
+from vcdebug.cli.output import Output
+from vcdebug.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from vcdebug.conformance.cluster_watch import ClusterWatch, WatchedCycle
+    from vcdebug.snapshot.saved_files import CaptureHistory
+    from vcdebug.snapshot.snapshot import Snapshot
+
+CAPTURE, EXEC = "capture", "exec "
+MAX_COMMAND_SECONDS = 60.0
+
+
+class WatchCommand(Command):
+    """Captures a cluster again and again, with get and list requests alone."""
+
+    HELP = "follow a cluster: explain what is Pending by cause, keep captures that matter, serve Prometheus metrics"
+    EXITS = "exit status: 0 stopped by Ctrl-C, 1 error"
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "-n", "--namespace", default="", metavar="N", help="explain and count workloads of this namespace alone"
+        )
+        parser.add_argument(
+            "--metrics", metavar="ADDRESS", help="serve Prometheus metrics at HOST:PORT, or at :PORT for this machine"
+        )
+        parser.add_argument(
+            "--on", metavar="EXPR", help="when this comes to hold, do --do; the words of capture --until"
+        )
+        parser.add_argument(
+            "--do",
+            metavar="WHAT",
+            type=_parse_deed,
+            default=CAPTURE,
+            help="with --on: capture, or 'exec CMD', which gets VCDEBUG_CAPTURE and VCDEBUG_REASON (capture)",
+        )
+        parser.add_argument("--keep", metavar="DIR", help="folder of the captures that are kept (captures)")
+        parser.add_argument(
+            "--most",
+            metavar="N",
+            type=positive_number,
+            default=KEPT_CAPTURES,
+            help=f"keep N captures ({KEPT_CAPTURES})",
+        )
+        parser.add_argument(
+            "--every",
+            metavar="TIME",
+            type=parse_seconds,
+            default=CAPTURE_SECONDS,
+            help="time between two captures (10s)",
+        )
+        parser.add_argument(
+            "--release", default="", metavar="VERSION", help="the scheduler's release (default: its image's tag)"
+        )
+        add_cluster_arguments(parser)
+
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.capture import capture_cluster
+
+        options = cluster_options(args)
+        with suppress(KeyboardInterrupt):
+            watch_cluster(args, lambda: capture_cluster(options), output)
+        return CommandOutcome.DONE
+
+
+def watch_cluster(
+    args: Namespace, take: Callable[[], Snapshot], output: Output, sleep: Callable[[float], None] = time.sleep
+) -> None:
+    """Capture, judge, act, again and again; ends with an exception alone. `sleep` is replaced in tests."""
+    from vcdebug.conformance.cluster_watch import ClusterWatch
+    from vcdebug.debugger.expectations import parse_until
+    from vcdebug.snapshot.saved_files import CaptureHistory
+
+    watch = ClusterWatch(args.namespace, parse_until(args.on) if args.on else None)
+    history = CaptureHistory(captures_folder(args.keep), args.most)
+    said = tuple[str, ...]()
+    with _serving_metrics(args.metrics, watch, output) as note_reading:
+        while True:
+            snapshot = take_patiently(take, args.every, output, sleep)
+            note_reading()
+            cycle = watch.judge_capture(snapshot)
+            # The log of days has only what changed since the last reading.
+            for line in cycle.lines if cycle.lines != said else ():
+                output.write_text(f"{snapshot.now:%Y-%m-%dT%H:%M:%SZ} {line}")
+            output.flush()
+            said = cycle.lines
+            _act_on(cycle, history, args.do, output)
+            sleep(args.every)
+
+
+@contextmanager
+def _serving_metrics(address: str | None, watch: ClusterWatch, output: Output) -> Iterator[Callable[[], None]]:
+    """Serve metrics where an address is named; yields what to call after each reading."""
+    if not address:
+        yield lambda: None
+        return
+    try:
+        from vcdebug.cli.metrics_server import serving_metrics
+    except ImportError as error:
+        hint = "install it with: pip install 'vcdebug[watch]'"
+        raise UnsupportedError("--metrics needs the extra watch", hint) from error
+    with serving_metrics(watch.figures, address) as (collector, port):
+        output.write_notice(f"metrics at port {port}")
+        yield collector.note_reading
+
+
+def _act_on(cycle: WatchedCycle, history: CaptureHistory, deed: str, output: Output) -> None:
+    """Keep captures where there is a reason to, and run the user's command where the condition came to hold."""
+    files = [history.add_capture(snapshot) for snapshot in cycle.worth_keeping]
+    if not files:
+        return
+    reasons = "; ".join([*cycle.reasons, *([cycle.met] if cycle.met else [])])
+    output.write_notice(f"kept {join_names([file.name for file in files])}: {reasons}")
+    if cycle.met and deed != CAPTURE:
+        _run_command(deed.removeprefix(EXEC), files[-1], cycle.met, output)
+
+
+def _run_command(command: str, file: Path, reason: str, output: Output) -> None:
+    """Run the user's command without a shell; its failure is told and ends nothing."""
+    environment = {**os.environ, "VCDEBUG_CAPTURE": str(file.absolute()), "VCDEBUG_REASON": reason}
+    try:
+        done = subprocess.run(shlex.split(command), env=environment, timeout=MAX_COMMAND_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        output.write_notice(f"{command}: {error}")
+        return
+    if done.returncode:
+        output.write_notice(f"{command}: exit status {done.returncode}")
+
+
+def _parse_deed(text: str) -> str:
+    if text == CAPTURE or (text.startswith(EXEC) and _has_words(text.removeprefix(EXEC))):
+        return text
+    raise ArgumentTypeError(f"{text!r} is neither capture nor 'exec CMD'")
+
+
+def _has_words(command: str) -> bool:
+    try:
+        return bool(shlex.split(command))
+    except ValueError:
+        return False

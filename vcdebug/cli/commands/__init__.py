@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "check": "vcdebug.cli.commands.check:CheckCommand",
     "script": "vcdebug.cli.commands.script:ScriptCommand",
     "report": "vcdebug.cli.commands.report:ReportCommand",
+    "export": "vcdebug.cli.commands.export:ExportCommand",
     "capture": "vcdebug.cli.commands.capture:CaptureCommand",
     "redact": "vcdebug.cli.commands.redact:RedactCommand",
     "verify": "vcdebug.cli.commands.verify:VerifyCommand",

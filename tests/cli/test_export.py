@@ -1,0 +1,98 @@
+"""`export`: the recording as tables and as a trace."""
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.source_tree import ROOT
+from tests.cli.transcripts import call
+from tests.recorded import bundled
+from vcdebug.debugger.figures import comparable_value, figure_value, parse_figure
+from vcdebug.debugger.tables import TABLES
+
+FIXTURE = "preempt-blocked-by-gang"
+
+
+def export(tmp_path: Path, form: str) -> Path:
+    target = tmp_path / f"out-{form}"
+    code, _, err = call(["export", FIXTURE, "--to", str(target), "--format", form])
+    assert (0, "") == (code, err)
+    return target
+
+
+def test_each_table_is_a_file_of_json_lines_with_its_columns(tmp_path: Path) -> None:
+    target = export(tmp_path, "jsonl")
+    assert {f"{name}.jsonl" for name in TABLES} == {path.name for path in target.iterdir()}
+    for name, table in TABLES.items():
+        rows = [json.loads(line) for line in (target / f"{name}.jsonl").read_text().splitlines()]
+        assert rows, name
+        assert all(list(table.types) == list(row) for row in rows)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_csv_has_the_same_rows(name: str, tmp_path: Path) -> None:
+    lines = (export(tmp_path, "jsonl") / f"{name}.jsonl").read_text().splitlines()
+    with (export(tmp_path, "csv") / f"{name}.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    expected = [{key: cell_text(value) for key, value in json.loads(line).items()} for line in lines]
+    assert expected == rows
+
+
+def cell_text(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(value)
+    return "" if value is None else str(value)
+
+
+def test_protected_victims_are_counted_by_queue_and_plugin(tmp_path: Path) -> None:
+    with (export(tmp_path, "csv") / "votes.csv").open(newline="") as file:
+        votes = list(csv.DictReader(file))
+    protected = Counter((row["candidate_queue"], row["plugin"]) for row in votes if row["answer"] == "protects")
+    assert {"gang"} == {plugin for _, plugin in protected}
+    assert {"allows", "protects"} <= {row["answer"] for row in votes}
+
+
+def test_amounts_begin_with_the_opening_state_and_end_with_the_last_one(tmp_path: Path) -> None:
+    lines = (export(tmp_path, "jsonl") / "node_amounts.jsonl").read_text().splitlines()
+    last: dict[tuple[str, str, str], float] = {}
+    for row in map(json.loads, lines):
+        key = row["node"], row["figure"], row["dimension"]
+        assert (row["seq"] == 0) == (key not in last)
+        assert row["amount"] != last.get(key)
+        last[key] = row["amount"]
+    recording = bundled(FIXTURE)
+    for (node, part, dim), amount in last.items():
+        figure = parse_figure(recording, ("node", node, part, dim))
+        found = figure_value(recording, figure, len(recording))
+        assert amount == comparable_value(figure, found)
+
+
+def test_perfetto_gets_nested_spans(tmp_path: Path) -> None:
+    events = json.loads(export(tmp_path, "perfetto").read_text())["traceEvents"]
+    assert {"cycle", "action", "queue", "job", "task"} == {event["cat"] for event in events}
+    open_until: list[int] = []
+    for event in events:
+        # The form of Chrome's trace events: complete events with a beginning and a duration in microseconds.
+        assert {"name", "cat", "ph", "ts", "dur", "pid", "tid"} <= set(event)
+        assert ("X", True) == (event["ph"], event["dur"] > 0)
+        while open_until and open_until[-1] <= event["ts"]:
+            open_until.pop()
+        assert not open_until or event["ts"] + event["dur"] <= open_until[-1]
+        open_until.append(event["ts"] + event["dur"])
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code, _, err = call(["export", FIXTURE, "--to", str(tmp_path / "file" / "below")])
+    assert 1 == code
+    assert "cannot be made" in err
+
+
+def test_the_page_of_events_names_every_column() -> None:
+    page = (ROOT / "docs" / "events.md").read_text()
+    for name, table in TABLES.items():
+        columns = ", ".join(f"`{column}`" for column in table.types)
+        assert f"| `{name}` | {table.about} | {columns} |" in page

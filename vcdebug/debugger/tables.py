@@ -1,0 +1,169 @@
+"""A recording as tables: rows of plain values under column names that stay the same from release to release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from vcdebug.amount_text import value_in_units
+from vcdebug.debugger.fields import FIELD_TYPES, fields_of
+from vcdebug.debugger.figures import (
+    JOB,
+    NODE,
+    QUEUE,
+    all_dimensions,
+    figure_history,
+    figure_parts,
+    figure_value,
+    object_names,
+    parse_figure,
+)
+from vcdebug.framework import record
+from vcdebug.model.names import Seq
+from vcdebug.model.resource import Resource
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.visits import VICTIM_POINTS
+
+CellValue = None | bool | int | float | str | Sequence[str]
+"""A value of a table; an event without the field has None."""
+RecordedRow = tuple[CellValue, ...]
+EVENT_TYPES: Final = {name: kind for name, kind in FIELD_TYPES.items() if "." not in name}
+"""Fields of events by their one name: a name with a dot says the same as another field."""
+PLACE_FIELDS: Final = ("action", "queue", "job", "task", "node")
+"""Where an event belongs; in every table of decisions."""
+
+
+class RecordedTable(NamedTuple):
+    """A table of a recording: `types` has the type of each column, as conditions name types."""
+
+    about: str
+    types: Mapping[str, str]
+    iter_rows: Callable[[Recording], Iterator[RecordedRow]]
+
+
+def _iter_events(recording: Recording) -> Iterator[RecordedRow]:
+    for seq in range(1, len(recording) + 1):
+        yield tuple(map(fields_of(recording, seq), EVENT_TYPES))
+
+
+def _event_place(recording: Recording, seq: Seq) -> RecordedRow:
+    return (seq, *map(fields_of(recording, seq), PLACE_FIELDS))
+
+
+def _iter_votes(recording: Recording) -> Iterator[RecordedRow]:
+    owners = recording.owners
+    for point in VICTIM_POINTS:
+        for seq, event in recording.hook_calls(point):
+            place, allowed = _event_place(recording, seq), frozenset(event.victims)
+            abstains = fields_of(recording, seq)("vote") == 0
+            for candidate in event.candidates:
+                job = owners.jobs.get(candidate, "")
+                answer = "abstains" if abstains else "allows" if candidate in allowed else "protects"
+                yield (*place, point, event.plugin, candidate, job, owners.queues.get(job), answer)
+
+
+def _iter_verdicts(recording: Recording) -> Iterator[RecordedRow]:
+    names = recording.node_names
+    for seq, event in recording.events_of_type(record.PredicateEvent):
+        action = fields_of(recording, seq)("action")
+        for row in event.feasible.tolist():
+            yield seq, action, event.task, names[row], True, None, None
+        for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True):
+            for status in recording.reason_table.statuses_of(code):
+                yield seq, action, event.task, names[row], False, status.plugin, status.reason
+
+
+def _iter_scores(recording: Recording) -> Iterator[RecordedRow]:
+    names = recording.node_names
+    for seq, event in recording.events_of_type(record.ScoreEvent):
+        action, rows = fields_of(recording, seq)("action"), event.rows.tolist()
+        for part, scores in (*event.parts, ("total", event.total)):
+            for row, score in zip(rows, scores.tolist(), strict=True):
+                if score == score:  # a NaN marks a node without an entry
+                    yield seq, action, event.task, names[row], part, float(score)
+
+
+def _iter_operations(recording: Recording) -> Iterator[RecordedRow]:
+    for seq, event in recording.events_of_type(record.OpEvent):
+        status = event.state[0].upstream_name
+        yield (*_event_place(recording, seq), event.op, status, event.eviction, event.via, event.reason)
+
+
+def _iter_statements(recording: Recording) -> Iterator[RecordedRow]:
+    for seq, event in recording.events_of_type(record.StatementEvent):
+        action = fields_of(recording, seq)("action")
+        for number, (op, task, node) in enumerate(event.ops, start=1):
+            yield seq, action, event.what, number, op, task, node
+
+
+def _iter_amounts(recording: Recording, kind: str) -> Iterator[RecordedRow]:
+    for name in object_names(recording, kind):
+        for part in figure_parts(recording, kind, name):
+            figure = parse_figure(recording, (kind, name, part))
+            changes = figure_history(recording, figure).changes
+            known: dict[str, float] = {}
+            for seq, found in ((0, figure_value(recording, figure, 0)), *((one.seq, one.new) for one in changes)):
+                for dim, amount in _split_dimensions(recording, found):
+                    if known.get(dim) != amount:
+                        known[dim] = amount
+                        yield seq, name, part, figure.plugin, dim, amount
+
+
+def _split_dimensions(recording: Recording, found: object) -> Iterator[tuple[str, float]]:
+    """(dimension, amount): each dimension of the recording for an amount, since one that is missing counts as 0."""
+    if isinstance(found, Resource):
+        for dim in all_dimensions(recording):
+            yield dim, float(value_in_units(dim, found.get(dim)))
+    elif isinstance(found, int | float) and not isinstance(found, bool):
+        yield "", float(found)
+
+
+def _columns(numbers: str, texts: str, *, after: str = "", place: bool = False) -> Mapping[str, str]:
+    """Column → type: numbers, the place where `place` says so, texts, and numbers behind them."""
+    where = PLACE_FIELDS if place else ()
+    return {
+        **dict.fromkeys(numbers.split(), "number"),
+        **dict.fromkeys((*where, *texts.split()), "text"),
+        **dict.fromkeys(after.split(), "number"),
+    }
+
+
+def _amounts_table(kind: str) -> RecordedTable:
+    columns = _columns("seq", f"{kind} figure plugin dimension", after="amount")
+    about = f"each figure of each {kind}: the opening one at seq 0, then each change, in cores, bytes and whole devices"
+    return RecordedTable(about, columns, partial(_iter_amounts, kind=kind))
+
+
+_VERDICT_TYPES = {
+    **_columns("seq", "action task node"),
+    "feasible": "yes or no",
+    **_columns("", "plugin reason"),
+}
+_OPERATION_TYPES = {
+    **_columns("seq", "op status", place=True),
+    "eviction": "yes or no",
+    **_columns("", "via reason"),
+}
+TABLES: Final[Mapping[str, RecordedTable]] = {
+    "events": RecordedTable("every event, with the fields that conditions know", EVENT_TYPES, _iter_events),
+    "votes": RecordedTable(
+        "each candidate victim at each plugin: allows, protects or abstains",
+        _columns("seq", "point plugin candidate candidate_job candidate_queue answer", place=True),
+        _iter_votes,
+    ),
+    "verdicts": RecordedTable("each node at each pass of predicates, with each reason", _VERDICT_TYPES, _iter_verdicts),
+    "scores": RecordedTable(
+        "each node's score by plugin, and the total",
+        _columns("seq", "action task node part", after="score"),
+        _iter_scores,
+    ),
+    "operations": RecordedTable("each operation on a task", _OPERATION_TYPES, _iter_operations),
+    "statements": RecordedTable(
+        "the operations of each statement that is committed or discarded",
+        {**_columns("seq", "action what"), **_columns("number", "op task node")},
+        _iter_statements,
+    ),
+    **{f"{kind}_amounts": _amounts_table(kind) for kind in (NODE, JOB, QUEUE)},
+}
+"""Table → its columns and rows. The names are a contract."""

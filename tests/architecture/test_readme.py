@@ -16,6 +16,7 @@ from tests.tui.driving import opened
 from vcdebug.actions import ACTIONS
 from vcdebug.cli.commands import COMMANDS
 from vcdebug.cli.main import main
+from vcdebug.debugger.lesson import list_lessons
 from vcdebug.plugins import PLUGINS
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import SUPPORTED_TAGS, VERIFIED_TAGS, release_at_tag
@@ -29,6 +30,7 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(enco
 COMMAND_ROWS = re.findall(r"^\| `vcdebug (\w+)([^`]*)` \|", README, re.MULTILINE)
 CONSOLE = re.compile(r"^```console\n((?:(?!```).*\n)+)```$", re.MULTILINE)
 INSTALLERS = ("pipx install .", "uv tool install .", "pip install .")
+LESSONS = list_lessons()
 NOT_SAID = (
     r"nobody|somebody|anybody|everybody|anyone|someone|everyone|whoever|who|whom|whose|falsif\w+|undrawn|foretold|"
     r"promised?|told|lets? go|gives? up|newest rules|as things stand|takes? its say|in all|any more|beside|anew|afresh"
@@ -187,8 +189,11 @@ def test_the_page_of_snapshots_lists_the_bundled_ones_with_their_sentences() -> 
     assert [] == [name for name in named if name not in {one.name for one in list_bundled()}]
 
 
-def test_the_readme_uses_no_word_that_sentences_avoid() -> None:
-    assert [] == re.findall(rf"\b(?:{NOT_SAID})\b", README, re.IGNORECASE)
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/lessons.md", *(f"vcdebug/lessons/{one.name}.yaml" for one in LESSONS)]
+)
+def test_a_text_for_users_uses_no_word_that_sentences_avoid(name: str) -> None:
+    assert [] == re.findall(rf"\b(?:{NOT_SAID})\b", (ROOT / name).read_text(encoding="utf-8"), re.IGNORECASE)
 
 
 @pytest.mark.parametrize("name", PAGES_OF_USERS)

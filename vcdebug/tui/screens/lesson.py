@@ -74,7 +74,7 @@ class LessonScreen(ModalScreen[bool]):
         self.query_one("#step", Label).update(verdict_text(step, judge_reply(step, self.recording, reply)))
         self.query_one("#keys", Label).update(NEXT_KEYS)
         self.query_one(Input).value = ""
-        self.query_one(Input).placeholder = "Enter goes on"
+        self.query_one(Input).placeholder = ""
         self.save(self.lesson.name, self.number)
 
     def action_scroll(self, lines: int) -> None:

@@ -7,9 +7,10 @@ import pytest
 
 from tests.builders import cluster, node, pod, pod_group, pods
 from tests.recorded import bundled, cases, one_of_each_family, recorded
-from vcdebug.debugger.facts import EventFact, Fact, FieldFact, FigureFact
+from vcdebug.debugger.facts import MAX_SOURCES, EventFact, Fact, FieldFact, FigureFact, Origin
 from vcdebug.debugger.figures import FigureError, figure_dimensions, figure_history, figure_value, parse_figure_line
-from vcdebug.debugger.origins import MAX_SOURCES, Origin, find_fact, origin_of
+from vcdebug.debugger.origins import find_fact, origin_of
+from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.framework.record import CloseEvent, OpEvent
 from vcdebug.model.resource import Resource
 from vcdebug.recording.recording import Recording
@@ -200,3 +201,14 @@ def test_a_pod_that_the_scheduler_leaves_to_another_one_has_no_status_to_explain
     with pytest.raises(FigureError) as refused:
         find_fact(recording, len(recording), "default/alien-0")
     assert str(refused.value).startswith("default/alien-0 is not in the session")
+
+
+@pytest.mark.parametrize(
+    "case", [*cases("causes"), *cases("threads"), *map(FOLDERS.get, RANDOM)], ids=lambda case: case.name
+)
+def test_the_evidence_of_each_answer_leads_to_a_field_of_the_snapshot(case: Path) -> None:
+    recording = recorded(case)
+    for one in survey_jobs(recording).explained:
+        for each in one.explanation.dominant_evidence:
+            facts = (fact for fact, _ in walk(recording, EventFact(each.seq))) if each.seq else ()
+            assert not each.seq or any(isinstance(fact, FieldFact) for fact in facts), (one.explanation.job, each)

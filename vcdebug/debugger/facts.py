@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from vcdebug.amount_text import count_noun
 from vcdebug.debugger import figures
 from vcdebug.debugger.fields import fields_of
 from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, PLUGIN, QUEUE, TASK, Figure
@@ -37,6 +38,40 @@ class FieldFact(NamedTuple):
 
 
 Fact = FigureFact | EventFact | FieldFact
+
+MAX_SOURCES: Final = 6
+"""Facts that one fact names at most; the rule says how many there are."""
+
+
+class Source(NamedTuple):
+    """A fact from which another one follows, and its part in the rule."""
+
+    role: str
+    fact: Fact
+
+
+class Origin(NamedTuple):
+    """The rule by which a fact holds, and the facts that it reads."""
+
+    rule: str = ""
+    sources: tuple[Source, ...] = ()
+
+
+def figure_parts(figure: Figure, parts: Iterable[str], seq: Seq) -> tuple[Source, ...]:
+    """Other parts of the figure's object, after an event."""
+    return tuple(Source(part, FigureFact(figure._replace(part=part), seq)) for part in parts)
+
+
+def field_sources(fields: Iterable[FieldFact]) -> tuple[Source, ...]:
+    """The fields that state a figure."""
+    return tuple(Source("field", field) for field in fields)
+
+
+def first_sources(rule: str, what: str, sources: Iterable[Source]) -> Origin:
+    """The rule with its first sources, and how many there are."""
+    found = tuple(sources)
+    more = f" ({count_noun(len(found), what)}, the first {MAX_SOURCES} are shown)" if len(found) > MAX_SOURCES else ""
+    return Origin(f"{rule}{more}", found[:MAX_SOURCES])
 
 
 # Fields of manifests.

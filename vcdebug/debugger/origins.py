@@ -4,28 +4,31 @@ Facts form a graph: a figure after an event, an event, a field of a manifest. Ea
 rule, down to the fields, which follow from nothing.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import singledispatch
 from itertools import repeat
-from typing import Final, NamedTuple
+from typing import Final
 
 from vcdebug.amount_text import count_noun, format_number, join_names
 from vcdebug.debugger import figures
 from vcdebug.debugger.facts import (
+    MAX_SOURCES,
     EventFact,
     Fact,
     FieldFact,
     FigureFact,
+    Origin,
+    Source,
     compared_field,
+    figure_parts,
+    first_sources,
     named_figures,
     operand_figure,
-    read_field,
-    stated_fields,
-    stated_queue_fields,
 )
-from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, PLUGIN, QUEUE, TASK, Figure, FigureError
+from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, QUEUE, TASK, Figure, FigureError
+from vcdebug.debugger.opening_figures import opening_origin
 from vcdebug.explain.decisions.equations import equation_at, find_guarding_call, scores_before
-from vcdebug.explain.decisions.queue_figures import queue_share, real_capability, reservation_ledger, stated_deserved
+from vcdebug.explain.decisions.queue_figures import queue_share
 from vcdebug.explain.decisions.votes import victim_question_before
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.job_view import JobView, NotFoundError, find_subject
@@ -35,27 +38,10 @@ from vcdebug.explain.questions.nodes import find_search, rank_nodes
 from vcdebug.framework import hooks, record
 from vcdebug.framework.session_close import counted_for_phase
 from vcdebug.model.names import JobId, Seq, TaskKey
-from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.manifest import key_of
 
 MAX_SCORES: Final = 3
-MAX_SOURCES: Final = 6
-"""Facts that one fact names at most; the rule says how many there are."""
-
-
-class Source(NamedTuple):
-    """A fact from which another one follows, and its part in the rule."""
-
-    role: str
-    fact: Fact
-
-
-class Origin(NamedTuple):
-    """The rule by which a fact holds, and the facts that it reads."""
-
-    rule: str = ""
-    sources: tuple[Source, ...] = ()
 
 
 def find_fact(recording: Recording, seq: Seq, words: str) -> Fact:
@@ -111,19 +97,19 @@ def origin_of(recording: Recording, fact: Fact) -> Origin:
 
 def _figure_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
     if figure.part == FUTURE_IDLE:
-        return Origin("idle + releasing − pipelined", _parts(figure, ("idle", "releasing", "pipelined"), seq))
+        return Origin("idle + releasing − pipelined", figure_parts(figure, ("idle", "releasing", "pipelined"), seq))
     if figure.kind == QUEUE and figure.part == "share":
         found = queue_share(recording, seq, figure.name)
         dim = found.deciding or ""
         rule = f"{found.formula}{f'; {dim} decides' if dim else ''}"
-        return Origin(rule, _parts(figure._replace(dim=dim), ("allocated", "deserved"), seq))
+        return Origin(rule, figure_parts(figure._replace(dim=dim), ("allocated", "deserved"), seq))
     at_the_end = (figure.kind, figure.part) == (TASK, "status") and seq == len(recording)
     if at_the_end and recording.timeline.state_at(seq).tasks[figure.name].status is TaskStatus.PENDING:
         answer = explain_by_name(recording, figure.name)
         proof = (Source(each.text, EventFact(each.seq)) for each in answer.dominant_evidence if each.seq)
         return Origin(answer.sentence, tuple(proof))
     change = figures.figure_history(recording, figure).last_change(seq)
-    return _opening_origin(recording, figure) if change is None else _written_origin(recording, figure, change)
+    return opening_origin(recording, figure) if change is None else _written_origin(recording, figure, change)
 
 
 def _written_origin(recording: Recording, figure: Figure, change: figures.FigureChange) -> Origin:
@@ -138,137 +124,8 @@ def _written_origin(recording: Recording, figure: Figure, change: figures.Figure
         job = recording.session.jobs[figure.name]
         scheduled = count_noun(counted_for_phase(job, recording.snapshot.release), "scheduled pod")
         rule = f"{rule}: it has {scheduled}, and minMember is {job.pod_group.min_member}"
-        sources += [*_parts(figure, ("ready", "minimum"), change.seq)]
+        sources += [*figure_parts(figure, ("ready", "minimum"), change.seq)]
     return Origin(rule, tuple(sources))
-
-
-def _parts(figure: Figure, parts: Iterable[str], seq: Seq) -> tuple[Source, ...]:
-    return tuple(Source(part, FigureFact(figure._replace(part=part), seq)) for part in parts)
-
-
-def _opening_origin(recording: Recording, figure: Figure) -> Origin:
-    fields = _fields(stated_fields(recording, figure))
-    if fields:
-        return Origin("", fields)
-    derive = OPENING_RULES.get((figure.kind, figure.part))
-    return Origin("worked out as the session opens") if derive is None else derive(recording, figure)
-
-
-def _fields(fields: Iterable[FieldFact]) -> tuple[Source, ...]:
-    return tuple(Source("field", field) for field in fields)
-
-
-def _first_sources(rule: str, what: str, sources: Iterable[Source]) -> Origin:
-    """The rule with its first sources, and how many there are."""
-    found = tuple(sources)
-    more = f" ({count_noun(len(found), what)}, the first {MAX_SOURCES} are shown)" if len(found) > MAX_SOURCES else ""
-    return Origin(f"{rule}{more}", found[:MAX_SOURCES])
-
-
-class NodeAmount(NamedTuple):
-    """How an amount of a node is worked out when the session opens."""
-
-    rule: str
-    statuses: tuple[TaskStatus, ...] = ()
-    """Of the pods on the node whose requests count; empty where all count."""
-    parts: tuple[str, ...] = ()
-    """Other amounts of the node that count."""
-
-
-NODE_AMOUNTS: Final[Mapping[str, NodeAmount]] = {
-    "idle": NodeAmount("allocatable less the requests of the pods on it", parts=("allocatable",)),
-    "used": NodeAmount("the sum of the requests of the pods on it"),
-    "releasing": NodeAmount("the requests of pods that are terminating", (TaskStatus.RELEASING,)),
-    "pipelined": NodeAmount("the requests of pods that wait for this node", (TaskStatus.PIPELINED,)),
-}
-
-
-def _derive_node_amount(recording: Recording, figure: Figure) -> Origin:
-    line, amount = recording.timeline, NODE_AMOUNTS[figure.part]
-    keys = line.opening_on_node.get(figure.name, ())
-    counted = (key for key in keys if not amount.statuses or line.opening_tasks[key].status in amount.statuses)
-    pods = _requests_of([line.tasks[key] for key in counted], figure.dim)
-    return _first_sources(amount.rule, "fact", (*_parts(figure, amount.parts, 0), *pods))
-
-
-def _requests_of(tasks: Iterable[TaskInfo], dim: str) -> Iterator[Source]:
-    """The requests of those that ask for a dimension, or of all."""
-    for task in tasks:
-        if not dim or task.resreq.get(dim) > 0:
-            yield Source("pod", FigureFact(Figure(TASK, task.key, "request", dim), 0))
-
-
-def _derive_total_request(recording: Recording, figure: Figure) -> Origin:
-    tasks = recording.session.jobs[figure.name].tasks.values()
-    return _first_sources("the sum of its pods' requests", "pod", _requests_of(tasks, figure.dim))
-
-
-def _derive_count(recording: Recording, figure: Figure) -> Origin:
-    """A job's count of pods in some statuses."""
-    counts = recording.timeline.opening_counts[figure.name]
-    rule = ", ".join(f"{count} {status.upstream_name}" for status, count in counts.items() if count)
-    tasks = (task.key for task in recording.session.jobs[figure.name].tasks.values())
-    return _first_sources(rule, "pod", (Source("pod", FigureFact(Figure(TASK, key, "status"), 0)) for key in tasks))
-
-
-def _minimum_fields(recording: Recording, jobs: Iterable[JobId], dim: str) -> Iterator[Source]:
-    """What the PodGroups of jobs state as minResources."""
-    groups = {key_of(one): one for one in recording.snapshot.objects_of("PodGroup")}
-    for job in jobs:
-        field = read_field("PodGroup", groups.get(job, {}), "spec", "minResources", *((dim,) if dim else ()))
-        if field is not None:
-            yield Source("job", field)
-
-
-def _derive_elastic(recording: Recording, figure: Figure) -> Origin:
-    jobs = (job.uid for job in recording.session.jobs.values() if job.queue == figure.name)
-    stated = _minimum_fields(recording, jobs, figure.dim)
-    return _first_sources("what its jobs hold beyond their minResources", "job", stated)
-
-
-def _derive_held_by_queue(recording: Recording, figure: Figure) -> Origin:
-    """What the pods of a queue's jobs ask for, those with a node or all."""
-    opening = recording.timeline.opening_tasks
-    jobs = [job for job in recording.session.jobs.values() if job.queue == figure.name]
-    tasks = [task for job in jobs for task in job.tasks.values()]
-    held = [task for task in tasks if figure.part == "request" or opening[task.key].node]
-    what = "are Pending or have a node" if figure.part == "request" else "have a node"
-    rule = f"the sum of the requests of its jobs' pods that {what}"
-    return _first_sources(rule, "pod", _requests_of(held, figure.dim))
-
-
-def _derive_reserved(recording: Recording, figure: Figure) -> Origin:
-    """What the PodGroups of a queue, or all of them, reserve since they are admitted."""
-    entries = reservation_ledger(recording, 0, figure.name if figure.kind == QUEUE else "")
-    jobs = (entry.job for entry in entries if entry.reserved is not None)
-    stated = _minimum_fields(recording, jobs, figure.dim)
-    return _first_sources("the sum of what admitted jobs reserve", "job", stated)
-
-
-def _derive_limit(recording: Recording, figure: Figure) -> Origin:
-    """What a queue deserves, or its limit, from the arithmetic of the plugin that shares out the cluster."""
-    find_equation = {"deserved": stated_deserved, "realCapability": real_capability}[figure.part]
-    found = find_equation(recording, figure.name)
-    if found is None:
-        figures_of = (Figure(QUEUE, queue, "weight") for queue in recording.session.queues)
-        weights = (Source("weight", FigureFact(weight, 0)) for weight in figures_of)
-        return _first_sources("shared out by weight, no queue gets more than it requests", "queue", weights)
-    return Origin(found.formula, _fields(stated_queue_fields(recording, figure)))
-
-
-OPENING_RULES: Final[Mapping[tuple[str, str], Callable[[Recording, Figure], Origin]]] = {
-    **{(NODE, part): _derive_node_amount for part in NODE_AMOUNTS},
-    (JOB, figures.TOTAL_REQUEST): _derive_total_request,
-    (QUEUE, "allocated"): _derive_held_by_queue,
-    (QUEUE, "request"): _derive_held_by_queue,
-    (QUEUE, "inqueue"): _derive_reserved,
-    (QUEUE, "elastic"): _derive_elastic,
-    **{(JOB, part): _derive_count for part in (*figures.SUMMED_COUNTS, *figures.STATUS_COUNTS)},
-    (PLUGIN, "inqueue"): _derive_reserved,
-    (QUEUE, "deserved"): _derive_limit,
-    (QUEUE, "realCapability"): _derive_limit,
-}
-"""(kind, part) → how the session works the figure out when it opens."""
 
 
 # Events: what they read.
@@ -291,7 +148,7 @@ def _(event: record.HookEvent, recording: Recording, seq: Seq) -> Origin:
         sources += [Source("vote", EventFact(vote)) for vote in _admission_votes(recording, seq)]
         rule = rule or "the job is admitted"
     if found is None and event.node:
-        room = _parts(Figure(NODE, event.node, ""), (FUTURE_IDLE,), seq - 1)
+        room = figure_parts(Figure(NODE, event.node, ""), (FUTURE_IDLE,), seq - 1)
         return Origin(rule or f"what {event.plugin} checks on the node, and its room", room)
     return Origin(rule, tuple(sources) or tuple(_candidate_sources(recording, seq, event, found)))
 
@@ -300,14 +157,16 @@ def _candidate_sources(
     recording: Recording, seq: Seq, event: record.HookEvent, found: Equation | None
 ) -> Iterator[Source]:
     """The field by which each candidate is judged; its status where there is none."""
-    for name in (event.candidates or ((event.job,) if event.job else ()))[:MAX_SOURCES]:
-        element = "task" if event.candidates else "job"
+    job = event.job or recording.owners.sub_jobs.get(event.sub_job, "")
+    asked = ((TASK, event.candidates), (TASK, (event.task,)), (JOB, (job,)))
+    element, names = next(((kind, found) for kind, found in asked if any(found)), (JOB, ()))
+    for name in names[:MAX_SOURCES]:
         heads = () if found is None else (*found.columns, *(term.name for term in found.terms[:1]))
         fields = [field for head in heads if (field := compared_field(recording, element, name, head)) is not None]
         facts: Iterable[Fact] = fields[:1]
         if not fields and name in figures.object_names(recording, element):
             facts = (FigureFact(Figure(element, name, "status" if element == TASK else "phase"), seq),)
-        yield from (Source("candidate" if element == TASK else "job", fact) for fact in facts)
+        yield from (Source("candidate" if event.candidates else element, fact) for fact in facts)
 
 
 def _admission_votes(recording: Recording, seq: Seq) -> Iterator[Seq]:
@@ -406,7 +265,7 @@ STATEMENT_RULES: Final[Mapping[str, str]] = {
 @_event_origin.register
 def _(event: record.BestEvent, recording: Recording, seq: Seq) -> Origin:
     found, scores = equation_at(recording, seq), scores_before(recording, seq)
-    sources = (Source("scores", EventFact(scores[0])),) if scores is not None else ()
+    sources = _steps((("scores", seq - 1 if event.kind != "node" else 0 if scores is None else scores[0]),))
     return Origin("" if found is None else f"{found.title}: {found.note}", sources)
 
 
@@ -438,7 +297,10 @@ def _(event: record.PredicateEvent, recording: Recording, seq: Seq) -> Origin:
 def _(event: record.PopEvent, recording: Recording, seq: Seq) -> Origin:
     found, rival = equation_at(recording, seq), next_rival(recording, seq)
     if found is None or rival is None or found.deciding is None:
-        return Origin("the only one left in the queue" if rival is None else "")
+        part = {TASK: "status", JOB: "phase", QUEUE: "weight"}.get(event.kind)
+        known = part is not None and event.name in figures.object_names(recording, event.kind)
+        own = figure_parts(Figure(event.kind, event.name, ""), (part,), seq) if known and part else ()
+        return Origin("the only one left in the queue" if rival is None else "", own)
     kind, what = pop_kind(recording, seq) or TASK, found.deciding
     sources: list[Source] = []
     for name in (event.name, rival.name):
@@ -456,21 +318,25 @@ def _(event: record.RandomEvent, recording: Recording, seq: Seq) -> Origin:
 
 @_event_origin.register
 def _(event: record.StateEvent, recording: Recording, seq: Seq) -> Origin:
-    return Origin("every figure of the session at this moment, as all operations so far have left it")
+    rule = "every figure of the session at this moment, as all operations so far have left it"
+    return first_sources(rule, "job", _phases(event.jobs, seq))
+
+
+def _phases(jobs: Iterable[JobId], seq: Seq) -> Iterator[Source]:
+    return (Source("job", FigureFact(Figure(JOB, uid, "phase"), seq)) for uid in jobs)
 
 
 @_event_origin.register
 def _(event: record.CloseEvent, recording: Recording, seq: Seq) -> Origin:
-    jobs = (Source("job", FigureFact(Figure(JOB, uid, "phase"), seq)) for uid in event.jobs)
-    return _first_sources("the session closes: each job's phase and conditions are written", "job", jobs)
+    rule = "the session closes: each job's phase and conditions are written"
+    return first_sources(rule, "job", _phases(event.jobs, seq))
 
 
 @_event_origin.register
 def _(event: record.ActionEvent, recording: Recording, seq: Seq) -> Origin:
-    if event.what == "end":
-        return Origin(f"{event.action} has nothing more to try")
     stated = FieldFact("scheduler.conf", "", ("actions",), " ".join(recording.conf.actions))
-    return Origin("actions run in their order", (Source("setting", stated),))
+    rule = f"{event.action} has nothing more to try" if event.what == "end" else "actions run in their order"
+    return Origin(rule, (Source("setting", stated),))
 
 
 # Operands of an equation: which figure a number in it is.

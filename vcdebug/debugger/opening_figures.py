@@ -1,0 +1,146 @@
+"""What the session works out when it opens: amounts of nodes, counts of jobs, shares and limits of queues."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from vcdebug.debugger import figures
+from vcdebug.debugger.facts import (
+    FigureFact,
+    Origin,
+    Source,
+    field_sources,
+    figure_parts,
+    first_sources,
+    read_field,
+    stated_fields,
+    stated_queue_fields,
+)
+from vcdebug.debugger.figures import JOB, NODE, PLUGIN, QUEUE, TASK, Figure
+from vcdebug.explain.decisions.queue_figures import real_capability, reservation_ledger, stated_deserved
+from vcdebug.model.names import JobId
+from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import key_of
+
+
+def opening_origin(recording: Recording, figure: Figure) -> Origin:
+    """The fields that state a figure, or how the session works it out."""
+    fields = field_sources(stated_fields(recording, figure))
+    if fields:
+        return Origin("", fields)
+    derive = OPENING_RULES.get((figure.kind, figure.part))
+    return Origin("worked out as the session opens") if derive is None else derive(recording, figure)
+
+
+class NodeAmount(NamedTuple):
+    """How an amount of a node is worked out when the session opens."""
+
+    rule: str
+    statuses: tuple[TaskStatus, ...] = ()
+    """Of the pods on the node whose requests count; empty where all count."""
+    parts: tuple[str, ...] = ()
+    """Other amounts of the node that count."""
+
+
+NODE_AMOUNTS: Final[Mapping[str, NodeAmount]] = {
+    "idle": NodeAmount("allocatable less the requests of the pods on it", parts=("allocatable",)),
+    "used": NodeAmount("the sum of the requests of the pods on it"),
+    "releasing": NodeAmount("the requests of pods that are terminating", (TaskStatus.RELEASING,)),
+    "pipelined": NodeAmount("the requests of pods that wait for this node", (TaskStatus.PIPELINED,)),
+}
+
+
+def _derive_node_amount(recording: Recording, figure: Figure) -> Origin:
+    line, amount = recording.timeline, NODE_AMOUNTS[figure.part]
+    keys = line.opening_on_node.get(figure.name, ())
+    counted = (key for key in keys if not amount.statuses or line.opening_tasks[key].status in amount.statuses)
+    pods = _requests_of([line.tasks[key] for key in counted], figure.dim)
+    return first_sources(amount.rule, "fact", (*figure_parts(figure, amount.parts, 0), *pods))
+
+
+def _requests_of(tasks: Iterable[TaskInfo], dim: str) -> Iterator[Source]:
+    """The requests of those that ask for a dimension, or of all."""
+    for task in tasks:
+        if not dim or task.resreq.get(dim) > 0:
+            yield Source("pod", FigureFact(Figure(TASK, task.key, "request", dim), 0))
+
+
+def _derive_total_request(recording: Recording, figure: Figure) -> Origin:
+    tasks = recording.session.jobs[figure.name].tasks.values()
+    return first_sources("the sum of its pods' requests", "pod", _requests_of(tasks, figure.dim))
+
+
+def _derive_count(recording: Recording, figure: Figure) -> Origin:
+    """A job's count of pods in some statuses."""
+    counts = recording.timeline.opening_counts[figure.name]
+    rule = ", ".join(f"{count} {status.upstream_name}" for status, count in counts.items() if count)
+    tasks = (task.key for task in recording.session.jobs[figure.name].tasks.values())
+    return first_sources(rule, "pod", (Source("pod", FigureFact(Figure(TASK, key, "status"), 0)) for key in tasks))
+
+
+def _minimum_fields(recording: Recording, jobs: Iterable[JobId], dim: str) -> Iterator[Source]:
+    """What the PodGroups of jobs state as minResources."""
+    groups = {key_of(one): one for one in recording.snapshot.objects_of("PodGroup")}
+    for job in jobs:
+        field = read_field("PodGroup", groups.get(job, {}), "spec", "minResources", *((dim,) if dim else ()))
+        if field is not None:
+            yield Source("job", field)
+
+
+def _derive_elastic(recording: Recording, figure: Figure) -> Origin:
+    jobs = (job.uid for job in recording.session.jobs.values() if job.queue == figure.name)
+    stated = _minimum_fields(recording, jobs, figure.dim)
+    return first_sources("what its jobs hold beyond their minResources", "job", stated)
+
+
+def _derive_held(recording: Recording, figure: Figure) -> Origin:
+    """What the pods of a job, or of a queue's jobs, ask for: those with a node or all."""
+    opening, of_queue = recording.timeline.opening_tasks, figure.kind == QUEUE
+    jobs = [job for job in recording.session.jobs.values() if figure.name == (job.queue if of_queue else job.uid)]
+    tasks = [task for job in jobs for task in job.tasks.values()]
+    held = [task for task in tasks if figure.part == "request" or opening[task.key].node]
+    what = "are Pending or have a node" if figure.part == "request" else "have a node"
+    whose = "its jobs' pods" if of_queue else "its pods"
+    return first_sources(f"the sum of the requests of {whose} that {what}", "pod", _requests_of(held, figure.dim))
+
+
+def _derive_job_share(recording: Recording, figure: Figure) -> Origin:
+    """A job's share of the cluster, and the resource that decides it."""
+    rule = "the largest of allocated / total of the cluster, over all resources"
+    return Origin(rule, figure_parts(figure, ("allocated",), 0))
+
+
+def _derive_reserved(recording: Recording, figure: Figure) -> Origin:
+    """What the PodGroups of a queue, or all of them, reserve since they are admitted."""
+    entries = reservation_ledger(recording, 0, figure.name if figure.kind == QUEUE else "")
+    jobs = (entry.job for entry in entries if entry.reserved is not None)
+    stated = _minimum_fields(recording, jobs, figure.dim)
+    return first_sources("the sum of what admitted jobs reserve", "job", stated)
+
+
+def _derive_limit(recording: Recording, figure: Figure) -> Origin:
+    """What a queue deserves, or its limit, from the arithmetic of the plugin that shares out the cluster."""
+    find_equation = {"deserved": stated_deserved, "realCapability": real_capability}[figure.part]
+    found = find_equation(recording, figure.name)
+    if found is None:
+        figures_of = (Figure(QUEUE, queue, "weight") for queue in recording.session.queues)
+        weights = (Source("weight", FigureFact(weight, 0)) for weight in figures_of)
+        return first_sources("shared out by weight, no queue gets more than it requests", "queue", weights)
+    return Origin(found.formula, field_sources(stated_queue_fields(recording, figure)))
+
+
+OPENING_RULES: Final[Mapping[tuple[str, str], Callable[[Recording, Figure], Origin]]] = {
+    **{(NODE, part): _derive_node_amount for part in NODE_AMOUNTS},
+    (JOB, figures.TOTAL_REQUEST): _derive_total_request,
+    (QUEUE, "allocated"): _derive_held,
+    (QUEUE, "request"): _derive_held,
+    (JOB, "allocated"): _derive_held,
+    **dict.fromkeys(((JOB, "share"), (JOB, "dominant")), _derive_job_share),
+    (QUEUE, "inqueue"): _derive_reserved,
+    (QUEUE, "elastic"): _derive_elastic,
+    **{(JOB, part): _derive_count for part in (*figures.SUMMED_COUNTS, *figures.STATUS_COUNTS)},
+    (PLUGIN, "inqueue"): _derive_reserved,
+    (QUEUE, "deserved"): _derive_limit,
+    (QUEUE, "realCapability"): _derive_limit,
+}
+"""(kind, part) → how the session works the figure out when it opens."""

@@ -1,10 +1,12 @@
 """The cycles of the shown recording's side, and the changes from one capture or cycle to the next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from vcdebug.comparison.cycles import CaptureChanges, TaskOutcome, compare_captures
 from vcdebug.debugger.commands.cycles import describe_repeat
 from vcdebug.debugger.driver import DebuggerState
+from vcdebug.explain.job_view import workload_names
+from vcdebug.model.names import JobId
 from vcdebug.recording.effects import Effects, cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import draw_bar
@@ -97,17 +99,18 @@ def capture_changes(here: DebuggerState) -> Table:
     before, after = open_.cycles_of(open_.side)[open_.cycle - 2 : open_.cycle]
     found = compare_captures(before, after)
     span = f"from {open_.cycle - 1} ({_clock_text(before)}) to {open_.cycle} ({_clock_text(after)})"
-    return Table(f"Changes {span}: {found.format_changes()}", CAPTURE_COLUMNS, list(iter_change_rows(found)))
+    rows = list(iter_change_rows(found, workload_names(after.snapshot)))
+    return Table(f"Changes {span}: {found.format_changes()}", CAPTURE_COLUMNS, rows)
 
 
-def iter_change_rows(found: CaptureChanges) -> Iterator[Row]:
-    """Decisions first, then causes, then the objects behind them."""
+def iter_change_rows(found: CaptureChanges, workloads: Mapping[JobId, str]) -> Iterator[Row]:
+    """Decisions first, then causes, then the objects behind them; `workloads` names jobs by their owners."""
     for task in found.decisions.tasks:
         cells = ("decision", task.task, _outcome_text(task.before), _outcome_text(task.after))
         yield Row(f"decision {task.task}", tuple(Piece(cell) for cell in cells), subject=("task", task.task))
     for cause in found.causes:
         before, after = cause.before or "not waiting", cause.after or "waits no more"
-        cells = ("cause", cause.job, before, after)
+        cells = ("cause", workloads.get(cause.job, cause.job), before, after)
         yield Row(f"cause {cause.job}", tuple(Piece(cell) for cell in cells), subject=("job", cause.job))
     for change in found.objects:
         cells = (change.kind, change.name, NO_VALUE if change.word == "new" else "", change.word)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # The cache of recordings.
 
 CACHE_VARIABLE: Final = "VCDEBUG_CACHE"
+SOURCE_VARIABLE: Final = "VCDEBUG_SOURCE"
 OFF_WORDS: Final = ("off", "no", "0")
 
 
@@ -162,6 +163,11 @@ SHARED_ARGUMENTS: Final = {
         action="store_true",
         help=f"run the cycle even if its recording is kept, and keep none; {CACHE_VARIABLE}=off does the same for good",
     ),
+    "source": _argument_row(
+        "--source",
+        metavar="DIR",
+        help=f"a checkout of Volcano, whose text the command `source` shows; {SOURCE_VARIABLE} names one for good",
+    ),
     "json": _argument_row("--json", action="store_true", help="write the answer as one JSON document"),
     "prove": _argument_row(
         "--prove",
@@ -211,6 +217,16 @@ def snapshot_options(args: Namespace) -> Iterator[str]:
         yield from ("--set", edit)
     if getattr(args, "extender_url", None):
         yield from ("--extender-url", args.extender_url)
+
+
+def source_reader(args: Namespace) -> Callable[[str], Sequence[str]] | None:
+    """Reads files of the checkout of --source or VCDEBUG_SOURCE; None without either."""
+    folder = getattr(args, "source", None) or os.environ.get(SOURCE_VARIABLE, "").strip()
+    if not folder:
+        return None
+    from vcdebug.files.text_files import open_source
+
+    return open_source(folder)
 
 
 def extender_client(url: str | None) -> AskExtender | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -51,6 +51,8 @@ class DebuggerState:
     """Those of other cycles, and of the other side."""
     recordings: OpenRecordings | None = None
     """What else lies open; None where this recording is the only one."""
+    source: Callable[[str], Sequence[str]] | None = None
+    """Reads a file of the user's checkout of upstream; None without one."""
 
     @classmethod
     def from_debugger(
@@ -60,13 +62,14 @@ class DebuggerState:
         breakpoints: tuple[BreakpointStatus, ...],
         notebook: Notebook,
         recordings: OpenRecordings,
+        source: Callable[[str], Sequence[str]] | None = None,
     ) -> DebuggerState:
         """The debugger's present position."""
         job, task, queue, node = map(debugger.enclosing_name, ("job", "task", "queue", "node"))
         bookmarks = tuple(notebook.bookmarks.iter_bookmarks_of(recordings.cycle, branch=recordings.side == BRANCH))
         elsewhere = tuple(mark for mark in notebook.bookmarks if mark not in bookmarks)
         set_here = (breakpoints, tuple(notebook.watches), bookmarks, elsewhere)
-        return cls(debugger.recording, debugger.seq, reason, job, task, queue, node, *set_here, recordings)
+        return cls(debugger.recording, debugger.seq, reason, job, task, queue, node, *set_here, recordings, source)
 
 
 class Driver:
@@ -76,6 +79,8 @@ class Driver:
         self.workbench = Workbench(recording)
         self.notebook = Notebook(self.workbench.breakpoints)
         """What is set: breakpoints, watches, bookmarks."""
+        self.source: Callable[[str], Sequence[str]] | None = None
+        """Reads a file of the user's checkout of upstream, for the page Source."""
         self.followed: Figure | None = None
         """The figure whose changes `[` and `]` follow."""
         self._captures: CaptureSeries | None = None
@@ -109,7 +114,7 @@ class Driver:
     def current_state(self) -> DebuggerState:
         """The current state: position, reason, and open recordings."""
         return DebuggerState.from_debugger(
-            self.debugger, self._reason, self._stands, self.notebook, self.open_recordings
+            self.debugger, self._reason, self._stands, self.notebook, self.open_recordings, self.source
         )
 
     def show_recordings(self, recordings: OpenRecordings, reason: str, divergence: Seq | None = None) -> DebuggerState:

@@ -1,6 +1,8 @@
 """Read and write text files that are no snapshots: logs, dumps, reports, and the notebook of a snapshot."""
 
 import json
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +20,19 @@ from vcdebug.snapshot.sources import is_bundled
 
 STDIN = "-"
 FORCE: Final = "--force"
+
+
+def open_source(folder: str) -> Callable[[str], Sequence[str]]:
+    """Reads files of a checkout of Volcano by path below pkg/scheduler; raises VcdebugError for another folder."""
+    root = file_access.expand_path(folder) / "pkg" / "scheduler"
+    if not root.is_dir():
+        raise VcdebugError("no checkout of Volcano: it has no pkg/scheduler", where=folder)
+
+    @cache
+    def read_lines(file: str) -> Sequence[str]:
+        return read_text(str(root / file)).splitlines() if (root / file).is_file() else ()
+
+    return read_lines
 
 
 def read_text(word: str, max_bytes: int = file_access.MAX_FILE_BYTES) -> str:

@@ -49,9 +49,11 @@ class VcdebugApp(App[int]):
         settings: UserSettings | None = None,
         store: SessionStore | None = None,
         kept: RecordingCache | None = None,
+        source_code: Callable[[str], Sequence[str]] | None = None,
     ) -> None:
         super().__init__()
         self.start = start
+        self._source_code = source_code
         self._kept = kept
         """The cache of recordings; None where it is off."""
         self.settings = settings if settings is not None else UserSettings()
@@ -130,7 +132,9 @@ class VcdebugApp(App[int]):
             self.exit(0)
 
     def _new_main_screen(self, start: Start) -> MainScreen:
-        return MainScreen(replace(start, after=self._after, kept=self._kept), self.settings, self.store)
+        return MainScreen(
+            replace(start, after=self._after, kept=self._kept, source_code=self._source_code), self.settings, self.store
+        )
 
     def _after_main_screen(self, wanted: NextScreen | None) -> None:
         """Open the snapshot that the main screen closed with, or the chooser."""
@@ -177,6 +181,7 @@ def run_tui(
     follow: float = 0.0,
     limits: RecordingLimits = DEFAULT_LIMITS,
     kept: RecordingCache | None = None,
+    source_code: Callable[[str], Sequence[str]] | None = None,
 ) -> int:
     """Run the terminal debugger; returns its exit code."""
     settings = read_settings(None if config is None else Path(config)).with_flags(theme=theme, mouse=mouse)
@@ -204,7 +209,7 @@ def run_tui(
         )
     if not sys.stdin.isatty() and not os.environ.get("TEXTUAL_DRIVER"):  # a browser sends its keys there
         redirect_fds("/dev/tty", 0)  # standard input is something else, such as the snapshot
-    app = VcdebugApp(start, settings, SessionStore(state_folder()), kept)
+    app = VcdebugApp(start, settings, SessionStore(state_folder()), kept, source_code)
     # Until TerminalWatch listens: the handler of asyncio would cancel the drawing task.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -280,6 +280,8 @@ class Start:
     """The cache of recordings; None where it is off."""
     lesson: str = ""
     """The lesson to open once the recording is shown."""
+    source_code: Callable[[str], Sequence[str]] | None = None
+    """Reads files of the user's checkout of upstream; None without one."""
     after: bool = False
     """Whether another snapshot was open before."""
 

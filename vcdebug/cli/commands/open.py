@@ -15,6 +15,7 @@ from vcdebug.cli.arguments import (
     open_cache,
     recording_limits,
     snapshot_source,
+    source_reader,
 )
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.capture import add_cluster_arguments, cluster_options, parse_seconds
@@ -67,7 +68,7 @@ class OpenCommand(Command):
         parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
         parser.add_argument("--config", metavar="FILE", help="another file of settings than the usual one")
         parser.add_argument("--print-config", action="store_true", help="print a file of settings to begin with")
-        add_shared_arguments(parser, "max-events", "max-memory", "extender", "no-cache")
+        add_shared_arguments(parser, "source", "max-events", "max-memory", "extender", "no-cache")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
 
@@ -95,6 +96,7 @@ class OpenCommand(Command):
             "fresh": getattr(args, "fresh", False),
             "limits": recording_limits(args),
             "kept": open_cache(args),
+            "source_code": source_reader(args),
         }
         if live:
             from vcdebug.tui.session_state import state_folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import STDIN, add_shared_arguments, cached_recordings
+from vcdebug.cli.arguments import STDIN, add_shared_arguments, cached_recordings, source_reader
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -23,7 +23,7 @@ class ScriptCommand(Command):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_arguments(parser, "snapshot", "complete", "release")
         parser.add_argument("file", metavar="FILE", help="a file of commands; - is standard input")
-        add_shared_arguments(parser, "edits", "extender", "no-cache", "json")
+        add_shared_arguments(parser, "edits", "extender", "no-cache", "source", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.snapshots import replay_arguments
@@ -34,7 +34,9 @@ class ScriptCommand(Command):
             raise VcdebugError("standard input cannot be both the snapshot and the commands")
         lines = read_text(args.file).splitlines()
         replayed = replay_arguments(args, keeping=cached_recordings(args, output))
-        waits = _run_lines(Driver(replayed.recording), lines, args, output)
+        driver = Driver(replayed.recording)
+        driver.source = source_reader(args)
+        waits = _run_lines(driver, lines, args, output)
         return CommandOutcome.UNSCHEDULED if waits else CommandOutcome.DONE
 
 

@@ -91,6 +91,7 @@ VERBS: Final = (
         open_command("ask"),
     ),
     Verb(("why",), "[WHAT]", "Show where a value or an event comes from", open_command("why")),
+    Verb(("source", "list"), "", "Volcano's function at the event; its text with --source DIR", open_command("source")),
     Verb(("overview",), "", "Show the overview of the cycle", open_command("overview")),
     Verb(
         ("pending", "waiting", "board"),

@@ -170,7 +170,7 @@ class MainScreen(Screen[NextScreen]):
         """Show the first event, or the position that the command line or the saved session names."""
         self._show_progress("")
         driver = self.current.driver = Driver(event.recording)
-        driver.captures = self.start.captures
+        driver.captures, driver.source = self.start.captures, self.start.source_code
         try:
             moment, said = self.keeper.begin_session(driver)
             self.current.show_moment(moment)

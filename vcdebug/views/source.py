@@ -1,0 +1,45 @@
+"""The page Source: upstream's function of the event, with its text where the user has a checkout."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from vcdebug.debugger.facts import EventFact
+from vcdebug.debugger.origins import origin_of
+from vcdebug.model.names import Seq
+from vcdebug.recording.call_stack import function_at, source_of
+from vcdebug.recording.recording import Recording
+from vcdebug.releases.upstream_source import SourceFunction
+from vcdebug.views.pieces import Piece, make_line, muted_piece
+from vcdebug.views.table import Column, Row, Table, plain_columns
+
+SourceReader = Callable[[str], Sequence[str]]
+"""The lines of a file below pkg/scheduler of the user's checkout; none where it has no such file."""
+SOURCE_COLUMNS: Final = (*plain_columns("line#"), Column("text", flexible=True))
+NO_CHECKOUT: Final = "--source DIR or VCDEBUG_SOURCE names a checkout of Volcano, whose text is then shown"
+
+
+def source_table(recording: Recording, seq: Seq, source: SourceReader | None) -> Table:
+    """The function's place and rule; with a checkout, its text."""
+    function, release = function_at(recording, seq), recording.session.release.display_name()
+    place = f"{function.file}:{function.first}-{function.last}"
+    head = [make_line(Piece(function.short_name, "strong"), f" {place}", muted_piece(f" in {release}"))]
+    if rule := origin_of(recording, EventFact(seq)).rule:
+        head.append(make_line(f"rule: {rule}"))
+    lines = source(function.file) if source is not None else ()
+    shown = lines[function.first - 1 : function.last] if _holds(lines, function) else ()
+    if source is None:
+        head.append(make_line(muted_piece(NO_CHECKOUT)))
+    elif not shown:
+        commit = source_of(recording).commit
+        head.append(make_line(Piece(f"! the checkout has something else there: git checkout {commit} has it", "warn")))
+    rows = [
+        Row(str(number), (Piece(str(number), "muted"), Piece(line.replace("\t", "    "))))
+        for number, line in enumerate(shown, function.first)
+    ]
+    return Table("Source", SOURCE_COLUMNS, rows, tuple(head))
+
+
+def _holds(lines: Sequence[str], function: SourceFunction) -> bool:
+    """Whether the function begins at its line, by its name or by the hook that it is registered for."""
+    first = lines[function.first - 1] if function.first <= len(lines) else ""
+    return function.name in first

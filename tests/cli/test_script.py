@@ -138,3 +138,25 @@ def test_what_is_set_can_be_saved_and_loaded(tmp_path: Path) -> None:
     assert f"wrote 1 breakpoint, 1 bookmark to {file}" == said
     first, second = steps(tmp_path, f"load {file}", "c")
     assert ("1 breakpoint, 1 bookmark set", "breakpoint 1 (victim)") == (first["written"], second["reason"])
+
+
+def test_a_question_is_answered_as_ask_does(tmp_path: Path) -> None:
+    _, out, _ = run(tmp_path, "ask next research")
+    expected = call(["ask", "next", BLOCKED, "research"])[1].splitlines()[0]
+    assert expected in out
+    asked = steps(tmp_path, "ask next research")[0]["answer"]
+    answered = json.loads(call(["ask", "next", BLOCKED, "research", "--json"])[1])
+    assert asked == {name: answered[name] for name in asked}
+
+
+def test_an_unknown_question_fails(tmp_path: Path) -> None:
+    code, _, err = run(tmp_path, "ask whatever")
+    assert 1 == code
+    assert "no question 'whatever'" in err
+
+
+def test_a_table_has_columns_and_rows_in_json(tmp_path: Path) -> None:
+    step = steps(tmp_path, "goto 103", "find victim")[1]
+    assert ("event", len(step["rows"])) == (step["columns"][0], len({row[0] for row in step["rows"]}))
+    assert all(len(step["columns"]) == len(row) for row in step["rows"])
+    assert "102" in [row[0] for row in step["rows"]]

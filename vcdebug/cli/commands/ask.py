@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import format_duration
@@ -57,8 +57,6 @@ class AskCommand(Command):
         from vcdebug.cli.render import write_release_answer
         from vcdebug.cli.reports import explanation
         from vcdebug.cli.snapshots import replay_arguments
-        from vcdebug.explain.answer import QuestionReply
-        from vcdebug.explain.pending.explanation import doubt_of_input
         from vcdebug.explain.pending.gates.not_in_session import incomplete
         from vcdebug.whatif.forecast import QUESTIONS
 
@@ -69,14 +67,10 @@ class AskCommand(Command):
         check_forecast_arguments(args)
         recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
         lacking = incomplete(recording.snapshot)
-        if lacking:
-            reply = QuestionReply(f"{question.words}? Cannot be answered: {lacking}.", data={"incomplete": lacking})
-        elif question.name == WHEN_QUESTION:
-            reply = forecast_reply(recording, args, output)
-        else:
-            reply = question.answer(recording, args.subject)
-        if doubt := doubt_of_input(recording):
-            reply = replace(reply, lines=(f"Caution: this answer can be wrong: {doubt}", *reply.lines))
+        answer = forecast_reply if question.name == WHEN_QUESTION else None
+        reply = explanation.answer_question(
+            recording, question, args.subject, None if answer is None else partial(answer, recording, args, output)
+        )
         report = explanation.reply_document, explanation.reply_blocks
         write_release_answer(args, output, recording.snapshot.release, *report, question.name, reply)
         return CommandOutcome.UNSCHEDULED if lacking else CommandOutcome.DONE

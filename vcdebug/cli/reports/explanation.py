@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import shlex
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import STDIN, snapshot_options
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import write_blocks
-from vcdebug.explain.answer import ADVICE_OWNER, Explanation, ExplanationStep, Finding, QuestionReply
+from vcdebug.explain.answer import ADVICE_OWNER, Explanation, ExplanationStep, Finding, NamedQuestion, QuestionReply
+from vcdebug.explain.pending.explanation import doubt_of_input
+from vcdebug.explain.pending.gates.not_in_session import incomplete
 from vcdebug.recording.recording import Recording
 from vcdebug.views.document import (
     Block,
@@ -22,9 +25,6 @@ from vcdebug.views.document import (
     titled_listing,
 )
 from vcdebug.views.pieces import Style
-
-if TYPE_CHECKING:
-    from vcdebug.explain.answer import QuestionReply
 
 STEP_MARKS = {"passed": "✓", "failed": "✗", "not reached": "·"}
 STEP_STYLES: dict[str, Style] = {"passed": "good", "failed": "bad", "not reached": "muted"}
@@ -142,6 +142,20 @@ def advice_blocks(explanation: Explanation, title: str, *, verbose: bool = True)
 
 
 # `vcdebug ask`
+
+
+def answer_question(
+    recording: Recording, question: NamedQuestion, subject: str, forecast: Callable[[], QuestionReply] | None = None
+) -> QuestionReply:
+    """The answer, with what the snapshot lacks or makes doubtful; `forecast` answers in place of the question."""
+    lacking = incomplete(recording.snapshot)
+    if lacking:
+        reply = QuestionReply(f"{question.words}? Cannot be answered: {lacking}.", data={"incomplete": lacking})
+    else:
+        reply = question.answer(recording, subject) if forecast is None else forecast()
+    if doubt := doubt_of_input(recording):
+        reply = replace(reply, lines=(f"Caution: this answer can be wrong: {doubt}", *reply.lines))
+    return reply
 
 
 def reply_document(question: str, reply: QuestionReply) -> dict[str, object]:

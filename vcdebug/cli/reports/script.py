@@ -9,7 +9,7 @@ from vcdebug.comparison.logs.message import DEFAULT_LEVEL
 from vcdebug.debugger.commands import ScriptAnswer, ScriptError
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
-from vcdebug.explain.answer import Explanation
+from vcdebug.explain.answer import Explanation, QuestionReply
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.files.report_file import write_here
 from vcdebug.files.text_files import load_notes, save_notes
@@ -20,8 +20,9 @@ from vcdebug.views.log import log_table
 from vcdebug.views.notebook import found_table
 from vcdebug.views.panels import PAGES, find_panel, verbs_table
 from vcdebug.views.pending import job_at
-from vcdebug.views.table import format_table
+from vcdebug.views.table import Table, format_table
 from vcdebug.whatif.branch import OpenRecordings
+from vcdebug.whatif.forecast import QUESTIONS
 
 
 class AnswerReport:
@@ -33,6 +34,9 @@ class AnswerReport:
         self.table = ""
         self.written = ""
         """The line about a file that was written or read."""
+        self.cells: Table | None = None
+        self.reply: tuple[str, QuestionReply] | None = None
+        """The question of `ask` and its answer."""
         self.explanation: Explanation | None = None
         self.waits = False
         """Whether the command explained a job that stays unscheduled."""
@@ -44,30 +48,44 @@ class AnswerReport:
     def _read_answer(self) -> None:
         answer, here = self.answer, self.answer.here
         if answer.show == "help":
-            self.table = format_table(verbs_table())
+            self._show_table(verbs_table())
         elif answer.show == "panel":
-            self.table = format_table(find_panel(here, answer.argument))
+            self._show_table(find_panel(here, answer.argument))
         elif answer.show == "log":
-            self.table = format_table(log_table(here.recording, here.seq, int(answer.argument or DEFAULT_LEVEL)))
+            self._show_table(log_table(here.recording, here.seq, int(answer.argument or DEFAULT_LEVEL)))
         elif answer.show == "find":
-            self.table = format_table(found_table(here.recording, here.seq, answer.argument))
+            self._show_table(found_table(here.recording, here.seq, answer.argument))
         elif answer.show in PAGES:
-            self.table = format_table(PAGES[answer.show].view(here, *filter(None, (answer.argument,))))
+            self._show_table(PAGES[answer.show].view(here, *filter(None, (answer.argument,))))
         elif answer.show == "report":
             self.written = write_here(here, answer.argument)
         elif answer.show == "save":
             self.written = save_notes(self._driver, answer.argument)
         elif answer.show == "load":
             self.written = load_notes(self._driver, answer.argument)
+        elif answer.show == "ask":
+            self._ask_question(here, answer.argument)
         elif answer.show == "explain":
             self._explain_jobs(here, answer.argument or job_at(here))
+
+    def _show_table(self, shown: Table) -> None:
+        self.table, self.cells = format_table(shown), shown
+
+    def _ask_question(self, here: DebuggerState, words: str) -> None:
+        name, _, subject = words.partition(" ")
+        found = next((question for question in QUESTIONS if question.name == name), None)
+        if found is None:
+            raise VcdebugError(f"no question {name!r}", f"one of {', '.join(one.name for one in QUESTIONS)}")
+        if found.about and not subject and found.name != "next":
+            raise VcdebugError(f"ask {name} needs a subject", f"name a {' or '.join(found.about)}")
+        self.reply = name, pending.answer_question(here.recording, found, subject.strip())
 
     def _explain_jobs(self, here: DebuggerState, job: str) -> None:
         if job:
             self.explanation = explain_by_name(here.recording, job)
             self.waits = not self.explanation.scheduled
         else:
-            self.table = format_table(PAGES["waiting"].view(here))
+            self._show_table(PAGES["waiting"].view(here))
             self.waits = bool(survey_jobs(here.recording).unscheduled_jobs)
 
 
@@ -86,7 +104,9 @@ def answer_blocks(shown: AnswerReport) -> Iterator[Block]:
         yield from (make_paragraph(text, indent=2) for text in shown.table.rstrip("\n").split("\n"))
     if shown.explanation is not None:
         yield from pending.explanation_blocks(shown.explanation)
-    if answer.moved or not (answer.text or shown.table or shown.written or shown.explanation):
+    if shown.reply is not None:
+        yield from pending.reply_blocks(*shown.reply)
+    if answer.moved or not (answer.text or shown.table or shown.written or shown.explanation or shown.reply):
         yield make_paragraph(_event_line(answer), indent=2)
 
 
@@ -125,6 +145,11 @@ def answer_document(shown: AnswerReport) -> dict[str, object]:
         body["written"] = shown.written
     if shown.table:
         body["table"] = shown.table.rstrip("\n").split("\n")
+    if shown.cells is not None:
+        body["columns"] = [column.title for column in shown.cells.columns]
+        body["rows"] = [[cell.text for cell in row.cells] for row in shown.cells.rows]
+    if shown.reply is not None:
+        body["answer"] = pending.reply_document(*shown.reply)
     if shown.explanation is not None:
         body["explanation"] = pending.explanation_document(shown.explanation)
     return body

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.recorded import BLOCKED, COPIES, ROOT
+from tests.recorded import BLOCKED, COPIES, ROOT, recorded_path
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.recording.call_stack import event_key, frames_at, function_at
 from vcdebug.recording.recording import Recording
@@ -52,3 +52,28 @@ def test_each_hook_and_operation_has_a_function(release: str) -> None:
             file = function_at(recording, seq).file
             assert not isinstance(event, HookEvent) or file.startswith("plugins/"), event
             assert not isinstance(event, OpEvent) or file.startswith("framework/"), event
+
+
+def test_a_search_of_hypernodes_is_followed_from_sub_job_to_job() -> None:
+    recording = replay_cycle(load_snapshot(recorded_path("random/hypernode-0008"), release="master"))
+    last = next(seq for seq, event in reversed([*enumerate(recording.events, 1)]) if event_key(event) == "commit")
+    found = [
+        (event_key(recording.event_at(seq)), [frame.function.name for frame in frames_at(recording, seq)][3:])
+        for seq in range(last - 12, last + 1)
+    ]
+    sub, job = ["allocateForJob", "allocateForSubJob"], ["allocateForJob"]
+    assert [
+        ("HyperNodeOrder", [*sub, "selectBestHyperNodeForSubJob", "HyperNodeOrderMapFn", "HyperNodeOrderFn"]),
+        ("best hypernode", [*sub, "selectBestHyperNodeForSubJob", "SelectBestHyperNodeAndScore"]),
+        ("recover", [*sub, "RecoverOperations"]),
+        ("allocate", [*sub, "RecoverOperations", "Allocate"]),
+        ("JobReady", [*job, "JobReady", "JobReadyFn"]),
+        ("save", [*job, "SaveOperations"]),
+        ("JobReady", [*job, "JobReady", "JobReadyFn"]),
+        ("discard", [*job, "Discard"]),
+        ("unallocate", [*job, "Discard", "unallocate"]),
+        ("recover", [*job, "RecoverOperations"]),
+        ("allocate", [*job, "RecoverOperations", "Allocate"]),
+        ("JobReady", ["JobReady", "JobReadyFn"]),
+        ("commit", ["Commit"]),
+    ] == found

@@ -36,6 +36,8 @@ class StackPlace(NamedTuple):
     """The key of the event before it."""
     question: int
     """At the level of a job: which question since the last task this is, from 0; -1 elsewhere."""
+    phase: str
+    """In a search of HyperNodes: whether `sub` jobs are tried, the `job` is judged, or it is `done`."""
     older: bool
     """Whether allocate has the form of before v1.14."""
     by_domains: bool
@@ -55,6 +57,7 @@ class ActionRow(NamedTuple):
         return self.name.rpartition(".")[2]
 
 
+SUB, JOB, DONE = "sub", "job", "done"
 STATEMENT, SESSION, SESSION_PLUGINS = "framework/statement.go", "framework/session.go", "framework/session_plugins.go"
 HELPER = "util/scheduler_helper.go"
 _UNDONE: Final = (record.UNEVICT_OP, record.UNPIPELINE_OP, record.UNALLOCATE_OP)
@@ -116,6 +119,10 @@ def _is_task_run(place: StackPlace) -> bool:
     return place.level >= Level.TASK or place.key in ("pop task", *_READY) or _ends_task_run(place)
 
 
+def _in_domains(place: StackPlace) -> bool:
+    return place.by_domains and place.level >= Level.JOB and place.key not in ("commit", record.BIND_OP, "pop job")
+
+
 def _recovers(place: StackPlace) -> bool:
     return place.key == "recover" or (place.level == Level.JOB and place.key in record.PLACING_OPS)
 
@@ -159,13 +166,15 @@ _PREEMPT: Final = (
 )
 _WORKSHEET: Final = (hooks.JOB_READY.upstream, hooks.SUB_JOB_READY.upstream)
 _COLLECTS: Final = (hooks.JOB_VALID.upstream, *_WORKSHEET)
-_TASK_OPS: Final = (*record.PLACING_OPS, *_UNDONE)
-_JOB_KEYS: Final = (
-    hooks.HYPER_NODE_GRADIENT_FOR_JOB.upstream,
-    hooks.JOB_READY.upstream,
-    hooks.JOB_PIPELINED.upstream,
-    "pop subjob",
+_JUDGED: Final = (hooks.JOB_READY.upstream, hooks.JOB_PIPELINED.upstream)
+_SUB_KEYS: Final = (
+    *_READY,
+    "pop task",
+    hooks.HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream,
+    hooks.HYPER_NODE_ORDER.upstream,
 )
+_TASK_OPS: Final = (*record.PLACING_OPS, *_UNDONE)
+_JOB_KEYS: Final = (hooks.HYPER_NODE_GRADIENT_FOR_JOB.upstream, "pop subjob")
 _ALLOCATE: Final = (
     ActionRow("buildAllocateContext", Level.ACTION, lambda at: at.level == Level.ACTION and at.key in _COLLECTS),
     ActionRow(
@@ -173,39 +182,20 @@ _ALLOCATE: Final = (
     ),
     ActionRow("organizeJobWorksheet", Level.ACTION, lambda at: at.level == Level.ACTION and at.key in _WORKSHEET),
     ActionRow("allocateResources", Level.ACTION, lambda at: at.level > Level.ACTION or at.key == "pop queue"),
+    ActionRow("allocateForJob", Level.JOB, lambda at: _in_domains(at) and at.phase != DONE),
     ActionRow(
-        "allocateForJob",
-        Level.JOB,
-        lambda at: at.by_domains and at.level >= Level.JOB and at.key not in ("commit", "bind", "pop job"),
-    ),
-    ActionRow(
-        "allocateForSubJob",
-        Level.JOB,
-        lambda at: (
-            at.by_domains
-            and at.level >= Level.JOB
-            and not (at.key in _JOB_KEYS and not _is_task_run(at))
-            and at.key not in ("commit", "bind", "pop job", "recover")
-            and not (at.key == "best hypernode" and at.before != hooks.HYPER_NODE_ORDER.upstream)
-        ),
+        "allocateForSubJob", Level.JOB, lambda at: _in_domains(at) and at.phase == SUB and at.key not in _JOB_KEYS
     ),
     ActionRow(
         "allocateResourceForTasksWithTopology",
         Level.JOB,
         lambda at: at.by_domains and at.level >= Level.JOB and at.key not in ("commit", "bind"),
     ),
-    ActionRow(
-        "selectBestHyperNodeForJob",
-        Level.JOB,
-        lambda at: at.key == "best hypernode" and at.before != hooks.HYPER_NODE_ORDER.upstream,
-    ),
+    ActionRow("selectBestHyperNodeForJob", Level.JOB, lambda at: at.key == "best hypernode" and at.phase == JOB),
     ActionRow(
         "selectBestHyperNodeForSubJob",
         Level.JOB,
-        lambda at: (
-            at.key == hooks.HYPER_NODE_ORDER.upstream
-            or (at.key == "best hypernode" and at.before == hooks.HYPER_NODE_ORDER.upstream)
-        ),
+        lambda at: at.key == hooks.HYPER_NODE_ORDER.upstream or (at.key == "best hypernode" and at.phase == SUB),
     ),
     ActionRow(
         "selectBestHyperNode",
@@ -364,7 +354,9 @@ def _rows_that_run(recording: Recording, seq: Seq, action: str) -> list[ActionRo
     before, level = key_before(recording, seq), level_of(recording, seq)
     older = source_of(recording).find_function("actions/allocate", "allocateForJob") is None
     question = _question_since_task(recording, seq) if level is Level.JOB else -1
-    place = StackPlace(event_key(event), level, before, question, older, _goes_by_domains(recording, seq, action))
+    by_domains = _goes_by_domains(recording, seq, action)
+    phase = domain_phase(recording, seq) if by_domains and level is Level.JOB else SUB
+    place = StackPlace(event_key(event), level, before, question, phase, older, by_domains)
     return [row for row in ROWS.get(f"actions/{action}", ()) if row.runs(place)]
 
 
@@ -382,6 +374,29 @@ def _question_since_task(recording: Recording, seq: Seq) -> int:
         number += asked is None or asked[0] != event.point or asked[1] == event.plugin
         asked = event.point, event.plugin
     return number
+
+
+def domain_phase(recording: Recording, seq: Seq) -> str:
+    """What the search of HyperNodes for a job is about at one of its events."""
+    for earlier in range(seq, 0, -1):
+        key = event_key(recording.event_at(earlier))
+        if key in _SUB_KEYS or _is_in_task(recording, earlier):
+            return SUB
+        if key in _JOB_KEYS:
+            return JOB
+        if key in _JUDGED:
+            question = _question_since_task(recording, earlier)
+            if question == 0 or (question == 1 and key == hooks.JOB_PIPELINED.upstream):
+                return SUB
+            return DONE if _after_recovery(recording, earlier) else JOB
+    return JOB
+
+
+def _after_recovery(recording: Recording, seq: Seq) -> bool:
+    """Whether the job's best solution has been recovered, the last thing before its statement is judged."""
+    while seq > 1 and event_key(recording.event_at(seq - 1)) in (*record.PLACING_OPS, hooks.JOB_READY.upstream):
+        seq -= 1
+    return event_key(recording.event_at(seq - 1)) == "recover" and domain_phase(recording, seq - 1) == JOB
 
 
 def _is_in_task(recording: Recording, seq: Seq) -> bool:

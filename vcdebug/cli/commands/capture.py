@@ -132,7 +132,7 @@ def add_cluster_arguments(parser: ArgumentParser, scheduler: str = SCHEDULER_HEL
         metavar="TIME",
         type=parse_seconds,
         default=DEFAULT_TIMEOUT_SECONDS,
-        help="stop after this time: 90, 90s, 5m (10m)",
+        help="give up on a capture after this time: 90, 90s, 5m (10m)",
     )
     parser.add_argument("--scheduler", default="", metavar="NAME", help=scheduler)
     parser.add_argument(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vcdebug.amount_text import count_noun, format_count
 from vcdebug.explain.decisions.evictions import Eviction, not_discarded
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from vcdebug.explain.pending.explanation import SurveyedJob
 
 
-OVERVIEW_COLUMNS: Final = (Column(""), Column("", name=True), Column("", flexible=True, least=24))
+OVERVIEW_COLUMNS: Final = (Column(""), Column("", flexible=True, least=24))
+"""What became of it, and its name with the reason: in a column of its own the name would leave the reason no room."""
 START_REASONS: Final = ("start", "cycle ", "no breakpoint ")
 """How the debugger's reasons begin while the cursor has not moved: at the start, in a cycle just entered, and where
 continue found no breakpoint.
@@ -38,11 +39,11 @@ MAX_EXPLAINED_EVENTS: Final = 20_000
 def overview_table(recording: Recording) -> Table:
     """The page; the key of each row is the command that opens it."""
     rows: list[Row] = [
-        *_first_rows([*iter_pending_rows(recording)], "waiting", "all that wait"),
-        *_first_rows([*_iter_evicted_rows(recording)], "panel evictions", "all evictions"),
-        *_first_rows([*_iter_placed_rows(recording)], "panel effects", "all that was placed"),
-        *_first_rows([*_iter_problem_rows(recording)], "panel problems", "all problems"),
-        *_first_rows([*_iter_quirk_rows(recording)], "panel quirks", "all quirks"),
+        *_first_rows(iter_pending_lines(recording), "waiting", "all that wait"),
+        *_first_rows(_iter_evicted_lines(recording), "panel evictions", "all evictions"),
+        *_first_rows(_iter_placed_lines(recording), "panel effects", "all that was placed"),
+        *_first_rows(_iter_problem_lines(recording), "panel problems", "all problems"),
+        *_first_rows(_iter_quirk_lines(recording), "panel quirks", "all quirks"),
     ]
     return Table(
         f"Overview of {recording.snapshot.name or 'the cycle'}", OVERVIEW_COLUMNS, rows, head=_overview_head(recording)
@@ -76,41 +77,60 @@ def _overview_head(recording: Recording) -> tuple[Line, ...]:
     )
 
 
-def _first_rows(rows: list[Row], command: str, what: str) -> Iterator[Row]:
+def _first_rows(lines: Iterable[OverviewLine], command: str, what: str) -> Iterator[Row]:
+    rows = [line.to_row() for line in lines]
     yield from rows[:MAX_GROUP_ROWS]
     if len(rows) > MAX_GROUP_ROWS:
-        yield Row(command, (muted_piece("…"), muted_piece(f"{len(rows) - MAX_GROUP_ROWS} more"), muted_piece(what)))
+        yield Row(command, (muted_piece("…"), muted_piece(f"{len(rows) - MAX_GROUP_ROWS} more: {what}")))
 
 
-def iter_pending_rows(recording: Recording) -> Iterator[Row]:
-    """A row per job or pod that is Pending at the end of the cycle, with its cause."""
+class OverviewLine(NamedTuple):
+    """What became of a job, a pod or an input, why, and the command that shows it."""
+
+    command: str
+    mark: Piece
+    name: str
+    words: str
+    kind: str = ""
+    subject: str = ""
+    """The name of the job, task, node or queue of that kind; empty for none."""
+
+    def to_row(self) -> Row:
+        """The row of the overview."""
+        seq = int(self.command.removeprefix("goto ")) if self.command.startswith("goto ") else 0
+        subject = (self.kind, self.subject) if self.subject else ("", "")
+        return Row(self.command, (self.mark, Piece(f"{self.name}  {self.words}")), seq, subject)
+
+
+def iter_pending_lines(recording: Recording) -> Iterator[OverviewLine]:
+    """A line per job or pod that is Pending at the end of the cycle, with its cause."""
     from vcdebug.explain.pending.explanation import is_surveyed, survey_jobs
 
     if len(recording) <= MAX_EXPLAINED_EVENTS or is_surveyed(recording):
         found = survey_jobs(recording)
-        yield from map(_explained_row, [*found.unscheduled_jobs, *found.partly_waiting_jobs])
+        yield from map(_explained_line, [*found.unscheduled_jobs, *found.partly_waiting_jobs])
     else:
-        yield from _iter_condition_rows(recording)
+        yield from _iter_condition_lines(recording)
 
 
-def _explained_row(surveyed: SurveyedJob) -> Row:
+def _explained_line(surveyed: SurveyedJob) -> OverviewLine:
     found = surveyed.explanation
     name, mark = found.pod or found.job, Piece(f"{NO} Pending", "bad")
     if found.scheduled:
         mark = Piece(f"{SOME} partly", "warn")
     pending = f"{count_noun(surveyed.pending, 'pod')}: " if surveyed.pending else ""
-    return _overview_row(f"explain {name}", mark, name, f"{pending}{surveyed.shown_finding.reason}", "job", found.job)
+    return OverviewLine(f"explain {name}", mark, name, f"{pending}{surveyed.shown_finding.reason}", "job", found.job)
 
 
-def _iter_condition_rows(recording: Recording) -> Iterator[Row]:
-    """Rows with the scheduler's own message about each job."""
+def _iter_condition_lines(recording: Recording) -> Iterator[OverviewLine]:
+    """Lines with the scheduler's own message about each job."""
     # Explaining thousands of jobs would take seconds.
     last = next((recording.event_at(seq) for seq in recording.index.seqs_of_type(CloseEvent)), None)
     for summary in cycle_effects(recording).jobs:
         if summary.pending:
             said = _close_message(last, summary.job) if isinstance(last, CloseEvent) else ""
             words = f"{count_noun(summary.pending, 'pod')}: {said or 'Enter explains it'}"
-            yield _overview_row(
+            yield OverviewLine(
                 f"explain {summary.job}", Piece(f"{NO} Pending", "bad"), summary.job, words, "job", summary.job
             )
 
@@ -130,11 +150,11 @@ def _close_message(event: CloseEvent, uid: JobId) -> str:
     return bad or job.fit_error
 
 
-def _iter_evicted_rows(recording: Recording) -> Iterator[Row]:
+def _iter_evicted_lines(recording: Recording) -> Iterator[OverviewLine]:
     mark = Piece(f"{EVICT} evicted", "warn")
     for eviction in not_discarded(recording):
         victim, words = eviction.victim, _preemptor_words(eviction)
-        yield _overview_row(f"goto {eviction.seq}", mark, victim, words, "task", victim)
+        yield OverviewLine(f"goto {eviction.seq}", mark, victim, words, "task", victim)
 
 
 def _preemptor_words(eviction: Eviction) -> str:
@@ -142,39 +162,34 @@ def _preemptor_words(eviction: Eviction) -> str:
     return f"{asker}, by {eviction.action} on {eviction.node}"
 
 
-def _iter_placed_rows(recording: Recording) -> Iterator[Row]:
+def _iter_placed_lines(recording: Recording) -> Iterator[OverviewLine]:
     done = cycle_effects(recording)
-    yield from _iter_rows_by_job(done.bound, Piece(f"{ALLOCATED} bound", "good"))
+    yield from _iter_lines_by_job(done.bound, Piece(f"{ALLOCATED} bound", "good"))
     pipelined = Piece(f"{RESERVED} reserved", "warn")
-    yield from _iter_rows_by_job(done.pipelined, pipelined, ": waits for room that is being released")
-    yield from _iter_rows_by_job(done.held, Piece(f"{SOME} held", "warn"), ": its gang is not complete")
+    yield from _iter_lines_by_job(done.pipelined, pipelined, ": waits for room that is being released")
+    yield from _iter_lines_by_job(done.held, Piece(f"{SOME} held", "warn"), ": its gang is not complete")
 
 
-def _iter_rows_by_job(moved: Iterable[Effect], mark: Piece, why: str = "") -> Iterator[Row]:
+def _iter_lines_by_job(moved: Iterable[Effect], mark: Piece, why: str = "") -> Iterator[OverviewLine]:
     for job, effects in group_by_key((effect.job, effect) for effect in moved).items():
         nodes = list(dict.fromkeys(effect.node for effect in effects))
         where = ", ".join(nodes) if len(nodes) <= 3 else f"{nodes[0]} and {len(nodes) - 1} more"
         words = f"{count_noun(len(effects), 'pod')} on {where}{why}"
-        yield _overview_row(f"goto {effects[0].seq}", mark, job or effects[0].task, words, "job", job)
+        yield OverviewLine(f"goto {effects[0].seq}", mark, job or effects[0].task, words, "job", job)
 
 
-def _iter_problem_rows(recording: Recording) -> Iterator[Row]:
+def _iter_problem_lines(recording: Recording) -> Iterator[OverviewLine]:
     for problem in input_problems(recording):
         where = problem.object or problem.field or problem.file or "input"
         what = f"{problem.what}; {problem.effect}" if problem.effect else problem.what
-        yield _overview_row("panel problems", Piece(f"{PROBLEM} problem", "warn"), where, what)
+        yield OverviewLine("panel problems", Piece(f"{PROBLEM} problem", "warn"), where, what)
 
 
-def _iter_quirk_rows(recording: Recording) -> Iterator[Row]:
+def _iter_quirk_lines(recording: Recording) -> Iterator[OverviewLine]:
     for code in dict.fromkeys(note.code for note in recording.notes):
         notes = [note for note in recording.notes if note.code == code]
         times = f" (×{len(notes)})" if len(notes) > 1 else ""
-        yield _overview_row(f"goto {notes[0].seq}", Piece(f"{PROBLEM} quirk", "warn"), code, f"{notes[0].text}{times}")
-
-
-def _overview_row(command: str, mark: Piece, name: str, words: str, kind: str = "", subject: str = "") -> Row:
-    seq = int(command.removeprefix("goto ")) if command.startswith("goto ") else 0
-    return Row(command, (mark, Piece(name, "strong"), Piece(words)), seq, (kind, subject) if subject else ("", ""))
+        yield OverviewLine(f"goto {notes[0].seq}", Piece(f"{PROBLEM} quirk", "warn"), code, f"{notes[0].text}{times}")
 
 
 def moment_table(recording: Recording, seq: Seq, reason: str) -> Table:

@@ -18,7 +18,7 @@ from vcdebug.recording.writes import api_writes
 from vcdebug.views.cycles import cycle_table
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_blocks, titled_listing
 from vcdebug.views.headline import event_headline, path_words
-from vcdebug.views.overview import iter_pending_rows
+from vcdebug.views.overview import iter_pending_lines
 from vcdebug.whatif.cycles import find_repeat
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _move_blocks(done: Effects) -> Iterator[Block]:
 
 
 def _waiting_blocks(recording: Recording) -> Iterator[Block]:
-    rows = [(row.cells[1].text, row.cells[2].text) for row in iter_pending_rows(recording)]
+    rows = [(line.name, line.words) for line in iter_pending_lines(recording)]
     return titled_listing("Pending, reserved or evicted", ("job", "why"), rows, prose=True)
 
 

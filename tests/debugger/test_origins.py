@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import cluster, node, pod, pod_group, pods
-from tests.recorded import bundled, cases, one_of_each_family, recorded, user_questions
+from tests.recorded import bundled, cases, one_of_each_family, recorded
 from vcdebug.debugger.facts import MAX_SOURCES, EventFact, Fact, FieldFact, FigureFact, Origin
 from vcdebug.debugger.figures import FigureError, figure_dimensions, figure_history, figure_value, parse_figure_line
 from vcdebug.debugger.origins import find_fact, origin_of
@@ -203,9 +203,7 @@ def test_a_pod_that_the_scheduler_leaves_to_another_one_has_no_status_to_explain
     assert str(refused.value).startswith("default/alien-0 is not in the session")
 
 
-@pytest.mark.parametrize(
-    "case", [*cases("causes"), *map(FOLDERS.get, RANDOM)], ids=lambda case: case.name
-)
+@pytest.mark.parametrize("case", [*cases("causes"), *map(FOLDERS.get, RANDOM)], ids=lambda case: case.name)
 def test_the_evidence_of_each_answer_leads_to_a_field_of_the_snapshot(case: Path) -> None:
     recording = recorded(case)
     for one in survey_jobs(recording).explained:

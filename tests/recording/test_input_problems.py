@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import cluster, conf_of, node, pod, pod_group, pods
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.views.conf import conf_table
 from vcdebug.views.nodes import nodes_table
 
 
@@ -93,3 +94,39 @@ def test_pods_that_the_scheduler_does_not_see_are_named_with_what_they_lack() ->
     assert "Pod default/j-0: spec: ResourceClaim default/gone does not exist" in said[0]
     assert "Pod default/j-1: spec: a PersistentVolumeClaim has no name" in said[1]
     assert "the scheduler does not see the pod at all" in said[0]
+
+
+CONF_WITH_REPLACED_VALUES = """\
+actions: "enqueue, allocate, preempt"
+configurations:
+- name: preempt
+  arguments: {enableTopologyAwarePreemption: "yes"}
+tiers:
+- plugins:
+  - name: sla
+    arguments: {sla-waiting-time: abc}
+  - name: overcommit
+    arguments: {overcommit-factor: 0.5}
+  - name: nodeorder
+    arguments: {leastrequested.weight: abc, nodeaffinity.weight: 3}
+  - name: binpack
+    arguments: {binpack.weight: -4, binpack.cpu: -1, binpack.memory: 2}
+"""
+REPLACED = {
+    "arguments.enableTopologyAwarePreemption": "false",
+    "arguments.sla-waiting-time": "none",
+    "arguments.overcommit-factor": "1.2",
+    "arguments.leastrequested.weight": "1",
+    "arguments.binpack.cpu": "1",
+}
+
+
+def test_values_that_the_scheduler_does_not_use_are_named_with_what_is_in_force() -> None:
+    job = [pod_group("job"), *pods("job", 1)]
+    recording = replay_cycle(cluster(node("n1"), queue("default"), job, conf=CONF_WITH_REPLACED_VALUES))
+    found = {problem.field: problem.effect for problem in input_problems(recording)}
+    assert {field: f"{value} is in force" for field, value in REPLACED.items()} == {
+        field: effect for field, effect in found.items() if field.startswith("arguments.")
+    }
+    shown = "\n".join(row.cells[2].text for row in conf_table(recording).rows if row.cells[0].text == "in force")
+    assert all(f"{field.removeprefix('arguments.')}: {value}, since" in shown for field, value in REPLACED.items())

@@ -42,19 +42,21 @@ class TrackedMapping(Mapping[object, object]):
 
 
 class Arguments:
-    """A YAML map; a value of the wrong type keeps the default and leaves a warning."""
+    """A YAML map; a value of the wrong type is replaced by the default."""
 
-    __slots__ = ("_quoted", "defaults", "raw", "warnings")
+    __slots__ = ("_quoted", "defaults", "raw", "replaced")
 
     raw: TrackedMapping
     defaults: dict[str, object]
     """Keys that were looked up and are not stated, with what holds instead."""
+    replaced: dict[str, object]
+    """Keys whose stated value is not used, with what holds instead."""
 
     def __init__(self, raw: Mapping[object, object] | None = None, *, quoted: bool = True) -> None:
         """`quoted`: whether a boolean may be written as text."""
         self.raw = TrackedMapping(raw or {})
-        self.warnings: list[str] = []
         self.defaults = {}
+        self.replaced = {}
         self._quoted = quoted
 
     def _is_stated(self, key: str, default: object) -> bool:
@@ -64,9 +66,6 @@ class Arguments:
         self.defaults[key] = default
         return False
 
-    def _warn_refused(self, key: str, kind: str) -> None:
-        self.warnings.append(f"Could not parse argument: {self.raw[key]} for key {key} to {kind}")
-
     def get_int(self, key: str, default: int) -> int:
         """A YAML integer; a float or quoted number is refused. Upstream: framework/arguments.GetInt."""
         if not self._is_stated(key, default):
@@ -75,8 +74,15 @@ class Arguments:
         # Python's bool is an int; Go's is not.
         if isinstance(value, int) and not isinstance(value, bool):
             return value
-        self._warn_refused(key, "int")
+        self.replaced[key] = default
         return default
+
+    def get_weight(self, key: str) -> int:
+        """An integer, 1 by default and in place of a negative one."""
+        weight = self.get_int(key, 1)
+        if weight < 0:
+            weight = self.replaced[key] = 1
+        return weight
 
     def get_float64(self, key: str, default: float) -> float:
         """A YAML float or integer. Upstream: framework/arguments.GetFloat64."""
@@ -85,7 +91,7 @@ class Arguments:
         value = self.raw.get(key)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return float(value)
-        self._warn_refused(key, "float64")
+        self.replaced[key] = default
         return default
 
     def get_bool(self, key: str, *, default: bool) -> bool:
@@ -97,7 +103,7 @@ class Arguments:
             return value
         parsed = parse_bool(value) if self._quoted and isinstance(value, str) else None
         if parsed is None:
-            self._warn_refused(key, "bool")
+            self.replaced[key] = default
             return default
         return parsed
 
@@ -108,7 +114,7 @@ class Arguments:
         value = self.raw.get(key)
         if isinstance(value, str):
             return value
-        self._warn_refused(key, "string")
+        self.replaced[key] = default
         return default
 
 

@@ -155,12 +155,7 @@ class Binpack(Plugin):
 def _resource_weights(arguments: Arguments) -> dict[str, int]:
     """Weights by resource; cpu and memory come from their own keys whatever the list says."""
     listed = (name.strip() for name in arguments.get_string(RESOURCES_KEY, "").split(","))
-    weights = {name: _not_negative(arguments, f"{RESOURCES_KEY}.{name}") for name in listed if name}
-    weights[CPU] = _not_negative(arguments, "binpack.cpu")
-    weights[MEMORY] = _not_negative(arguments, "binpack.memory")
+    weights = {name: arguments.get_weight(f"{RESOURCES_KEY}.{name}") for name in listed if name}
+    weights[CPU] = arguments.get_weight("binpack.cpu")
+    weights[MEMORY] = arguments.get_weight("binpack.memory")
     return weights
-
-
-def _not_negative(arguments: Arguments, key: str) -> int:
-    weight = arguments.get_int(key, 1)
-    return 1 if weight < 0 else weight

@@ -27,7 +27,9 @@ class Overcommit(Plugin):
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
         self.stated = arguments.get_float64(FACTOR_KEY, DEFAULT_FACTOR)
-        self.factor = self.stated if self.stated >= 1.0 else DEFAULT_FACTOR
+        self.factor = self.stated
+        if self.stated < 1.0:
+            self.factor = arguments.replaced[FACTOR_KEY] = DEFAULT_FACTOR
         self.total = Resource()
         self.idle = Resource()
         self.inqueue = Resource()

@@ -20,6 +20,8 @@ class Sla(Plugin):
         self.waiting_time = positive_duration(arguments.get_string(WAITING_TIME_KEY, ""))
         """Nanoseconds, for jobs that state none."""
         self.stated = arguments.raw.get(WAITING_TIME_KEY)
+        if self.stated is not None and self.waiting_time is None:
+            arguments.replaced[WAITING_TIME_KEY] = ""
         self.now = 0
 
     def on_session_open(self, ssn: Session) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from vcdebug.actions import ACTIONS
+from vcdebug.amount_text import format_number
 from vcdebug.framework.conf import CONF_FILE, SchedulerConf
 from vcdebug.linear_pattern import PatternError, compile_pattern
 from vcdebug.model.names import NodeName, QueueName
@@ -29,6 +30,7 @@ def input_problems(recording: Recording) -> tuple[Problem, ...]:
         *_unreplayed_actions(recording.conf),
         *_unreplayed_plugins(recording.conf),
         *_unread_arguments(recording),
+        *_replaced_arguments(recording),
         *_unseen_pods(recording),
     )
     return (
@@ -46,6 +48,23 @@ def _unread_arguments(recording: Recording) -> Iterator[Problem]:
     for name, plugin in recording.session.plugins.items():
         for key in plugin.arguments.raw.unread_keys:
             yield Problem(CONF_FILE, f"plugin {name}", f"arguments.{key}", "the plugin does not read it", effect)
+
+
+def _replaced_arguments(recording: Recording) -> Iterator[Problem]:
+    """Arguments whose values the scheduler cannot use."""
+    plugins = {f"plugin {name}": plugin.arguments for name, plugin in recording.session.plugins.items()}
+    actions = {f"action {name}": found for name, found in recording.session.action_arguments.items()}
+    for owner, arguments in {**actions, **plugins}.items():
+        for key, value in arguments.replaced.items():
+            what = f"the scheduler does not use the value {arguments.raw[key]!r}"
+            yield Problem(CONF_FILE, owner, f"arguments.{key}", what, f"{format_setting(value)} is in force")
+
+
+def format_setting(value: object) -> str:
+    """A value in force, as a configuration states it; `none` for no text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return format_number(value) if isinstance(value, float) else str(value) or "none"
 
 
 def _circles(recording: Recording) -> Iterator[Problem]:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 
 from vcdebug.actions import ACTIONS
-from vcdebug.amount_text import format_number
 from vcdebug.errors import closest_name_hint
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.plugins import PLUGINS
+from vcdebug.recording.input_problems import format_setting
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.problems import Problem
@@ -70,8 +70,10 @@ def _iter_conf_entries(recording: Recording) -> Iterator[EntryCells]:
     yield "task state", Piece("persistence"), Piece(persistence)
     yield "chance", Piece("draws"), Piece(", ".join(snapshot.chance.setting_texts()) or "none: ties and orders by name")
     yield "clock", Piece("now"), Piece(snapshot.now.isoformat())
-    yield from _iter_default_entries(recording.session.action_arguments)
-    yield from _iter_default_entries({name: plugin.arguments for name, plugin in recording.session.plugins.items()})
+    plugins = {name: plugin.arguments for name, plugin in recording.session.plugins.items()}
+    for given in (recording.session.action_arguments, plugins):
+        yield from _iter_default_entries(given)
+        yield from _iter_replaced_entries(given)
 
 
 def _iter_release_entries(release: Release) -> Iterator[EntryCells]:
@@ -89,12 +91,16 @@ def _iter_default_entries(given: Mapping[str, Arguments]) -> Iterator[EntryCells
     """Arguments that the cycle looked up and the configuration does not state, with their defaults."""
     for name, arguments in given.items():
         if arguments.defaults:
-            values: dict[object, object] = {key: _default_text(value) for key, value in arguments.defaults.items()}
+            values: dict[object, object] = {key: format_setting(value) for key, value in arguments.defaults.items()}
             yield BY_DEFAULT, Piece(name), muted_piece(_pairs_text(values))
 
 
-def _default_text(value: object) -> object:
-    return "none" if value == "" else format_number(value) if isinstance(value, float) else value
+def _iter_replaced_entries(given: Mapping[str, Arguments]) -> Iterator[EntryCells]:
+    """Arguments whose stated values are not used."""
+    for name, arguments in given.items():
+        for key, value in arguments.replaced.items():
+            words = f"{key}: {format_setting(value)}, since {arguments.raw[key]!r} cannot be used"
+            yield "in force", Piece(f"{WRONG_MARK} {name}", "warn"), Piece(words, "warn")
 
 
 def _iter_action_entries(found: SchedulerConf) -> Iterator[EntryCells]:

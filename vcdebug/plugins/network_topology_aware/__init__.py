@@ -300,11 +300,13 @@ class TopologyWeights:
     __slots__ = ("evict_hyper_nodes", "fading", "normal_pods", "overall", "resources")
 
     def __init__(self, arguments: Arguments) -> None:
-        self.overall = _not_negative(arguments, "weight")
+        self.overall = arguments.get_weight("weight")
         self.resources = _resource_weights(arguments)
         self.normal_pods = arguments.get_bool("hypernode.binpack.normal-pod.enable", default=True)
         fading = arguments.get_float64("hypernode.binpack.normal-pod.fading", 0.8)
-        self.fading = 0.8 if fading < 0 else fading
+        self.fading = fading
+        if fading < 0:
+            self.fading = arguments.replaced["hypernode.binpack.normal-pod.fading"] = 0.8
         limit = arguments.get_int("hypernode.gradient.evict.max-hypernodes", 8)
         self.evict_hyper_nodes = limit if limit > 0 else 8
 
@@ -357,12 +359,7 @@ def _resource_weights(arguments: Arguments) -> dict[str, int]:
     """cpu and memory come from their own keys whatever the list says."""
     stated = arguments.raw.get(RESOURCES_KEY)
     listed = (name.strip() for name in (stated if isinstance(stated, str) else "").split(","))
-    weights = {name: _not_negative(arguments, f"{RESOURCES_KEY}.{name}") for name in listed if name}
-    weights[CPU] = _not_negative(arguments, "hypernode.binpack.cpu")
-    weights[MEMORY] = _not_negative(arguments, "hypernode.binpack.memory")
+    weights = {name: arguments.get_weight(f"{RESOURCES_KEY}.{name}") for name in listed if name}
+    weights[CPU] = arguments.get_weight("hypernode.binpack.cpu")
+    weights[MEMORY] = arguments.get_weight("hypernode.binpack.memory")
     return weights
-
-
-def _not_negative(arguments: Arguments, key: str) -> int:
-    weight = arguments.get_int(key, 1)
-    return 1 if weight < 0 else weight

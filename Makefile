@@ -51,6 +51,7 @@ format: .venv/dev.stamp  ## rewrite the sources in the house format
 
 bench: .venv/run.stamp  ## load, cycle, memory, the ratio to the real scheduler; reading back, screen, openings
 	$(BIN)/python -m tests.bench.bench
+	$(BIN)/python -m tests.bench.growth
 	$(BIN)/python -m tests.bench.reading
 	$(BIN)/python -m tests.bench.loading
 	$(BIN)/python -m tests.bench.waiting

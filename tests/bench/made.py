@@ -71,68 +71,68 @@ def objects(size: Size) -> Iterator[Manifest]:
 
 def fixed(size: Size) -> Iterator[Manifest]:
     """Everything but pods and their groups."""
-    yield _object("v1", "Namespace", "default", None)
+    yield make_object("v1", "Namespace", "default", None)
     for name, value in (("low", 10), ("high", 1000)):
-        yield {**_object("scheduling.k8s.io/v1", "PriorityClass", name, None), "value": value}
+        yield {**make_object("scheduling.k8s.io/v1", "PriorityClass", name, None), "value": value}
     for queue in QUEUES:
         spec = {"weight": 1, "reclaimable": True}
         yield {
-            **_object("scheduling.volcano.sh/v1beta1", "Queue", queue, None),
+            **make_object("scheduling.volcano.sh/v1beta1", "Queue", queue, None),
             "spec": spec,
             "status": {"state": "Open"},
         }
     for number in range(size.nodes):
-        yield _node(number)
+        yield node(number)
 
 
 def _running(size: Size, pods: int, draw: random.Random) -> Iterator[Manifest]:
     for job in range(pods // GANG):
-        yield _group(f"run-{job}", draw.choice(QUEUES), "low", 1, "Running")
+        yield group(f"run-{job}", draw.choice(QUEUES), "low", 1, "Running")
         for member in range(GANG):
             node = (job * GANG + member) % size.nodes  # exact: ints
             cpu, memory = draw.choice((("1", "2Gi"), ("1500m", "4Gi"), ("2", "4Gi")))
-            yield _pod(f"run-{job}", member, cpu, memory, "low", f"node-{node:05}")
+            yield pod(f"run-{job}", member, cpu, memory, "low", f"node-{node:05}")
 
 
 def waiting(pods: int, draw: random.Random) -> Iterator[Manifest]:
     """Gangs that no node has taken yet."""
     for job in range(pods // GANG):
-        yield _group(f"new-{job}", draw.choice(QUEUES), "low", GANG, "Inqueue")
+        yield group(f"new-{job}", draw.choice(QUEUES), "low", GANG, "Inqueue")
         cpu, memory = draw.choice((("500m", "1Gi"), ("1", "2Gi"), ("2", "8Gi"), ("250m", "512Mi")))
         for member in range(GANG):
-            yield _pod(f"new-{job}", member, cpu, memory, "low")
+            yield pod(f"new-{job}", member, cpu, memory, "low")
 
 
 def _preemptors(size: Size) -> Iterator[Manifest]:
     for number in range(PREEMPTORS):
-        yield _group(f"big-{number}", QUEUES[number % len(QUEUES)], "high", 1, "Inqueue")  # exact: ints
+        yield group(f"big-{number}", QUEUES[number % len(QUEUES)], "high", 1, "Inqueue")  # exact: ints
         zone = f"zone-{number % -(-size.nodes // NODES_PER_ZONE)}"  # exact: ints
-        yield _pod(f"big-{number}", 0, "15", "32Gi", "high", selector={ZONE: zone})
+        yield pod(f"big-{number}", 0, "15", "32Gi", "high", selector={ZONE: zone})
 
 
-def _object(api: str, kind: str, name: str, namespace: str | None = "default") -> Manifest:
+def make_object(api: str, kind: str, name: str, namespace: str | None = "default") -> Manifest:
     metadata = {"name": name, "uid": f"{kind}-{name}", "creationTimestamp": CREATED}
     if namespace is not None:
         metadata["namespace"] = namespace
     return {"apiVersion": api, "kind": kind, "metadata": metadata}
 
 
-def _node(number: int) -> Manifest:
+def node(number: int) -> Manifest:
     name = f"node-{number:05}"
-    body = _object("v1", "Node", name, None)
+    body = make_object("v1", "Node", name, None)
     body["metadata"]["labels"] = {"kubernetes.io/hostname": name, ZONE: f"zone-{number // NODES_PER_ZONE}"}
     total = {"cpu": "20", "memory": "64Gi", "pods": "110", "ephemeral-storage": "100Gi"}
     ready = [{"type": "Ready", "status": "True"}]
     return {**body, "spec": {}, "status": {"capacity": total, "allocatable": total, "conditions": ready}}
 
 
-def _group(name: str, queue: str, priority: str, least: int, phase: str) -> Manifest:
+def group(name: str, queue: str, priority: str, least: int, phase: str) -> Manifest:
     spec = {"minMember": least, "queue": queue, "priorityClassName": priority}
-    body = _object("scheduling.volcano.sh/v1beta1", "PodGroup", name)
+    body = make_object("scheduling.volcano.sh/v1beta1", "PodGroup", name)
     return {**body, "spec": spec, "status": {"phase": phase}}
 
 
-def _pod(
+def pod(
     group: str,
     member: int,
     cpu: str,
@@ -141,7 +141,7 @@ def _pod(
     node: str = "",
     selector: dict[str, str] | None = None,
 ) -> Manifest:
-    body = _object("v1", "Pod", f"{group}-worker-{member}")
+    body = make_object("v1", "Pod", f"{group}-worker-{member}")
     body["metadata"]["labels"] = {"app": group, "volcano.sh/task-spec": "worker"}
     body["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": group, "volcano.sh/task-spec": "worker"}
     requests = {"cpu": cpu, "memory": memory}

@@ -8,7 +8,7 @@ from tests.rows import try_each
 from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind
 from vcdebug.debugger.cursor import BACKWARD, FORWARD, Step
-from vcdebug.debugger.expression import ExpressionError
+from vcdebug.debugger.expression_tokens import ExpressionError
 from vcdebug.debugger.notebook import BreakpointList
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.record import HookEvent, OpEvent, PredicateEvent, StatementEvent

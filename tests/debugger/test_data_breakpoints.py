@@ -5,7 +5,7 @@ import pytest
 from tests.recorded import bundled
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.debugger import Debugger
-from vcdebug.debugger.expression import ExpressionError
+from vcdebug.debugger.expression_tokens import ExpressionError
 from vcdebug.debugger.notebook import BreakpointList
 from vcdebug.errors import VcdebugError
 

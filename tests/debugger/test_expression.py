@@ -1,14 +1,20 @@
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.effort import at_most
+from tests.recorded import bundled
+from vcdebug.debugger import figures
 from vcdebug.debugger.expression import (
     AnyOf,
-    ExpressionError,
     KnownFields,
     Value,
     parse_expression,
     required_equalities,
 )
+from vcdebug.debugger.expression_tokens import ExpressionError
+from vcdebug.debugger.fields import FIELD_TYPES, fields_of
+from vcdebug.recording.recording import Recording
 
 FIELDS: dict[str, Value] = {
     "plugin": "gang",
@@ -130,3 +136,99 @@ def test_no_pattern_takes_longer_than_its_text_is_long(pattern: str) -> None:
     condition = parse_expression(f'job matches "{pattern}"', KNOWN)
     with at_most(seconds=1):
         assert condition.evaluate({**FIELDS, "job": "a" * 5000 + "!"}.__getitem__) is False
+
+
+# Arithmetic and figures.
+
+NUMBERS = {"a": 3, "b": -2.5, "c": 0, "d": 10}
+SUMS = st.recursive(
+    st.one_of(st.sampled_from(list(NUMBERS)), st.integers(0, 99).map(str), st.sampled_from(["0.5", "1e3"])),
+    lambda inner: st.tuples(inner, st.sampled_from("+-*/"), inner).map(lambda it: f"({it[0]} {it[1]} {it[2]})"),
+    max_leaves=12,
+)
+CONDITIONS = st.tuples(SUMS, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), SUMS).map(" ".join)
+
+
+def read_numbers(text: str) -> Value:
+    return parse_expression(text, dict.fromkeys(NUMBERS, "number")).evaluate(NUMBERS.__getitem__)
+
+
+@settings(max_examples=300, deadline=None)
+@given(SUMS, CONDITIONS)
+def test_arithmetic_is_pythons_and_a_division_by_zero_has_no_value(sum_text: str, condition: str) -> None:
+    for text in (sum_text, condition):
+        try:
+            expected = eval(text, {}, NUMBERS)
+        except ZeroDivisionError:
+            assert read_numbers(sum_text if text is sum_text else "1 / c") is None
+            continue
+        assert expected == read_numbers(text), text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a + d * 2", 23),
+        ("d - a - 1", 6),
+        ("d -1", 9),
+        ("-a + 1", -2),
+        ("-(a - d)", 7),
+        ("d / 4 > 2 and not a * a < 9", True),
+        ("500m + 1", 1.5),
+        ("d / c", None),
+        ("d / c > 0 or a == 3", True),
+    ],
+)
+def test_products_bind_before_sums_and_sums_before_comparisons(text: str, expected: Value) -> None:
+    assert expected == read_numbers(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('a + "x"', "[+] needs numbers, not text"),
+        ("-true", "- needs a number, not yes or no"),
+        ("a +", "expected a field or a value, found the end"),
+        ('node("n1")', "say which figure"),
+        ("node(n1).idle.cpu", "node needs a name in quotes"),
+        ('node("n1").idle.cpu < "x" + 1', "[+] needs numbers"),
+        ("1" + " + 1" * 101, "at most 100 signs in a row"),
+        ("-(" * 60 + "1" + ")" * 60, "nested too deeply"),
+    ],
+)
+def test_what_cannot_be_reckoned_is_refused_with_its_place(text: str, message: str) -> None:
+    with pytest.raises(ExpressionError, match=message):
+        read_numbers(text)
+
+
+def test_figures_are_read_after_the_event_in_cores_and_bytes() -> None:
+    recording = bundled("preempt-works")
+    for seq in range(1, len(recording) + 1):
+
+        def read(text: str, seq: int = seq) -> Value:
+            return parse_expression(text, FIELD_TYPES).evaluate(fields_of(recording, seq))
+
+        for name in recording.session.nodes:
+            amounts = recording.timeline.state_at(seq).nodes[name]
+            assert amounts.idle.get("cpu") / 1000 == read(f'node("{name}").idle.cpu')
+            future = amounts.idle.get("memory") + amounts.releasing.get("memory") - amounts.pipelined.get("memory")
+            parts = " {} ".join(f'node("{name}").{part}.memory' for part in ("idle", "releasing", "pipelined"))
+            assert future == read(parts.format("+", "-")) == read(f'node("{name}").future-idle.memory')
+        assert recording.timeline.state_at(seq).job_counts("assistants/chat-api").waiting_count == read(
+            'job("assistants/chat-api").waiting'
+        )
+        assert read('job("no/such").ready') is None
+        assert read('queue("inference").allocated.cpu >= 0 and node("gpu-l40s-01").idle.cpu < 1000') is True
+
+
+def test_a_figure_that_is_not_there_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    recording, asked, parse = bundled("preempt-works"), [], figures.parse_figure
+
+    def note_and_parse(recording: Recording, words: tuple[str, ...]) -> figures.Figure:
+        asked.append(words)
+        return parse(recording, words)
+
+    monkeypatch.setattr(figures, "parse_figure", note_and_parse)
+    condition = parse_expression('node("no-such-node").idle.cpu < 0', FIELD_TYPES)
+    assert not any(condition.evaluate(fields_of(recording, seq)) for seq in range(1, len(recording) + 1))
+    assert [("node", "no-such-node", "idle", "cpu")] == asked

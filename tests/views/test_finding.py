@@ -7,7 +7,7 @@ from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.breakpoints import BreakpointError
 from vcdebug.debugger.commands.pages import VERBS, find_stops
 from vcdebug.debugger.driver import CommandError, Driver
-from vcdebug.debugger.expression import ExpressionError
+from vcdebug.debugger.expression_tokens import ExpressionError
 from vcdebug.framework.record import OpEvent
 from vcdebug.views.notebook import found_table
 from vcdebug.views.pieces import text_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dataclasses import field as part
 from typing import Final, NamedTuple
 
-from vcdebug.debugger import expression
+from vcdebug.debugger import expression, expression_tokens
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind
 from vcdebug.debugger.cursor import FORWARD, Step
 from vcdebug.debugger.fields import FIELD_NAMES, FIELD_TYPES, fields_of
@@ -201,7 +201,7 @@ def _quote_text(text: str) -> str:
 
 def parse_breakpoint(line: str, number: int) -> Breakpoint:
     """`[break] KIND [words] [if CONDITION] [hits == 3] [once] [log "text"] [disabled]`."""
-    reader = expression.TokenReader(_quote_bare_log(_quote_function(line)))
+    reader = expression_tokens.TokenReader(_quote_bare_log(_quote_function(line)))
     reader.accept_token("break")
     kind = _read_kind(reader)
     point = Breakpoint(number, kind)
@@ -226,7 +226,7 @@ def _quote_bare_log(line: str) -> str:
     return line
 
 
-def _read_kind(reader: expression.TokenReader) -> BreakpointKind:
+def _read_kind(reader: expression_tokens.TokenReader) -> BreakpointKind:
     token = reader.take_token()
     name = KIND_ALIASES.get(token.text, token.text)
     if name not in BREAKPOINT_KINDS and resolve_reference(_IS_FUNCTION)(token.text):
@@ -245,7 +245,7 @@ def _read_kind(reader: expression.TokenReader) -> BreakpointKind:
     return kind.parse_words(words)
 
 
-def _read_option(reader: expression.TokenReader, point: Breakpoint) -> None:
+def _read_option(reader: expression_tokens.TokenReader, point: Breakpoint) -> None:
     token = reader.take_token()
     if token.text == "if":
         start = reader.next_token.position
@@ -264,7 +264,7 @@ def _read_option(reader: expression.TokenReader, point: Breakpoint) -> None:
         raise reader.error_at(f"expected one of {', '.join(BREAKPOINT_OPTIONS)}, found {token.shown_text}", token)
 
 
-def _hit_count(reader: expression.TokenReader) -> HitCount:
+def _hit_count(reader: expression_tokens.TokenReader) -> HitCount:
     every = 0
     if reader.accept_token("%"):
         every = _read_whole_number(reader)
@@ -276,14 +276,14 @@ def _hit_count(reader: expression.TokenReader) -> HitCount:
     return HitCount(sign.text, _read_whole_number(reader), every)
 
 
-def _read_whole_number(reader: expression.TokenReader) -> int:
+def _read_whole_number(reader: expression_tokens.TokenReader) -> int:
     token = reader.take_token()
     if token.kind != "number" or not token.text.isdigit():
         raise reader.error_at("expected a whole number", token)
     return int(token.text)
 
 
-def _read_log_text(reader: expression.TokenReader, known: Sequence[str]) -> str:
+def _read_log_text(reader: expression_tokens.TokenReader, known: Sequence[str]) -> str:
     token = reader.take_token()
     if token.kind != "text":
         raise reader.error_at("log needs a text in quotes", token)

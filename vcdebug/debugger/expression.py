@@ -1,6 +1,7 @@
 """Conditions of breakpoints: tokens, parser and evaluation of a small expression language over named fields.
 
 plugin == "gang" and job matches "^ml/" and not ("ml/a-0" in victims or count(candidates) < 3)
+node("n1").idle.cpu - 500m < task("ml/a-0").request.cpu * 2
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, Protocol
+from operator import add, mul, sub, truediv
+from typing import Final, Literal, Protocol, TypeGuard
 
-from vcdebug.errors import VcdebugError
+from vcdebug.debugger.expression_tokens import ExpressionToken, TokenReader
 from vcdebug.grouping import group_by_key
 from vcdebug.linear_pattern import PatternError, TextTest, compile_pattern
 from vcdebug.snapshot.quantity import QuantityError, milli_value
@@ -24,7 +26,7 @@ class AnyOf(tuple[str, ...]):
 
 Value = None | bool | int | float | str | tuple[str, ...]
 Fields = Callable[[str], Value]
-"""The value of a named field; None where an event has no such field."""
+"""The value of a named field, or of a figure such as `node n1 idle cpu`; None where there is none."""
 
 NAMED_CONSTANTS: Final[dict[str, Value]] = {
     "true": True,
@@ -34,8 +36,13 @@ NAMED_CONSTANTS: Final[dict[str, Value]] = {
     "abstain": 0,
     "reject": -1,
 }
+FIGURE_WORDS: Final = ("node", "queue", "job", "task", "plugin")
+"""Kinds of objects whose figures a condition reads: `node("n1").idle.cpu`."""
+ARITHMETIC: Final[Mapping[str, Callable[[float, float], float]]] = {"+": add, "-": sub, "*": mul, "/": truediv}
 ORDER_SIGNS: Final = ("<", "<=", ">", ">=")
 MAX_PATTERN_LENGTH: Final = 200
+MAX_DEPTH: Final = 50
+MAX_CHAIN: Final = 100
 MILLI: Final = 1000.0
 
 
@@ -77,6 +84,29 @@ class NameCount:
         counted = self.operand.evaluate(fields)
         # An event without the field has no names, so that `count(victims) == 0` holds there.
         return len(counted) if isinstance(counted, tuple) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class ArithmeticExpression:
+    """A sum, difference, product or quotient of numbers."""
+
+    left: Expression
+    sign: str
+    right: Expression
+
+    def evaluate(self, fields: Fields) -> Value:
+        left, right = self.left.evaluate(fields), self.right.evaluate(fields)
+        # None also for a division by zero: a condition about such an event does not hold, and the search goes on.
+        if not (_is_number(left) and _is_number(right)) or (self.sign == "/" and not right):
+            return None
+        try:
+            return ARITHMETIC[self.sign](left, right)
+        except OverflowError:
+            return None
+
+
+def _is_number(value: Value) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +244,7 @@ class _Parser:
     def parse_not(self) -> Expression:
         self.depth += 1
         # A bound instead of Python's RecursionError, which would have no position in the line.
-        if self.depth > 50:
+        if self.depth > MAX_DEPTH:
             raise self.reader.error_at("nested too deeply")
         result: Expression = (
             NotExpression(self.parse_not()) if self.reader.accept_token("not") else self.parse_comparison()
@@ -223,7 +253,7 @@ class _Parser:
         return result
 
     def parse_comparison(self) -> Expression:
-        left = self.parse_operand()
+        left = self.parse_sum()
         sign = self.reader.accept_token("==", "!=", *ORDER_SIGNS, "in", "matches", "not")
         if sign is None:
             return left
@@ -236,7 +266,7 @@ class _Parser:
         return self.build_comparison(left, sign.text, sign)
 
     def build_comparison(self, left: Expression, word: str, sign: ExpressionToken) -> ComparisonExpression:
-        right = self.parse_operand()
+        right = self.parse_sum()
         self.check_types(left, word, right, sign)
         return ComparisonExpression(left, word, right)
 
@@ -249,10 +279,10 @@ class _Parser:
 
     def type_of(self, operand: Expression) -> FieldType:
         if isinstance(operand, FieldReference):
-            return self.known[operand.name]
+            return self.known.get(operand.name, "any")
         if isinstance(operand, ConstantValue):
             return type_of_value(operand.constant)
-        return "number" if isinstance(operand, NameCount) else "yes or no"
+        return "number" if isinstance(operand, NameCount | ArithmeticExpression) else "yes or no"
 
     def parse_pattern(self, left: Expression) -> Expression:
         token = self.reader.take_token()
@@ -266,8 +296,52 @@ class _Parser:
         except PatternError as error:
             raise self.reader.error_at(f"not a pattern: {error}", token) from error
 
+    def parse_sum(self) -> Expression:
+        return self.parse_chain(("+", "-"), self.parse_product)
+
+    def parse_product(self) -> Expression:
+        return self.parse_chain(("*", "/"), self.parse_operand)
+
+    def parse_chain(self, signs: tuple[str, ...], parse: Callable[[], Expression]) -> Expression:
+        """Operands with these signs between them, from left to right."""
+        left, length = parse(), 0
+        while sign := self.next_sign(signs):
+            length += 1
+            # Each link nests the tree deeper, and evaluating it recurses.
+            if length > MAX_CHAIN:
+                raise self.reader.error_at(f"at most {MAX_CHAIN} signs in a row", sign)
+            right = parse()
+            for operand in (left, right):
+                if self.type_of(operand) not in ("number", "any"):
+                    raise self.reader.error_at(f"{sign.text} needs numbers, not {self.type_of(operand)}", sign)
+            left = ArithmeticExpression(left, sign.text if sign.kind == "sign" else "+", right)
+        return left
+
+    def next_sign(self, signs: tuple[str, ...]) -> ExpressionToken | None:
+        """The sign that comes next; in `seq -1` the number carries it."""
+        upcoming = self.reader.next_token
+        if "-" in signs and upcoming.kind == "number" and upcoming.text.startswith("-"):
+            return upcoming
+        return self.reader.accept_token(*signs)
+
+    def parse_figure(self, kind: ExpressionToken) -> Expression:
+        """`node("n1").idle.cpu`."""
+        self.reader.expect_token("(")
+        name = self.reader.take_token()
+        if name.kind != "text" or not name.text_content.strip() or len(name.text_content.split()) > 1:
+            raise self.reader.error_at(f"{kind.text} needs a name in quotes", name)
+        self.reader.expect_token(")")
+        parts = self.reader.take_token()
+        words = parts.text.split(".", 2)
+        if parts.kind != "part" or not all(words[1:]):
+            example = f'{kind.text}("{name.text_content}").PART, such as node("n1").idle.cpu'
+            raise self.reader.error_at(f"say which figure: {example}", parts)
+        return FieldReference(" ".join((kind.text, name.text_content, *words[1:])))
+
     def parse_operand(self) -> Expression:
         token = self.reader.take_token()
+        if token.text == "-" and token.kind == "sign":
+            return ArithmeticExpression(ConstantValue(0), "-", self.parse_number(token))
         if token.kind == "text":
             return ConstantValue(token.text_content)
         if token.kind == "number":
@@ -282,7 +356,20 @@ class _Parser:
             return ConstantValue(tuple(self.parse_list_items()))
         raise self.reader.error_at(f"expected a field or a value, found {token.shown_text}", token)
 
+    def parse_number(self, minus: ExpressionToken) -> Expression:
+        """What a minus sign stands before."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.reader.error_at("nested too deeply")
+        operand = self.parse_operand()
+        self.depth -= 1
+        if self.type_of(operand) not in ("number", "any"):
+            raise self.reader.error_at(f"- needs a number, not {self.type_of(operand)}", minus)
+        return operand
+
     def parse_name(self, token: ExpressionToken) -> Expression:
+        if token.text in FIGURE_WORDS and self.reader.next_token.text == "(":
+            return self.parse_figure(token)
         if token.text == "count":
             self.reader.expect_token("(")
             counted = self.parse_operand()
@@ -378,88 +465,3 @@ def describe_fields(known: KnownFields) -> str:
     """Fields by what they hold, for a help: `number: seq, tier`."""
     held = group_by_key((kind, name) for name, kind in known.items())
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in held.items())
-
-
-_TOKEN = re.compile(
-    r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-    |(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w./-]))
-    |(?P<name>\w+(?:[-./]+\w+)*)
-    |(?P<sign>==|!=|<=|>=|[<>(),%\[\]]))""",
-    re.VERBOSE | re.ASCII,
-)
-"""Names may hold what Kubernetes' names hold; a name that begins with a digit is an amount such as 4Gi, or a node."""
-
-
-class ExpressionError(VcdebugError):
-    """A condition that cannot be read; `position` is the character where it went wrong."""
-
-    def __init__(self, message: str, text: str, position: int) -> None:
-        super().__init__(message, hint=f"at character {position + 1} of: {text}")
-        self.text = text
-        self.position = position
-
-
-class ExpressionToken(NamedTuple):
-    """A piece of a line: kind is text, number, name, sign or end."""
-
-    kind: str
-    text: str
-    position: int
-
-    @property
-    def shown_text(self) -> str:
-        """As a message names it."""
-        return repr(self.text) if self.kind != "end" else "the end"
-
-    @property
-    def text_content(self) -> str:
-        """The content of a quoted text."""
-        return re.sub(r"\\(.)", r"\1", self.text[1:-1]) if self.kind == "text" else self.text
-
-
-def tokens_of(line: str) -> list[ExpressionToken]:
-    """All pieces of a line and an `end`."""
-    tokens: list[ExpressionToken] = []
-    position = 0
-    while line[position:].strip():
-        match = _TOKEN.match(line, position)
-        if match is None or match.lastgroup is None:
-            start = position + len(line[position:]) - len(line[position:].lstrip())
-            raise ExpressionError(f"unexpected {line[start]!r}", line, start)
-        tokens.append(ExpressionToken(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
-        position = match.end()
-    return [*tokens, ExpressionToken("end", "", len(line))]
-
-
-class TokenReader:
-    """Tokens from left to right."""
-
-    def __init__(self, line: str) -> None:
-        self.line = line
-        self._tokens = tokens_of(line)
-        self._next = 0
-
-    @property
-    def next_token(self) -> ExpressionToken:
-        """The token that comes next."""
-        return self._tokens[self._next]
-
-    def take_token(self) -> ExpressionToken:
-        """Move past the next token."""
-        token = self.next_token
-        if token.kind != "end":
-            self._next += 1
-        return token
-
-    def accept_token(self, *texts: str) -> ExpressionToken | None:
-        """Move past the next token if it is one of these words or signs."""
-        return self.take_token() if self.next_token.kind in ("name", "sign") and self.next_token.text in texts else None
-
-    def expect_token(self, text: str) -> None:
-        """As accept, or fail."""
-        if self.accept_token(text) is None:
-            raise self.error_at(f"expected {text!r}, found {self.next_token.shown_text}")
-
-    def error_at(self, message: str, token: ExpressionToken | None = None) -> ExpressionError:
-        """A fault at a token, by default at the next one."""
-        return ExpressionError(message, self.line, (token or self.next_token).position)

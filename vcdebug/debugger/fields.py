@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from vcdebug.debugger import figures
 from vcdebug.debugger.expression import AnyOf, Fields, KnownFields, Value, field_type
+from vcdebug.debugger.figures import FigureError
 from vcdebug.framework import record
 from vcdebug.framework.subject import name_in
 from vcdebug.model.names import Seq
-from vcdebug.recording.recording import Recording
+from vcdebug.recording.recording import Recording, per_recording
 
 FieldReader = Callable[[Recording, Seq, record.Event], Value]
 
@@ -19,10 +21,30 @@ def fields_of(recording: Recording, seq: Seq) -> Fields:
     event = recording.event_at(seq)
 
     def look_up(name: str) -> Value:
+        if " " in name:
+            return _figure_at(recording, seq, name)
         reader = FIELD_READERS.get(name)
         return None if reader is None else reader(recording, seq, event)
 
     return look_up
+
+
+def _figure_at(recording: Recording, seq: Seq, words: str) -> Value:
+    """A figure after the event, in cores, bytes or pieces; None for one that the recording does not have."""
+    found = _find_figure(recording, words)
+    if found is None:
+        return None
+    change = figures.figure_history(recording, found).last_change(seq)
+    return figures.comparable_value(found, figures.figure_value(recording, found, 0) if change is None else change.new)
+
+
+@per_recording()
+def _find_figure(recording: Recording, words: str) -> figures.Figure | None:
+    """The figure of these words; None where the recording has none, which a search asks at every event."""
+    try:
+        return figures.parse_figure(recording, tuple(words.split()))
+    except FigureError:
+        return None
 
 
 def _span_name(recording: Recording, seq: Seq, level: record.Level) -> str | None:

@@ -9,7 +9,8 @@ from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint
 from vcdebug.debugger.breakpoints import BreakpointError
 from vcdebug.debugger.cursor import FORWARD, Step
-from vcdebug.debugger.expression import Value, parse_expression, tokens_of
+from vcdebug.debugger.expression import Value, parse_expression
+from vcdebug.debugger.expression_tokens import tokens_of
 from vcdebug.debugger.fields import FIELD_TYPES, fields_of
 from vcdebug.debugger.figures import FigureChange, FigureError, figure_history, parse_figure
 from vcdebug.errors import VcdebugError

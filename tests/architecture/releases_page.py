@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tests.architecture.source_tree import ROOT
-from vcdebug.releases import devices, nodes, queues, scheduling, topology
+from vcdebug.releases import devices, nodes, proposals, queues, scheduling, topology
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import CHANGES, COMING_TAGS, MASTER_DESCRIPTION, SUPPORTED_TAGS, release_at_tag
 
@@ -41,13 +41,77 @@ GROUPS = (
     ("Nodes: filters and scores", nodes),
     ("Devices", devices),
 )
+PROPOSALS = """## Open pull requests
+
+Changes that were proposed and not merged by 2026-08 are switches that are off: `--release master,+pr-5884` replays the
+latest rules with one of them, `v1.15.1,+pr-5884` an older release with it. Several can be on, such as
+`master,+pr-5884,+pr-5854`. `vcdebug diff SNAPSHOT --release master,+pr-5884` shows what it changes in a cluster. They
+are read from the pull requests' diffs, for one cycle, and not compared with a program: their trust is `near`.
+
+| switch | then | decides | weight | upstream |
+|---|---|---|---|---|"""
+NOT_SWITCHED = (
+    (
+        "#5161",
+        (
+            "A new plugin `fairshare`: within a queue, jobs of namespaces with more decayed usage come later; an "
+            "argument also keeps them from being admitted."
+        ),
+    ),
+    (
+        "#5529",
+        (
+            "A job is Pending again 5 minutes after it was admitted (annotation `volcano.sh/inqueue-timeout`) if its "
+            "phase is still Inqueue; what it has reserved is given back."
+        ),
+    ),
+    ("#5590", "Queues of namespaces (`NamespaceQueue`) beside the cluster's, as children of a queue."),
+    (
+        "#5663",
+        (
+            "allocate ends each statement: a pipelined gang keeps its reserved places and gives idle ones back, others "
+            "are discarded; every pipelined pod is nominated, and an old nomination is cleared."
+        ),
+    ),
+    (
+        "#5774",
+        (
+            "A pod whose ReadWriteOncePod claim is in use by another pod fits no node; dry runs of preemption know "
+            "that victims free their claims."
+        ),
+    ),
+    (
+        "#5777",
+        (
+            "A new action `dequeue`: an Inqueue job with pods that is neither ready nor pipelined is Pending again, "
+            "and enqueue skips it for 5 minutes."
+        ),
+    ),
+    (
+        "#5810",
+        (
+            "With the feature gate `QueueScopedOvercommit`, overcommit also keeps each annotated queue within what it "
+            "deserves times a factor of its own."
+        ),
+    ),
+    (
+        "#5848",
+        (
+            "With the feature gate `UnschedulableJobCache`, a job that could not be placed is skipped until an event "
+            "that may help it, or for a limited time."
+        ),
+    ),
+)
+"""Open pull requests that are not replayed, and what they would change."""
 LINES = tuple(dict.fromkeys(tag.release_line for tag in SUPPORTED_TAGS))
 """Newest first."""
 
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([INTRODUCTION, *_releases(), "", WEIGHTS, *(line for group in GROUPS for line in _group(*group))])
+    return "\n".join(
+        [INTRODUCTION, *_releases(), "", WEIGHTS, *(line for group in GROUPS for line in _group(*group)), *_proposals()]
+    )
 
 
 def _releases() -> Iterator[str]:
@@ -70,6 +134,17 @@ def _group(title: str, module: object) -> Iterator[str]:
     for change in rows:
         what = change.what if change.replayed else f"{change.what} *Not replayed:* {change.unshown}"
         yield _row(f"`{change.id}`", what, change.decides, change.weight, who(change.is_in_force), change.pull)
+    yield ""
+
+
+def _proposals() -> Iterator[str]:
+    yield PROPOSALS
+    for change in proposals.CHANGES:
+        yield _row(f"`{change.id}`", change.what, change.decides, change.weight, change.pull)
+    yield "\nOther open pull requests have no switch. What they would change:\n"
+    yield "| upstream | would change |"
+    yield "|---|---|"
+    yield from (_row(*row) for row in NOT_SWITCHED)
     yield ""
 
 

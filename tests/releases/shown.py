@@ -19,6 +19,7 @@ from tests.releases.shown_before_1_13 import BEFORE_1_13
 from tests.releases.shown_devices import CLASSES, OLD, ON_CARDS
 from tests.releases.shown_npus import ON_NPUS
 from tests.releases.shown_pods import BY_PODS
+from tests.releases.shown_proposals import ON_PROPOSALS
 from tests.releases.shown_topology import BESIDE_ON_TOPOLOGY, ON_TOPOLOGY
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
@@ -389,6 +390,7 @@ SHOWN: dict[str, Callable[[], Snapshot]] = {
     **ON_TOPOLOGY,
     **BEFORE_1_13,
     **BY_PODS,
+    **ON_PROPOSALS,
 }
 """Change → a cluster whose recording its switch alters."""
 BESIDE: dict[str, str] = {

@@ -10,6 +10,7 @@ from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, is_preemptable_status
+from vcdebug.releases.proposals import PR_5373
 
 
 class GangPreempt(Action):
@@ -45,4 +46,4 @@ class GangPreempt(Action):
         return True
 
     def passes_over(self, ssn: Session, queue: QueueInfo) -> bool:
-        return False
+        return not queue.preemptable and ssn.release.has_older_form(PR_5373)

@@ -12,6 +12,7 @@ from vcdebug.framework.record import ALLOCATE_OP, StatementEvent, fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.names import NodeName
 from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.releases.proposals import PR_5884
 
 OperationKind = Literal["evict", "pipeline", "allocate"]
 
@@ -46,6 +47,8 @@ class Statement:
         Upstream: framework/statement.Pipeline.
         """
         task.eviction_occurred = eviction
+        if self._ssn.release.has_older_form(PR_5884):
+            task.pod.node_name = host
         errors = transitions.place_task(self._ssn, task, host, TaskStatus.PIPELINED)
         if errors:
             if undone:

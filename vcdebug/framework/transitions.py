@@ -12,6 +12,7 @@ from vcdebug.framework.reuse import OperationStep
 from vcdebug.framework.session import Session
 from vcdebug.model.node import binding_error
 from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.releases.proposals import PR_5854
 
 
 def update_status(ssn: Session, task: TaskInfo, status: TaskStatus) -> str | None:
@@ -119,6 +120,8 @@ def unplace_task(ssn: Session, task: TaskInfo, op: str) -> None:
     ssn.notify_deallocated(task)
     task.node_name = ""
     task.job_allocated_hyper_node = ""
+    if op == "unallocate" and ssn.release.has_older_form(PR_5854):
+        task.pod.node_name = ""
     record_op(ssn, op, task, node=host)
 
 

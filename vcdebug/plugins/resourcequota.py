@@ -8,8 +8,9 @@ from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.session import Plugin, Session
 from vcdebug.kube.listers import Manifest
 from vcdebug.model.job import JobInfo
+from vcdebug.releases.proposals import PR_5744, PR_5800
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
-from vcdebug.snapshot.manifest import key_of, metadata_of, status_of
+from vcdebug.snapshot.manifest import key_of, metadata_of, spec_of, status_of
 from vcdebug.snapshot.quantity import go_struct_text, nano_value
 
 REFUSAL_MESSAGE = "resource quota insufficient, requested: {requested}, used: {used}, limited: {hard}"
@@ -18,7 +19,7 @@ QuantityList = Mapping[str, object]
 
 
 class NamespaceQuota(NamedTuple):
-    """One ResourceQuota's status; its spec is not read."""
+    """One ResourceQuota's status; of its spec only #5800 reads the scopes."""
 
     name: str
     hard: QuantityList
@@ -55,9 +56,13 @@ class ResourceQuota(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/resourcequota.OnSessionOpen."""
         self.reserves_at_vote = ssn.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE)
+        self.adds_once = ssn.release.has_older_form(PR_5744)
         self.ssn = ssn
+        leaves_scoped = ssn.release.has_older_form(PR_5800)
         self.quotas, self.pending = {}, {}
         for manifest in sorted(ssn.snapshot.objects_of("ResourceQuota"), key=key_of):
+            if leaves_scoped and is_scoped(spec_of(manifest)):
+                continue
             status: Manifest = status_of(manifest)
             namespace = metadata_of(manifest).get("namespace") or ""
             self.quotas.setdefault(namespace, []).append(
@@ -71,7 +76,7 @@ class ResourceQuota(Plugin):
             return PERMIT
         for quota in self.quotas.get(job.namespace, ()):
             # Names are compared literally: a quota on `requests.cpu` does not limit a minimum of `cpu`.
-            checks = quota_checks(quota, minimum, self.pending.get(job.namespace, {}))
+            checks = quota_checks(quota, self.added_minimum(job), self.pending.get(job.namespace, {}))
             exceeded = [check.name for check in checks if check.exceeded_by > 0]
             if exceeded:
                 parts = {"requested": minimum, "used": quota.used, "hard": quota.hard}
@@ -85,10 +90,18 @@ class ResourceQuota(Plugin):
         return PERMIT
 
     def job_enqueued(self, job: JobInfo) -> None:
-        minimum = job.pod_group.min_resource_list
-        if minimum is None or job.namespace not in self.quotas:
-            return
-        add_minimum(self.pending.setdefault(job.namespace, {}), minimum)
+        if job.namespace in self.quotas:
+            add_minimum(self.pending.setdefault(job.namespace, {}), self.added_minimum(job))
+
+    def added_minimum(self, job: JobInfo) -> QuantityList:
+        """What the job adds to a quota's usage: its minimum, with #5744 nothing once it has pods."""
+        minimum = job.pod_group.min_resource_list or {}
+        return dict.fromkeys(minimum, "0") if self.adds_once and job.tasks else minimum
+
+
+def is_scoped(spec: Manifest) -> bool:
+    """Whether a ResourceQuota counts some pods only."""
+    return bool(spec.get("scopes") or (spec.get("scopeSelector") or {}).get("matchExpressions"))
 
 
 def add_minimum(pending: dict[str, int], minimum: QuantityList) -> None:

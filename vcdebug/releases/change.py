@@ -44,7 +44,7 @@ class Change(NamedTuple):
     decides: str
     """The decisions that it can change."""
     history: str
-    """`v1.14.5 v1.15.0; #5067; H`: `fixed_in`, `pull` and `weight`."""
+    """`v1.14.5 v1.15.0; #5067; H`: `fixed_in`, `pull` and `weight`; `; #5884; M` for an open pull request."""
     since: str = ""
     """The first tag with the older form; empty if all older releases have it."""
     replayed: bool = True
@@ -54,7 +54,7 @@ class Change(NamedTuple):
 
     @property
     def fixed_in(self) -> tuple[str, ...]:
-        """The first tags with the new form, one per branch, since upstream backports fixes."""
+        """The first tags with the new form, one per branch, since upstream backports fixes; none has a proposal."""
         return tuple(self.history.split("; ")[0].split())
 
     @property
@@ -67,6 +67,11 @@ class Change(NamedTuple):
         """The impact of the older form."""
         return WEIGHTS[self.history.split("; ")[2]]
 
+    @property
+    def is_proposed(self) -> bool:
+        """Whether it is an open pull request: a form that no release has yet."""
+        return not self.fixed_in
+
     def is_in_force(self, tag: Tag) -> bool:
         """Whether the release of this tag has the older form."""
         if self.since and tag < Tag.from_text(self.since):
@@ -74,4 +79,4 @@ class Change(NamedTuple):
         fixes = [Tag.from_text(text) for text in self.fixed_in]
         # A fix of the release's own branch decides; v1.14.5 may have a backport that v1.15.0 does not.
         own = [fix for fix in fixes if fix.release_line == tag.release_line]
-        return tag < own[0] if own else tag.release_line < max(fix.release_line for fix in fixes)
+        return tag < own[0] if own else any(tag.release_line < fix.release_line for fix in fixes)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from vcdebug.releases import devices, nodes, queues, scheduling, topology
+from vcdebug.releases import devices, nodes, proposals, queues, scheduling, topology
 from vcdebug.releases.change import Change, Tag
 from vcdebug.releases.nodes import FEATURE_GATES_1_32, FEATURE_GATES_1_33, FEATURE_GATES_1_34, FEATURE_GATES_1_35
 
@@ -89,7 +89,7 @@ class Release:
             "stated": self.stated or None,
             "trust": self.trust,
             "kubernetes": ".".join(map(str, self.kubernetes_version)),
-            "olderRules": [change.id for change in self.changes_in_force()],
+            "olderRules": [change.id for change in self.changes_in_force() if not change.is_proposed],
             "notReplayed": [change.id for change in self.unreplayed_changes()],
         }
 
@@ -121,7 +121,9 @@ def release_names() -> tuple[str, ...]:
 
 
 CHANGES: dict[str, Change] = {
-    change.id: change for module in (scheduling, topology, queues, nodes, devices) for change in module.CHANGES
+    change.id: change
+    for module in (scheduling, topology, queues, nodes, devices, proposals)
+    for change in module.CHANGES
 }
 """Every change by its id, in the order of the documentation's table."""
 

@@ -143,6 +143,8 @@ def _apply_switch(found: NamedRelease, switch: str) -> NamedRelease:
 
         close = get_close_matches(switch.lstrip("+-"), CHANGES, 1)
         meant = f": did you mean {close[0]}?" if close else ""
+        if re.match(r"[+-]pr-?\d", switch):
+            meant = f"; open pull requests are {', '.join(one.id for one in CHANGES.values() if one.is_proposed)}"
         return found._replace(
             what=f"{_shorten_name(switch)} is no change{meant}", effect="it is left out", readable=False
         )

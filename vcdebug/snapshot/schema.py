@@ -181,6 +181,7 @@ _QUEUE = _kind_shape(
         priority=INT,
         parent=TEXT,
         reclaimable=BOOL,
+        preemptable=BOOL,
         dequeueStrategy=TEXT,
         capability=QUANTITIES,
         deserved=QUANTITIES,
@@ -328,7 +329,12 @@ SHAPES: Mapping[str, Struct] = {
     "Queue": _QUEUE,
     "PriorityClass": _kind_shape(value=INT, globalDefault=BOOL, preemptionPolicy=TEXT),
     "ResourceQuota": _kind_shape(
-        spec=struct_of(hard=QUANTITIES, scopes=TEXTS), status=struct_of(hard=QUANTITIES, used=QUANTITIES)
+        spec=struct_of(
+            hard=QUANTITIES,
+            scopes=TEXTS,
+            scopeSelector=struct_of(matchExpressions=structs_of(scopeName=TEXT, operator=TEXT, values=TEXTS)),
+        ),
+        status=struct_of(hard=QUANTITIES, used=QUANTITIES),
     ),
     "PodDisruptionBudget": _DISRUPTION_BUDGET,
     "HyperNode": _HYPER_NODE,

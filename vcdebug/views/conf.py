@@ -82,7 +82,7 @@ def _iter_release_entries(release: Release) -> Iterator[EntryCells]:
     version = ".".join(map(str, release.kubernetes_version))
     yield "release", Piece(release.display_name(), "strong"), muted_piece(f"Kubernetes {version}{said}")
     for change in release.changes_in_force():
-        yield "older rule", Piece(change.id), Piece(change.what)
+        yield "open pull request" if change.is_proposed else "older rule", Piece(change.id), Piece(change.what)
     for change in release.unreplayed_changes():
         yield "older rule", Piece(f"{WRONG_MARK} {change.id}", "warn"), Piece(f"not replayed: {change.what}", "warn")
 

@@ -25,6 +25,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus, is_preemptable_status
 from vcdebug.releases import scheduling
+from vcdebug.releases.proposals import PR_5373
 
 NEVER_POLICY = "Never"
 TOPOLOGY_AWARE_KEY = "enableTopologyAwarePreemption"
@@ -59,6 +60,8 @@ class Preempt(Action):
         while starving.queues:
             queue = self._next_queue(ssn, starving)
             with ssn.open_span(Level.QUEUE, queue.name):
+                if not queue.preemptable and ssn.release.has_older_form(PR_5373):
+                    continue
                 jobs = starving.jobs[queue.name]
                 while jobs:
                     job = jobs.pop()

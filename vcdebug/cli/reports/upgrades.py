@@ -21,10 +21,10 @@ from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_listing
 from vcdebug.whatif.upgrades import ChangeMixture, MixtureTrial, Upgrade, build_upgrade, run_search, start_search
 
-CHANGE_HEADS = ("change", "pull request", "jobs#", "pods#", "first event#", "the older form")
-ALONE_HEADS = ("change", "pull request", "first event#", "the older form")
+CHANGE_HEADS = ("change", "pull request", "jobs#", "pods#", "first event#", "release: its rule")
+ALONE_HEADS = ("change", "pull request", "first event#", "release: its rule")
 SNAPSHOT_HEADS = ("snapshot", "jobs#", "pods#", "changes that decide")
-TOTAL_HEADS = ("change", "pull request", "decides in#", "shows in#", "the older form")
+TOTAL_HEADS = ("change", "pull request", "decides in#", "shows in#", "release: its rule")
 NO_FIGURE = "-"
 
 

@@ -36,7 +36,7 @@ def iter_quota_checks(recording: Recording, seq: Seq, job: JobInfo) -> Iterator[
     """(number of the quota, check) of everything that the namespace's quotas state."""
     plugin, pending = plugin_of(recording, ResourceQuota), _admitted_minimums(recording, seq, job.namespace)
     for number, quota in enumerate(plugin.quotas.get(job.namespace, ()), start=1):
-        for check in quota_checks(quota, job.pod_group.min_resource_list or {}, pending):
+        for check in quota_checks(quota, plugin.added_minimum(job), pending):
             yield number, check
 
 
@@ -51,7 +51,7 @@ def _admitted_minimums(recording: Recording, seq: Seq, namespace: str) -> dict[s
             continue
         job = recording.session.jobs[event.job]
         if job.namespace == namespace:
-            add_minimum(found, job.pod_group.min_resource_list or {})
+            add_minimum(found, plugin_of(recording, ResourceQuota).added_minimum(job))
     return found
 
 

@@ -21,6 +21,7 @@ from vcdebug.model.resource import INFINITY, PODS, Resource, resource_max
 from vcdebug.model.task import TaskInfo, is_allocated_status
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota
 from vcdebug.releases import queues
+from vcdebug.releases.proposals import PR_5502
 from vcdebug.releases.release import Release
 
 
@@ -44,6 +45,8 @@ class CapacityForm(NamedTuple):
     """A queue without a limit of an accelerator has its parent's."""
     keeps_zeros: bool = True
     """A queue that states 0 of an accelerator as deserved deserves 0, not nothing stated."""
+    copies_ancestors: bool = False
+    """Lists of ancestors share no memory."""
 
     @classmethod
     def for_release(cls, release: Release) -> CapacityForm:
@@ -59,6 +62,7 @@ class CapacityForm(NamedTuple):
             has(queues.CAPACITY_TREE_DESERVED_CLAMPED),
             not has(queues.CAPACITY_SCALARS_NOT_INHERITED),
             not has(queues.ZERO_DESERVED_DROPPED),
+            has(PR_5502),
         )
 
 
@@ -70,9 +74,10 @@ class AncestorSlice:
 
     # From depth 7 on cousins overwrite each other's last name, and so may a question about a queue.
 
-    __slots__ = ("_memory", "_size")
+    __slots__ = ("_copies", "_memory", "_size")
 
-    def __init__(self) -> None:
+    def __init__(self, *, copies: bool = False) -> None:
+        self._copies = copies
         self._memory: list[QueueName] = []
         self._size = 0
 
@@ -87,13 +92,15 @@ class AncestorSlice:
 
     def would_overwrite(self, name: QueueName) -> bool:
         """Whether appending the name replaces another one that a longer list has."""
-        return self._size < len(self._memory) and self._memory[self._size] not in ("", name)
+        return not self._copies and self._size < len(self._memory) and self._memory[self._size] not in ("", name)
 
     def append_name(self, name: QueueName) -> AncestorSlice:
         """Go's append: writes behind the own names where memory is left, else copies into twice the memory."""
-        grown = AncestorSlice()
+        grown = AncestorSlice(copies=self._copies)
         grown._size = self._size + 1
-        if self._size == len(self._memory):
+        if self._copies:
+            grown._memory = [*self, name]
+        elif self._size == len(self._memory):
             spare = max(1, 2 * self._size) - grown._size
             grown._memory = [*self._memory, name, *[""] * spare]
         else:
@@ -149,6 +156,7 @@ class CapacityQueueAttr:
             Resource.from_list(queue.capability),
             Resource.from_list(queue.guarantee),
             devices=DeviceQuota.from_queue(queue),
+            ancestors=AncestorSlice(copies=form.copies_ancestors),
             nothing_first=form.nothing_first,
             keeps_zeros=form.keeps_zeros,
         )

@@ -125,5 +125,5 @@ def upstream_source(release: str) -> UpstreamSource:
 
 
 def replayed_sources() -> tuple[str, ...]:
-    """The releases of the table, newest rules first."""
+    """The releases of the table, the latest rules first."""
     return tuple(_blocks())

@@ -141,7 +141,7 @@ def _act_on(cycle: WatchedCycle, history: CaptureHistory, deed: str, output: Out
 
 
 def _run_command(command: str, file: Path, reason: str, output: Output) -> None:
-    """Run the user's command without a shell; its failure is told and ends nothing."""
+    """Run the user's command without a shell; a failure is printed, and watching goes on."""
     environment = {**os.environ, "VCDEBUG_CAPTURE": str(file.absolute()), "VCDEBUG_REASON": reason}
     try:
         done = subprocess.run(shlex.split(command), env=environment, timeout=MAX_COMMAND_SECONDS, check=False)

@@ -99,6 +99,7 @@ def test_values_of_different_kinds_are_unequal_and_neither_is_smaller() -> None:
         ("score < 4Gx", 8, "'4Gx' is no amount"),
         ('plugin == "gang', 10, "unexpected"),
         ("not " * 60 + "op", 200, "nested too deeply"),
+        ("score < " + "9" * 5000, 8, "at most 100 characters"),
     ],
 )
 def test_a_fault_names_the_character(text: str, position: int, message: str) -> None:
@@ -177,6 +178,11 @@ def test_arithmetic_is_pythons_and_a_division_by_zero_has_no_value(sum_text: str
         ("500m + 1", 1.5),
         ("d / c", None),
         ("d / c > 0 or a == 3", True),
+        ("d / c != 0", True),
+        ("d / c == 0", False),
+        ("1e999 - 1e999 <= 1", False),
+        ("1e999 - 1e999 >= 1", False),
+        ("1e999 - 1e999 != 1", True),
     ],
 )
 def test_products_bind_before_sums_and_sums_before_comparisons(text: str, expected: Value) -> None:

@@ -13,7 +13,6 @@ from vcdebug.debugger.lesson import (
     LessonError,
     LessonStep,
     check_step,
-    evaluate_answer,
     find_lesson,
     judge_reply,
     list_lessons,
@@ -34,7 +33,7 @@ def test_a_step_agrees_with_its_recording(lesson: Lesson, number: int) -> None:
 @pytest.mark.parametrize(("lesson", "number"), STEPS, ids=[f"{lesson.name}-{number}" for lesson, number in STEPS])
 def test_an_explanation_states_only_checked_numbers(lesson: Lesson, number: int) -> None:
     step = lesson.steps[number - 1]
-    checked = [evaluate_answer(step, bundled(lesson.snapshot)), *step.holds]
+    checked = [judge_reply(step, bundled(lesson.snapshot), "").answer, *step.holds]
     checked += [str(value) for value in (*step.figures.values(), *step.stops.values())]
     known = {found for text in checked for found in NUMBER.findall(text)}
     assert set() == set(NUMBER.findall(step.explanation)) - known
@@ -70,7 +69,7 @@ def test_a_wrong_claim_of_each_kind_is_found() -> None:
 
 def test_a_place_that_is_never_reached_is_an_error() -> None:
     with pytest.raises(LessonError, match="never stops"):
-        evaluate_answer(STEP, bundled("pending-no-node-fits"))
+        judge_reply(STEP, bundled("pending-no-node-fits"), "")
 
 
 @pytest.mark.parametrize(

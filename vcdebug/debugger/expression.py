@@ -6,11 +6,11 @@ node("n1").idle.cpu - 500m < task("ml/a-0").request.cpu * 2
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
-from operator import add, mul, sub, truediv
-from typing import Final, Literal, Protocol, TypeGuard
+from typing import Any, Final, Literal, Protocol, TypeGuard
 
 from vcdebug.debugger.expression_tokens import ExpressionToken, TokenReader
 from vcdebug.grouping import group_by_key
@@ -38,8 +38,18 @@ NAMED_CONSTANTS: Final[dict[str, Value]] = {
 }
 FIGURE_WORDS: Final = ("node", "queue", "job", "task", "plugin")
 """Kinds of objects whose figures a condition reads: `node("n1").idle.cpu`."""
-ARITHMETIC: Final[Mapping[str, Callable[[float, float], float]]] = {"+": add, "-": sub, "*": mul, "/": truediv}
-ORDER_SIGNS: Final = ("<", "<=", ">", ">=")
+ARITHMETIC: Final[Mapping[str, Callable[[float, float], float]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+ORDER_SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {  # Any: two numbers or two texts
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 MAX_PATTERN_LENGTH: Final = 200
 MAX_DEPTH: Final = 50
 MAX_CHAIN: Final = 100
@@ -184,17 +194,9 @@ def _is_equal(left: Value, right: Value) -> bool:
 
 
 def _is_ordered(left: Value, sign: str, right: Value) -> bool:
-    if isinstance(left, str) and isinstance(right, str):
-        return _sign_holds((left > right) - (left < right), sign)
-    if isinstance(left, int | float) and isinstance(right, int | float):
-        return _sign_holds((left > right) - (left < right), sign)
-    return False
-
-
-def _sign_holds(order: int, sign: str) -> bool:
-    if order == 0:
-        return sign in ("<=", ">=")
-    return sign.startswith("<" if order < 0 else ">")
+    texts = isinstance(left, str) and isinstance(right, str)
+    numbers = isinstance(left, int | float) and isinstance(right, int | float)
+    return (texts or numbers) and ORDER_SIGNS[sign](left, right)
 
 
 def _is_contained(left: Value, right: Value) -> bool:

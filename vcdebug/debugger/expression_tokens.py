@@ -1,7 +1,7 @@
 """Pieces of a condition's line: names, numbers, texts and signs, with their positions."""
 
 import re
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from vcdebug.errors import VcdebugError
 
@@ -14,6 +14,9 @@ _TOKEN = re.compile(
     re.VERBOSE | re.ASCII,
 )
 """Names may hold what Kubernetes' names hold; a name that begins with a digit is an amount such as 4Gi, or a node."""
+
+
+MAX_NUMBER_LENGTH: Final = 100
 
 
 class ExpressionError(VcdebugError):
@@ -52,6 +55,9 @@ def tokens_of(line: str) -> list[ExpressionToken]:
         if match is None or match.lastgroup is None:
             start = position + len(line[position:]) - len(line[position:].lstrip())
             raise ExpressionError(f"unexpected {line[start]!r}", line, start)
+        # Python refuses to convert long numbers, at a limit that its environment sets.
+        if match.lastgroup == "number" and len(match["number"]) > MAX_NUMBER_LENGTH:
+            raise ExpressionError(f"a number has at most {MAX_NUMBER_LENGTH} characters", line, match.start("number"))
         tokens.append(ExpressionToken(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
         position = match.end()
     return [*tokens, ExpressionToken("end", "", len(line))]

@@ -148,11 +148,6 @@ def find_place(step: LessonStep, recording: Recording) -> Seq:
     return hits[0]
 
 
-def evaluate_answer(step: LessonStep, recording: Recording) -> str:
-    """The answer that the recording gives."""
-    return _evaluate_text(step.answer, recording, find_place(step, recording))
-
-
 def _evaluate_text(text: str, recording: Recording, seq: Seq) -> str:
     return evaluate_watch(recording, seq, Watch(0, normalize_watch(recording, text))).now
 
@@ -162,8 +157,9 @@ def judge_reply(step: LessonStep, recording: Recording, reply: str) -> StepVerdi
     letter = reply.strip().lower().removesuffix(")")
     if letter and letter in LETTERS[: len(step.choices)]:
         reply = step.choices[LETTERS.index(letter)]
-    answer = evaluate_answer(step, recording)
-    return StepVerdict(_names_of(reply) == _names_of(answer), answer, tuple(proof_lines(step, recording, answer)))
+    seq = find_place(step, recording)
+    answer = _evaluate_text(step.answer, recording, seq)
+    return StepVerdict(_names_of(reply) == _names_of(answer), answer, tuple(_proof_lines(step, seq, answer)))
 
 
 def _names_of(text: str) -> list[str]:
@@ -171,9 +167,7 @@ def _names_of(text: str) -> list[str]:
     return sorted(name.strip().rpartition("/")[2].casefold() for name in text.split(","))
 
 
-def proof_lines(step: LessonStep, recording: Recording, answer: str) -> list[str]:
-    """The lines that prove an answer."""
-    seq = find_place(step, recording)
+def _proof_lines(step: LessonStep, seq: Seq, answer: str) -> list[str]:
     return [
         f"event {seq}: {step.answer} = {answer}",
         *(f"event {seq}: {condition}" for condition in step.holds),
@@ -185,7 +179,7 @@ def proof_lines(step: LessonStep, recording: Recording, answer: str) -> list[str
 def check_step(step: LessonStep, recording: Recording) -> list[str]:
     """What a step states and the recording does not confirm; empty where all is true."""
     seq = find_place(step, recording)
-    answer = evaluate_answer(step, recording)
+    answer = _evaluate_text(step.answer, recording, seq)
     faults = [] if not step.choices or answer in step.choices else [f"the answer {answer} is none of the choices"]
     for condition in step.holds:
         if parse_expression(condition, FIELD_TYPES).evaluate(fields_of(recording, seq)) is not True:

@@ -39,6 +39,7 @@ from vcdebug.framework import hooks, record
 from vcdebug.framework.session_close import counted_for_phase
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.task import TaskStatus
+from vcdebug.recording.event_index import seqs_before
 from vcdebug.recording.recording import Recording
 
 MAX_SCORES: Final = 3
@@ -188,9 +189,8 @@ def _(event: record.OpEvent, recording: Recording, seq: Seq) -> Origin:
     if event.op == record.EVICT_OP:
         asked = victim_question_before(recording, seq)
         if asked is None:
-            return Origin(
-                f"evicted: {event.reason or 'a plan is carried out'}", _steps(_dry_run_of(recording, seq, event))
-            )
+            rule = f"evicted: {event.reason or 'a plan is carried out'}"
+            return Origin(rule, _steps(_dry_run_of(recording, seq, event)))
         votes = (Source(f"tier {seat.tier}", EventFact(seat.seq)) for seat in asked.seats if seat.seq is not None)
         whom = f" for {asked.task}" if asked.task else ""
         return Origin(f"a victim{whom}: tier {asked.deciding_tier} decides", tuple(votes))
@@ -214,8 +214,9 @@ def _steps(steps: Iterable[tuple[str, Seq]]) -> tuple[Source, ...]:
 
 def _operation_before(recording: Recording, seq: Seq, task: TaskKey, op: str = "") -> Seq:
     """The last operation on the task before an event, of one kind or of any; 0 without one."""
-    operations = recording.filter_events(record.OpEvent, range(1, seq))
-    return max((at for at, each in operations if each.task == task and op in ("", each.op)), default=0)
+    earlier = seqs_before(recording.index.seqs_about(TASK, task), seq)
+    operations = recording.filter_events(record.OpEvent, earlier)
+    return next((at for at, each in operations if each.task == task and op in ("", each.op)), 0)
 
 
 def _dry_run_of(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterator[tuple[str, Seq]]:
@@ -245,10 +246,8 @@ def _(event: record.StatementEvent, recording: Recording, seq: Seq) -> Origin:
     found = equation_at(recording, seq)
     if found is None:
         done = (_operation_before(recording, seq, task, op) for op, task, _ in event.ops[:MAX_SOURCES])
-        return Origin(
-            STATEMENT_RULES[event.what] if event.ops else "no operation was made",
-            _steps(zip(repeat("operation"), done)),
-        )
+        rule = STATEMENT_RULES[event.what] if event.ops else "no operation was made"
+        return Origin(rule, _steps(zip(repeat("operation"), done)))
     operands = tuple(_operands(recording, seq, found))
     return Origin(found.title, operands if guard is None else (Source("decided by", EventFact(guard)),))
 

@@ -20,8 +20,7 @@ from vcdebug.framework.session import Session
 from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.queue import ELASTIC, MINIMUM, OPEN, REQUEST, LimitCheck
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
-from vcdebug.recording.event_index import TASK
-from vcdebug.recording.event_index import seq_before as before_seq
+from vcdebug.recording.event_index import TASK, seqs_before
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import state_before, task_of
 from vcdebug.snapshot.edit_path import field_step
@@ -404,14 +403,9 @@ SIMULATED_EXCHANGES = {SIMULATE_ADD_TASK.upstream: True, SIMULATE_REMOVE_TASK.up
 
 def dry_run_start(recording: Recording, seq: Seq, plugin: str, task: TaskKey) -> Seq | None:
     """The PrePredicate that a plugin's simulations for the task start from."""
-    about = recording.index.seqs_about(TASK, task)
-    earlier = before_seq(about, seq)
-    while earlier is not None:
-        event = recording.event_at(earlier)
-        if isinstance(event, HookEvent) and (event.plugin, event.point) == (plugin, PRE_PREDICATE.upstream):
-            return earlier
-        earlier = before_seq(about, earlier)
-    return None
+    asked = recording.filter_events(HookEvent, seqs_before(recording.index.seqs_about(TASK, task), seq))
+    starts = (at for at, event in asked if (event.plugin, event.point) == (plugin, PRE_PREDICATE.upstream))
+    return next(starts, None)
 
 
 def simulated_allocation(

@@ -117,6 +117,11 @@ def seq_before(seqs: Seqs, seq: Seq) -> Seq | None:
     return seqs[position - 1] if position else None
 
 
+def seqs_before(seqs: Seqs, seq: Seq) -> Iterator[Seq]:
+    """The ascending numbers below `seq`, the last one first."""
+    return reversed(seqs[: bisect_left(seqs, seq)])
+
+
 def seqs_during(seqs: Seqs, span: Span) -> Seqs:
     """The ascending numbers that lie in a span."""
     return seqs[bisect_left(seqs, span.first) : bisect_right(seqs, span.last)]

@@ -154,6 +154,7 @@ def _levels_of(function: SourceFunction) -> set[Level]:
     return {Level.ACTION} if function.name == "Execute" else {row.level for row in names}
 
 
+@per_recording(64)
 def _find_function(recording: Recording, text: str) -> SourceFunction | None:
     """As require_function; None where the recording's release does not have it."""
     try:

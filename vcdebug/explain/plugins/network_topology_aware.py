@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
-from vcdebug.framework.gang_plan import EVICT_PURPOSE
 from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, HYPER_NODE_GRADIENT_FOR_SUB_JOB, HYPER_NODE_ORDER
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import PURPOSE, name_in
@@ -17,6 +16,7 @@ from vcdebug.plugins.network_topology_aware import JobNearness, NetworkTopologyA
 from vcdebug.plugins.network_topology_aware.domains import (
     GradientRequest,
     HyperNodeDomains,
+    has_room,
     is_eligible,
     iter_reachable,
     search_root,
@@ -133,10 +133,8 @@ def gradient_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equat
 
 def _domain_terms(domains: HyperNodeDomains, given: str, wanted: GradientRequest) -> Iterator[Term]:
     for name in iter_reachable(domains, search_root(domains.tree, given, wanted)):
-        info, amounts = domains.tree.by_name[name], domains.amounts[name]
-        room = (amounts.allocatable,) if wanted.purpose == EVICT_PURPOSE else (amounts.idle, amounts.future_idle)
-        fits = any(wanted.minimum.less_equal(each) for each in room)
-        figures = (info.tier, wanted.tier, wanted.minimum, fits)
+        info = domains.tree.by_name[name]
+        figures = (info.tier, wanted.tier, wanted.minimum, has_room(domains.amounts[name], wanted))
         yield Term(name, figures, is_eligible(domains, info, wanted))
 
 

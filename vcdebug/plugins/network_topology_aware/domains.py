@@ -189,7 +189,11 @@ def is_eligible(domains: HyperNodeDomains, info: HyperNodeInfo, wanted: Gradient
         return False
     if wanted.allocated:
         return True
-    amounts = domains.amounts[info.name]
+    return has_room(domains.amounts[info.name], wanted)
+
+
+def has_room(amounts: HyperNodeAmounts, wanted: GradientRequest) -> bool:
+    """Whether the minimum fits: into all that could be freed where pods are to be evicted, else into what is idle."""
     if wanted.purpose == EVICT_PURPOSE:
         return wanted.minimum.less_equal(amounts.allocatable)
     return wanted.minimum.less_equal(amounts.idle) or wanted.minimum.less_equal(amounts.future_idle)

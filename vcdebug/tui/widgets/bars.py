@@ -61,11 +61,8 @@ class Header(Widget):
         left = self._left_text(self.moment, width - right.cell_len - len(PART_SEPARATOR))
         words = path_words(self.moment.recording, self.moment.seq)
         path = _path_text(words, width - len(reason) - 2)
-        function = function_at(self.moment.recording, self.moment.seq)
-        named = (f"{function.short_name} {function.place}", function.short_name) if not reason else ()
-        fitting = (text for text in named if path.cell_len + len(text) + 2 <= width)
-        where = _spread_texts(path, Text(next(fitting, "")) if named else reason, width)
-        return Text("\n").join([_spread_texts(left, right, width), where])
+        where = reason or _function_text(self.moment, width - path.cell_len - len(PART_SEPARATOR))
+        return Text("\n").join([_spread_texts(left, right, width), _spread_texts(path, where, width)])
 
     def _left_text(self, moment: DebuggerState, room: int) -> Text:
         """The snapshot's name, shortened where there is little room."""
@@ -105,6 +102,13 @@ class Header(Widget):
         if problems:
             parts.append(f"problem {len(problems)}")
         return Text((PART_SEPARATOR if self.app.size.width >= ROOMY_WIDTH else "  ").join(parts))
+
+
+def _function_text(moment: DebuggerState, room: int) -> Text:
+    """The function that runs, with its place if there is room; empty where not even the name fits."""
+    function = function_at(moment.recording, moment.seq)
+    named = (f"{function.short_name} {function.place}", function.short_name)
+    return Text(next((text for text in named if len(text) <= room), ""))
 
 
 def _progress_text(progress: str, room: int) -> str:

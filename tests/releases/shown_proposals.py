@@ -1,7 +1,6 @@
 """Small clusters on which an open pull request decides something."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from tests.builders import amounts, cluster, conf_of, metadata, node, pod_group, pods, queue
 from tests.releases.shown_devices import CLASSES
@@ -34,10 +33,10 @@ def queue_on_the_seventh_level() -> Snapshot:
     return cluster(node("n1"), queue("root"), chain, below, leaves, jobs, conf=conf)
 
 
-def quota(pods_of_job: int, **spec: Any) -> Snapshot:
+def quota(pods_of_job: int, used: str = "2", spec: Mapping[str, object] | None = None) -> Snapshot:
     """A quota that is used up, and a job that asks to be admitted."""
-    status = {"hard": amounts("2"), "used": amounts("2")}
-    full = {"kind": "ResourceQuota", "metadata": metadata("q", "default"), "spec": spec, "status": status}
+    status = {"hard": amounts("2"), "used": amounts(used)}
+    full = {"kind": "ResourceQuota", "metadata": metadata("q", "default"), "spec": spec or {}, "status": status}
     group = pod_group("j", phase="Pending", min_resources=amounts("2"))
     conf = conf_of("gang", "resourcequota", actions="enqueue")
     return cluster(node("n1"), full, group, pods("j", pods_of_job), conf=conf)
@@ -47,6 +46,6 @@ ON_PROPOSALS: dict[str, Callable[[], Snapshot]] = {
     "pr-5373": queue_that_is_not_preemptable,
     "pr-5502": queue_on_the_seventh_level,
     "pr-5744": lambda: quota(2),
-    "pr-5800": lambda: quota(0, scopes=["BestEffort"]),
+    "pr-5800": lambda: quota(0, spec={"scopes": ["BestEffort"]}),
     "pr-5884": lambda: load_snapshot(asked(5884).file),
 }

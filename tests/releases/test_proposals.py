@@ -10,6 +10,7 @@ from tests.releases.shown_proposals import (
 )
 from tests.scenarios.questions import asked
 from vcdebug.errors import VcdebugError
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.framework.record import OpEvent
 from vcdebug.framework.statement import Statement
 from vcdebug.recording.replay import replay_cycle
@@ -45,6 +46,12 @@ def test_a_misspelt_pull_request_is_refused_with_the_known_ones() -> None:
     assert "master,+pr-5884" == require_release("master,+pr-5884").release.name
 
 
+@pytest.mark.parametrize("name", ["master,+pr-9999,nearest", "v1.99,nearest,+pr-9999", "nearest,+pr-9999"])
+def test_nearest_excuses_the_version_and_no_switch(name: str) -> None:
+    with pytest.raises(VcdebugError, match="pr-9999 is no change"):
+        require_release(name)
+
+
 def test_a_switched_release_is_near_and_names_only_older_rules_as_older() -> None:
     release = require_release("v1.15.1,+pr-5884").release
     assert ("near", True) == (release.trust, "pr-5884" in release.older)
@@ -69,13 +76,20 @@ def test_a_job_with_pods_adds_nothing_to_a_quota() -> None:
     assert not admitted(quota(0), "pr-5744")
 
 
+def test_a_quota_above_its_limit_is_explained_without_a_request() -> None:
+    snapshot = snapshot_at_release(quota(2, used="3"), "master,+pr-5744")
+    answer = explain_by_name(replay_cycle(snapshot), "default/j")
+    assert "ResourceQuota q has 3 of 2 cpu used (1 over)" in answer.sentence
+    assert "minResources" not in answer.sentence
+
+
 @pytest.mark.parametrize(
     "spec",
     [{"scopes": ["BestEffort"]}, {"scopeSelector": {"matchExpressions": [{"scopeName": "BestEffort"}]}}],
 )
 def test_a_scoped_quota_refuses_no_job(spec: dict[str, object]) -> None:
-    assert [False, True] == [admitted(quota(0, **spec)), admitted(quota(0, **spec), "pr-5800")]
-    assert not admitted(quota(0, scopeSelector={}), "pr-5800")
+    assert [False, True] == [admitted(quota(0, spec=spec)), admitted(quota(0, spec=spec), "pr-5800")]
+    assert not admitted(quota(0, spec={"scopeSelector": {}}), "pr-5800")
 
 
 def test_a_pipelined_pod_with_a_claim_preempts() -> None:

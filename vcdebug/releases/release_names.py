@@ -46,8 +46,12 @@ def resolve_release(text: str) -> NamedRelease:
     """Resolve `v1.15.1`, `1.15.1`, `master` or `v1.14.4,-csi-limit-key`; any other version to the nearest release."""
     base, *switches = (part.strip() for part in text.strip().split(","))
     found = _resolve_base(base)
+    if NEAREST in switches:
+        # It excuses the version alone: a misspelt switch is refused, wherever `nearest` stands.
+        found = found._replace(readable=True)
     for switch in switches:
-        found = found._replace(readable=True) if switch == NEAREST else _apply_switch(found, switch)
+        if switch != NEAREST:
+            found = _apply_switch(found, switch)
     stated = ",".join(part for part in (base, *switches) if part != NEAREST)
     return found._replace(release=replace(found.release, stated=stated))
 
@@ -88,8 +92,10 @@ def require_release(text: str) -> NamedRelease:
     if not found.readable:
         shown = "v1.99" if text.strip() == NEAREST else text.strip()
         meant = closest_name_hint(text, release_names())
-        ways = f"there are {', '.join(release_names())}; {shown},{NEAREST} replays the nearest of them"
-        raise VcdebugError(found.what, f"{meant} {ways}".strip(), "--release")
+        ways = f"there are {', '.join(release_names())}"
+        # Where `nearest` is there already, a switch is at fault.
+        nearest = "" if f",{NEAREST}" in text else f"; {shown},{NEAREST} replays the nearest of them"
+        raise VcdebugError(found.what, f"{meant} {ways}{nearest}".strip(), "--release")
     return found
 
 

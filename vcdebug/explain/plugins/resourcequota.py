@@ -28,6 +28,8 @@ from vcdebug.snapshot.quantity import nano_text, nano_value, text_like
 
 NAME, CAUSE = "resourcequota", "enqueue-resourcequota"
 NANO_PER_UNIT: Final = 10**9
+WAIT_FOR_PODS: Final = "Wait until pods of its namespace finish."
+WAIT_OR_REQUEST_LESS: Final = "Request less in spec.minResources, or wait until pods of its namespace finish."
 _QUOTA_PREFIXES: Final = ("requests.", "limits.", "count/")
 """What quotas count under names of their own."""
 
@@ -83,13 +85,15 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
     admitted = f" and {_format_nano(name, first.pending)} reserved in this cycle" if first.pending else ""
     compared = first.minimum, first.used, first.hard
     asks, used, hard = (_format_nano(name, value, *compared) for value in compared)
+    # With #5744 a job that has pods adds nothing, and is refused where the quota is exceeded without it.
+    asking, counted_name = (f"minResources asks {asks} {name}; ", "") if first.minimum else ("", f" {name}")
     reason = (
-        f"minResources asks {asks} {name}; ResourceQuota {first.quota.name} has {used} of {hard} used{admitted} "
+        f"{asking}ResourceQuota {first.quota.name} has {used} of {hard}{counted_name} used{admitted} "
         f"({_format_nano(name, first.exceeded_by)} over{f'; also over: {others}' if others else ''})"
     )
     holders = quota_holders(view.recording, view.job.namespace, name)
     counted = [who.removesuffix(PENDING_SUFFIX) for who in holders]
-    own = [task.name for task in view.job.tasks.values() if task.name in counted]
+    own = [task.name for task in view.job.tasks.values() if first.minimum and task.name in counted]
     twice = f"The quota counts {join_names(own)} of this job, and {NAME} adds its minResources again"
     facts = (
         *((f"{twice}: its own pod is already counted.",) if own else ()),
@@ -108,7 +112,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
         for edit in quota_edits(view.job.namespace, one.quota.name, one.name, nano_text(one.hard + one.exceeded_by))
     ]
     advice = (
-        owner_advice("Request less in spec.minResources, or wait until pods of its namespace finish."),
+        owner_advice(WAIT_OR_REQUEST_LESS if first.minimum else WAIT_FOR_PODS),
         queue_admin_advice(f"ResourceQuota {first.quota.name}: raise spec.hard by {more}.", *edits),
     )
     headline = rejected_headline(view.job.uid, reason)

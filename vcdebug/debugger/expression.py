@@ -10,7 +10,7 @@ import operator
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, TypeGuard
+from typing import Final, Literal, Protocol, TypeGuard
 
 from vcdebug.debugger.expression_tokens import ExpressionToken, TokenReader
 from vcdebug.grouping import group_by_key
@@ -44,7 +44,7 @@ ARITHMETIC: Final[Mapping[str, Callable[[float, float], float]]] = {
     "*": operator.mul,
     "/": operator.truediv,
 }
-ORDER_SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {  # Any: two numbers or two texts
+ORDER_SIGNS: Final[Mapping[str, Callable[..., bool]]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,

@@ -163,6 +163,7 @@ def test_of_configmaps_the_role_allows_the_schedulers_alone() -> None:
     assert (["mine", "volcano-vgpu-device-config"], ["get"]) == (rule["resourceNames"], rule["verbs"])
 
 
-def test_verify_may_list_events_besides() -> None:
+def test_verify_needs_the_rights_of_a_capture() -> None:
     rules, more = (yaml.safe_load(call([command, "--rbac"])[1])["rules"] for command in ("capture", "verify"))
-    assert [*rules, {"apiGroups": [""], "resources": ["events"], "verbs": ["list"]}] == more
+    assert rules == more
+    assert any("events" in rule["resources"] for rule in rules)

@@ -249,7 +249,7 @@ def test_nothing_is_asked_for_beyond_the_printed_role() -> None:
         sleep=played.sleep,
         clock=lambda: 0.0,
     )
-    rules = yaml.safe_load(cluster_role(config_map_name(""), events=True))["rules"]
+    rules = yaml.safe_load(cluster_role(config_map_name("")))["rules"]
     asked = [request for request in played.server.requests if request.path not in PUBLIC]
     reviews = [one for one in asked if one.path.endswith("/selfsubjectaccessreviews")]
     reads = [one for one in asked if one not in reviews]
@@ -284,7 +284,7 @@ def test_what_the_role_does_not_allow_would_be_seen() -> None:
             "/api/v1/secrets",
             f"{names}/volcano-scheduler-configmap",
             f"{names}/others",
-            "/api/v1/events",
+            "/api/v1/endpoints",
         )
     ]
 

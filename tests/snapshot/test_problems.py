@@ -110,12 +110,16 @@ def test_pods_without_uid_or_with_the_same_uid_are_named() -> None:
 
 def test_kinds_that_nothing_reads_are_counted() -> None:
     secrets = [{"kind": "Secret", "apiVersion": "v1", "metadata": {"name": f"s{number}"}} for number in range(7)]
-    job = {"kind": "Job", "apiVersion": "batch.volcano.sh/v1alpha1", "metadata": {"name": "j"}}
+    job = {
+        "kind": "Job",
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "metadata": {"name": "j", "namespace": "team", "uid": "u"},
+    }
     foreign = {"kind": "PodGroup", "apiVersion": "scheduling.x-k8s.io/v1alpha1", "metadata": {"name": "p"}}
     expected = [
         ("Secret", "7 objects of a kind that is not read"),
-        ("Job", "1 object of a kind that is not read"),
         ("PodGroup (scheduling.x-k8s.io/v1alpha1)", "1 object of a kind that is not read"),
+        ("Job", "1 Volcano Job without a PodGroup, such as team/j"),
     ]
     assert expected == [(problem.object, problem.what) for problem in snapshot_of(*secrets, job, foreign).problems]
 

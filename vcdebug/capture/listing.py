@@ -1,6 +1,7 @@
 """List all objects of every kind: pages, expiring lists, and one moment for all kinds."""
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -13,12 +14,15 @@ from vcdebug.capture.permission import (
     required_failed,
     served_groups,
 )
-from vcdebug.snapshot.kinds import KINDS, ResourceKind
+from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS, ResourceKind
 from vcdebug.snapshot.manifest import object_in
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
+from vcdebug.snapshot.reported_events import events_about_pending
 from vcdebug.snapshot.snapshot import Manifest
 
+MAX_SELECTED = 5_000
+"""Objects of one list with a selector that are read at most."""
 EXPIRED_STATUS = 410
 NOT_EXACT_STATUSES = frozenset({400, EXPIRED_STATUS, 422, 504})
 """Answers of a server that cannot show an exact state: not supported, compacted, or unknown."""
@@ -32,8 +36,15 @@ class Listing:
     """
 
     def __init__(
-        self, api: Api, kind: ResourceKind, page_size: int, progress: Progress | None, resource_version: str = ""
+        self,
+        api: Api,
+        kind: ResourceKind,
+        page_size: int,
+        progress: Progress | None,
+        resource_version: str = "",
+        selector: str = "",
     ) -> None:
+        """`selector` is a field selector; such a list ends after MAX_SELECTED objects."""
         self.kind = kind
         self.items: list[Manifest] = []
         self.resource_version = ""
@@ -41,7 +52,8 @@ class Listing:
         self.inconsistent = False
         """Whether later pages show a later state than earlier ones."""
         self._api = api
-        self._page_size = page_size
+        self._query = [("limit", str(page_size)), *([("fieldSelector", selector)] if selector else [])]
+        self._most = MAX_SELECTED if selector else math.inf
         self._progress = progress
         self._asked = resource_version
         self._restarted = False
@@ -50,7 +62,7 @@ class Listing:
     def read_all(self) -> list[Manifest]:
         """Every object of the kind, in the server's order; raises ApiRefusal."""
         token = self._first_page()
-        while token:
+        while token and len(self.items) < self._most:
             token = self._next_page(token)
         return self.items
 
@@ -60,7 +72,7 @@ class Listing:
             return self._next_page("")
         exact = [("resourceVersion", self._asked), ("resourceVersionMatch", "Exact")]
         try:
-            return self._take_page(self._api.get_object(self.kind.api_path, [("limit", str(self._page_size)), *exact]))
+            return self._take_page(self._api.get_object(self.kind.api_path, [*self._query, *exact]))
         except ApiRefusal as refusal:
             if refusal.status not in NOT_EXACT_STATUSES:
                 raise
@@ -72,7 +84,7 @@ class Listing:
         if token in self._used_tokens:
             raise ApiRefusal(200, "the same continue token twice")
         self._used_tokens[token] = None
-        query = [("limit", str(self._page_size))] + ([("continue", token)] if token else [])
+        query = self._query + ([("continue", token)] if token else [])
         try:
             page = self._api.get_object(self.kind.api_path, query)
         except ApiRefusal as refusal:
@@ -182,15 +194,19 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None) -> 
     groups: dict[str, list[str]] | None = None
     state, broken = "", 0
     for kind in sorted((kind for kind in KINDS if not kind.settings), key=lambda kind: not kind.required):
-        listing = Listing(api, kind, options.page_size, progress, state)
+        asked = [
+            Listing(api, kind, options.page_size, progress, state if kind.decides else "", selector)
+            for selector in kind.selectors or ("",)
+        ]
         try:
-            _keep_listing(reading, listing, state)
+            for listing in asked:
+                _keep_listing(reading, listing, state)
             broken = 0
         except ApiRefusal as refusal:
             if kind.required:
                 raise required_failed(api, kind, refusal) from refusal
             # Most clusters lack a gated kind, and miss nothing.
-            if kind.gated and refusal.status == NOT_FOUND:
+            if (kind.gated or not kind.decides) and refusal.status == NOT_FOUND:
                 continue
             groups = served_groups(api) if groups is None and refusal.status == NOT_FOUND else groups
             _skip_kind(reading, kind, optional_skipped(kind, refusal, groups or {}))
@@ -199,13 +215,18 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None) -> 
             if kind.required or broken == MAX_BROKEN_KINDS:
                 raise
             _skip_kind(reading, kind, optional_failed(kind, failure))
-        state = state or listing.resource_version
+        state = state or asked[0].resource_version
+    if "Event" in reading.objects:
+        reading.objects["Event"] = events_about_pending(reading.objects)
     return reading
 
 
 def _keep_listing(reading: ClusterReading, listing: Listing, state: str) -> None:
     """Read one kind into the reading; `state` is the first list's state, or empty where it had none."""
-    reading.objects[listing.kind.name] = listing.read_all()
+    reading.objects[listing.kind.name] = [*reading.objects.get(listing.kind.name, ()), *listing.read_all()]
+    # Servers may keep events in a store of its own, with other versions; what decides nothing tears nothing.
+    if not listing.kind.decides:
+        return
     reading.resource_versions[listing.kind.name] = listing.resource_version
     same = bool(listing.resource_version) and listing.resource_version == (state or listing.resource_version)
     reading.one_moment = reading.one_moment and same and not listing.inconsistent
@@ -213,12 +234,15 @@ def _keep_listing(reading: ClusterReading, listing: Listing, state: str) -> None
 
 def _skip_kind(reading: ClusterReading, kind: ResourceKind, problem: Problem) -> None:
     reading.problems.append(problem)
-    reading.missing.append(kind.name)
+    if kind.decides:
+        reading.missing.append(kind.name)
 
 
 def _find_differences(before: ClusterReading, after: ClusterReading) -> Iterator[str]:
     """Objects that came, went or changed between two readings; a kind that came or went counts once."""
     for kind in dict.fromkeys([*before.objects, *after.objects]):
+        if not KIND_BY_NAME[kind].decides:
+            continue
         if (kind in before.objects) != (kind in after.objects):
             yield kind
             continue

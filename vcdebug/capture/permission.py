@@ -65,7 +65,7 @@ def optional_skipped(kind: ResourceKind, refusal: ApiRefusal, groups: dict[str, 
     """The problem for an optional kind that could not be listed; it stays in the snapshot, so it names no cluster."""
     if refusal.status == NOT_FOUND:
         return _absent_problem(kind, groups)
-    effect = f"the replay may be wrong about {kind.falsifies}"
+    effect = _missing_effect(kind)
     if refusal.status == FORBIDDEN:
         what = f'missing permission "{kind.needed_permission}" (check with: {can_i(kind)})'
         return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, effect)
@@ -74,16 +74,18 @@ def optional_skipped(kind: ResourceKind, refusal: ApiRefusal, groups: dict[str, 
 
 def optional_failed(kind: ResourceKind, failure: VcdebugError) -> Problem:
     """The problem for an optional kind whose requests all broke off."""
-    return Problem(
-        PROBLEM_FILE, kind.kubectl_resource, "", failure.message, f"the replay may be wrong about {kind.falsifies}"
-    )
+    return Problem(PROBLEM_FILE, kind.kubectl_resource, "", failure.message, _missing_effect(kind))
+
+
+def _missing_effect(kind: ResourceKind) -> str:
+    return f"the replay may be wrong about {kind.falsifies}" if kind.decides else kind.falsifies.partition("; ")[2]
 
 
 def _absent_problem(kind: ResourceKind, groups: dict[str, list[str]]) -> Problem:
     versions = groups.get(kind.group, [])
     if versions and kind.version not in versions:
         what = f"the server has API group {kind.group} only in version {', '.join(versions)}, not {kind.version}"
-        return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, f"the replay may be wrong about {kind.falsifies}")
+        return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, _missing_effect(kind))
     if not versions and kind.group:
         what = f"the server has no API group {kind.group}"
     else:
@@ -129,25 +131,11 @@ CONFIG_MAPS_RULE = """- apiGroups: [""]
 """
 
 
-EVENTS_RULE = """- apiGroups: [""]
-  resources: ["events"]
-  verbs: ["list"]
-"""
-
-
-def cluster_role(config_map: str, *, events: bool = False) -> str:
-    """The ClusterRole as YAML: list every kind, but only get `config_map` and the vGPU ConfigMap by name.
-
-    `events` adds permission to list events, which `verify` reads.
-    """
+def cluster_role(config_map: str) -> str:
+    """The ClusterRole as YAML: list every kind, but only get `config_map` and the vGPU ConfigMap by name."""
     groups = group_by_key((kind.group, kind.plural) for kind in KINDS if kind.name != "ConfigMap")
     rules = "".join(_role_rule(group, plurals) for group, plurals in groups.items())
-    return (
-        ROLE_HEAD
-        + rules
-        + CONFIG_MAPS_RULE.format(name=config_map, devices=DEVICE_CONFIG_NAME)
-        + (EVENTS_RULE if events else "")
-    )
+    return ROLE_HEAD + rules + CONFIG_MAPS_RULE.format(name=config_map, devices=DEVICE_CONFIG_NAME)
 
 
 def _role_rule(group: str, plurals: list[str]) -> str:

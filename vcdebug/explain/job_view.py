@@ -18,9 +18,9 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, TaskTry, job_visits
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, metadata_of, owners_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, metadata_of, name_of, owners_of
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
-from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 WAITING_PHASES = (PENDING, "")
 """Of a PodGroup that is not admitted: the controller may not have made the pods yet."""
@@ -183,7 +183,11 @@ def find_subject(snapshot: Snapshot, word: str) -> ExplainSubject:
     by_name = [key for key in groups if key.rpartition("/")[2] == word]
     if by_name:
         return ExplainSubject(_require_unique(by_name, word))
-    owned = _groups_of_volcano_job(list(pods.values()), word) or _groups_of_owner(snapshot, word)
+    owned = (
+        _groups_of_volcano_job(list(pods.values()), word)
+        or _groups_of_owner(snapshot, word)
+        or _groups_of_workload(snapshot, word)
+    )
     if owned:
         return ExplainSubject(_require_unique(owned, word))
     named = [key for key in pods if key.rpartition("/")[2] == word]
@@ -239,6 +243,28 @@ def _groups_of_owner(snapshot: Snapshot, word: str) -> list[JobId]:
                 if job and namespace in ("", own.namespace):
                     found[job] = None
     return list(found)
+
+
+def _groups_of_workload(snapshot: Snapshot, word: str) -> list[JobId]:
+    """PodGroups of a Volcano Job or JobFlow of this name; the object's own name where its controller has made none."""
+    namespace, _, name = word.rpartition("/")
+    groups = group_by_key(
+        ((_namespace_of(each), owner.get("name")), key_of(each))
+        for each in snapshot.objects_of("PodGroup")
+        for owner in owners_of(each)
+    )
+    found: dict[JobId, None] = {}
+    for job in (*snapshot.objects_of("Job"), *snapshot.objects_of("JobFlow")):
+        named = name in (name_of(job), *(owner.get("name") for owner in owners_of(job)))
+        if named and namespace in ("", _namespace_of(job)):
+            found |= dict.fromkeys(groups.get((_namespace_of(job), name_of(job))) or [key_of(job)])
+    # A JobFlow whose Jobs are there is known by them.
+    jobs = [key for key in found if key.rpartition("/")[2] != name]
+    return jobs or list(found)
+
+
+def _namespace_of(manifest: Manifest) -> str:
+    return str(metadata_of(manifest).get("namespace") or "")
 
 
 def _require_unique(keys: Sequence[str], word: str) -> str:

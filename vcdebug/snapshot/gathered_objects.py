@@ -40,7 +40,6 @@ _UNREAD_EFFECTS = {
     "Job": "only pods and PodGroups that are there take part, the ones its controller would make do not",
     "CronJob": "only pods and PodGroups that are there take part, the ones its controller would make do not",
     "DaemonSet": "only its pods that are there take part",
-    "JobFlow": "only pods and PodGroups that are there take part, the ones its controller would make do not",
 }
 _UNREAD_EFFECT = "the scheduler does not read this kind"
 

@@ -22,6 +22,10 @@ class ResourceKind:
     """Whether the scheduler begins no cycle before the server knows this kind."""
     gated: bool = False
     """Whether the scheduler reads it only with a feature gate that is off by default."""
+    decides: bool = True
+    """Whether the scheduler reads it; what it does not read is kept for answers alone."""
+    selectors: tuple[str, ...] = ()
+    """Field selectors of the lists that are read instead of all objects."""
 
     @property
     def api_version(self) -> str:
@@ -56,6 +60,7 @@ _VOLUMES = "volume checks and CSI counts of pods with claims"
 _DEVICES = "pods that ask for devices through resource claims"
 _TOPOLOGY, _NUMA = "network topology placement", "NUMA-aware placement"
 _SPREAD = "the default topology spread of pods that belong to it"
+_WARNINGS = tuple(f"involvedObject.kind={kind},type=Warning" for kind in ("Pod", "PodGroup", "Job"))
 
 KINDS: tuple[ResourceKind, ...] = (
     ResourceKind(*("Node", "", "v1", "nodes", False, "every placement"), required=True),
@@ -86,6 +91,19 @@ KINDS: tuple[ResourceKind, ...] = (
     ResourceKind("ResourceSlice", _DRA, "v1", "resourceslices", False, _DEVICES),
     ResourceKind("DeviceClass", _DRA, "v1", "deviceclasses", False, _DEVICES),
     ResourceKind(*("DeviceTaintRule", _DRA, "v1beta2", "devicetaintrules", False, _DEVICES), gated=True),
+    ResourceKind(
+        *("Job", "batch.volcano.sh", "v1alpha1", "jobs", True, "nothing; answers lack Volcano Jobs without a PodGroup"),
+        decides=False,
+    ),
+    ResourceKind(
+        *("JobFlow", "flow.volcano.sh", "v1alpha1", "jobflows", True, "nothing; answers do not know it by name"),
+        decides=False,
+    ),
+    ResourceKind(
+        *("Event", "", "v1", "events", True, "nothing; answers lack what other components report about Pending pods"),
+        decides=False,
+        selectors=_WARNINGS,
+    ),
     ResourceKind("ConfigMap", "", "v1", "configmaps", True, "actions, tiers and plugins", settings=True),
     ResourceKind("Deployment", "apps", "v1", "deployments", True, "the scheduler's command line flags", settings=True),
 )

@@ -124,6 +124,7 @@ def _build_snapshot(
     object_checks.note_missing_namespaces(found)
     object_checks.note_pod_uids(found)
     object_checks.note_missing_fields(found)
+    object_checks.note_unmade_groups(found)
     object_checks.note_dangling(found, flags)
     return Snapshot(
         name=meta.name,

@@ -6,8 +6,18 @@ from typing import Any, Final, NamedTuple
 from vcdebug.amount_text import count_noun
 from vcdebug.snapshot.gathered_objects import GatheredObjects, object_name
 from vcdebug.snapshot.kinds import KIND_BY_NAME, ResourceKind
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonObject, metadata_of, name_of, spec_of, status_of
+from vcdebug.snapshot.manifest import (
+    GROUP_ANNOTATION,
+    JsonObject,
+    metadata_of,
+    name_of,
+    object_in,
+    owners_of,
+    spec_of,
+    status_of,
+)
 from vcdebug.snapshot.problems import Problem
+from vcdebug.snapshot.reported_events import ENDED_JOB_PHASES
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 SYSTEM_CLASSES = ("system-node-critical", "system-cluster-critical")
@@ -204,6 +214,7 @@ EXPECTED_FIELDS = (
     _ExpectedField("PriorityClass", "", "value", "the class is worth 0"),
 )
 
+_NO_GROUP = "its controller has made no pods of it, and it takes no part; vcdebug submit adds what would be made"
 _NO_NAMESPACE = "the object is in no namespace; completing manifests would put it in default"
 _NO_SCHEDULER = "the scheduler does not see this pod"
 _LEFT = 'if they were written by hand, --complete fills that in (or "complete": true in meta.json)'
@@ -268,6 +279,21 @@ def _note_missing(found: GatheredObjects, expected: _ExpectedField, index: int, 
     found.report.add_problem(
         "is missing", expected.effect, file=found.files[expected.kind][index], object=name, field=field
     )
+
+
+def note_unmade_groups(found: GatheredObjects) -> None:
+    """Add a Problem for Volcano Jobs that have no PodGroup and have not ended."""
+    groups = found.objects.get("PodGroup", ())
+    owners = {(each["metadata"].get("namespace"), owner.get("name")) for each in groups for owner in owners_of(each)}
+    unmade = [
+        job
+        for job in found.objects.get("Job", ())
+        if object_in(status_of(job).get("state")).get("phase") not in ENDED_JOB_PHASES
+        and (job["metadata"].get("namespace"), name_of(job)) not in owners
+    ]
+    if unmade:
+        what = f"{count_noun(len(unmade), 'Volcano Job')} without a PodGroup, such as {object_name(unmade[0])}"
+        found.report.add_problem(what, _NO_GROUP, file=found.files["Job"][0], object="Job")
 
 
 # Whether a snapshot holds the kinds without which no cause can be named.

@@ -321,6 +321,25 @@ _DEVICE_TAINT_RULE = _kind_shape(
         taint=struct_of(**dict.fromkeys(_TAINT_PARTS, TEXT)),
     )
 )
+_JOB = _kind_shape(
+    spec=struct_of(
+        **dict.fromkeys(("queue", "schedulerName", "priorityClassName"), TEXT),
+        minAvailable=INT,
+        tasks=structs_of(name=TEXT, replicas=INT, minAvailable=INT),
+    ),
+    status=struct_of(
+        state=struct_of(phase=TEXT, reason=TEXT, message=TEXT, lastTransitionTime=TIME),
+        **dict.fromkeys(("pending", "running", "succeeded", "failed", "terminating", "unknown", "retryCount"), INT),
+    ),
+)
+_EVENT = _kind_shape(
+    involvedObject=struct_of(kind=TEXT, namespace=TEXT, name=TEXT, uid=TEXT),
+    **dict.fromkeys(("type", "reason", "message", "reportingComponent"), TEXT),
+    source=struct_of(component=TEXT),
+    count=INT,
+    series=struct_of(count=INT, lastObservedTime=TIME),
+    **dict.fromkeys(("firstTimestamp", "lastTimestamp", "eventTime"), TIME),
+)
 
 SHAPES: Mapping[str, Struct] = {
     "Node": _NODE,
@@ -363,6 +382,9 @@ SHAPES: Mapping[str, Struct] = {
     "ResourceSlice": _RESOURCE_SLICE,
     "DeviceTaintRule": _DEVICE_TAINT_RULE,
     "DeviceClass": _kind_shape(spec=struct_of(selectors=_CEL_SELECTORS, extendedResourceName=TEXT)),
+    "Job": _JOB,
+    "JobFlow": _kind_shape(status=struct_of(state=struct_of(phase=TEXT))),
+    "Event": _EVENT,
 }
 """The fields that are read, for every kind that a snapshot keeps."""
 

@@ -65,7 +65,7 @@ class VerifyCommand(Command):
         if args.rbac:
             from vcdebug.capture.permission import cluster_role
 
-            output.write_text(cluster_role(config_map_name(args.scheduler_configmap), events=True).rstrip())
+            output.write_text(cluster_role(config_map_name(args.scheduler_configmap)).rstrip())
             return CommandOutcome.DONE
         found = _verify_program(args, output) if args.snapshot is not None else _verify_cluster(args, output)
         if args.keep:

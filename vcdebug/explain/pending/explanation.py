@@ -36,6 +36,7 @@ from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.explain.queue_findings import turn_facts
+from vcdebug.explain.reported import event_facts
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
@@ -64,7 +65,10 @@ def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanatio
     """The explanation of a job or pod of the snapshot, with the doubt about the input."""
     doubts = filter(None, (doubt_of_input(recording), _doubt_of_process(recording, subject)))
     answer = _build_explanation(recording, subject)
-    return replace(answer, doubt="; ".join(doubts), release=recording.snapshot.release)
+    found = answer.dominant
+    facts = (*found.facts, *event_facts(recording, subject))
+    found = replace(found, facts=facts) if facts != found.facts else found
+    return replace(answer, dominant=found, doubt="; ".join(doubts), release=recording.snapshot.release)
 
 
 def _doubt_of_process(recording: Recording, subject: ExplainSubject) -> str:

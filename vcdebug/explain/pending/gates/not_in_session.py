@@ -20,8 +20,9 @@ from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, object_in, status_of
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
+from vcdebug.snapshot.reported_events import ENDED_JOB_PHASES
 from vcdebug.snapshot.snapshot import Snapshot
 
 CAPTURE_INCOMPLETE = "capture-incomplete"
@@ -48,6 +49,9 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
             return _unreadable_finding(recording, subject)
         lacking = capture_incomplete(recording, subject) if _lacks(recording, "Queue") else None
         return lacking or _queue_missing_finding(recording, subject, queue)
+    unmade = _unmade_group_finding(recording, subject) if not pods else None
+    if unmade is not None:
+        return unmade
     lacking = capture_incomplete(recording, subject) if subject.job and _lacks(recording, "PodGroup") else None
     running = [pod for pod in pods if pod.node_name]
     if running and len(running) == len(pods) and lacking is None:
@@ -149,6 +153,27 @@ def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: l
     evidence = opening_evidence(recording, "the session opens without a job for them")
     headline, numbers = pending_headline(subject.job or subject.pod or "", reason), {"pods": count(len(pods), "pods")}
     return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (owner_advice(advice),), facts=facts)
+
+
+def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Finding | None:
+    """The finding for a Volcano Job or a JobFlow of which a controller has made nothing; None for another subject."""
+    every = ((kind, one) for kind in ("Job", "JobFlow") for one in recording.snapshot.objects_of(kind))
+    kind, owner = next(((kind, one) for kind, one in every if key_of(one) == subject.job), ("", None))
+    if owner is None:
+        return None
+    state = object_in(status_of(owner).get("state"))
+    phase, name = str(state.get("phase") or ""), f"{kind.lower()} {subject.job}"
+    evidence = opening_evidence(recording, "the session opens without the job")
+    if phase in ENDED_JOB_PHASES:
+        return Finding(PLACES_CAUSE, CauseHeadline(name, "has ended", f"its state is {phase}"), {}, evidence)
+    made = "PodGroup" if kind == "Job" else "Job"
+    headline = pending_headline(name, f"its controller has made no {made} for it, so no scheduler knows it")
+    said = [f'"{state[part]}"' for part in ("reason", "message") if state.get(part)]
+    facts = (f"Its state is {phase or 'empty'}{f', with {join_names(said)}' if said else ''}.",)
+    advice = outside_advice(
+        "Look into the log of Volcano's controller: kubectl -n volcano-system logs -l app=volcano-controller"
+    )
+    return Finding(POD_GROUP_MISSING, headline, {}, evidence, (advice,), facts=facts)
 
 
 def _namesake_facts(recording: Recording, subject: ExplainSubject) -> tuple[str, ...]:

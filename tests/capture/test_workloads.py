@@ -1,0 +1,124 @@
+"""Volcano Jobs, JobFlows and events: kept for answers, never needed for a replay."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.capture.fake_server import FakeApi
+from vcdebug.capture import CaptureOptions, capture_cluster
+from vcdebug.capture.listing import MAX_SELECTED
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.redaction import make_redaction
+from vcdebug.snapshot.reported_events import MAX_EVENTS
+from vcdebug.snapshot.saved_files import save_snapshot
+
+JOBS, FLOWS, EVENTS = (KIND_BY_NAME[kind].api_path for kind in ("Job", "JobFlow", "Event"))
+QUOTA = 'pods "nightly-0" is forbidden: exceeded quota: team-quota'
+Body = dict[str, Any]
+
+
+def named(name: str, **more: Any) -> Body:
+    return {"metadata": {"name": name, "namespace": "team-a", "uid": f"uid-{name}", **more}}
+
+
+def owned_by(kind: str, name: str) -> Body:
+    return {"ownerReferences": [{"apiVersion": "x/v1", "kind": kind, "name": name, "uid": f"uid-{name}"}]}
+
+
+def event(number: int, kind: str, name: str, message: str, component: str = "vc-controller-manager") -> Body:
+    time = f"2026-11-07T09:{number // 60:02}:{number % 60:02}Z"
+    about = {"kind": kind, "namespace": "team-a", "name": name, "uid": f"uid-{name}"}
+    said = {"type": "Warning", "reason": "FailedCreate", "message": message, "source": {"component": component}}
+    return {**named(f"event-{number}"), "involvedObject": about, "lastTimestamp": time, **said}
+
+
+@pytest.fixture
+def busy(api: FakeApi) -> FakeApi:
+    """A flow of two Volcano Jobs, one of them without a PodGroup, and events about what waits and what runs."""
+    api.objects[JOBS]["items"] += [
+        {**named("nightly", **owned_by("JobFlow", "flow")), "status": {"state": {"phase": "Pending"}}},
+        {**named("old", **owned_by("JobFlow", "flow-2")), "status": {"state": {"phase": "Completed"}}},
+    ]
+    api.objects[FLOWS]["items"] += [named("flow"), named("flow-2")]
+    api.objects[EVENTS]["items"] += [
+        *(event(number, "Job", "nightly", f"{number}: {QUOTA}") for number in range(5)),
+        event(7, "Pod", "waiting-0", "0/3 nodes are unavailable", "volcano"),
+        event(8, "Pod", "train-0", "runs, so nothing is said about it"),
+    ]
+    return api
+
+
+def test_they_are_kept_and_events_about_what_waits_alone(busy: FakeApi, options: CaptureOptions) -> None:
+    found = capture_cluster(options)
+    assert [2, 2] == [len(found.objects_of(kind)) for kind in ("Job", "JobFlow")]
+    about = [one["involvedObject"]["name"] for one in found.objects_of("Event")]
+    assert ["nightly"] * MAX_EVENTS + ["waiting-0"] == sorted(about)[: MAX_EVENTS + 1]
+    assert "4: " in found.objects_of("Event")[0]["message"], "the latest one comes first"
+    selectors = {request.query["fieldSelector"] for request in busy.asked(EVENTS)}
+    assert {f"involvedObject.kind={kind},type=Warning" for kind in ("Pod", "PodGroup", "Job")} == selectors
+    assert found.provenance is not None
+    assert found.provenance.consistent
+
+
+def test_a_job_is_explained_before_its_podgroup_exists(busy: FakeApi, options: CaptureOptions) -> None:
+    recording = replay_cycle(capture_cluster(options))
+    for name in ("team-a/nightly", "nightly", "flow"):
+        found = explain_by_name(recording, name)
+        assert found.sentence.startswith("job team-a/nightly is Pending: its controller has made no PodGroup for it")
+        (said,) = [fact for fact in found.dominant.facts if "FailedCreate" in fact]
+        assert said.startswith("vc-controller-manager reported 29m ago about Job nightly: FailedCreate")
+    assert explain_by_name(recording, "old").scheduled
+    waiting = explain_by_name(recording, "team-a/waiting-0")
+    assert not any("reported" in fact for fact in waiting.dominant.facts), "the replay tells what the scheduler says"
+
+
+def test_a_cluster_without_them_misses_nothing(api: FakeApi, options: CaptureOptions) -> None:
+    for path in (JOBS, FLOWS, EVENTS):
+        del api.objects[path]
+    found = capture_cluster(options)
+    assert [] == found.problems
+    assert found.provenance is not None
+    assert () == found.provenance.missing
+
+
+def test_a_missing_right_is_said_once_and_decides_nothing(busy: FakeApi, options: CaptureOptions) -> None:
+    busy.forbidden = {"events", "jobs.batch.volcano.sh"}
+    found = capture_cluster(options)
+    lines = [problem.format_line() for problem in found.problems]
+    assert 2 == len(lines)
+    assert "answers lack what other components report about Pending pods" in " ".join(lines)
+    assert "the replay may be wrong" not in " ".join(lines)
+    assert found.provenance is not None
+    assert () == found.provenance.missing
+
+
+def test_a_store_of_events_with_other_versions_tears_no_capture(busy: FakeApi, options: CaptureOptions) -> None:
+    busy.objects[EVENTS]["metadata"] = {"resourceVersion": "7"}
+    found = capture_cluster(options)
+    assert found.provenance is not None
+    assert (True, "7" in found.provenance.resource_versions.values()) == (found.provenance.consistent, False)
+
+
+def test_a_flood_of_events_is_cut(busy: FakeApi, options: CaptureOptions) -> None:
+    busy.objects[EVENTS]["items"] = [event(number % 3600, "Pod", "gone", "x") for number in range(3 * MAX_SELECTED)]
+    capture_cluster(options)
+    assert 3 * MAX_SELECTED / busy.largest_page == len(busy.asked(EVENTS)), "a third of them, for each of three lists"
+
+
+def test_they_are_redacted_and_saved(busy: FakeApi, options: CaptureOptions, tmp_path: Path) -> None:
+    redaction = make_redaction(capture_cluster(options))
+    text = json.dumps(redaction.snapshot.objects)
+    assert not [word for word in ("nightly", "team-quota", "flow-2", "team-a") if word in text]
+    save_snapshot(redaction.snapshot, tmp_path / "copy.tar.gz")
+    again = load_snapshot(tmp_path / "copy.tar.gz")
+    name = redaction.mapping["Job"]["nightly"]
+    found = explain_by_name(replay_cycle(again), name)
+    assert "its controller has made no PodGroup" in found.sentence
+    assert any("reported" in fact for fact in found.dominant.facts)

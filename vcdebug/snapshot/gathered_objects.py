@@ -231,9 +231,10 @@ class GatheredObjects:
         _, first, count = self._unknown.get(shown, (kind, file, 0))
         self._unknown[shown] = (kind, first, count + 1)
 
-    def note_unknown_kinds(self) -> None:
-        """Add one Problem for each kind that the replay does not read."""
-        for shown, (kind, file, count) in self._unknown.items():
+    def note_unknown_kinds(self, also: Mapping[str, Sequence[Manifest]] | None = None) -> None:
+        """Add one Problem for each kind that the replay does not read; `also` are further objects by kind."""
+        more = {kind: (kind, self.files[kind][0], len(manifests)) for kind, manifests in (also or {}).items()}
+        for shown, (kind, file, count) in {**self._unknown, **more}.items():
             effect = _UNREAD_EFFECTS.get(kind, _UNREAD_EFFECT)
             self.report.add_problem(f"{count_noun(count, 'object')} {UNREAD_KIND}", effect, file=file, object=shown)
 

@@ -22,6 +22,7 @@ from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects, starts_like_json
 from vcdebug.snapshot.json_documents import ReadSoFar
+from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.settings import running_since, workload_of
 from vcdebug.snapshot.shapes import describe_value
@@ -56,8 +57,8 @@ def _load_files(
         if notice is not None and (warning := yaml_warning(file)):
             notice(warning)
         found.add_file(file, meter.reader_callback(file))
-    if not found.objects:
-        found.note_unknown_kinds()
+    if not any(KIND_BY_NAME[kind].decides for kind in found.objects):
+        found.note_unknown_kinds(also=found.objects)
         raise _nothing_found_error(report.all_problems(), _source_origin(source))
     snapshot = _build_snapshot(found, complete, release, from_files=True)
     snapshot.name = snapshot.name or source_name(source)

@@ -16,7 +16,7 @@ from vcdebug.explain.answer import (
     seconds_since,
     sort_by_harm,
 )
-from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, find_subject
+from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, event_facts, find_subject
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import checklist
 from vcdebug.explain.pending.gates import (
@@ -36,7 +36,6 @@ from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.explain.queue_findings import turn_facts
-from vcdebug.explain.reported import event_facts
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused

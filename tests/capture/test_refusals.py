@@ -53,7 +53,7 @@ def test_a_missing_required_permission_is_named_in_full(api: FakeApi, options: C
         'missing permission: verb "list", resource "queues", API group "scheduling.volcano.sh" '
         '(queues.scheduling.volcano.sh is forbidden: User "viewer" cannot read it)'
     ) == error.message
-    assert "check with: kubectl --context dev auth can-i list queues.scheduling.volcano.sh" == error.hint
+    assert "check with: kubectl --context dev auth can-i list queues.scheduling.volcano.sh" in error.hint
 
 
 def test_every_other_missing_permission_is_named_at_once(api: FakeApi, options: CaptureOptions) -> None:
@@ -70,7 +70,7 @@ def test_a_server_that_reviews_no_access_still_gets_the_first_permission_named(
     error = error_of(options)
     assert error.message.startswith('missing permission: verb "list", resource "pods", API group "" in all namespaces')
     assert "also missing" not in error.message
-    assert error.hint.endswith("auth can-i list pods --all-namespaces")
+    assert "auth can-i list pods --all-namespaces;" in error.hint
 
 
 def test_a_forbidden_optional_kind_is_skipped_and_noted(api: FakeApi, options: CaptureOptions) -> None:

@@ -116,9 +116,9 @@ class Api:
         """Whether the server has answered at least once."""
         return self._answered
 
-    def is_allowed(self, verb: str, kind: ResourceKind) -> bool | None:
-        """Whether the user may do something in all namespaces; None when the server does not say."""
-        asked = {"verb": verb, "resource": kind.plural, "group": kind.group}
+    def is_allowed(self, verb: str, kind: ResourceKind, namespace: str = "") -> bool | None:
+        """Whether the user may do something in a namespace, else in all; None when the server does not say."""
+        asked = {"verb": verb, "resource": kind.plural, "group": kind.group, "namespace": namespace}
         attributes = {key: text for key, text in asked.items() if text}
         review = {
             "apiVersion": "authorization.k8s.io/v1",
@@ -257,6 +257,8 @@ class CaptureOptions:
     """The scheduler's release; empty means the tag of its image."""
     usage_url: str = ""
     """The Prometheus that measures node usage; empty means the one in the scheduler's configuration."""
+    namespace: str = ""
+    """Read what this namespace holds alone; empty for all."""
     redact: bool = False
     """Keep only the fields that decide, under other names."""
     full: bool = False

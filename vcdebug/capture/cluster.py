@@ -48,15 +48,14 @@ def capture_cluster(
     problems: list[Problem] = []
     version = _server_version(api, problems)
     if announce is not None:
-        announce(cluster_identity(api))
+        announce(cluster_identity(api, options.namespace))
     reading = read_at_one_moment(api, options, progress)
     problems.extend(reading.problems)
     settings = read_settings(api, options, reading.objects)
     problems.extend(settings.problems)
     now = _server_time(api, reading.objects, problems)
-    usage = measure_usage(
-        settings.conf, options.usage_url, [name_of(node) for node in reading.objects["Node"]], now, problems
-    )
+    nodes = [name_of(node) for node in reading.objects.get("Node", ())]
+    usage = measure_usage(settings.conf, options.usage_url, nodes, now, problems)
     snapshot = Snapshot(
         name=api.context or IN_CLUSTER,
         objects=reading.objects if options.full else keep_what_decides(reading.objects),
@@ -69,7 +68,7 @@ def capture_cluster(
         description=_describe_cluster(version, settings.image),
         origin=api.server,
         process=SchedulerProcess(started=settings.started, assumed=settings.started is None),
-        provenance=_build_provenance(api, reading, settings),
+        provenance=_build_provenance(api, options, reading, settings),
     )
     if not options.redact:
         return snapshot
@@ -78,19 +77,24 @@ def capture_cluster(
     return redact_snapshot(snapshot)
 
 
-def cluster_identity(api: Api) -> Provenance:
-    """Context, server and user of a capture, and whether pods may be listed in all namespaces."""
-    everywhere = api.is_allowed("list", KIND_BY_NAME["Pod"])
-    access = {True: "all namespaces", False: "not all namespaces: pods may not be listed", None: ""}[everywhere]
+def cluster_identity(api: Api, namespace: str = "") -> Provenance:
+    """Context, server and user of a capture, and whether pods may be listed in the namespace or in all."""
+    allowed = api.is_allowed("list", KIND_BY_NAME["Pod"], namespace)
+    where = f"namespace {namespace}" if namespace else FULL_ACCESS
+    refused = f"{'not ' if not namespace else ''}{where}: pods may not be listed"
+    access = {True: where, False: refused, None: ""}[allowed]
     return Provenance(context=api.context, server=api.server, user=api.user, access=access)
 
 
-def _build_provenance(api: Api, reading: ClusterReading, settings: SchedulerSettings) -> Provenance:
+def _build_provenance(
+    api: Api, options: CaptureOptions, reading: ClusterReading, settings: SchedulerSettings
+) -> Provenance:
     return Provenance(
         context=api.context,
         server=api.server,
         user=api.user,
-        access=FULL_ACCESS,
+        access=FULL_ACCESS if not options.namespace else "one namespace",
+        namespace=options.namespace,
         started=api.started,
         finished=api.clock,
         resource_versions=reading.resource_versions,

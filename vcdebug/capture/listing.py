@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress
 from vcdebug.capture.permission import (
+    FORBIDDEN,
     NOT_FOUND,
     PROBLEM_FILE,
+    namespace_problem,
     optional_failed,
     optional_skipped,
     required_failed,
@@ -43,8 +45,10 @@ class Listing:
         progress: Progress | None,
         resource_version: str = "",
         selector: str = "",
+        namespace: str = "",
     ) -> None:
-        """`selector` is a field selector; such a list ends after MAX_SELECTED objects."""
+        """`selector` is of fields, such a list ends after MAX_SELECTED objects; `namespace` is empty for all."""
+        self._path = kind.list_path(namespace)
         self.kind = kind
         self.items: list[Manifest] = []
         self.resource_version = ""
@@ -72,7 +76,7 @@ class Listing:
             return self._next_page("")
         exact = [("resourceVersion", self._asked), ("resourceVersionMatch", "Exact")]
         try:
-            return self._take_page(self._api.get_object(self.kind.api_path, [*self._query, *exact]))
+            return self._take_page(self._api.get_object(self._path, [*self._query, *exact]))
         except ApiRefusal as refusal:
             if refusal.status not in NOT_EXACT_STATUSES:
                 raise
@@ -86,7 +90,7 @@ class Listing:
         self._used_tokens[token] = None
         query = self._query + ([("continue", token)] if token else [])
         try:
-            page = self._api.get_object(self.kind.api_path, query)
+            page = self._api.get_object(self._path, query)
         except ApiRefusal as refusal:
             if refusal.status != EXPIRED_STATUS or not token:
                 raise
@@ -192,10 +196,10 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None) -> 
     """Read every kind once; required kinds first, so that a missing permission shows at once."""
     reading = ClusterReading()
     groups: dict[str, list[str]] | None = None
-    state, broken = "", 0
+    state, broken, hidden = "", 0, list[ResourceKind]()
     for kind in sorted((kind for kind in KINDS if not kind.settings), key=lambda kind: not kind.required):
         asked = [
-            Listing(api, kind, options.page_size, progress, state if kind.decides else "", selector)
+            Listing(api, kind, options.page_size, progress, state if kind.decides else "", selector, options.namespace)
             for selector in kind.selectors or ("",)
         ]
         try:
@@ -203,8 +207,12 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None) -> 
                 _keep_listing(reading, listing, state)
             broken = 0
         except ApiRefusal as refusal:
+            # The rights of one namespace show what is in it alone, which is said once.
+            if options.namespace and refusal.status == FORBIDDEN and not (kind.required and kind.namespaced):
+                hidden.append(kind)
+                continue
             if kind.required:
-                raise required_failed(api, kind, refusal) from refusal
+                raise required_failed(api, kind, refusal, options.namespace) from refusal
             # Most clusters lack a gated kind, and miss nothing.
             if (kind.gated or not kind.decides) and refusal.status == NOT_FOUND:
                 continue
@@ -216,6 +224,9 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None) -> 
                 raise
             _skip_kind(reading, kind, optional_failed(kind, failure))
         state = state or asked[0].resource_version
+    if hidden:
+        reading.problems.append(namespace_problem(hidden, options.namespace))
+        reading.missing.extend(kind.name for kind in hidden if kind.decides)
     if "Event" in reading.objects:
         reading.objects["Event"] = events_about_pending(reading.objects)
     return reading

@@ -18,16 +18,16 @@ AWAITED_EFFECT = (
 UNUSED_EFFECT = "the scheduler of this cluster works without it, and so does the replay"
 
 
-def can_i(kind: ResourceKind, context_flag: str = "") -> str:
-    """The kubectl command that tells whether a kind may be listed."""
-    everywhere = " --all-namespaces" if kind.namespaced else ""
-    return f"kubectl {context_flag}auth can-i {kind.needed_permission}{everywhere}"
+def can_i(kind: ResourceKind, context_flag: str = "", namespace: str = "") -> str:
+    """The kubectl command that tells whether a kind may be listed, in all namespaces or in one."""
+    where = f" --namespace {namespace}" if namespace else " --all-namespaces"
+    return f"kubectl {context_flag}auth can-i {kind.needed_permission}{where if kind.namespaced else ''}"
 
 
-def required_failed(api: Api, kind: ResourceKind, refusal: ApiRefusal) -> VcdebugError:
+def required_failed(api: Api, kind: ResourceKind, refusal: ApiRefusal, namespace: str = "") -> VcdebugError:
     """The error for a required kind that could not be listed."""
     if refusal.status == FORBIDDEN:
-        return _forbidden_error(api, kind, refusal)
+        return _forbidden_error(api, kind, refusal, namespace)
     if refusal.status == NOT_FOUND:
         hint = "is Volcano installed in this cluster?" if kind.group else "is this a Kubernetes API server?"
         return CaptureError(f"the server has no {kind.kubectl_resource} {kind.version}", hint=hint, where=api.server)
@@ -36,15 +36,25 @@ def required_failed(api: Api, kind: ResourceKind, refusal: ApiRefusal) -> Vcdebu
     return failure(f"cannot list {kind.kubectl_resource}: {refusal}", where=api.server)
 
 
-def _forbidden_error(api: Api, kind: ResourceKind, refusal: ApiRefusal) -> CaptureError:
+def _forbidden_error(api: Api, kind: ResourceKind, refusal: ApiRefusal, namespace: str) -> CaptureError:
     """The error names the refused permission, and all other missing ones as far as the server tells."""
-    others = _also_missing(api, kind)
+    others = [] if namespace else _also_missing(api, kind)
+    where = f" in namespace {namespace}" if namespace else " in all namespaces"
     message = (
         f'missing permission: verb "list", resource "{kind.plural}", API group "{kind.group}"'
-        f"{' in all namespaces' if kind.namespaced else ''} ({refusal.message})"
+        f"{where if kind.namespaced else ''} ({refusal.message})"
     )
     also = f"; also missing: {', '.join(other.needed_permission for other in others)}" if others else ""
-    return CaptureError(message + also, hint=f"check with: {can_i(kind, api.context_flag)}", where=api.server)
+    hint = f"check with: {can_i(kind, api.context_flag, namespace)}"
+    one = "" if namespace else "; with the rights of one namespace: --namespace NAME"
+    return CaptureError(message + also, hint=hint + one, where=api.server)
+
+
+def namespace_problem(hidden: list[ResourceKind], namespace: str) -> Problem:
+    """The one problem for all kinds that the rights of a namespace do not show."""
+    names = ", ".join(kind.kubectl_resource for kind in hidden)
+    effect = "what they decide is unknown, such as which node fits"
+    return Problem(PROBLEM_FILE, f"namespace {namespace}", "", f"its rights do not show {names}", effect)
 
 
 def _also_missing(api: Api, known: ResourceKind) -> list[ResourceKind]:
@@ -114,6 +124,16 @@ def _version_names(versions: object) -> list[str]:
     return [str(version.get("version")) for version in versions if isinstance(version, dict)]
 
 
+NAMESPACE_ROLE_HEAD = """# What `vcdebug capture --namespace {namespace}` reads; it never writes. Bind it to the user:
+#   kubectl -n {namespace} create rolebinding {name} --role={name} --user=NAME
+# Nodes, queues and priority classes belong to no namespace: what they decide stays unknown.
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {name}
+  namespace: {namespace}
+rules:
+"""
 ROLE_NAME = "vcdebug-capture"
 ROLE_HEAD = f"""# What `vcdebug capture` reads; it never writes. Bind it to the user that captures:
 #   kubectl create clusterrolebinding {ROLE_NAME} --clusterrole={ROLE_NAME} --user=NAME
@@ -129,6 +149,13 @@ CONFIG_MAPS_RULE = """- apiGroups: [""]
   resourceNames: ["{name}", "{devices}"]
   verbs: ["get"]
 """
+
+
+def namespace_role(namespace: str) -> str:
+    """The Role as YAML: list every kind that a namespace holds and that is not the scheduler's."""
+    groups = group_by_key((kind.group, kind.plural) for kind in KINDS if kind.namespaced and not kind.settings)
+    rules = "".join(_role_rule(group, plurals) for group, plurals in groups.items())
+    return NAMESPACE_ROLE_HEAD.format(namespace=namespace, name=ROLE_NAME) + rules
 
 
 def cluster_role(config_map: str) -> str:

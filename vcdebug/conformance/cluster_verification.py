@@ -15,7 +15,6 @@ from vcdebug.conformance.cycle_outcome import (
     GONE,
     CycleOutcome,
     group_status,
-    iter_unscheduled_messages,
     predicted_outcome,
 )
 from vcdebug.conformance.nearest_replay import chance_edits, follow_scheduler
@@ -26,6 +25,7 @@ from vcdebug.model.pod import ENDED_PHASES, Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.writes import iter_unscheduled_messages
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import Json, metadata_of, status_of
 from vcdebug.snapshot.provenance import Provenance

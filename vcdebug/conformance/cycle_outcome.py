@@ -19,7 +19,7 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.effects import cycle_effects, reserved_claims
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.writes import POD_SCHEDULED, api_writes, pod_group_changes, pod_status_writes
+from vcdebug.recording.writes import api_writes, iter_unscheduled_messages, pod_group_changes, pod_status_writes
 from vcdebug.snapshot.manifest import JsonObject, annotations_of, metadata_of, spec_of, status_of
 from vcdebug.snapshot.quantity import nano_text, nano_value
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
@@ -148,13 +148,6 @@ def _pod_status(outcome: CycleOutcome, key: TaskKey, pod: Manifest, before: Mani
     for words in iter_unscheduled_messages(pod):
         if words not in old:
             outcome.waiting[key] = words
-
-
-def iter_unscheduled_messages(pod: Manifest) -> Iterator[tuple[str, str]]:
-    """Reason and message of PodScheduled=False."""
-    for condition in status_of(pod).get("conditions") or ():
-        if condition.get("type") == POD_SCHEDULED and condition.get("status") == "False":
-            yield str(condition.get("reason") or ""), str(condition.get("message") or "")
 
 
 Statuses = dict[tuple[str, str], dict[str, str]]

@@ -16,7 +16,7 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.effects import committed_evictions, cycle_effects
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.snapshot.manifest import status_of
+from vcdebug.snapshot.manifest import JsonObject, status_of
 
 WAITING_STATUSES = (TaskStatus.ALLOCATED, TaskStatus.PENDING, TaskStatus.PIPELINED)
 POD_SCHEDULED = "PodScheduled"
@@ -164,3 +164,10 @@ def _queue_statuses(recording: Recording, queues: Mapping[str, Mapping[str, str]
 
 def _same_amounts(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
     return set(before) == set(after) and Resource.from_list(before).equal(Resource.from_list(after))
+
+
+def iter_unscheduled_messages(pod: JsonObject) -> Iterator[tuple[str, str]]:
+    """Reason and message of PodScheduled=False."""
+    for condition in status_of(pod).get("conditions") or ():
+        if condition.get("type") == POD_SCHEDULED and condition.get("status") == "False":
+            yield str(condition.get("reason") or ""), str(condition.get("message") or "")

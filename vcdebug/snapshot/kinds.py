@@ -40,9 +40,13 @@ class ResourceKind:
     @property
     def api_path(self) -> str:
         """The API path of the list over all namespaces."""
-        return (
-            f"/apis/{self.group}/{self.version}/{self.plural}" if self.group else f"/api/{self.version}/{self.plural}"
-        )
+        return self.list_path()
+
+    def list_path(self, namespace: str = "") -> str:
+        """The API path of the list in a namespace; over all of them for an empty one, or a kind that has none."""
+        head = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        within = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
+        return f"{head}{within}/{self.plural}"
 
     @property
     def kubectl_resource(self) -> str:

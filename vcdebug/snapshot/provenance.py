@@ -20,6 +20,8 @@ class Provenance:
     """The user that read the cluster, as the kubeconfig names it."""
     access: str = ""
     """The kinds that the user may read, in words."""
+    namespace: str = ""
+    """The only namespace that was read; empty for all of them."""
     started: datetime | None = None
     finished: datetime | None = None
     """The server's time at the first and at the last answer."""
@@ -45,7 +47,7 @@ class Provenance:
 
 def provenance_document(provenance: Provenance) -> dict[str, Any]:
     """The provenance as meta.json states it."""
-    texts = {key: getattr(provenance, key) for key in ("context", "server", "user", "access")}
+    texts = {key: getattr(provenance, key) for key in ("context", "server", "user", "access", "namespace")}
     times = {"started": provenance.started, "finished": provenance.finished}
     lists = {key: list(getattr(provenance, key)) for key in ("changed", "schedulers", "missing")}
     return {
@@ -62,7 +64,7 @@ def read_provenance(value: Any) -> Provenance | None:
     if not isinstance(value, dict):
         return None
     return Provenance(
-        **{key: _text_or_empty(value.get(key)) for key in ("context", "server", "user", "access")},
+        **{key: _text_or_empty(value.get(key)) for key in ("context", "server", "user", "access", "namespace")},
         started=stated_time(value.get("started")),
         finished=stated_time(value.get("finished")),
         consistent=value.get("consistent") is not False,

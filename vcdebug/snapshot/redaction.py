@@ -255,6 +255,7 @@ def _rewrite_provenance(provenance: Provenance | None, rewriter: ManifestRewrite
         context="",
         server="",
         user="",
+        namespace=rewriter.rewrite_value(provenance.namespace) if provenance.namespace else "",
         started=provenance.started and provenance.started + rewriter.ago,
         finished=provenance.finished and provenance.finished + rewriter.ago,
         resource_versions={kind: rewriter.rewrite_value(one) for kind, one in provenance.resource_versions.items()},

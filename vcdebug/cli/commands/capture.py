@@ -41,9 +41,14 @@ class CaptureCommand(Command):
         parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: CONTEXT-TIME.tar.gz)")
         parser.add_argument("--force", action="store_true", help="replace a file that exists")
         parser.add_argument(
-            "--rbac", action="store_true", help="print the ClusterRole that a capture needs, read nothing"
+            "--rbac",
+            action="store_true",
+            help="print the ClusterRole that a capture needs, with --namespace the Role; read nothing",
         )
         add_cluster_arguments(parser)
+        parser.add_argument(
+            "-n", "--namespace", default="", metavar="N", help="read this namespace alone, with the rights of no other"
+        )
         add_until_arguments(parser)
         parser.add_argument(
             "--full", action="store_true", help="keep also what decides nothing: environment, commands, all annotations"
@@ -68,9 +73,10 @@ class CaptureCommand(Command):
         from vcdebug.snapshot.saved_files import capture_file_name, save_snapshot
 
         if args.rbac:
-            from vcdebug.capture.permission import cluster_role
+            from vcdebug.capture.permission import cluster_role, namespace_role
 
-            output.write_text(cluster_role(config_map_name(args.scheduler_configmap)).rstrip())
+            whole = cluster_role(config_map_name(args.scheduler_configmap))
+            output.write_text((namespace_role(args.namespace) if args.namespace else whole).rstrip())
             return CommandOutcome.DONE
         if args.until is not None:
             return _capture_until(args, output)
@@ -82,7 +88,7 @@ class CaptureCommand(Command):
         check_mapping_target(args.map, force=args.force)
         with capture_progress(output) as progress:
             snapshot = capture_cluster(
-                cluster_options(args), progress, announce=lambda who: output.write_notice(capture_announcement(who))
+                _capture_options(args), progress, announce=lambda who: output.write_notice(capture_announcement(who))
             )
         snapshot = ask_for_release(snapshot, output)
         # Redaction moves every clock to one day, so two redacted captures would get the same name by it.
@@ -109,7 +115,7 @@ def _capture_until(args: Namespace, output: Output) -> CommandOutcome:
     from vcdebug.capture import capture_cluster
     from vcdebug.snapshot.redaction import redact_snapshot
 
-    options = cluster_options(args)
+    options = _capture_options(args)
 
     def take_capture() -> Snapshot:
         snapshot = capture_cluster(options)
@@ -159,6 +165,10 @@ def cluster_options(args: Namespace) -> CaptureOptions:
         full=getattr(args, "full", False),
         usage_url=args.usage_url,
     )
+
+
+def _capture_options(args: Namespace) -> CaptureOptions:
+    return replace(cluster_options(args), namespace=args.namespace)
 
 
 def config_map_name(wanted: str) -> str:

@@ -86,6 +86,10 @@ def doubt_of_input(recording: Recording) -> str:
     """Why every answer may be wrong: objects of different moments, or an assumed configuration; empty for nothing."""
     provenance = recording.snapshot.provenance
     doubts = ["" if provenance is None else provenance.inconsistency_text()]
+    if provenance is not None and provenance.namespace:
+        doubts.append(
+            f"only namespace {provenance.namespace} was read; what runs in others takes room that is not seen"
+        )
     if recording.snapshot.scheduler_conf is None and recording.session.jobs:
         actions = ", ".join(recording.conf.actions)
         doubts.append(f"the snapshot has no scheduler configuration; the built-in one is assumed (actions {actions})")

@@ -18,8 +18,9 @@ from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod, PodIdentity
-from vcdebug.model.pod_group import PodGroup
+from vcdebug.model.pod_group import PENDING, PodGroup
 from vcdebug.recording.recording import Recording
+from vcdebug.recording.writes import iter_unscheduled_messages
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, object_in, status_of
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.reported_events import ENDED_JOB_PHASES
@@ -47,6 +48,8 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
         known = queue in recording.session.queues
         if known:
             return _unreadable_finding(recording, subject)
+        if foreign := _of_other_schedulers(recording, pods):
+            return other_scheduler_finding(recording, subject.job, foreign)
         lacking = capture_incomplete(recording, subject) if _lacks(recording, "Queue") else None
         return lacking or _queue_missing_finding(recording, subject, queue)
     unmade = _unmade_group_finding(recording, subject) if not pods else None
@@ -61,11 +64,14 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
         return Finding(
             PLACES_CAUSE, headline, {}, opening_evidence(recording, "the session opens with the pod on its node")
         )
-    names = recording.snapshot.flags.scheduler_names
-    hidden = [pod for pod in pods if not pod.node_name and pod.scheduler_name not in names]
-    if hidden:
+    if hidden := _of_other_schedulers(recording, pods):
         return other_scheduler_finding(recording, subject.job or hidden[0].key, hidden)
     return lacking or _no_pod_group_finding(recording, subject, pods)
+
+
+def _of_other_schedulers(recording: Recording, pods: list[Pod]) -> list[Pod]:
+    names = recording.snapshot.flags.scheduler_names
+    return [pod for pod in pods if not pod.node_name and pod.scheduler_name not in names]
 
 
 def incomplete(snapshot: Snapshot) -> str:
@@ -83,10 +89,43 @@ def capture_incomplete(recording: Recording, subject: ExplainSubject) -> Finding
     kinds = missing_kinds(recording.snapshot)
     if not kinds:
         return None
+    group, pods = next(_groups_named(recording, subject.job), None), _pods_of(recording, subject)
+    captured = recording.snapshot.provenance
+    one_namespace = captured is not None and captured.namespace
+    if one_namespace and group is not None and pods and all(pod.node_name for pod in pods):
+        have = "its pod has a node" if len(pods) == 1 else f"its {len(pods)} pods have nodes"
+        headline = CauseHeadline(subject.pod or subject.job, "has no Pending pods", have)
+        return Finding(PLACES_CAUSE, headline, {}, opening_evidence(recording, "the session opens without the job"))
+    said, facts = ([], ()) if group is None else _stated_reasons(group, pods, of_pod=subject.pod is not None)
     headline = CauseHeadline(subject.job, "cannot be explained", f"the snapshot has {join_kinds(kinds)}")
+    if said:
+        headline, facts = pending_headline(subject.job, f"the scheduler says {said[0]}"), (str(headline), *facts)
     command = f"Add the output of `{supplying_command(kinds)}` to the snapshot, or use `vcdebug capture`."
     evidence = opening_evidence(recording, f"the session opens with {join_kinds(kinds)}")
-    return Finding(CAPTURE_INCOMPLETE, headline, {}, evidence, (outside_advice(command),))
+    return Finding(CAPTURE_INCOMPLETE, headline, {}, evidence, (outside_advice(command),), facts=facts)
+
+
+MAX_QUOTED = 90
+
+
+def _stated_reasons(group: PodGroup, pods: list[Pod], *, of_pod: bool) -> tuple[list[str], tuple[str, ...]]:
+    """What the scheduler last wrote about the job or pod, quoted, the shortest first; and what its objects state."""
+    about_pods = [
+        message for pod in pods if not pod.node_name for _, message in iter_unscheduled_messages(pod.manifest)
+    ]
+    about_group = [one.message for one in group.conditions if (one.type, one.status) == ("Unschedulable", "True")]
+    messages = list(dict.fromkeys(filter(None, [*about_pods, *([] if of_pod else about_group)])))
+    quotes = [f'"{text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "…"}"' for text in sorted(messages, key=len)]
+    counted = f"{count_noun(len(pods), 'pod')} and minMember {group.min_member}"
+    stated = f"Its PodGroup is {group.phase or PENDING}, with {counted}."
+    return quotes, (*([] if of_pod else [stated]), *(f'The scheduler: "{text}".' for text in messages))
+
+
+def _pods_of(recording: Recording, subject: ExplainSubject) -> list[Pod]:
+    """The pod that was asked about, else all pods of the job, or without a job."""
+    every = ((PodIdentity.of_manifest(manifest), manifest) for manifest in recording.snapshot.objects_of("Pod"))
+    key = subject.pod
+    return [Pod(one) for names, one in every if (names.key == key if key else names.job == subject.job)]
 
 
 def other_scheduler_finding(recording: Recording, who: str, hidden: list[Pod]) -> Finding:

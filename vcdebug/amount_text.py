@@ -5,7 +5,7 @@ all other resources in thousandths of a unit. What upstream writes (log lines, c
 """
 
 import math
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import islice, pairwise
 from math import isclose, isnan
 from sys import float_info
@@ -161,9 +161,18 @@ def join_named_amounts(values: Iterable[tuple[str, float]]) -> str:
 
 def join_largest_amounts(name: str, amounts: Mapping[str, float], most: int, own: Container[str] = ()) -> str:
     """`ml/a 4 (this job), ml/b 2 and 3 more`: who has how much of a dimension, the largest first."""
-    largest = sorted(amounts, key=lambda who: (-amounts[who], who))
-    parts = (f"{who} {format_amount(name, amounts[who])}{' (this job)' if who in own else ''}" for who in largest)
-    return join_names(parts, most)
+    return join_ranked_amounts(name, rank_by_amount(amounts), most, own)
+
+
+def rank_by_amount(amounts: Mapping[str, float]) -> list[tuple[str, float]]:
+    """The largest first, equal ones by name."""
+    return sorted(amounts.items(), key=lambda one: (-one[1], one[0]))
+
+
+def join_ranked_amounts(name: str, ranked: Sequence[tuple[str, float]], most: int, own: Container[str] = ()) -> str:
+    """As join_largest_amounts, of amounts that are ranked already."""
+    parts = (f"{who} {format_amount(name, value)}{' (this job)' if who in own else ''}" for who, value in ranked)
+    return join_first_names(parts, len(ranked), most)
 
 
 def format_resource(what: AmountsByName, names: Iterable[str] | None = None) -> str:

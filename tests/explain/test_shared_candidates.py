@@ -4,7 +4,8 @@ import pytest
 
 from tests.recorded import GOLDEN, golden, one_of_each_family
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import NodeFits, skip_rule, victim_filter_of
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.victim_candidates import skip_rule, victim_filter_of
 from vcdebug.model.task import TaskStatus
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, partial
-from typing import Final, Literal, NamedTuple
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -12,17 +12,23 @@ from vcdebug.errors import PANICS
 from vcdebug.explain.answer import Histogram, histogram
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.predicate_reasons import iter_refusals, reasons_text
-from vcdebug.framework import action as action_module
-from vcdebug.framework.action import (
-    Action,
+from vcdebug.explain.victim_candidates import (
+    JudgedPods,
+    NodeCandidates,
+    SkippedVictim,
+    rank_objections,
+    skip_rule,
+    skipped_victim,
+    victim_filter_of,
 )
+from vcdebug.framework import action as action_module
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
-from vcdebug.framework.registry import resolve_reference
 from vcdebug.framework.session import Session
+from vcdebug.grouping import group_by_key
 from vcdebug.model.fit_errors import ERROR, POD_NUMBER_EXCEEDED, FitStatus, blocks_preemption
-from vcdebug.model.names import FloatArray, JobId, NodeName, Seq
+from vcdebug.model.names import FloatArray, NodeName, Seq
 from vcdebug.model.node import NodeAmounts, NodeInfo
 from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
 from vcdebug.model.task import TaskInfo
@@ -35,19 +41,21 @@ SHORTAGE_PREFIX = "Insufficient "
 
 
 MAX_KNOWN_CANDIDATES = 20_000
-
-
-class NodeCandidates(NamedTuple):
-    """What an evicting action could take on a node."""
-
-    tasks: Sequence[TaskInfo]
-    room: Resource
-    """The node's room once they are gone."""
+MAX_KNOWN_JUDGEMENTS = 32
+"""Each may hold every pod of the cluster."""
 
 
 @per_recording()
 def _known_candidates(recording: Recording) -> dict[tuple[str, tuple[str, bool, str], Seq, NodeName], NodeCandidates]:
     """By action, kind of asker, state and node."""
+    return {}
+
+
+@per_recording()
+def _known_judgements(
+    recording: Recording,
+) -> dict[tuple[str, tuple[str, bool, str], Seq, tuple[NodeName, ...]], JudgedPods]:
+    """By action, kind of asker, state and nodes."""
     return {}
 
 
@@ -59,8 +67,8 @@ class NodeFits:
         self.task = task
         self.seq = seq
         self.state = view.recording.timeline.state_at(seq)
-        # The caches below are keyed by the first event with this state, so neighbouring events share their entries.
-        self._since = view.recording.timeline.earliest_same_seq(seq)
+        self.since = view.recording.timeline.earliest_same_seq(seq)
+        """The first event with this state: the key of caches, so that neighbouring events share their entries."""
         self._filters: dict[str, action_module.CandidateFilter] = {}
         event = view.recording.event_at(seq)
         self.search = event if isinstance(event, PredicateEvent) and event.task == task.key else None
@@ -72,7 +80,7 @@ class NodeFits:
         objections = predicate_objections(self.view.session, self.task)
         # A predicate that is called now sees the end of the cycle; what the search itself recorded is exact and wins.
         objections.update(self._recorded_objections())
-        found = fits_by_amounts(self.view.recording, self._since, tuple(self.task.init_resreq.items()))
+        found = fits_by_amounts(self.view.recording, self.since, tuple(self.task.init_resreq.items()))
         if not objections:
             return found
         get, verdicts = objections.get, {said: objections_kind(said) for said in dict.fromkeys(objections.values())}
@@ -138,7 +146,7 @@ class NodeFits:
 
     def tasks_on(self, node: NodeName) -> Sequence[TaskInfo]:
         """Tasks on a node in this state."""
-        return tasks_by_node(self.view.recording, self._since).get(node, ())
+        return tasks_by_node(self.view.recording, self.since).get(node, ())
 
     def victim_candidates(self, action: str, node: NodeName) -> Sequence[TaskInfo]:
         """Tasks on the node that the action's own filter would accept."""
@@ -146,7 +154,7 @@ class NodeFits:
 
     def _candidates_on(self, action: str, node: NodeName) -> NodeCandidates:
         recording = self.view.recording
-        key, known = (action, self._asker_kind, self._since, node), _known_candidates(recording)
+        key, known = (action, self._asker_kind, self.since, node), _known_candidates(recording)
         found = known.get(key)
         # A thousand jobs that wait alike would each look at every pod of the cluster.
         if found is None:
@@ -168,6 +176,23 @@ class NodeFits:
         if action not in self._filters:
             self._filters[action] = victim_filter_of(self.view.recording, action, self.task)
         return self._filters[action]
+
+    def judge_pods(self, action: str, nodes: Sequence[NodeName]) -> JudgedPods:
+        """What the action's own filter says about every pod on these nodes."""
+        key, known = (action, self._asker_kind, self.since, (*nodes,)), _known_judgements(self.view.recording)
+        found = known.get(key)
+        # As for candidates: jobs that wait alike share the answer.
+        if found is None:
+            judged = [(name, one, self.skipped_victim(action, one)) for name in nodes for one in self.tasks_on(name)]
+            mine = group_by_key((name, one) for name, one, why in judged if why is None or not why.is_never_candidate)
+            if len(known) >= MAX_KNOWN_JUDGEMENTS:
+                known.clear()
+            found = known[key] = JudgedPods(
+                rank_objections((one, why) for _, one, why in judged if why is not None),
+                len([why for _, _, why in judged if why is None]),
+                [self.state.nodes[name].future_without(pods) for name, pods in mine.items()],
+            )
+        return found
 
     def skipped_victim(self, action: str, victim: TaskInfo) -> SkippedVictim | None:
         """Why the own filter of an evicting action skips a task; None for a candidate."""
@@ -420,69 +445,3 @@ def objections_kind(statuses: tuple[FitStatus, ...]) -> FitKind:
     if not statuses:
         return "free"
     return "pods" if any(status.reason == POD_NUMBER_EXCEEDED for status in statuses) else "refused"
-
-
-NEVER_CANDIDATE_RULES: Final = (
-    action_module.NO_JOB,
-    action_module.SAME_QUEUE,
-    action_module.OTHER_QUEUE,
-    action_module.SAME_JOB,
-)
-"""Rules about pods that were never the action's to take, whatever their flags."""
-
-
-class SkippedVictim(NamedTuple):
-    """Why a task is left alone."""
-
-    rule: str
-    text: str
-    """Follows a number of pods: `of the same job`."""
-
-
-def victim_filter_of(
-    recording: Recording, action: str, asker: TaskInfo, *, within: bool = False
-) -> action_module.CandidateFilter:
-    """The filter of an action that evicts pod by pod, between jobs or within the asker's own."""
-    session = recording.session
-    job = session.jobs.get(asker.job)
-    if job is None:
-        return lambda _: action_module.NO_JOB
-    kind: type[Action] = resolve_reference(recording.conf.known[action])
-    return kind.victim_filter(session, job, asker, within=within)
-
-
-def gang_victim_filter(recording: Recording, action: str, job: JobId) -> action_module.CandidateFilter:
-    """The filter of gangpreempt or gangreclaim."""
-    eviction = resolve_reference(recording.conf.known[action])(recording.conf.arguments_of(action)).eviction
-    return partial(eviction.skip_reason, recording.session, recording.session.jobs[job])
-
-
-def skipped_victim(
-    recording: Recording, spares: action_module.CandidateFilter, victim: TaskInfo
-) -> SkippedVictim | None:
-    """Why a filter skips a task, which the caller passes in its state at that event; None for a candidate."""
-    rule = skip_rule(recording, spares, victim)
-    job = recording.session.jobs.get(victim.job)
-    return SkippedVictim(rule, _rule_text(rule, victim, job.queue if job is not None else "")) if rule else None
-
-
-def skip_rule(recording: Recording, spares: action_module.CandidateFilter, victim: TaskInfo) -> str:
-    """The rule by which a filter skips a task; empty for a candidate."""
-    # The filter itself expects a victim whose job is in the session.
-    return spares(victim) if victim.job in recording.session.jobs else action_module.NO_JOB
-
-
-def _rule_text(rule: str, victim: TaskInfo, queue: str) -> str:
-    return {
-        action_module.NO_JOB: "not managed by Volcano",
-        action_module.NOT_RUNNING: f"{victim.status.upstream_name} (only Running pods can be evicted)",
-        action_module.NOT_PREEMPTABLE: 'with volcano.sh/preemptable: "false"',
-        action_module.ASKS_NOTHING: "that request resources (a best-effort preemptor evicts only best-effort pods)",
-        action_module.OTHER_QUEUE: f"in queue {queue}",
-        action_module.SAME_QUEUE: "in the same queue",
-        action_module.SAME_JOB: "of the same job",
-        action_module.OTHER_JOB: "of other jobs",
-        action_module.NOT_RECLAIMABLE: f"in queue {queue} (reclaimable: false)",
-        action_module.GROUP_NOT_PREEMPTABLE: 'of a PodGroup with volcano.sh/preemptable: "false"',
-        action_module.NOT_LOWER: "of jobs with equal or higher priority",
-    }[rule]

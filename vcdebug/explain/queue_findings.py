@@ -9,10 +9,10 @@ from vcdebug.amount_text import (
     format_amount,
     format_amounts_apart,
     format_named_amount,
-    join_largest_amounts,
     join_names,
+    join_ranked_amounts,
 )
-from vcdebug.explain import answer
+from vcdebug.explain import answer, queue_index
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import QuotaExplainer, VetoReason, explainer_for
@@ -24,7 +24,7 @@ from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
 from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, circle_text
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import CAPACITY
 from vcdebug.recording.input_problems import circle_of_queues
 from vcdebug.recording.recording import Recording, per_recording
@@ -48,12 +48,12 @@ MAX_HOLDERS = 3
 
 def holder_facts(view: JobView, seq: Seq, limit: QueueCheck) -> tuple[str, ...]:
     """Which jobs use what the limit counts, the largest first: one pod by its own name."""
-    name, members = limit.first_dimension, _queues_below(view, limit.queue)
-    holdings = _job_holdings(view.recording, view.recording.timeline.earliest_same_seq(seq - 1))
-    held = {who: amount.get(name) for who, queue, amount in holdings if queue in members and amount.get(name) > 0}
+    # Cached, since the explanations of many jobs ask at events between which no task changes.
+    name, since = limit.first_dimension, view.recording.timeline.earliest_same_seq(seq - 1)
+    held = queue_index.largest_holders(view.recording, since, limit.queue, name)
     if not held:
         return ()
-    holders = join_largest_amounts(name, held, MAX_HOLDERS, own={view.job.uid, *view.tasks})
+    holders = join_ranked_amounts(name, held, MAX_HOLDERS, own={view.job.uid, *view.tasks})
     return (f"In use in queue {limit.queue} ({name}): {holders}.",)
 
 
@@ -63,8 +63,8 @@ MAX_COMPARED_JOBS: Final = 30
 
 def turn_facts(view: JobView) -> tuple[str, ...]:
     """Which Pending jobs of the queue are tried before this one, and what decides about the nearest of them."""
-    queued = [job for job in view.session.jobs.values() if job.queue == view.job.queue and job is not view.job]
-    others = [job.uid for job in queued if job.count_tasks(TaskStatus.PENDING)]
+    waiting = queue_index.waiting_by_queue(view.recording).get(view.job.queue, ())
+    others = [uid for uid in waiting[: MAX_COMPARED_JOBS + 2] if uid != view.job.uid]
     if not 0 < len(others) <= MAX_COMPARED_JOBS:
         return ()
     from vcdebug.explain.orders import order_of  # slow to import, and needed only where jobs wait side by side
@@ -79,43 +79,21 @@ def turn_facts(view: JobView) -> tuple[str, ...]:
     return (f"{join_names(earlier, MAX_HOLDERS)} of the same queue {verb} tried before it{by}.",)
 
 
-# Cached, since the explanations of many jobs ask at events between which no task changes.
-@per_recording(most=64)
-def _job_holdings(recording: Recording, seq: Seq) -> Sequence[tuple[str, QueueName, Resource]]:
-    """(job, or its only pod that holds something, queue, what its pods hold) of every job after an event."""
-    tasks, found = recording.timeline.state_at(seq).tasks, []
-    for uid, job in recording.session.jobs.items():
-        holding = [each for each in job.tasks.values() if is_allocated_status(tasks[each.key].status)]
-        who = holding[0].key if len(holding) == 1 else uid
-        found.append((who, job.queue, sum_resources(each.resreq for each in holding)))
-    return found
-
-
-def _queues_below(view: JobView, queue: QueueName) -> list[QueueName]:
-    """The queue and its descendants; every queue for the root."""
-    found, queues = [queue], view.session.queues
-    if queue == ROOT_QUEUE:
-        return list(queues)
-    for name in found:
-        found += [each.name for each in queues.values() if each.parent == name and each.name not in found]
-    return found
-
-
 def unmet_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> dict[QueueName, tuple[float, float]]:
     """Queues that hold less of what lacks than they are guaranteed: (guaranteed, held)."""
     found: dict[QueueName, tuple[float, float]] = {}
     if limit.is_capability or not limit.exceeded_dimensions:
         return found
     state, name = view.recording.timeline.state_at(seq - 1), limit.first_dimension
-    for queue in view.session.queues.values():
-        kept = Resource.from_list(queue.guarantee or {}).get(name)
+    for queue, guaranteed in queue_index.guaranteed_amounts(view.recording):
+        kept = guaranteed.get(name)
         # A queue's own guarantee is room that it may use.
-        if queue.name == limit.queue or kept <= 0:
+        if queue == limit.queue or kept <= 0:
             continue
-        known = queue.name in state.books.get(plugin, {})
-        held = state.plugin_amount(plugin, queue.name, "allocated").get(name) if known else 0.0
+        known = queue in state.books.get(plugin, {})
+        held = state.plugin_amount(plugin, queue, "allocated").get(name) if known else 0.0
         if held < kept:
-            found[queue.name] = (kept, held)
+            found[queue] = (kept, held)
     return found
 
 
@@ -214,9 +192,9 @@ def sibling_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tu
         return ()
     state = view.recording.timeline.state_at(seq - 1)
     held = {
-        queue.name: state.plugin_amount(plugin, queue.name, "allocated").get(name)
-        for queue in queues.values()
-        if queue.parent == limit.queue and queue.name != view.queue.name
+        queue: state.plugin_amount(plugin, queue, "allocated").get(name)
+        for queue in queue_index.children_of(view.recording).get(limit.queue, ())
+        if queue != view.queue.name
     }
     holders = [queue for queue, value in held.items() if value > 0]
     if not holders:
@@ -345,8 +323,8 @@ def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, .
     if plugin == CAPACITY_PLUGIN and parent and view.session.hierarchy_enabled(plugin):
         return "limit", f"The limit is what parent queue {parent} and other queues' guarantees leave."
     name = limit.first_dimension
-    kept = {q.name: Resource.from_list(q.guarantee or {}).get(name) for q in view.session.queues.values()}
-    stated = join_names(f"queue {q} {format_amount(name, v)}" for q, v in kept.items() if v > 0 and q != limit.queue)
+    kept = [(queue, amount.get(name)) for queue, amount in queue_index.guaranteed_amounts(view.recording)]
+    stated = join_names(f"queue {q} {format_amount(name, v)}" for q, v in kept if v > 0 and q != limit.queue)
     total = format_named_amount(name, view.session.total_resource.get(name))
     return "limit", f"The limit is the cluster's {total} minus the guarantees of other queues ({stated or 'none'})."
 
@@ -382,7 +360,7 @@ def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding
 
 
 def _child_queues(view: JobView) -> list[QueueName]:
-    return [queue.name for queue in view.session.queues.values() if queue.parent == view.queue.name]
+    return list(queue_index.children_of(view.recording).get(view.queue.name, ()))
 
 
 # What Inqueue jobs hold without being placed

@@ -4,6 +4,7 @@ Upstream: framework/plugins (plugin builders), actions/factory.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ OtherForms = Mapping[str, tuple[tuple[Change, str], ...]]
 """Name → its `module:Class` while the older form of a change is in force; the first change in force decides."""
 
 
+@cache
 def resolve_reference(reference: str) -> Any:  # Any: the caller knows the class
     """The object behind `module:Name`."""
     module, _, name = reference.partition(":")

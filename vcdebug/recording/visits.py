@@ -1,6 +1,6 @@
 """A job's visits: each time that an action tried the job, with the tasks and nodes that it tried."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from vcdebug.framework import hooks, record
@@ -45,7 +45,7 @@ class NodeTry:
     @property
     def candidates(self) -> tuple[TaskKey, ...]:
         """The candidate victims that the action's filter left."""
-        return next((event.candidates for _, event in self.victim_votes), ())
+        return next((event.candidates for _, event in _calls_of(self.events, VICTIM_POINTS)), ())
 
     @property
     def task_placed(self) -> bool:
@@ -146,26 +146,41 @@ def _iter_parents(recording: Recording, span: record.Span) -> Iterator[record.Sp
 
 def _build_visit(recording: Recording, span: record.Span) -> JobVisit:
     action = next((parent.name for parent in _iter_parents(recording, span) if parent.level == record.Level.ACTION), "")
-    tasks = [inner for inner in spans_inside(recording, span) if inner.level == record.Level.TASK]
-    tries = tuple(_build_task_try(recording, inner, action) for inner in tasks)
     events = _numbered_events(recording, span)
+    tasks = list(_nodes_by_task(spans_inside(recording, span)))
+    tries = tuple(_build_task_try(action, task, nodes, events) for task, nodes in tasks)
     ends = [
         (seq, event)
         for seq, event in events
         if isinstance(event, record.StatementEvent)
         and event.what in ("commit", "discard")
-        and not any(inner.first <= seq <= inner.last for inner in tasks)
+        and not any(task.first <= seq <= task.last for task, _ in tasks)
     ]
     return JobVisit(action, span.first, events, tries, ends[-1] if ends else None)
 
 
-def _build_task_try(recording: Recording, span: record.Span, action: str) -> TaskTry:
-    nodes = tuple(
-        NodeTry(inner.name, inner.first, _numbered_events(recording, inner))
-        for inner in spans_inside(recording, span)
-        if inner.level == record.Level.NODE
-    )
-    return TaskTry(action, span.name, span.first, _numbered_events(recording, span), nodes)
+def _nodes_by_task(spans: Iterable[record.Span]) -> Iterator[tuple[record.Span, list[record.Span]]]:
+    """Each task's span with those of the nodes inside it, of the spans inside a job's in their order."""
+    task, nodes = None, list[record.Span]()
+    for span in spans:
+        if task is not None and span.parent < task.index:
+            yield task, nodes
+            task = None
+        if span.level == record.Level.TASK:
+            task, nodes = span, []
+        elif span.level == record.Level.NODE and task is not None:
+            nodes.append(span)
+    if task is not None:
+        yield task, nodes
+
+
+def _build_task_try(
+    action: str, task: record.Span, nodes: Sequence[record.Span], visit: tuple[NumberedEvent, ...]
+) -> TaskTry:
+    """From the events of the whole visit."""
+    before = visit[0][0]
+    tries = tuple(NodeTry(node.name, node.first, visit[node.first - before : node.last + 1 - before]) for node in nodes)
+    return TaskTry(action, task.name, task.first, visit[task.first - before : task.last + 1 - before], tries)
 
 
 def spans_inside(recording: Recording, span: record.Span) -> Iterator[record.Span]:

@@ -12,7 +12,7 @@ import numpy as np
 from vcdebug.explain.decisions.dry_runs import CANDIDATE, dry_run_at
 from vcdebug.explain.decisions.evictions import fate_of
 from vcdebug.explain.decisions.votes import VICTIM_POINTS, VictimDecision, victim_choice
-from vcdebug.explain.node_fit import victim_filter_of
+from vcdebug.explain.victim_candidates import victim_filter_of
 from vcdebug.framework import hooks
 from vcdebug.framework.action import NOT_PREEMPTABLE, NOT_RUNNING, CandidateFilter
 from vcdebug.framework.plugin_answers import REJECT

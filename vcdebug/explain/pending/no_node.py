@@ -5,18 +5,19 @@ from typing import NamedTuple
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE, ENQUEUE
-from vcdebug.amount_text import capitalize_first, count_noun, join_names
+from vcdebug.amount_text import capitalize_first, count_noun, join_first_names, join_names
 from vcdebug.explain import answer
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import NodeFit, NodeFits, room_by_node
+from vcdebug.explain.node_fit import NodeFit, NodeFits, room_by_node, tasks_by_node
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, format_resource_meant
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
-from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import TDM
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 
 UNRESOLVABLE_CAUSE = "predicates-unresolvable"
@@ -342,24 +343,38 @@ def room_takers(room: NodeFits) -> list[RoomTaker]:
     opened, _ = next(recording.events_of_type(StateEvent), (0, None))
     if not opened:
         return []
-    before, opening = room_by_node(recording, opened), recording.timeline.state_at(opened)
+    before = room_by_node(recording, opened)
     lost = [n.name for n in room.of_kind("short") if request.less_equal(before[n.name].future)]
-    if not lost:
-        return []
-    operations = ((seq, event) for seq, event in recording.events_of_type(OpEvent) if seq <= room.seq)
-    placed = {event.task: seq for seq, event in operations if event.op in PLACING_OPS}
-    return [
-        RoomTaker(task, node, placed[task.key])
-        for node in lost
-        for task in room.tasks_on(node)
-        if task.key in placed and task.job != room.view.job.uid and opening.tasks[task.key].node != node
-    ]
+    arrived = arrivals_by_node(recording, opened, room.since) if lost else {}
+    return [one for node in lost for one in arrived.get(node, ()) if one.task.job != room.view.job.uid]
+
+
+@per_recording(most=8)
+def arrivals_by_node(recording: Recording, opened: Seq, seq: Seq) -> Mapping[NodeName, Sequence[RoomTaker]]:
+    """The tasks on each node after an event that the cycle placed and that were elsewhere when the session opened."""
+    opening, placed = recording.timeline.state_at(opened).tasks, placements_before(recording, seq)
+    return {
+        node: [
+            RoomTaker(task, node, placed[task.key])
+            for task in tasks
+            if task.key in placed and opening[task.key].node != node
+        ]
+        for node, tasks in tasks_by_node(recording, seq).items()
+    }
+
+
+@per_recording(most=8)
+def placements_before(recording: Recording, seq: Seq) -> Mapping[TaskKey, Seq]:
+    """Each task that an operation gave a node up to an event, and the last operation that did."""
+    operations = ((at, event) for at, event in recording.events_of_type(OpEvent) if at <= seq)
+    return {event.task: at for at, event in operations if event.op in PLACING_OPS}
 
 
 def taker_facts(room: NodeFits, found: list[RoomTaker]) -> list[str]:
     """The tasks that got the room in this cycle, and which order put them first."""
     jobs = room.view.session.jobs
-    who = join_names((f"{t.task.name} of {t.task.job} (queue {jobs[t.task.job].queue})" for t in found), MAX_TAKERS)
+    each = (f"{t.task.name} of {t.task.job} (queue {jobs[t.task.job].queue})" for t in found)
+    who = join_first_names(each, len(found), MAX_TAKERS)
     nodes = join_names(dict.fromkeys(taker.node for taker in found))
     placed = "was" if len(found) == 1 else "were"
     order = _order_words(room, found[0])
@@ -372,8 +387,7 @@ def _passing_facts(room: NodeFits) -> list[str]:
     node = room.nearest_node
     if node is None or not node.short:
         return []
-    events = room.view.recording.events_of_type(OpEvent)
-    placed = [event.task for seq, event in events if event.op in PLACING_OPS and seq <= room.seq]
+    placed = placements_before(room.view.recording, room.since)
     there = [task for task in room.tasks_on(node.name) if task.key in placed and task.job != room.view.job.uid]
     if not there:
         return []

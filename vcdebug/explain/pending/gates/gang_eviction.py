@@ -7,10 +7,11 @@ from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain import answer, predicate_reasons
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import NodeFits, SkippedVictim, gang_victim_filter, skipped_victim
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance, entitlement, veto
 from vcdebug.explain.plugins import gang
+from vcdebug.explain.victim_candidates import SkippedVictim, gang_victim_filter, rank_objections, skipped_victim
 from vcdebug.framework.action import NOT_RECLAIMABLE
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
@@ -65,7 +66,7 @@ def _statement_evidence(visit: JobVisit) -> tuple[answer.Evidence, ...]:
 
 def _no_candidates_finding(view: JobView, visit: JobVisit) -> answer.Finding:
     who, need = _wanted_words(view)
-    order = veto.rank_objections(_skipped_victims(view, visit))
+    order = rank_objections(_skipped_victims(view, visit))
     pods = sum(len(keys) for _, keys in order)  # exact: ints
     facts = [f"{count_noun(pods, 'running pod')}: {veto.format_objections(order)}."]
     numbers = {**answer.numbers("request", need), "pods.onNodes": answer.count(pods, "pods")}

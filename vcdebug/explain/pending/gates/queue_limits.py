@@ -2,14 +2,13 @@
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, join_names
-from vcdebug.explain import answer, queue_findings
+from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, join_first_names, join_names
+from vcdebug.explain import answer, queue_findings, queue_index
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
-from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import PODS, Resource
@@ -164,28 +163,24 @@ def _too_large_facts(limit: QueueCheck, name: str) -> tuple[str, ...]:
     return (f"{helps} cannot help, since the pod alone is too large.",)
 
 
-def _jobs_rejected_alike(view: JobView) -> list[JobInfo]:
-    """The other jobs whose pods their queues may not allocate."""
-    owners = view.recording.owners.jobs
-    answers = view.recording.hook_calls(hooks.ALLOCATABLE.upstream)
-    refused = dict.fromkeys(owners[event.task] for _, event in answers if not event.result and event.task in owners)
-    return [view.session.jobs[uid] for uid in refused if uid != view.job.uid]
-
-
 def _rejected_alike_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
     """Jobs of other queues that are rejected too, so that neither queue uses what is free."""
-    elsewhere = [job.uid for job in _jobs_rejected_alike(view) if job.queue != view.queue.name]
     unused = limit.figure == "deserved" and not limit.is_capability and not limit.check.counted_already.milli_cpu
-    if not unused or not elsewhere:
+    rejected, own = queue_index.rejected_jobs(view.recording), queue_index.rejected_by_queue(view.recording)
+    total = len(rejected) - len(own.get(view.queue.name, ()))
+    if not unused or not total:
         return ()
-    is_rejected = "is rejected" if len(elsewhere) == 1 else "are rejected"
-    return (f"{join_names(elsewhere)} of another queue {is_rejected} as well: neither queue uses what is free.",)
+    is_rejected = "is rejected" if total == 1 else "are rejected"
+    elsewhere = join_first_names((job.uid for job in rejected if job.queue != view.queue.name), total)
+    return (f"{elsewhere} of another queue {is_rejected} as well: neither queue uses what is free.",)
 
 
 def _deadlock_words(view: JobView) -> str:
     """That started jobs of the queue wait for each other to end; empty where none does."""
-    jobs = _jobs_rejected_alike(view) if view.job.ready_task_num() else []
-    started = [job.uid for job in jobs if job.queue == view.queue.name and job.ready_task_num()]
+    if not view.job.ready_task_num():
+        return ""
+    rejected = queue_index.started_rejected_jobs(view.recording, view.queue.name)
+    started = [uid for uid in rejected if uid != view.job.uid]
     both = f"{join_names(started)} and this job have running pods, and both have Pending pods"
     return f"Possible deadlock: {both}." if started else ""
 
@@ -378,6 +373,4 @@ def _format_weight(view: JobView, plugin: str) -> str:
     if plugin == queue_findings.CAPACITY_PLUGIN:
         return ""
     # proportion divides the cluster among the queues with jobs only.
-    names = dict.fromkeys(job.queue for job in view.session.jobs.values())
-    weights = [view.session.queues[name].weight for name in names]
-    return f" by weight {view.queue.weight} of {sum(weights)}"
+    return f" by weight {view.queue.weight} of {queue_index.weight_of_used_queues(view.recording)}"

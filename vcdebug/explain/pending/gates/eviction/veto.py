@@ -1,19 +1,18 @@
 """The votes on victims: which plugin protects too many candidates, and what would change its answer."""
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from vcdebug.actions import PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain import answer
 from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, hook_calls_at
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import NEVER_CANDIDATE_RULES, NodeFits, SkippedVictim
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import VetoReason, explainer_for
+from vcdebug.explain.victim_candidates import NEVER_CANDIDATE_RULES, RankedObjections
 from vcdebug.framework import action
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import TaskKey
-from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import CAPACITY, PRIORITY, PROPORTION
 from vcdebug.recording.state_before import fits_without
 from vcdebug.recording.visits import NodeTry, TaskTry
@@ -189,50 +188,23 @@ RELEASING_PREFIX = "Releasing"
 FLAG_ADVICE = answer.queue_admin_advice('Remove volcano.sh/preemptable: "false" from pods that are safe to evict.')
 
 
-class FilterObjection(NamedTuple):
-    """A reason and the pods that the filter skips for it."""
-
-    why: SkippedVictim
-    pods: list[TaskInfo]
-
-
-RankedObjections = Sequence[FilterObjection]
-"""The most frequent first."""
-
-
 def filter_finding(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> tuple[answer.Finding, bool]:
     """No candidate is left that would make room; and whether some node would have room without those that were the
     action's to take, but for a flag or a status.
     """
     # At the moment of the attempt: the action may have evicted pods before it.
     here = NodeFits(view, view.tasks[attempt.task], nodes[0].first)
-    judged = [
-        (node.node, each, here.skipped_victim(attempt.action, each))
-        for node in nodes
-        for each in here.tasks_on(node.node)
-    ]
-    order = rank_objections((each, why) for _, each, why in judged if why is not None)
-    spared = len([why for _, _, why in judged if why is None])
-    mine = group_by_key(
-        (name, each) for name, each, why in judged if why is None or why.rule not in NEVER_CANDIDATE_RULES
-    )
-    in_domain = any(here.fits_without(name, pods) for name, pods in mine.items())
-    return _build_finding(view, attempt, nodes, order, spared), in_domain
-
-
-def rank_objections(spared: Iterable[tuple[TaskInfo, SkippedVictim]]) -> list[FilterObjection]:
-    """By reason, the most frequent first."""
-    found = group_by_key((why, task) for task, why in spared)
-    return sorted((FilterObjection(*one) for one in found.items()), key=lambda one: (-len(one.pods), one.why.text))
+    judged = here.judge_pods(attempt.action, [node.node for node in nodes])
+    in_domain = any(here.task.init_resreq.less_equal(room) for room in judged.rooms)
+    return _build_finding(view, attempt, nodes, judged.objections, judged.candidates), in_domain
 
 
 def _filter_cause(order: RankedObjections) -> str:
     """The queue's reclaimable flag, unless another rule skips more pods of other queues."""
-    flagged = [pod for why, pods in order if why.rule == action.NOT_RECLAIMABLE for pod in pods]
-    other = [
-        pod for why, pods in order if why.rule not in (*NEVER_CANDIDATE_RULES, action.NOT_RECLAIMABLE) for pod in pods
-    ]
-    return UNRECLAIMABLE if flagged and len(other) <= len(flagged) else KEPT
+    flagged = sum(len(pods) for why, pods in order if why.rule == action.NOT_RECLAIMABLE)  # exact: ints
+    lasting = (*NEVER_CANDIDATE_RULES, action.NOT_RECLAIMABLE)
+    other = sum(len(pods) for why, pods in order if why.rule not in lasting)  # exact: ints
+    return UNRECLAIMABLE if flagged and other <= flagged else KEPT
 
 
 def format_objections(order: RankedObjections) -> str:
@@ -248,7 +220,7 @@ def objection_lines(order: RankedObjections) -> tuple[str, ...]:
 def _build_finding(
     view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], order: RankedObjections, spared: int
 ) -> answer.Finding:
-    total = spared + len([pod for _, pods in order for pod in pods])
+    total = spared + sum(len(pods) for _, pods in order)  # exact: ints
     where = count_noun(len(nodes), "node")
     few = f"too few candidate victims ({spared})" if spared else "no candidate victim"
     headline = answer.pending_headline(view.job.uid, f"{attempt.action} has {few} for {attempt.task_name} on {where}")

@@ -1,0 +1,107 @@
+"""What the queues of a recording have: found once, since thousands of answers that look at all queues are quadratic."""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from vcdebug.amount_text import rank_by_amount
+from vcdebug.framework import hooks
+from vcdebug.grouping import group_by_key
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, QueueName, Seq
+from vcdebug.model.queue import ROOT_QUEUE
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskStatus, is_allocated_status
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.state_before import sum_resources
+
+
+class _Holding(NamedTuple):
+    """What the pods of one job hold."""
+
+    place: int
+    """The job's place in the session."""
+    who: str
+    """The job, or its only pod that holds something."""
+    amount: Resource
+
+
+@per_recording()
+def children_of(recording: Recording) -> Mapping[QueueName, Sequence[QueueName]]:
+    """The queues right below each queue."""
+    return group_by_key((queue.parent, queue.name) for queue in recording.session.queues.values())
+
+
+@per_recording(most=64)
+def queues_below(recording: Recording, queue: QueueName) -> Sequence[QueueName]:
+    """The queue and its descendants; every queue for the root."""
+    if queue == ROOT_QUEUE:
+        return list(recording.session.queues)
+    found, known, children = [queue], {queue}, children_of(recording)
+    for name in found:
+        # Queues may be each other's parents.
+        lower = [each for each in children.get(name, ()) if each not in known]
+        found += lower
+        known.update(lower)
+    return found
+
+
+@per_recording()
+def guaranteed_amounts(recording: Recording) -> Sequence[tuple[QueueName, Resource]]:
+    """The queues that are guaranteed anything, and how much."""
+    queues = recording.session.queues.values()
+    return [(queue.name, Resource.from_list(queue.guarantee)) for queue in queues if queue.guarantee]
+
+
+@per_recording()
+def weight_of_used_queues(recording: Recording) -> int:
+    """The sum of the weights of the queues that have jobs."""
+    names = dict.fromkeys(job.queue for job in recording.session.jobs.values())
+    return sum(recording.session.queues[name].weight for name in names)
+
+
+@per_recording()
+def waiting_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[JobId]]:
+    """The jobs with Pending pods at the end of the cycle."""
+    jobs = recording.session.jobs.values()
+    return group_by_key((job.queue, job.uid) for job in jobs if job.count_tasks(TaskStatus.PENDING))
+
+
+@per_recording()
+def rejected_jobs(recording: Recording) -> Sequence[JobInfo]:
+    """The jobs whose pods their queues may not allocate, the first refused first."""
+    owners, answers = recording.owners.jobs, recording.hook_calls(hooks.ALLOCATABLE.upstream)
+    tasks = (event.task for _, event in answers if not event.result)
+    return [recording.session.jobs[uid] for uid in dict.fromkeys(owners[task] for task in tasks if task in owners)]
+
+
+@per_recording()
+def rejected_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[JobInfo]]:
+    """The rejected jobs of each queue."""
+    return group_by_key((job.queue, job) for job in rejected_jobs(recording))
+
+
+@per_recording(most=64)
+def started_rejected_jobs(recording: Recording, queue: QueueName) -> Sequence[JobId]:
+    """The rejected jobs of a queue that have ready pods."""
+    return [job.uid for job in rejected_by_queue(recording).get(queue, ()) if job.ready_task_num()]
+
+
+@per_recording(most=64)
+def largest_holders(recording: Recording, seq: Seq, queue: QueueName, name: str) -> Sequence[tuple[str, float]]:
+    """Who holds how much of a dimension in a queue and those below it after an event, the largest first."""
+    holdings = _holdings_by_queue(recording, seq)
+    below = chain.from_iterable(holdings.get(each, ()) for each in queues_below(recording, queue))
+    return rank_by_amount({one.who: value for one in sorted(below) if (value := one.amount.get(name)) > 0})
+
+
+@per_recording(most=64)
+def _holdings_by_queue(recording: Recording, seq: Seq) -> Mapping[QueueName, Sequence[_Holding]]:
+    tasks, found = recording.timeline.state_at(seq).tasks, dict[QueueName, list[_Holding]]()
+    for place, (uid, job) in enumerate(recording.session.jobs.items()):
+        holding = [each for each in job.tasks.values() if is_allocated_status(tasks[each.key].status)]
+        who = holding[0].key if len(holding) == 1 else uid
+        amount = sum_resources(each.resreq for each in holding)
+        if holding:
+            found.setdefault(job.queue, []).append(_Holding(place, who, amount))
+    return found

@@ -16,7 +16,7 @@ from tests.conformance.deeds import after
 from vcdebug.capture import CaptureOptions
 from vcdebug.capture.permission import cluster_role
 from vcdebug.cli.commands.capture import config_map_name
-from vcdebug.cli.reports.checks import verification_document
+from vcdebug.cli.reports.checks import verification_blocks, verification_document
 from vcdebug.conformance import Patience, judge_captures, verify_cluster
 from vcdebug.conformance.api_objects import ApiAddress
 from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
@@ -126,6 +126,27 @@ def test_where_all_that_was_decided_was_overtaken_the_result_is_inconclusive() -
     assert (True, True) == (found.is_agreed, found.is_inconclusive)
     document = verification_document(found)
     assert (False, True) == (document["agrees"], document["inconclusive"])
+
+
+def test_where_neither_side_decides_anything_the_result_is_inconclusive() -> None:
+    running = cluster(node("n1"), pod_group("j", phase="Running"), *pods("j", 1, on="n1"))
+    running = after(running, predicted_outcome(replay_cycle(running)))
+    found = judge_captures(running, running)
+    assert (True, True) == (found.is_agreed, found.is_inconclusive)
+    text = " ".join(repr(block) for block in verification_blocks(found))
+    assert "neither the replay nor the scheduler decided anything" in text
+
+
+def test_a_pod_that_came_and_went_is_a_change() -> None:
+    before = cluster(node("n1", cpu="2"), pod_group("j", phase="Inqueue"), *pods("j", 1, cpu="2"))
+    met = stranger("short", "n1")
+    met["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    refused = predicted_outcome(replay_cycle(with_objects(before, "Pod", [*before.objects_of("Pod"), met])))
+    later = after(before, refused)
+    words = {one.job: one.word for one in judge_captures(before, later).jobs}
+    assert "differs" == words["default/j"]
+    found = judge_captures(before, later, meanwhile=[*later.objects_of("Pod"), met])
+    assert [("overtaken", ("Pod kube-system/short is new",))] == [(one.word, one.changes) for one in found.jobs]
 
 
 def test_what_nobody_foresaw_and_nobody_saw_is_no_eviction() -> None:

@@ -70,11 +70,11 @@ def verify_cluster(
     before = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock, announce=announce)
     tell("waiting for the scheduler")
     api = Api(reach(), options, sleep, clock)
-    evicted = _wait_for_scheduler(before, api, options, patience, sleep)
+    evicted, meanwhile = _wait_for_scheduler(before, api, options, patience, sleep)
     tell("second capture")
     after = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock)
     evicted |= dict.fromkeys(_iter_reported_evictions(api, options, gone_uids(before, after)))
-    return replace(judge_captures(before, after, evicted), seconds=clock() - start)
+    return replace(judge_captures(before, after, evicted, meanwhile), seconds=clock() - start)
 
 
 def _ignore_progress(_: str) -> None:
@@ -83,22 +83,23 @@ def _ignore_progress(_: str) -> None:
 
 def _wait_for_scheduler(
     before: Snapshot, api: Api, options: CaptureOptions, patience: Patience, sleep: Callable[[float], None]
-) -> dict[str, None]:
+) -> tuple[dict[str, None], list[Manifest]]:
     """Poll until the scheduler has written something, or until `patience.longest` has passed.
 
-    Gives the uids of pods that it began to evict: they may be gone by the second capture.
+    Gives the uids of pods that it began to evict, and the pods of the last poll: any may be gone at the second capture.
     """
-    waited, evicted = 0.0, dict[str, None]()
+    waited, evicted, pods = 0.0, dict[str, None](), list[Manifest]()
     while waited < patience.longest:
         objects = {kind: Listing(api, KIND_BY_NAME[kind], options.page_size, None).read_all() for kind in WATCHED_KINDS}
-        evicted |= dict.fromkeys(leaving_uids(before, objects["Pod"]))
+        pods = objects["Pod"]
+        evicted |= dict.fromkeys(leaving_uids(before, pods))
         if seen_between(before, replace(before, objects={**before.objects, **objects})) != CycleOutcome():
             # One more pause: a cycle's writes follow each other, and the first one is seen before the last.
             sleep(patience.pause)
             break
         sleep(patience.pause)
         waited += patience.pause
-    return evicted
+    return evicted, pods
 
 
 def _iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:
@@ -117,21 +118,27 @@ def _iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection
             return
 
 
-def judge_captures(before: Snapshot, after: Snapshot, evicted: Collection[str] = ()) -> Verification:
+def judge_captures(
+    before: Snapshot, after: Snapshot, evicted: Collection[str] = (), meanwhile: Collection[Manifest] = ()
+) -> Verification:
     """Compare the second capture with the replay of the first one.
 
-    `evicted` are uids of pods whose eviction by the scheduler was seen in between.
+    `evicted` are uids of pods whose eviction by the scheduler was seen, `meanwhile` all pods of a moment in between.
     """
     seen = seen_between(before, after, evicted)
     followed = follow_scheduler(before, seen, cycles=MAX_CYCLES)
     known = {pod: how for pod, how in seen.evicted.items() if how != GONE}
-    changes = others_changes(before, after, {**followed.outcome.evicted, **known})
+    expected = {**followed.outcome.evicted, **known}
+    changes = others_changes(before, after, expected)
+    # What others did until the scheduler was seen to have acted; some of it may be undone in the second capture.
+    polled = replace(before, objects={**before.objects, "Pod": list(meanwhile)})
+    early = list(_iter_changed_pods(before, polled, expected)) if meanwhile else []
     judged = judge_jobs(followed.recording, followed.differences)
     return Verification(
         followed.recording,
         followed.outcome,
         seen,
-        _excuse_overtaken(followed.recording, judged, after, changes),
+        _excuse_overtaken(followed.recording, judged, after, changes, early),
         tuple(chance_edits(followed.recording.snapshot.chance)),
         followed.tried,
         cycles=followed.cycles,
@@ -149,10 +156,14 @@ class ForeignChange(NamedTuple):
 
 
 def _excuse_overtaken(
-    recording: Recording, judged: tuple[JobVerdict, ...], after: Snapshot, changes: list[ForeignChange]
+    recording: Recording,
+    judged: tuple[JobVerdict, ...],
+    after: Snapshot,
+    changes: list[ForeignChange],
+    early: list[ForeignChange],
 ) -> tuple[JobVerdict, ...]:
     """`overtaken` instead of `differs` where a change decides something else for the job in the replay."""
-    if not changes or not any(verdict.word == "differs" for verdict in judged):
+    if not (changes or early) or not any(verdict.word == "differs" for verdict in judged):
         return judged
     # In a busy cluster something always changes: only what the job's decision depends on overtakes it.
     predicted, job_of = predicted_outcome(recording), job_lookup(recording)
@@ -164,12 +175,13 @@ def _excuse_overtaken(
             return {each.job for each in found if each.is_decision}
 
     alone = [(change, jobs_affected([change])) for change in changes[:MAX_CHANGES]]
-    together = jobs_affected(changes) if len(changes) > 1 else set()
+    together = [(made, jobs_affected(made)) for made in (early, changes) if made]
     found = []
     for verdict in judged:
         own = [change.text for change, jobs in alone if verdict.job in jobs]
-        if verdict.word == "differs" and (own or verdict.job in together):
-            named = own or [change.text for change in changes[:MAX_CHANGES]]
+        others = next((made for made, jobs in together if verdict.job in jobs), [])
+        if verdict.word == "differs" and (own or others):
+            named = own or [change.text for change in others[:MAX_CHANGES]]
             verdict = replace(verdict, word="overtaken", changes=tuple(named))
         found.append(verdict)
     return tuple(found)

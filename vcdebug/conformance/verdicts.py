@@ -379,12 +379,26 @@ class Verification:
 
     @property
     def is_inconclusive(self) -> bool:
-        """Whether some decisions were overtaken, and nothing that was decided could be judged."""
+        """Whether nothing that was decided could be judged: it was overtaken, or neither side decided anything."""
         words = {verdict.job: verdict.word for verdict in self.jobs}
-        owner = job_lookup(self.recording)
-        decided = {owner(pod) for one in (self.predicted, self.observed) for pod in (*one.bound, *one.evicted)}
-        judged = any(words.get(job, "overtaken") != "overtaken" for job in decided)
-        return self.is_agreed and not judged and "overtaken" in words.values()
+        judged = any(words.get(job, "overtaken") != "overtaken" for job in self._decided_jobs)
+        # A program was seen to run its cycle; between two captures of a cluster there may have been none.
+        seen_idle = self.observed.statuses is not None and "overtaken" not in words.values()
+        return self.is_agreed and not judged and not seen_idle
+
+    @property
+    def has_decisions(self) -> bool:
+        """Whether replay or scheduler decided anything."""
+        return bool(self._decided_jobs)
+
+    @property
+    def _decided_jobs(self) -> set[JobId]:
+        """Jobs and pods about which replay or scheduler decided or wrote anything."""
+        owner, found = job_lookup(self.recording), set[JobId]()
+        for one in (self.predicted, self.observed):
+            evicted = [pod for pod, how in one.evicted.items() if how != GONE or pod in self.predicted.evicted]
+            found.update(map(owner, (*one.bound, *evicted, *one.nominated, *one.waiting)), one.groups)
+        return found
 
     @property
     def is_agreed(self) -> bool:

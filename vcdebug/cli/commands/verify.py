@@ -28,7 +28,7 @@ class VerifyCommand(Command):
     """Runs a scheduler's program on a snapshot, or watches the scheduler of a cluster."""
 
     HELP = "compare the replay's predictions with what a cluster's scheduler, or a scheduler's program, really does"
-    EXITS = "exit status: 0 what could be judged agrees, 2 some differ, 3 inconclusive: all was overtaken, 1 error"
+    EXITS = "exit status: 0 what could be judged agrees, 2 some differ, 3 inconclusive: nothing to judge, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

@@ -242,8 +242,9 @@ def verification_blocks(found: Verification) -> Iterator[Block]:
         f"the scheduler: {_outcome_summary(found.observed)}; the replay: {_outcome_summary(found.predicted)}"
     )
     if found.is_inconclusive:
-        words = "inconclusive: other clients changed what every decision depended on; run it again"
-        yield make_paragraph(words, "bad")
+        overtaken = "other clients changed what every decision depended on; run it again"
+        idle = "neither the replay nor the scheduler decided anything; run it when there is a new job"
+        yield make_paragraph(f"inconclusive: {overtaken if found.has_decisions else idle}", "bad")
     if found.ended:
         yield make_paragraph(found.ended, "bad")
     if found.predicted.panic:

@@ -1,0 +1,143 @@
+"""A small cluster that lives: jobs come and end, its scheduler binds, and pods of others come and go."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+from tests.apiserver.clusters import CONFIG_MAPS, DEPLOYMENTS, Direct
+from tests.apiserver.server import ApiServer
+from tests.builders import node, pod, pod_group, priority_class, queue
+from tests.capture.small_cluster import config_map, deployment
+from tests.conformance.deeds import after
+from vcdebug.capture import CaptureOptions, capture_cluster
+from vcdebug.conformance import Patience, Verification, verify_cluster
+from vcdebug.conformance.cycle_outcome import predicted_outcome
+from vcdebug.recording.recording import disposing
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import key_of
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+
+CONF = """actions: "enqueue, allocate, preempt"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+  - name: conformance
+- plugins:
+  - name: predicates
+  - name: nodeorder
+"""
+PACKED = CONF + "  - name: binpack\n    arguments: {binpack.weight: 10}\n"
+OPTIONS = CaptureOptions(first_wait=0.0)
+PODS, GROUPS = (KIND_BY_NAME[kind].api_path for kind in ("Pod", "PodGroup"))
+MAX_AGE = 3
+"""Cycles after which a job ends."""
+
+
+class LiveCluster:
+    """`conf` is what the ConfigMap says, `runs` what the scheduler runs with, `busy` whether others are at work."""
+
+    def __init__(self, seed: int, *, conf: str = CONF, runs: str = CONF, busy: bool = False) -> None:
+        self.server = ApiServer()
+        self.draws = random.Random(seed)
+        self._runs, self._busy, self._cycle, self._acted = runs, busy, 0, False
+        self._born: dict[str, int] = {}
+        nodes = [node(f"n{row}", cpu=str(6 + row % 3)) for row in range(6)]
+        for one in (*nodes, queue(), queue("root"), priority_class("high", 100), priority_class("low", 1)):
+            self._put(one)
+        self.server.singles["/version"] = {"major": "1", "minor": "34"}
+        self.server.store.put_object(DEPLOYMENTS, deployment([]))
+        map_of_conf = config_map("volcano-scheduler-configmap", {"volcano-scheduler.conf": conf})
+        map_of_conf["metadata"]["namespace"] = "volcano-system"
+        self.server.store.put_object(CONFIG_MAPS, map_of_conf)
+
+    def verify(self) -> Verification:
+        """One cycle: jobs come and end, then the cluster is verified while its scheduler acts."""
+        self._cycle += 1
+        self._acted = False
+        self._end_jobs()
+        for number in range(self.draws.randint(1, 3)):
+            self._create_job(f"job-{self._cycle}-{number}")
+        patience = Patience(longest=5, pause=1)
+        return verify_cluster(
+            OPTIONS, patience, transport=self.transport, sleep=self.pass_time, clock=lambda: float(self._cycle)
+        )
+
+    def transport(self) -> Direct:
+        return Direct(self.server)
+
+    def pass_time(self, _: float) -> None:
+        """Others do something, and once in a cycle the scheduler does."""
+        if self._busy:
+            self._change_others()
+        if not self._acted:
+            self._acted = True
+            self.run_scheduler()
+
+    def run_scheduler(self) -> None:
+        """One cycle of the scheduler, as the replay runs it with the configuration that the scheduler has."""
+        snapshot = capture_cluster(OPTIONS, transport=self.transport())
+        snapshot.scheduler_conf = self._runs
+        with disposing(replay_cycle(snapshot)) as recording:
+            self._keep_changed(snapshot, after(snapshot, predicted_outcome(recording)))
+
+    def objects_of(self, path: str) -> list[Manifest]:
+        return list(self.server.store.objects_at(path, self.server.store.revision))
+
+    def _keep_changed(self, before: Snapshot, later: Snapshot) -> None:
+        for kind, path in (("Pod", PODS), ("PodGroup", GROUPS)):
+            for was, now in zip(before.objects_of(kind), later.objects_of(kind), strict=True):
+                if was != now:
+                    self.server.store.put_object(path, now)
+
+    def _put(self, manifest: Manifest) -> None:
+        self.server.store.put_object(KIND_BY_NAME[manifest["kind"]].api_path, manifest)
+
+    def _create_job(self, name: str) -> None:
+        rank, count = self.draws.choice(["low", "high"]), self.draws.randint(1, 4)
+        self._born[f"default/{name}"] = self._cycle
+        self._put(pod_group(name, min_member=self.draws.randint(1, count), phase="Pending", priority_class=rank))
+        asks = {"cpu": str(self.draws.randint(1, 3)), "memory": "1Gi"}
+        priority = {"low": 1, "high": 100}[rank]
+        for row in range(count):
+            self._put(pod(f"{name}-{row}", name, requests=asks, priority=priority, priorityClassName=rank))
+
+    def _end_jobs(self) -> None:
+        """Jobs of a certain age end, pods that were evicted are gone, and bound ones run."""
+        for one in self.objects_of(PODS):
+            group = one["metadata"].get("annotations", {}).get("scheduling.k8s.io/group-name", "")
+            old = self._cycle - self._born.get(f"default/{group}", self._cycle) >= MAX_AGE
+            if "deletionTimestamp" in one["metadata"] or old:
+                self.server.store.delete_object(PODS, key_of(one))
+            elif one["spec"].get("nodeName") and one["status"]["phase"] == "Pending":
+                self.server.store.put_object(PODS, {**one, "status": {"phase": "Running"}})
+        for key in [key for key, born in self._born.items() if self._cycle - born >= MAX_AGE]:
+            self.server.store.delete_object(GROUPS, key)
+            del self._born[key]
+
+    def _change_others(self) -> None:
+        """Pods of another scheduler come and go, some of them on nodes, and a node reports again."""
+        theirs = [one for one in self.objects_of(PODS) if one["metadata"]["namespace"] == "kube-system"]
+        for one in self.draws.sample(theirs, min(len(theirs), self.draws.randint(0, 2))):
+            self.server.store.delete_object(PODS, key_of(one))
+        for _ in range(self.draws.randint(0, 2)):
+            self._put(self._stranger())
+
+    def _stranger(self) -> Manifest:
+        on = self.draws.choice(["", "", "n0", "n3"])
+        name = f"other-{self.server.store.revision}"
+        asks = {"cpu": "500m"}
+        return pod(name, namespace="kube-system", on=on, requests=asks) | {
+            "spec": {
+                "schedulerName": "default-scheduler",
+                "containers": [{"name": "main", "resources": {"requests": asks}}],
+                **({"nodeName": on} if on else {}),
+            }
+        }
+
+
+def words_of(found: Iterable[Verification]) -> list[str]:
+    """The verdicts on all jobs."""
+    return [one.word for each in found for one in each.jobs]

@@ -12,9 +12,9 @@ from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.loader import load_snapshot
-from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.whatif.branch import edited_snapshot
-from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
+from vcdebug.whatif.fixes.search import search_few_fixes, short_plans, trials_of
 
 PROPORTION = CONF.replace("{name: gang}", "{name: gang}, {name: proportion}")
 
@@ -135,3 +135,77 @@ def test_the_search_of_a_plain_answer_agrees_with_the_whole_one_on_its_first_fix
     few = search_few_fixes(recording, explain_by_name(recording, "default/j"))
     assert few is not None
     assert searched(recording, "default/j").best_plans[0].plan_words == few.settled_plans[0].plan_words
+
+
+def test_a_fix_that_works_alone_is_not_shown_with_others_on_top() -> None:
+    limited = queue("q", capability={"cpu": "4"}, deserved={"cpu": "0"})
+    used = [pod_group("r", queue="q", phase="Running"), *pods("r", 1, cpu="4", on="n1")]
+    conf = CONF.replace("{name: gang}", "{name: gang}, {name: capacity}")
+    waits = [pod_group("j", queue="q"), *pods("j", 1, cpu="3")]
+    found = proven(cluster(node("n1", cpu="16"), limited, *used, *waits, conf=conf), "default/j")
+    assert "Queue q: capability.cpu 4 -> 7" in found
+    assert not [words for words in found if "deserved.cpu" in words]
+
+
+PARTITIONS = {
+    "minTaskMember": {"worker": 12},
+    "subGroupPolicy": [
+        {
+            "name": "worker",
+            "subGroupSize": 3,
+            "minSubGroups": 2,
+            "labelSelector": {"matchLabels": {"volcano.sh/task-spec": "worker"}},
+            "matchLabelKeys": ["volcano.sh/partition-id"],
+        }
+    ],
+}
+
+
+def test_a_job_without_pods_starts_with_as_many_whole_subgroups_as_its_queue_takes() -> None:
+    group = pod_group("j", queue="q", phase="Pending", min_member=12, min_resources={"cpu": "24"})
+    group["spec"].update(PARTITIONS)
+    nodes = [node(f"n{number}", cpu="32") for number in range(2)]
+    snapshot = cluster(*nodes, queue("q", capability={"cpu": "20"}), group, conf=PROPORTION)
+    assert (
+        "Its subgroups need only 6 pods (minSubGroups 2 x subGroupSize 3), and minMember asks for 12."
+    ) in explain_by_name(replay_cycle(snapshot), "default/j").dominant.facts
+    found = proven(snapshot, "default/j")
+    fewer = found["default/j: minMember 12 -> 9, minResources in proportion"]
+    assert fewer.outcome.assumed is not None
+    assert (True, "9 pods of 2 cpu, from minResources and minMember") == (
+        fewer.outcome.assumed.scheduled,
+        fewer.outcome.assumed.words,
+    )
+    # The pods that are assumed have the role and the partitions that the group asks for.
+    assert found["Queue q: capability.cpu 20 -> 24"].outcome.reached
+
+
+def rejected_beside_a_victim(*, protected: bool) -> Snapshot:
+    """A queue at its limit, held by a job of lower priority, and a job that enqueue rejects."""
+    switches = {} if protected else {"gang": {"enablePreemptable": "false"}}
+    actions, second = "enqueue, allocate, preempt", "predicates proportion nodeorder"
+    conf = conf_of("priority gang conformance", second, actions=actions, arguments=switches)
+    low = [pod_group("low", queue="q", phase="Running", min_resources={"cpu": "3"}), *pods("low", 1, cpu="3", on="n1")]
+    high = pod_group("high", queue="q", phase="Pending", priority_class="top", min_resources={"cpu": "3"})
+    waiting = pods("high", 1, cpu="3", priority=9)
+    limit = queue("q", capability={"cpu": "3"})
+    return cluster(node("n1", cpu="8"), limit, priority_class("top", 9), *low, high, *waiting, conf=conf)
+
+
+DROPS_ENQUEUE = 'Configuration: actions -> "allocate, preempt" (drops enqueue: preempt then acts for every job)'
+
+
+def test_where_enqueue_keeps_a_job_from_preempt_it_is_dropped() -> None:
+    found = proven(rejected_beside_a_victim(protected=False), "default/high")
+    assert ("evicts 1 pod of default/low", "leaves default/low below minMember") == found[DROPS_ENQUEUE].outcome.costs
+
+
+def test_what_stops_the_job_once_admitted_is_said() -> None:
+    snapshot = rejected_beside_a_victim(protected=True)
+    recording = replay_cycle(snapshot)
+    explanation = explain_by_name(recording, "default/high")
+    assert explanation.dominant.facts[-1].endswith("preempt considers only admitted jobs.")
+    assert DROPS_ENQUEUE not in proven(snapshot, "default/high")
+    outcome = trials_of(recording, explanation)(('conf:actions="allocate, preempt"',))
+    assert outcome is not None
+    assert "(3 over), and preempt may evict nothing (gang)." in outcome.sentence

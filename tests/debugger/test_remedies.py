@@ -20,11 +20,10 @@ from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import list_bundled as bundled_names
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.fix import AmountRange, Fix, FixKind, smaller_amount
+from vcdebug.whatif.fixes.plan import TriedPlan, describe_result
 from vcdebug.whatif.fixes.search import (
     FixSearch,
-    TriedPlan,
     describe_conclusion,
-    describe_result,
     run_search,
     start_search,
     trials_of,

@@ -20,7 +20,7 @@ from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.fix import FixSituation
-from vcdebug.whatif.fixes.search import FixPlan
+from vcdebug.whatif.fixes.plan import FixPlan
 from vcdebug.whatif.fixes.trial import propose_fixes
 
 OTHERS = [*find_recorded("threads/*"), *find_recorded("audit/*")]

@@ -295,14 +295,19 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
 LESS_MINIMUM_ADVICE = answer.owner_advice("Request less in spec.minResources.")
 
 
-def _with_too_early(view: JobView, facts: tuple[str, ...]) -> tuple[str, ...]:
-    """The facts, and that evictions cannot help yet, where an action that evicts is configured."""
+def too_early_words(view: JobView) -> str:
+    """That evictions cannot help a job before it is admitted; empty where no action evicts."""
     evicting = [action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts]
     does = "considers" if len(evicting) == 1 else "consider"
-    too_early = f"{join_names(evicting)} {does} only admitted jobs."
-    if not evicting:
+    return f"{join_names(evicting)} {does} only admitted jobs." if evicting else ""
+
+
+def _with_too_early(view: JobView, facts: tuple[str, ...]) -> tuple[str, ...]:
+    """The facts, and that evictions cannot help yet, where an action that evicts is configured."""
+    too_early = too_early_words(view)
+    if not too_early:
         return facts
-    return (f"{facts[0].removesuffix('.')}; {too_early}",) if facts else (too_early,)
+    return (f"{facts[0].removesuffix('.')}; {too_early}",) if facts else (capitalize_first(too_early),)
 
 
 def _closed_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:

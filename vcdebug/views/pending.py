@@ -17,14 +17,16 @@ from vcdebug.views.bars import gang_line
 from vcdebug.views.document import make_listing
 from vcdebug.views.pieces import NO, SOME, YES, Line, Piece, Style, make_line, muted_piece
 from vcdebug.views.table import Column, Row, Table, format_table, plain_columns
-from vcdebug.whatif.fixes.search import describe_conclusion, describe_result
+from vcdebug.whatif.fixes.plan import describe_result
+from vcdebug.whatif.fixes.search import describe_conclusion
 from vcdebug.whatif.forecast import QUESTIONS
 
 if TYPE_CHECKING:
     from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet
     from vcdebug.explain.pending.cause_groups import CauseGroup
     from vcdebug.explain.pending.explanation import Survey, SurveyedJob
-    from vcdebug.whatif.fixes.search import FixSearch, TriedPlan
+    from vcdebug.whatif.fixes.plan import TriedPlan
+    from vcdebug.whatif.fixes.search import FixSearch
 
 
 PENDING_COLUMNS = (Column("event", right=True), Column(""), Column("what it proves", flexible=True))

@@ -11,12 +11,10 @@ from vcdebug.cli.worker_processes import TrialRounds
 from vcdebug.explain.answer import ADVICE_OWNER, Explanation
 from vcdebug.recording.recording import Recording
 from vcdebug.views.document import Block, make_paragraph
+from vcdebug.whatif.fixes.plan import TriedPlan, describe_result, describe_short_plan
 from vcdebug.whatif.fixes.search import (
     FixSearch,
-    TriedPlan,
     describe_conclusion,
-    describe_result,
-    describe_short_plan,
     run_search,
     short_plans,
     start_search,

@@ -13,6 +13,7 @@ from vcdebug.explain.queue_findings import (
     rejection_evidence,
     stuck_jobs,
     stuck_jobs_finding,
+    too_early_words,
     total_without,
 )
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
@@ -83,6 +84,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
         *((UNREAD.format(factor=format_number(factor)),) if unread else ()),
         *_beyond_cluster_facts(minimum, total, factor, [name, *names]),
         *((f"Also short: {others}.",) if others else ()),
+        *filter(None, (amount_text.capitalize_first(too_early_words(view)),)),
     )
     numbers: dict[str, answer.Number] = {
         **answer.numbers("minResources", minimum, names),

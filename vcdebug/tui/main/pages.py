@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from vcdebug.debugger.lesson import Lesson
     from vcdebug.explain.answer import NamedQuestion
     from vcdebug.recording.recording import Recording
-    from vcdebug.whatif.fixes.search import FixSearch, TriedPlan
+    from vcdebug.whatif.fixes.plan import TriedPlan
+    from vcdebug.whatif.fixes.search import FixSearch
     from vcdebug.whatif.fixes.trial import EditTexts, TrialOutcome
 
 
@@ -119,7 +120,8 @@ class PageOpener:
     def _test_fixes(self, recording: Recording, name: str, page: DetailScreen) -> CommandReply:
         """Test a few fixes in the thread, then show them in place of the page's advice."""
         from vcdebug.explain.pending.explanation import explain_by_name
-        from vcdebug.whatif.fixes.search import describe_short_plan, search_few_fixes, short_plans
+        from vcdebug.whatif.fixes.plan import describe_short_plan
+        from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
 
         explanation = explain_by_name(recording, name)
         search = None if explanation.scheduled else search_few_fixes(recording, explanation, self.work.is_wanted)

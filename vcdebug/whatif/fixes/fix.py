@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -14,11 +15,11 @@ from vcdebug.explain.answer import AdviceHarm, Explanation
 from vcdebug.explain.plugins.resourcequota import is_quota_count
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
-from vcdebug.model.pod import Pod
+from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonObject
 from vcdebug.snapshot.quantity import milli_value, whole_value
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -317,8 +318,10 @@ def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> Placehold
     if was is None or now is None:
         return None
     stated, count = now.min_resource_list or was.min_resource_list or {}, max(now.min_member, 1)
+    # A minMember that is lowered alone leaves minResources for the pods that there were to be.
+    pods_of_stated = was.min_member if stated == was.min_resource_list else now.min_member
     each = {
-        name: AmountRange(0, 0, unit_of(name)).format_amount(count_units(name, stated_of) // max(was.min_member, 1))
+        name: AmountRange(0, 0, unit_of(name)).format_amount(count_units(name, stated_of) // max(pods_of_stated, 1))
         for name, stated_of in stated.items()
         if not is_quota_count(name)
     }
@@ -326,22 +329,43 @@ def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> Placehold
         return None
     manifest = {
         "apiVersion": "v1",
-        "metadata": {"annotations": {GROUP_ANNOTATION: now.name}},
         "spec": {
             "schedulerName": next(iter(after.flags.scheduler_names), "volcano"),
             "containers": [{"name": "main", "resources": {"requests": each}}],
         },
         "status": {"phase": "Pending"},
     }
-    pods = (f"Pod/{job}-{_PLACEHOLDER_MARK}-{number}:+={json.dumps(manifest)}" for number in range(count))
+    documents = [{**manifest, "metadata": metadata} for metadata in _iter_placeholder_metadata(now, count)]
+    pods = (f"Pod/{job}-{_PLACEHOLDER_MARK}-{at}:+={json.dumps(document)}" for at, document in enumerate(documents))
     size = ", ".join(f"{value} {name}" for name, value in each.items())
     words = f"{count_noun(count, 'pod')} of {size}, from minResources and minMember"
     return PlaceholderPods(words, (f"PodGroup/{job}:status.phase=Inqueue", *pods))
 
 
+def _iter_placeholder_metadata(group: PodGroup, count: int) -> Iterator[JsonObject]:
+    """The group, and the roles and labels that its minTaskMember and its subgroups ask for."""
+    roles = [role for role, least in group.min_task_member.items() for _ in range(least)]
+    for number in range(count):
+        role = roles[number] if number < len(roles) else ""
+        labels: dict[str, str] = {TASK_SPEC_KEY: role} if role else {}
+        for policy in group.sub_group_policies:
+            stated = (policy.label_selector or {}).get("matchLabels") or {}
+            # One label set per pod: a policy for another role keeps its pods.
+            if all(labels.setdefault(key, value) == value for key, value in stated.items()):
+                place = str(number // max(policy.sub_group_size or count, 1))
+                labels.update(dict.fromkeys(policy.match_label_keys, place))
+        named = {TASK_SPEC_KEY: role} if role else {}
+        yield {"annotations": {GROUP_ANNOTATION: group.name, **named}, **({"labels": labels} if labels else {})}
+
+
 def are_about_placeholders(edits: tuple[str, ...], job: JobId) -> bool:
     """Whether edits are about pods that are not there."""
     return any(edit.startswith(f"Pod/{job}-{_PLACEHOLDER_MARK}-") for edit in edits)
+
+
+def without_placeholder_names(sentence: str) -> str:
+    """A sentence about assumed pods without the names that were made up for them."""
+    return re.sub(rf"\S+-{_PLACEHOLDER_MARK}-\d+", "its pod", sentence)
 
 
 def _find_group(snapshot: Snapshot, job: JobId) -> PodGroup | None:

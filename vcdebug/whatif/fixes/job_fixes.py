@@ -7,6 +7,7 @@ from vcdebug.amount_text import capitalize_first, count_noun, join_names
 from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.plugins import resourcequota
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
+from vcdebug.model.pod_group import PodGroup
 from vcdebug.plugins import DRF, GANG, PRIORITY
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION, name_of, spec_of, status_of
@@ -228,6 +229,8 @@ def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             stated_kind=fix.FixKind.BYPASS,
             aspect="minResources",
         )
+    if not situation.has_pods:
+        yield from _propose_fewer_first_fixes(situation, group)
     for resource, present in fix.known_amounts(group.min_resource_list).items():
         amount = None if resourcequota.is_quota_count(resource) else fix.smaller_amount(resource, present)
         if amount is not None:
@@ -245,6 +248,30 @@ def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 stated_kind=None if situation.has_pods else fix.FixKind.SMALLER,
                 aspect=aspect,
             )
+
+
+def _propose_fewer_first_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
+    """Fewer pods of one kind that have to start together, before any is there: minResources follows minMember."""
+    least, stated = group.min_member, fix.known_amounts(group.min_resource_list)
+    alike = len(group.min_task_member) <= 1 and all(each == least for each in group.min_task_member.values())
+    if not stated or not alike or not 1 < least <= _MAX_ADDED_PODS:
+        return
+    # Whole subgroups: a part of one cannot start.
+    step = max((each.sub_group_size or 1 for each in group.sub_group_policies), default=1)
+    fewest = step * max((each.min_sub_groups for each in group.sub_group_policies), default=1)
+    sizes = []
+    for count in range((least - 1) // step * step, fewest - 1, -step):
+        edits = [f"{situation.group_path}:spec.minMember={count}"]
+        edits += [f"{situation.group_path}:spec.minTaskMember[{role}]={count}" for role in group.min_task_member]
+        for resource, present in stated.items():
+            amount = fix.AmountRange(0, 0, fix.unit_of(resource)).format_amount(present * count // least)
+            edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}={amount}")
+        sizes.append(fix.FixSize(str(count), tuple(edits)))
+    words = f"{situation.explanation.job}: minMember {least} -> {fix.AMOUNT_BLANK}, minResources in proportion"
+    kind = fix.FixKind.SMALLER
+    change = fix.Fix(words, (), AdviceHarm.JOB, _ENQUEUE_CAUSES, stated_kind=kind, aspect="minMember")
+    if sizes:
+        yield change.with_sizes(*sizes)
 
 
 _TOPOLOGY_CAUSES = ("no-hypernode", "gang-discard", "predicates-*", "network-topology*")

@@ -198,6 +198,7 @@ def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     """Fixes on the scheduler's configuration."""
     yield from _propose_missing_action_fixes(situation)
     yield from _propose_action_order_fixes(situation)
+    yield from _propose_unchecked_admission_fixes(situation)
     yield from _propose_overcommit_fixes(situation)
     yield from _propose_spelling_fixes(situation)
     yield from _propose_switch_fixes(situation)
@@ -245,6 +246,18 @@ def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
         edits = (f'conf:actions="{actions}"',)
         words = f'Configuration: actions -> "{actions}" (default order)'
         yield fix.Fix(words, edits, AdviceHarm.CLUSTER, causes, stated_kind=fix.FixKind.REPAIR, aspect="actions")
+
+
+def _propose_unchecked_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Without enqueue, where it rejects the job and actions that evict for it consider only admitted jobs."""
+    conf = situation.recording.conf
+    present = [name for name in conf.actions if name]
+    evicting = [name for name in dict.fromkeys(present) if conf.facts_of(name).evicts]
+    if ENQUEUE in present and evicting:
+        actions = ", ".join(name for name in present if name != ENQUEUE)
+        words = f'Configuration: actions -> "{actions}" (drops enqueue: {join_names(evicting)} then acts for every job)'
+        causes, kind = ("enqueue-*", "queue-capability"), fix.FixKind.ENTITLEMENT
+        yield fix.Fix(words, (f'conf:actions="{actions}"',), AdviceHarm.CLUSTER, causes, stated_kind=kind)
 
 
 def _propose_overcommit_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

@@ -32,6 +32,7 @@ from vcdebug.whatif.fixes.fix import (
     placeholder_pods,
     total_request,
     unit_of,
+    without_placeholder_names,
 )
 from vcdebug.whatif.fixes.job_fixes import propose_job_fixes
 from vcdebug.whatif.fixes.node_fixes import propose_configuration_fixes, propose_node_fixes, propose_taint_fixes
@@ -53,6 +54,11 @@ class AssumedPods(NamedTuple):
     nodes: tuple[NodeName, ...]
     cause: str
     sentence: str
+
+    @property
+    def reason(self) -> str:
+        """Why they would stay Pending, without the names that only the assumption gives them."""
+        return without_placeholder_names(self.sentence.partition(": ")[2] or self.sentence).rstrip(".")
 
 
 class TrialOutcome(NamedTuple):

@@ -1,5 +1,6 @@
 """enqueue: is the PodGroup admitted to its queue?"""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from vcdebug.actions import ALLOCATE, ENQUEUE
@@ -55,11 +56,22 @@ def _rejected_finding(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     judge = explainer_for(event.plugin).rejected
     found = (judge(view, seq, event) if judge is not None else None) or _plugin_finding(view, seq, event.plugin)
     found = _add_permits(view, seq, event, found)
+    found = replace(found, facts=(*found.facts, *_sub_group_facts(view)))
     if not _is_group_of_one(view):
         return found
     alone = "Each pod has a PodGroup of its own (minMember 1), so the pods of one application are not a gang."
     group = outside_advice(f"Give the pods of one application one PodGroup, named in annotation {GROUP_ANNOTATION}.")
     return replace(found, facts=(*found.facts, alone), advice=(*found.advice, group))
+
+
+def _sub_group_facts(view: JobView) -> Iterator[str]:
+    """The minimums of subgroups, where the job could start with fewer pods than minMember."""
+    policies = view.job.pod_group.sub_group_policies
+    counted = [(each.min_sub_groups, each.sub_group_size or 0) for each in policies]
+    needed = sum(groups * size for groups, size in counted)  # exact: ints
+    if counted and all(groups and size for groups, size in counted) and needed < view.job.min_available:
+        parts = " + ".join(f"minSubGroups {groups} x subGroupSize {size}" for groups, size in counted)
+        yield f"Its subgroups need only {needed} pods ({parts}), and minMember asks for {view.job.min_available}."
 
 
 def _is_group_of_one(view: JobView) -> bool:

@@ -13,7 +13,7 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import entitlement, veto
 from vcdebug.explain.pending.gates.eviction import veto as victim_filter
-from vcdebug.explain.pending.no_node import MIXED_CAUSE, search_evidence
+from vcdebug.explain.pending.no_node import MAX_LINE_LENGTH, MIXED_CAUSE, search_evidence
 from vcdebug.explain.plugins import gang
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent, Level, OpEvent
@@ -89,7 +89,7 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -
     stuck = _visited_gate(view, failed[-1] if failed else visits[-1], task, room)
     discard = gang.discarded_finding(view, action, "" if stuck is None else _blame_words(stuck.finding))
     if discard is None:
-        return [] if stuck is None else [stuck]
+        return [] if stuck is None else _with_spared_victims(view, action, visits[-1], stuck)
     if stuck is None:
         return [Gate(action, GateChance.REAL, discard)]
     # The discard is only the consequence: without the first veto the proof would not show its reason.
@@ -97,6 +97,26 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -
     facts = (*discard.facts, *stuck.finding.facts[:1])
     decided = Gate(action, GateChance.REAL, replace(discard, evidence=proof, facts=facts))
     return [decided, replace(stuck, chance=GateChance.WEAK)]
+
+
+def _with_spared_victims(view: JobView, action: str, visit: JobVisit, stuck: Gate) -> list[Gate]:
+    """The gate, and the veto that spared the pods whose end would have given the queue its room."""
+    if stuck.finding.cause != queue_limits.NOT_ALLOCATABLE:
+        return [stuck]
+    asked = [(attempt, node) for attempt in visit.tries for node in attempt.nodes if node.victim_votes]
+    names = [veto.protecting_plugins(view, node) for _, node in asked]
+    found = veto.find_veto(view, asked[0][0], [asked[0][1]]) if asked and all(names) else None
+    if found is None:
+        return [stuck]
+    said, by = stuck.finding.headline, join_names(dict.fromkeys(name for some in names for name in some))
+    longer = said._replace(reason=f"{said.reason}, and {action} may evict nothing ({by})")
+    if len(str(longer)) <= MAX_LINE_LENGTH:
+        blamed = replace(stuck.finding, headline=longer)
+    else:
+        blamed = replace(
+            stuck.finding, facts=(f"In its place {action} may evict nothing ({by}).", *stuck.finding.facts)
+        )
+    return [replace(stuck, finding=blamed), Gate(action, GateChance.WEAK, found)]
 
 
 def _blame_words(finding: answer.Finding) -> str:

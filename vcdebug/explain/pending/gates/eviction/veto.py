@@ -57,6 +57,11 @@ def deciding_seat(view: JobView, attempt: TaskTry, node: NodeTry) -> PluginAnswe
     return next(few, mine[-1])
 
 
+def protecting_plugins(view: JobView, node: NodeTry) -> list[str]:
+    """The plugins that allowed none of the node's candidates, tier by tier."""
+    return [seat.plugin for seat in _question_and_answers(view, node)[1] if not seat.result]
+
+
 def _build_veto(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats, with_room: int) -> answer.Finding:
     offered = [key for node, _ in seats for key in node.candidates]
     left = [key for _, seat in seats for key in seat.result]

@@ -11,7 +11,7 @@ DOCUMENTS = [
     *("README.md", "CONTRIBUTING.md"),
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
 ]
-LANGUAGES = ("console", "debugger", "json", "text", "yaml")
+LANGUAGES = ("console", "debugger", "json", "lua", "text", "yaml")
 """Commands of a shell and of the debugger, data, and output or forms."""
 OUTSIDE = {
     r"vcdebug (open|serve)\b": "draws on a terminal or in a browser",

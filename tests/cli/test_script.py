@@ -6,11 +6,13 @@ import io
 import json
 import sys
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import pytest
 
 from tests.cli.scripts import BLOCKED, run, steps
 from tests.cli.transcripts import call
+from tests.effort import PATIENCE
 from vcdebug.debugger.commands import list_verbs
 
 JOB = "research/llm-finetune"
@@ -160,3 +162,18 @@ def test_a_table_has_columns_and_rows_in_json(tmp_path: Path) -> None:
     assert ("event", len(step["rows"])) == (step["columns"][0], len({row[0] for row in step["rows"]}))
     assert all(len(step["columns"]) == len(row) for row in step["rows"])
     assert "102" in [row[0] for row in step["rows"]]
+
+
+def test_a_stream_answers_each_line_at_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "vcdebug", "script", BLOCKED, "-", "--stream"]
+    with Popen(command, stdin=PIPE, stdout=PIPE, text=True, bufsize=1) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line, key in (("goto 103", "event"), ("goto 9999", "error"), ("step", "event")):
+            process.stdin.write(f"{line}\n")
+            answer = json.loads(process.stdout.readline())
+            assert line == answer["command"]
+            assert key in answer
+        assert 104 == answer["seq"]
+        process.stdin.write("quit\n")
+        assert 0 == process.wait(PATIENCE)

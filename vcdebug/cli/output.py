@@ -53,15 +53,20 @@ class Output:
         """Write lines of data in their printable form; what the stream cannot encode is escaped."""
         self.out.write(_escape_unencodable(make_printable(text), self.out) + "\n")
 
-    def write_json(self, document: Mapping[str, object]) -> None:
+    def write_json(self, document: Mapping[str, object], indent: int | None = 2) -> None:
         """Write a JSON document whose bytes depend on its values alone."""
         # Not UTF-8: the bytes would depend on the locale of the stream.
         try:
-            text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
+            text = json.dumps(document, indent=indent, ensure_ascii=True, allow_nan=False)
         except ValueError:
             # JSON has no such numbers; YAML does, as in `overcommit-factor: .inf`.
-            text = json.dumps(_with_finite_numbers(document), indent=2, ensure_ascii=True)
+            text = json.dumps(_with_finite_numbers(document), indent=indent, ensure_ascii=True)
         self.out.write(escape_json(text) + "\n")
+
+    def write_json_line(self, document: Mapping[str, object]) -> None:
+        """Write a document as one line, for a reader that waits for it."""
+        self.write_json(document, indent=None)
+        self.flush()
 
     def write_notice(self, line: str) -> None:
         """Write one line to stderr; line breaks in it become spaces."""

@@ -72,9 +72,17 @@ def write_blocks(blocks: Iterable[Block], output: Output) -> None:
     if output.is_terminal:
         _write_rich_blocks(shown, output)
         return
-    for block in shown:
-        for line in _plain_lines(block):
-            output.write_text(line)
+    for line in _iter_plain_lines(shown):
+        output.write_text(line)
+
+
+def plain_text(blocks: Iterable[Block]) -> str:
+    """The printable form of the blocks as a pipe gets it."""
+    return "\n".join(_iter_plain_lines(map(make_block_printable, blocks)))
+
+
+def _iter_plain_lines(blocks: Iterable[Block]) -> Iterator[str]:
+    return (line for block in blocks for line in _plain_lines(block))
 
 
 def _plain_lines(block: Block) -> Iterator[str]:

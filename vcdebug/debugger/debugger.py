@@ -109,6 +109,11 @@ class Debugger:
             bool(self._trail) and self._trail[-1].target == self.seq and self._trail[-1][:2] == ("out", cursor.BACKWARD)
         )
 
+    @property
+    def last_verb(self) -> cursor.MoveVerb:
+        """The verb whose opposite undoes the last step; `over` where none was taken."""
+        return self._trail[-1].verb if self._trail and self._trail[-1].target == self.seq else "over"
+
     def continue_(self, *, back: bool = False) -> MoveResult:
         """To the nearest enabled breakpoint; where there is none the cursor stays, and the reason says so."""
         step = cursor.step_direction(back=back)

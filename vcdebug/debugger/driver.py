@@ -243,7 +243,7 @@ class Workbench:
     @property
     def debugger(self) -> Debugger:
         """The shown recording's."""
-        return self._debugger_of(self.recordings.shown_recording)
+        return self.debugger_of(self.recordings.shown_recording)
 
     @property
     def has_unsaved_edits(self) -> bool:
@@ -286,7 +286,8 @@ class Workbench:
                     return self.recordings.show_cycle(side, cycle)
         return None
 
-    def _debugger_of(self, recording: Recording) -> Debugger:
+    def debugger_of(self, recording: Recording) -> Debugger:
+        """The debugger of an open recording, which keeps its position."""
         found = self._debuggers.get(id(recording))
         if found is None:
             found = self._debuggers[id(recording)] = Debugger(recording, self.breakpoints)

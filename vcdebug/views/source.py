@@ -18,15 +18,17 @@ SOURCE_COLUMNS: Final = (*plain_columns("line#"), Column("text", flexible=True))
 NO_CHECKOUT: Final = "--source DIR or VCDEBUG_SOURCE names a checkout of Volcano, whose text is then shown"
 
 
-def source_table(recording: Recording, seq: Seq, source: SourceReader | None) -> Table:
-    """The function's place and rule; with a checkout, its text."""
-    function, release = function_at(recording, seq), recording.session.release.display_name()
+def source_table(
+    recording: Recording, seq: Seq, source: SourceReader | None, function: SourceFunction | None = None
+) -> Table:
+    """The place and rule of the event's function, or of another one on its stack; with a checkout, its text."""
+    innermost, release = function_at(recording, seq), recording.session.release.display_name()
+    function = function or innermost
     place = f"{function.file}:{function.first}-{function.last}"
     head = [make_line(Piece(function.short_name, "strong"), f" {place}", muted_piece(f" in {release}"))]
-    if rule := origin_of(recording, EventFact(seq)).rule:
+    if function == innermost and (rule := origin_of(recording, EventFact(seq)).rule):
         head.append(make_line(f"rule: {rule}"))
-    lines = source(function.file) if source is not None else ()
-    shown = lines[function.first - 1 : function.last] if _holds(lines, function) else ()
+    shown = function_lines(function, source) if source is not None else ()
     if source is None:
         head.append(make_line(muted_piece(NO_CHECKOUT)))
     elif not shown:
@@ -39,7 +41,7 @@ def source_table(recording: Recording, seq: Seq, source: SourceReader | None) ->
     return Table("Source", SOURCE_COLUMNS, rows, tuple(head))
 
 
-def _holds(lines: Sequence[str], function: SourceFunction) -> bool:
-    """Whether the function begins at its line, by its name or by the hook that it is registered for."""
-    first = lines[function.first - 1] if function.first <= len(lines) else ""
-    return function.name in first
+def function_lines(function: SourceFunction, source: SourceReader) -> Sequence[str]:
+    """The function's text; none where the checkout, perhaps of another release, has something else at its line."""
+    lines = source(function.file)[function.first - 1 : function.last]
+    return lines if lines and function.name in lines[0] else ()

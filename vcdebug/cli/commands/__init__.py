@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "inspect": "vcdebug.cli.commands.inspect:InspectCommand",
     "check": "vcdebug.cli.commands.check:CheckCommand",
     "script": "vcdebug.cli.commands.script:ScriptCommand",
+    "dap": "vcdebug.cli.commands.dap:DapCommand",
     "report": "vcdebug.cli.commands.report:ReportCommand",
     "export": "vcdebug.cli.commands.export:ExportCommand",
     "capture": "vcdebug.cli.commands.capture:CaptureCommand",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.cli.arguments import STDIN, add_shared_arguments, cached_recordings, source_reader
@@ -24,6 +26,11 @@ class ScriptCommand(Command):
         add_shared_arguments(parser, "snapshot", "complete", "release")
         parser.add_argument("file", metavar="FILE", help="a file of commands; - is standard input")
         add_shared_arguments(parser, "edits", "extender", "no-cache", "source", "json")
+        parser.add_argument(
+            "--stream",
+            action="store_true",
+            help="answer each line at once, as one line of JSON; a line that fails is answered with its error",
+        )
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.snapshots import replay_arguments
@@ -32,12 +39,36 @@ class ScriptCommand(Command):
 
         if args.snapshot == STDIN and args.file == STDIN:
             raise VcdebugError("standard input cannot be both the snapshot and the commands")
-        lines = read_text(args.file).splitlines()
+        lines = [] if args.stream else read_text(args.file).splitlines()
         replayed = replay_arguments(args, keeping=cached_recordings(args, output))
         driver = Driver(replayed.recording)
         driver.source = source_reader(args)
+        if args.stream:
+            return _answer_lines(driver, args.file, output)
         waits = _run_lines(driver, lines, args, output)
         return CommandOutcome.UNSCHEDULED if waits else CommandOutcome.DONE
+
+
+def _answer_lines(driver: Driver, file: str, output: Output) -> CommandOutcome:
+    """Answer line by line, up to the end of the file or `quit`."""
+    import sys
+
+    from vcdebug.cli.reports.script import answer_document
+    from vcdebug.cli.session import run_command
+
+    waits = False
+    with Path(file).open(encoding="utf-8", errors="replace") if file != STDIN else nullcontext(sys.stdin) as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                shown = run_command(driver, line.strip(), number)
+            except VcdebugError as error:
+                output.write_json_line({"line": number, "command": line.strip(), "error": error.format_line()})
+                continue
+            if shown.answer.show == "quit":
+                break
+            waits = waits or shown.waits
+            output.write_json_line(answer_document(shown))
+    return CommandOutcome.UNSCHEDULED if waits else CommandOutcome.DONE
 
 
 def _run_lines(driver: Driver, lines: list[str], args: Namespace, output: Output) -> bool:

@@ -29,7 +29,7 @@ class ServeCommand(Command):
             "--host", metavar="HOST", default=DEFAULT_HOST, help=f"address to listen on; {DEFAULT_HOST}"
         )
         parser.add_argument(
-            "--port", metavar="PORT", type=_parse_port, default=DEFAULT_PORT, help=f"{DEFAULT_PORT}; 0 takes a free one"
+            "--port", metavar="PORT", type=parse_port, default=DEFAULT_PORT, help=f"{DEFAULT_PORT}; 0 takes a free one"
         )
         parser.add_argument(
             "--expose", action="store_true", help=f"allow a --host beyond this machine: {REACH_WARNING}"
@@ -59,7 +59,8 @@ class ServeCommand(Command):
         return CommandOutcome.DONE
 
 
-def _parse_port(text: str) -> int:
+def parse_port(text: str) -> int:
+    """The port that the text is; raises ArgumentTypeError."""
     if not text.isdecimal() or int(text) > LAST_PORT:
         raise ArgumentTypeError(f"{text!r} is no port: 0 to {LAST_PORT}")
     return int(text)

@@ -92,13 +92,14 @@ def run_script(driver: Driver, lines: Iterable[str]) -> Iterator[ScriptAnswer]:
         command = line.strip()
         if not command or command.startswith("#"):
             continue
-        answer = _run_line(driver, number, command)
+        answer = run_line(driver, number, command)
         if answer.show == "quit":
             return
         yield answer
 
 
-def _run_line(driver: Driver, number: int, command: str) -> ScriptAnswer:
+def run_line(driver: Driver, number: int, command: str) -> ScriptAnswer:
+    """Run one line and its work to the end; raises ScriptError if it fails."""
     # The log grows over the whole session; only lines after this point belong to this command.
     spoken = len(driver.debugger.log)
     try:

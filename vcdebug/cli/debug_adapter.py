@@ -1,0 +1,425 @@
+"""The Debug Adapter Protocol over one Driver: threads are cycles, frames upstream's functions, scopes tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from vcdebug.cli.output import RunFailure, run_or_failure
+from vcdebug.cli.session import answer_text, evaluate_text, open_driver, run_command
+from vcdebug.debugger import figures
+from vcdebug.debugger.breakpoints.function_kind import require_function
+from vcdebug.debugger.commands import find_verb
+from vcdebug.debugger.driver import DebuggerState, Driver, DriverStep
+from vcdebug.debugger.fields import FIELD_NAMES, fields_of
+from vcdebug.errors import VcdebugError
+from vcdebug.files.text_files import open_source
+from vcdebug.model.names import Seq
+from vcdebug.recording.call_stack import frames_at
+from vcdebug.recording.recording import Recording
+from vcdebug.releases.upstream_source import SourceFunction
+from vcdebug.snapshot.file_access import expand_path
+from vcdebug.snapshot.manifest import JsonDict, JsonObject
+from vcdebug.views.equation import event_equation
+from vcdebug.views.event_view import event_view
+from vcdebug.views.pieces import NO, SKIPPED, YES, text_of
+from vcdebug.views.source import function_lines, source_table
+from vcdebug.views.table import Row, Table
+from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings, RecordingSide
+
+FRAMES_PER_THREAD: Final = 256
+"""The number of a frame is that of its thread times this, and its place on the stack."""
+MAX_VARIABLES: Final = 500
+"""Rows of a table that a client gets; a last one says how many more there are."""
+STEPS: Final[Mapping[str, tuple[DriverStep, bool]]] = {
+    "next": ("over", False),
+    "stepIn": ("into", False),
+    "stepOut": ("out", False),
+    "continue": ("continue", False),
+    "reverseContinue": ("continue", True),
+}
+"""Request → the movement, and whether it is backward."""
+CAPABILITIES: Final = (
+    "supportsConfigurationDoneRequest",
+    "supportsFunctionBreakpoints",
+    "supportsConditionalBreakpoints",
+    "supportsHitConditionalBreakpoints",
+    "supportsLogPoints",
+    "supportsDataBreakpoints",
+    "supportsStepBack",
+    "supportsEvaluateForHovers",
+)
+
+
+class Reply(NamedTuple):
+    """The answer to a request."""
+
+    body: JsonDict = {}
+    events: tuple[tuple[str, JsonDict], ...] = ()
+    """(event, body) that follow the answer."""
+
+
+class Variable(NamedTuple):
+    """A row of a scope."""
+
+    name: str
+    value: str
+    inner: Callable[[], list[Variable]] | None = None
+    """What is below it."""
+    figure: str = ""
+    """The figure that it shows, which a data breakpoint can follow."""
+
+
+class DebugAdapter:
+    """One client's session."""
+
+    def __init__(self, source_folder: str | None = None) -> None:
+        self.ended = False
+        """Whether the client has left."""
+        self._source_folder = source_folder
+        self._driver: Driver | None = None
+        self._stops_at_entry = True
+        self._set: dict[str, list[int]] = {}
+        """What sets breakpoints as one list (a file's path, `functions`, `data`) → their numbers."""
+        self._inner: list[Callable[[], list[Variable]]] = []
+        """What variablesReference means, counted from 1, until the cursor moves."""
+        self._texts: list[SourceFunction] = []
+        """What sourceReference means, counted from 1."""
+
+    @property
+    def driver(self) -> Driver:
+        """The driver of the launched snapshot."""
+        if self._driver is None:
+            raise VcdebugError("nothing is launched")
+        return self._driver
+
+    def answer(self, request: JsonObject) -> Iterator[JsonDict]:
+        """The response to a request and the events behind it; a request that fails has a response, too."""
+        command, arguments = request["command"], request.get("arguments") or {}
+        found = run_or_failure(lambda: self._handle(command, arguments))
+        response = {"type": "response", "request_seq": request["seq"], "command": command}
+        if isinstance(found, RunFailure):
+            body = {"error": {"id": 1, "format": found.line.replace("{", "(").replace("}", ")"), "showUser": True}}
+            yield {**response, "success": False, "message": found.line, "body": body}
+            return
+        yield {**response, "success": True, "body": found.body}
+        yield from ({"type": "event", "event": name, "body": body} for name, body in found.events)
+
+    def _handle(self, command: str, arguments: JsonObject) -> Reply:
+        if command in STEPS:
+            return self._step(*STEPS[command], arguments)
+        if command not in REQUESTS:
+            raise VcdebugError(f"the request {command} is not supported")
+        return REQUESTS[command](self, arguments)
+
+    # The life of a session.
+
+    def initialize(self, _: JsonObject) -> Reply:
+        """What the adapter can do."""
+        return Reply(dict.fromkeys(CAPABILITIES, True))
+
+    def launch(self, arguments: JsonObject) -> Reply:
+        """Replay the snapshot, and run the commands that are given."""
+        self._driver = open_driver(arguments)
+        self._source_folder = arguments.get("source") or self._source_folder
+        self.driver.source = open_source(self._source_folder) if self._source_folder else None
+        self._stops_at_entry = arguments.get("stopOnEntry", True)
+        said = [answer_text(run_command(self.driver, line)) for line in arguments.get("commands") or ()]
+        return Reply(events=(*map(_output_event, said), ("initialized", {})))
+
+    def configuration_done(self, _: JsonObject) -> Reply:
+        """Stop at the first event, or at the first breakpoint."""
+        if not self._stops_at_entry:
+            return self._step("continue", False, {})
+        return Reply(events=(self._stopped_event("entry"),))
+
+    def disconnect(self, _: JsonObject) -> Reply:
+        """The client leaves."""
+        self.ended = True
+        return Reply()
+
+    def _stopped_event(self, reason: str = "") -> tuple[str, JsonDict]:
+        """Where the cursor is, and why; the variables of before are no longer known."""
+        self._inner.clear()
+        here = self.driver.current_state()
+        hits = [one.number for one in here.breakpoints if one.enabled and here.seq in one.hits]
+        at_breakpoint = here.reason.startswith("breakpoint ")
+        usual = "breakpoint" if at_breakpoint else "step" if here.reason == "step" else "pause"
+        return "stopped", {
+            "reason": reason or usual,
+            "description": f"event {here.seq}: {here.reason}",
+            "threadId": _shown_thread(self.driver.open_recordings),
+            "allThreadsStopped": True,
+            **({"hitBreakpointIds": hits} if at_breakpoint else {}),
+        }
+
+    # Movement.
+
+    def _step(self, verb: DriverStep, back: bool, arguments: JsonObject) -> Reply:
+        self._show_thread(arguments.get("threadId"))
+        log = self.driver.debugger.log
+        spoken = len(log)
+        self.driver.take_step(verb, back=back)
+        said = [_output_event(f"event {line.seq}  {line.text}") for line in log[spoken:]]
+        return Reply({"allThreadsContinued": True}, (*said, self._stopped_event()))
+
+    def step_back(self, arguments: JsonObject) -> Reply:
+        """Undo the last step; before the first one, as `next` backward."""
+        self._show_thread(arguments.get("threadId"))
+        return self._step(self.driver.debugger.last_verb, True, {})
+
+    def _show_thread(self, thread: int | None) -> None:
+        """Show the cycle that is a thread: the client acts on it."""
+        recordings = self.driver.open_recordings
+        if thread is not None and thread != _shown_thread(recordings):
+            side, cycle = _thread_place(thread)
+            self.driver.show_recordings(recordings.show_cycle(side, cycle), f"cycle {cycle}")
+            self._inner.clear()
+
+    # What there is to see.
+
+    def threads(self, _: JsonObject) -> Reply:
+        """The open cycles, those of the edited branch behind."""
+        open_ = self.driver.open_recordings
+        branch = len(open_.cycles_of(BRANCH)) if open_.branch else 0
+        cycles = [(2 * cycle, f"cycle {cycle}") for cycle in range(1, len(open_.original) + 1)]
+        edited = [(2 * cycle + 1, f"cycle {cycle}, edited") for cycle in range(open_.start, branch + 1)]
+        return Reply({"threads": [{"id": number, "name": name} for number, name in (*cycles, *edited)]})
+
+    def stack_trace(self, arguments: JsonObject) -> Reply:
+        """Upstream's functions at the event, innermost first."""
+        thread, open_ = arguments["threadId"], self.driver.open_recordings
+        side, cycle = _thread_place(thread)
+        recording = open_.show_cycle(side, cycle).shown_recording
+        found = frames_at(recording, self.driver.workbench.debugger_of(recording).seq)[::-1]
+        frames = [self._frame(thread * FRAMES_PER_THREAD + at, one.function) for at, one in enumerate(found)]
+        start = arguments.get("startFrame") or 0
+        end = start + (arguments.get("levels") or len(frames))
+        return Reply({"stackFrames": frames[start:end], "totalFrames": len(frames)})
+
+    def _frame(self, number: int, function: SourceFunction) -> JsonDict:
+        name, source = function.file.rpartition("/")[2], self.driver.source
+        if self._source_folder and source is not None and function_lines(function, source):
+            path = expand_path(self._source_folder).absolute() / "pkg" / "scheduler" / function.file
+            there: JsonDict = {"name": name, "path": str(path)}
+            return {"id": number, "name": function.short_name, "line": function.first, "column": 1, "source": there}
+        if function not in self._texts:
+            self._texts.append(function)
+        there = {"name": function.place, "sourceReference": self._texts.index(function) + 1}
+        return {"id": number, "name": function.short_name, "line": 1, "column": 1, "source": there}
+
+    def source(self, arguments: JsonObject) -> Reply:
+        """The place and rule of a function whose text is not there."""
+        number = (arguments.get("source") or arguments)["sourceReference"]
+        here = self.driver.current_state()
+        table = source_table(here.recording, here.seq, here.source, self._texts[number - 1])
+        return Reply({"content": "\n".join(map(text_of, table.head))})
+
+    def scopes(self, arguments: JsonObject) -> Reply:
+        """Verdicts, equation, figures and fields of the event."""
+        self._show_thread(arguments["frameId"] // FRAMES_PER_THREAD)
+        here = self.driver.current_state()
+        made: tuple[tuple[str, Callable[[], list[Variable]]], ...] = (
+            ("Verdicts", lambda: _table_variables(event_view(here.recording, here.seq))),
+            ("Equation", lambda: _table_variables(event_equation(here.recording, here.seq))),
+            ("Figures", lambda: _figure_variables(here)),
+            ("Event", lambda: _field_variables(here)),
+        )
+        scopes = [
+            {"name": name, "variablesReference": self._refer_to(inner), "expensive": False} for name, inner in made
+        ]
+        return Reply({"scopes": scopes})
+
+    def _refer_to(self, inner: Callable[[], list[Variable]] | None) -> int:
+        if inner is None:
+            return 0
+        self._inner.append(inner)
+        return len(self._inner)
+
+    def _variables_of(self, reference: int) -> list[Variable]:
+        if not 0 < reference <= len(self._inner):
+            raise VcdebugError("the cursor has moved since")
+        return self._inner[reference - 1]()
+
+    def variables(self, arguments: JsonObject) -> Reply:
+        """The rows of a scope, or what is below a row."""
+        found = self._variables_of(arguments["variablesReference"])
+        shown = [
+            {"name": one.name, "value": one.value, "variablesReference": self._refer_to(one.inner)} for one in found
+        ]
+        return Reply({"variables": shown})
+
+    def evaluate(self, arguments: JsonObject) -> Reply:
+        """The value of a figure or an expression; in the console also a command, as `:` takes it."""
+        if arguments.get("frameId") is not None:
+            self._show_thread(arguments["frameId"] // FRAMES_PER_THREAD)
+        text = arguments["expression"].strip()
+        try:
+            return Reply({"result": evaluate_text(self.driver, text), "variablesReference": 0})
+        except VcdebugError:
+            if arguments.get("context") != "repl" or find_verb(text.removeprefix(":").partition(" ")[0]) is None:
+                raise
+        before = self.driver.current_state()
+        result = answer_text(run_command(self.driver, text))
+        here = self.driver.current_state()
+        moved = (here.recording, here.seq) != (before.recording, before.seq)
+        return Reply({"result": result, "variablesReference": 0}, (self._stopped_event(),) if moved else ())
+
+    # Breakpoints.
+
+    def set_breakpoints(self, arguments: JsonObject) -> Reply:
+        """The breakpoints of a file: each stops at the function that holds its line."""
+        path = arguments["source"].get("path") or arguments["source"].get("name") or ""
+        file = path.rpartition("pkg/scheduler/")[2] if "pkg/scheduler/" in path else Path(path).name
+        points = arguments.get("breakpoints") or ()
+        words = [f"{file}:{point['line']}" for point in points]
+        found = self._replace(path, [(f'function "{word}"', point) for word, point in zip(words, points, strict=True)])
+        for word, one in zip(words, found, strict=True):
+            if one["verified"]:
+                one["line"] = require_function(self.driver.debugger.recording, word).first
+        return Reply({"breakpoints": found})
+
+    def set_function_breakpoints(self, arguments: JsonObject) -> Reply:
+        """Breakpoints on functions, and on what else `break` takes."""
+        return Reply(
+            {"breakpoints": self._replace("functions", [(one["name"], one) for one in arguments["breakpoints"]])}
+        )
+
+    def set_data_breakpoints(self, arguments: JsonObject) -> Reply:
+        """Breakpoints on changes of figures."""
+        points = [(f"data {one['dataId']}", one) for one in arguments["breakpoints"]]
+        return Reply({"breakpoints": self._replace("data", points)})
+
+    def data_breakpoint_info(self, arguments: JsonObject) -> Reply:
+        """The figure that a variable shows, or that the text names."""
+        reference, name = arguments.get("variablesReference"), arguments["name"]
+        known = self._variables_of(reference) if reference else ()
+        figure = next((one.figure for one in known if one.name == name), "")
+        if not reference:
+            figure = str(figures.parse_figure_line(self.driver.debugger.recording, name))
+        description = f"each change of {figure}" if figure else "no figure of the state"
+        return Reply({"dataId": figure or None, "description": description, "accessTypes": ["write"]})
+
+    def _replace(self, owner: str, points: list[tuple[str, JsonObject]]) -> list[JsonDict]:
+        """Set these breakpoints instead of those that the same list has set before."""
+        for number in self._set.pop(owner, ()):
+            self.driver.remove_breakpoint(number)
+        found = []
+        for words, options in points:
+            said = run_or_failure(partial(self.driver.add_breakpoint, _break_line(words, options)))
+            if isinstance(said, RunFailure):
+                found.append({"verified": False, "message": said.line})
+                continue
+            number = self.driver.current_state().breakpoints[-1].number
+            self._set.setdefault(owner, []).append(number)
+            found.append({"id": number, "verified": True, "message": said})
+        return found
+
+
+REQUESTS: Final[Mapping[str, Callable[[DebugAdapter, JsonObject], Reply]]] = {
+    "initialize": DebugAdapter.initialize,
+    "launch": DebugAdapter.launch,
+    "attach": DebugAdapter.launch,
+    "configurationDone": DebugAdapter.configuration_done,
+    "setExceptionBreakpoints": lambda _, __: Reply({"breakpoints": []}),
+    "setBreakpoints": DebugAdapter.set_breakpoints,
+    "setFunctionBreakpoints": DebugAdapter.set_function_breakpoints,
+    "setDataBreakpoints": DebugAdapter.set_data_breakpoints,
+    "dataBreakpointInfo": DebugAdapter.data_breakpoint_info,
+    "threads": DebugAdapter.threads,
+    "stackTrace": DebugAdapter.stack_trace,
+    "scopes": DebugAdapter.scopes,
+    "variables": DebugAdapter.variables,
+    "source": DebugAdapter.source,
+    "evaluate": DebugAdapter.evaluate,
+    "stepBack": DebugAdapter.step_back,
+    "disconnect": DebugAdapter.disconnect,
+    "terminate": DebugAdapter.disconnect,
+}
+"""Request → its handler, besides STEPS."""
+
+
+def _thread_place(thread: int) -> tuple[RecordingSide, int]:
+    """The side and the cycle that are a thread."""
+    return BRANCH if thread % 2 else ORIGINAL, thread // 2
+
+
+def _shown_thread(open_: OpenRecordings) -> int:
+    return 2 * open_.cycle + (open_.side == BRANCH)
+
+
+def _output_event(text: str) -> tuple[str, JsonDict]:
+    return "output", {"category": "console", "output": f"{text}\n"}
+
+
+def _break_line(words: str, options: JsonObject) -> str:
+    """The words of `break` for a breakpoint of the protocol."""
+    parts = [words]
+    if condition := options.get("condition"):
+        parts.append(f"if {condition}")
+    if hits := (options.get("hitCondition") or "").strip():
+        every = hits.removeprefix("%").strip() if hits.startswith("%") else ""
+        parts.append(
+            f"hits == {hits}" if hits.isdigit() else f"hits % {every} == 0" if every.isdigit() else f"hits {hits}"
+        )
+    if text := options.get("logMessage"):
+        parts.append(f"log {' '.join(text.split())}")
+    return " ".join(parts)
+
+
+# Variables.
+
+
+def _table_variables(table: Table) -> list[Variable]:
+    """The title and the lines above, a variable per row, and the lines below."""
+    about = Variable("about", "  ".join(filter(None, (table.title, *map(text_of, table.head)))))
+    rows = [_row_variable(table, table.rows[at]) for at in range(min(len(table.rows), MAX_VARIABLES))]
+    more = len(table.rows) - len(rows)
+    below = [Variable("result", "  ".join(map(text_of, table.foot)))] if table.foot else []
+    return [about, *rows, *([Variable("…", f"{more} more")] if more else []), *below]
+
+
+def _row_variable(table: Table, row: Row) -> Variable:
+    """A row under its first name, with its other cells behind."""
+    texts = [cell.text.strip() for cell in row.cells]
+    named = (at for at, text in enumerate(texts) if text and not text.isdigit() and text not in (YES, NO, SKIPPED))
+    first = next(named, 0)
+    cells = [Variable(table.columns[at].title or "-", text) for at, text in enumerate(texts) if text and at != first]
+    value = ", ".join(f"{cell.name} {cell.value}".removeprefix("- ") for cell in cells)
+    return Variable(texts[first], value, lambda: cells)
+
+
+def _figure_variables(here: DebuggerState) -> list[Variable]:
+    """The objects of the event, each with its figures."""
+    objects = (("job", here.job), ("task", here.task), ("node", here.node), ("queue", here.queue))
+    known = [(kind, name) for kind, name in objects if name in figures.object_names(here.recording, kind)]
+    return [
+        Variable(f"{kind} {name}", "", partial(_parts_of, here.recording, here.seq, kind, name)) for kind, name in known
+    ]
+
+
+def _parts_of(recording: Recording, seq: Seq, kind: str, name: str) -> list[Variable]:
+    parsed = (
+        figures.parse_figure(recording, (kind, name, part)) for part in figures.figure_parts(recording, kind, name)
+    )
+    return [_figure_variable(recording, seq, figure, figure.part) for figure in parsed]
+
+
+def _figure_variable(recording: Recording, seq: Seq, figure: figures.Figure, name: str) -> Variable:
+    dims = () if figure.dim else figures.figure_dimensions(recording, figure)
+    parts = [(figure._replace(dim=dim), dim) for dim in dims]
+    inner = (lambda: [_figure_variable(recording, seq, *part) for part in parts]) if parts else None
+    value = figures.format_figure(figure, figures.figure_value(recording, figure, seq))
+    return Variable(name, value, inner, str(figure))
+
+
+def _field_variables(here: DebuggerState) -> list[Variable]:
+    fields = fields_of(here.recording, here.seq)
+    read = ((name, fields(name)) for name in FIELD_NAMES)
+    return [
+        Variable(name, ", ".join(value) if isinstance(value, tuple) else str(value))
+        for name, value in read
+        if value not in (None, ())
+    ]

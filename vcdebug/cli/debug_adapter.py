@@ -8,24 +8,26 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from vcdebug.cli.output import RunFailure, run_or_failure
-from vcdebug.cli.session import answer_text, evaluate_text, open_driver, run_command
+from vcdebug.cli.reports.script import answer_text, run_command
+from vcdebug.cli.snapshots import open_driver
 from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoints.function_kind import require_function
 from vcdebug.debugger.commands import find_verb
 from vcdebug.debugger.driver import DebuggerState, Driver, DriverStep
 from vcdebug.debugger.fields import FIELD_NAMES, fields_of
+from vcdebug.debugger.notebook import evaluate_text
 from vcdebug.errors import VcdebugError
 from vcdebug.files.text_files import open_source
 from vcdebug.model.names import Seq
-from vcdebug.recording.call_stack import frames_at
+from vcdebug.recording.call_stack import frames_at, function_at
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.upstream_source import SourceFunction
 from vcdebug.snapshot.file_access import expand_path
 from vcdebug.snapshot.manifest import JsonDict, JsonObject
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
+from vcdebug.views.panels import PAGES
 from vcdebug.views.pieces import NO, SKIPPED, YES, text_of
-from vcdebug.views.source import function_lines, source_table
 from vcdebug.views.table import Row, Table
 from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings, RecordingSide
 
@@ -201,7 +203,7 @@ class DebugAdapter:
 
     def _frame(self, number: int, function: SourceFunction) -> JsonDict:
         name, source = function.file.rpartition("/")[2], self.driver.source
-        if self._source_folder and source is not None and function_lines(function, source):
+        if self._source_folder and source is not None and function.lines_in(source):
             path = expand_path(self._source_folder).absolute() / "pkg" / "scheduler" / function.file
             there: JsonDict = {"name": name, "path": str(path)}
             return {"id": number, "name": function.short_name, "line": function.first, "column": 1, "source": there}
@@ -213,9 +215,10 @@ class DebugAdapter:
     def source(self, arguments: JsonObject) -> Reply:
         """The place and rule of a function whose text is not there."""
         number = (arguments.get("source") or arguments)["sourceReference"]
-        here = self.driver.current_state()
-        table = source_table(here.recording, here.seq, here.source, self._texts[number - 1])
-        return Reply({"content": "\n".join(map(text_of, table.head))})
+        here, function = self.driver.current_state(), self._texts[number - 1]
+        if function != function_at(here.recording, here.seq):
+            return Reply({"content": f"{function} in {here.recording.session.release.display_name()}"})
+        return Reply({"content": "\n".join(map(text_of, PAGES["source"].view(here).head))})
 
     def scopes(self, arguments: JsonObject) -> Reply:
         """Verdicts, equation, figures and fields of the event."""
@@ -255,9 +258,9 @@ class DebugAdapter:
         """The value of a figure or an expression; in the console also a command, as `:` takes it."""
         if arguments.get("frameId") is not None:
             self._show_thread(arguments["frameId"] // FRAMES_PER_THREAD)
-        text = arguments["expression"].strip()
+        text, debugger = arguments["expression"].strip(), self.driver.debugger
         try:
-            return Reply({"result": evaluate_text(self.driver, text), "variablesReference": 0})
+            return Reply({"result": evaluate_text(debugger.recording, debugger.seq, text), "variablesReference": 0})
         except VcdebugError:
             if arguments.get("context") != "repl" or find_verb(text.removeprefix(":").partition(" ")[0]) is None:
                 raise

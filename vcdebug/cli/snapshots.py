@@ -1,15 +1,17 @@
 """Reads snapshots and replays them for the commands without a screen."""
 
+from __future__ import annotations
+
 import time
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.amount_text import TimeEstimate
-from vcdebug.cli.arguments import CachedRecordings, extender_client, one_snapshot_source
+from vcdebug.cli.arguments import CachedRecordings, extender_client, one_snapshot_source, open_cache
 from vcdebug.cli.output import Output, StatusCallback, ignore_progress, status_line
 from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.files.recording_files import is_recording_file, open_recording
@@ -21,6 +23,9 @@ from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source
+
+if TYPE_CHECKING:
+    from vcdebug.debugger.driver import Driver
 
 
 class LoadedSnapshot(NamedTuple):
@@ -154,6 +159,24 @@ def replay_snapshot(
     if keeping is not None and key is not None:
         keeping.store_later(key, recording)
     return ReplayedSnapshot(recording, {"load": loaded.seconds, **recording.seconds})
+
+
+def open_driver(options: Mapping[str, object]) -> Driver:
+    """A driver of the named snapshot, with `release`, `complete` and `set` as the commands take them."""
+    from vcdebug.debugger.driver import Driver
+
+    name, release, complete = options.get("snapshot"), options.get("release"), options.get("complete")
+    edits = options.get("set") or ()
+    if not isinstance(name, str):
+        raise VcdebugError("no snapshot is named", 'such as "snapshot": "preempt-blocked-by-gang"')
+    if not isinstance(edits, list | tuple):
+        raise VcdebugError("set is a list of edits")
+    cache = open_cache()
+    # At once, since a client may end the process without a word.
+    keeping = None if cache is None else CachedRecordings(cache, lambda store: store())
+    given = None if release is None else str(release), None if complete is None else bool(complete)
+    replayed = replay_snapshot(name, release=given[0], complete=given[1], edits=tuple(map(str, edits)), keeping=keeping)
+    return Driver(replayed.recording)
 
 
 def _expand_edits(edits: Sequence[str]) -> list[str]:

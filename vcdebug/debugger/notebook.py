@@ -353,6 +353,11 @@ def evaluate_watch(recording: Recording, seq: Seq, watch: Watch) -> WatchValue:
     )
 
 
+def evaluate_text(recording: Recording, seq: Seq, text: str) -> str:
+    """The value of a figure or an expression at an event; raises VcdebugError for what is neither."""
+    return evaluate_watch(recording, seq, Watch(0, normalize_watch(recording, text))).now
+
+
 def _token_words(text: str) -> tuple[str, ...]:
     return tuple(token.text_content for token in tokens_of(text) if token.kind != "end")
 

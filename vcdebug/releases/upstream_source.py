@@ -6,7 +6,7 @@ The table is written by tests/architecture/upstream_lines.py from upstream's tag
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -34,6 +34,11 @@ class SourceFunction(NamedTuple):
     def place(self) -> str:
         """`plugins/gang/gang.go:90`."""
         return f"{self.file}:{self.first}"
+
+    def lines_in(self, source: Callable[[str], Sequence[str]]) -> Sequence[str]:
+        """Its text; none where the files that `source` reads, perhaps of another release, have something else there."""
+        lines = source(self.file)[self.first - 1 : self.last]
+        return lines if lines and self.name in lines[0] else ()
 
     def __str__(self) -> str:
         return f"{self.short_name} ({self.file}:{self.first}-{self.last})"

@@ -8,7 +8,6 @@ from vcdebug.debugger.origins import origin_of
 from vcdebug.model.names import Seq
 from vcdebug.recording.call_stack import function_at, source_of
 from vcdebug.recording.recording import Recording
-from vcdebug.releases.upstream_source import SourceFunction
 from vcdebug.views.pieces import Piece, make_line, muted_piece
 from vcdebug.views.table import Column, Row, Table, plain_columns
 
@@ -18,30 +17,23 @@ SOURCE_COLUMNS: Final = (*plain_columns("line#"), Column("text", flexible=True))
 NO_CHECKOUT: Final = "--source DIR or VCDEBUG_SOURCE names a checkout of Volcano, whose text is then shown"
 
 
-def source_table(
-    recording: Recording, seq: Seq, source: SourceReader | None, function: SourceFunction | None = None
-) -> Table:
-    """The place and rule of the event's function, or of another one on its stack; with a checkout, its text."""
-    innermost, release = function_at(recording, seq), recording.session.release.display_name()
-    function = function or innermost
+def source_table(recording: Recording, seq: Seq, source: SourceReader | None) -> Table:
+    """The function's place and rule; with a checkout, its text."""
+    function, release = function_at(recording, seq), recording.session.release.display_name()
     place = f"{function.file}:{function.first}-{function.last}"
     head = [make_line(Piece(function.short_name, "strong"), f" {place}", muted_piece(f" in {release}"))]
-    if function == innermost and (rule := origin_of(recording, EventFact(seq)).rule):
+    if rule := origin_of(recording, EventFact(seq)).rule:
         head.append(make_line(f"rule: {rule}"))
-    shown = function_lines(function, source) if source is not None else ()
+    shown = function.lines_in(source) if source is not None else ()
     if source is None:
         head.append(make_line(muted_piece(NO_CHECKOUT)))
     elif not shown:
         commit = source_of(recording).commit
         head.append(make_line(Piece(f"! the checkout has something else there: git checkout {commit} has it", "warn")))
-    rows = [
-        Row(str(number), (Piece(str(number), "muted"), Piece(line.replace("\t", "    "))))
-        for number, line in enumerate(shown, function.first)
-    ]
+    rows = [_line_row(number, line) for number, line in enumerate(shown, function.first)]
     return Table("Source", SOURCE_COLUMNS, rows, tuple(head))
 
 
-def function_lines(function: SourceFunction, source: SourceReader) -> Sequence[str]:
-    """The function's text; none where the checkout, perhaps of another release, has something else at its line."""
-    lines = source(function.file)[function.first - 1 : function.last]
-    return lines if lines and function.name in lines[0] else ()
+def _line_row(number: int, line: str) -> Row:
+    # A terminal would draw a tab as wide as it likes.
+    return Row(str(number), (Piece(str(number), "muted"), Piece(line.replace("\t", "    "))))

@@ -53,8 +53,7 @@ def _answer_lines(driver: Driver, file: str, output: Output) -> CommandOutcome:
     """Answer line by line, up to the end of the file or `quit`."""
     import sys
 
-    from vcdebug.cli.reports.script import answer_document
-    from vcdebug.cli.session import run_command
+    from vcdebug.cli.reports.script import answer_document, run_command
 
     waits = False
     with Path(file).open(encoding="utf-8", errors="replace") if file != STDIN else nullcontext(sys.stdin) as lines:

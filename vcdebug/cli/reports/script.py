@@ -1,12 +1,14 @@
 """The report of `vcdebug script`: the result of each command."""
 
 from collections.abc import Iterator
+from itertools import islice
 
+from vcdebug.cli.render import plain_text
 from vcdebug.cli.reports import comparison
 from vcdebug.cli.reports import explanation as pending
 from vcdebug.comparison.cycles import compare_cycles
 from vcdebug.comparison.logs.message import DEFAULT_LEVEL
-from vcdebug.debugger.commands import ScriptAnswer, ScriptError
+from vcdebug.debugger.commands import ScriptAnswer, ScriptError, run_line
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation, QuestionReply
@@ -87,6 +89,19 @@ class AnswerReport:
         else:
             self._show_table(PAGES["waiting"].view(here))
             self.waits = bool(survey_jobs(here.recording).unscheduled_jobs)
+
+
+def run_command(driver: Driver, line: str, number: int = 1) -> AnswerReport:
+    """What a command line comes to; raises VcdebugError if it fails."""
+    try:
+        return AnswerReport(run_line(driver, number, line), driver)
+    except ScriptError as error:
+        raise error.__cause__ or error from None
+
+
+def answer_text(shown: AnswerReport) -> str:
+    """The answer as a pipe gets it, without the line that repeats the command."""
+    return plain_text(islice(answer_blocks(shown), 1, None))
 
 
 def answer_blocks(shown: AnswerReport) -> Iterator[Block]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from time import process_time
+from time import monotonic, process_time
 from unittest.mock import patch
 
 from textual.pilot import Pilot
@@ -33,6 +33,8 @@ NEVER = 86400.0
 """Seconds between two frames that time alone asks for: `settled` draws what is due as soon as nothing else can run."""
 PATIENCE = 30.0
 """Seconds of processor time after which a condition that does not come true fails the test."""
+LONGEST_WAIT = 90.0
+"""Seconds after which it fails in any case: an application at rest uses next to no processor time."""
 
 
 class Desk:
@@ -58,7 +60,8 @@ class Desk:
 
     @property
     def seq(self) -> int:
-        return self.moment.seq
+        """The event's number, as the header shows it: 0 is the overview."""
+        return self.moment.number
 
     def panel(self, name: str) -> Panel:
         return self.main.get_panel(name)
@@ -119,10 +122,11 @@ class Desk:
         await self.pause()
 
     async def until(self, condition: Callable[[], bool], what: str) -> None:
-        """Let the application work until the condition holds."""
-        deadline = process_time() + PATIENCE
+        """Let the application work until the condition holds; fails the test where it never does."""
+        deadline, end = process_time() + PATIENCE, monotonic() + LONGEST_WAIT
         while not condition():
-            assert process_time() < deadline, f"waited in vain until {what}"
+            if process_time() > deadline or monotonic() > end:
+                raise AssertionError(f"waited in vain until {what}; on the screen:\n{self.screen()}")
             await asyncio.sleep(SLICE)
             await self.pause()
 

@@ -13,6 +13,7 @@ from vcdebug.views.table import format_table
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 GATED, SHORT = 7, 4
+LEAST_CAUSE, LOW = 46, (80, 16)
 GATE_WORDS = "1 to 7 pods have a scheduling gate (example.com/wait)"
 
 
@@ -59,6 +60,18 @@ async def test_the_first_screen_counts_all_of_them_and_enter_leads_to_jobs_and_a
         answer = desk.app.screen
         assert isinstance(answer, DetailScreen)
         assert "Why default/gated-2 is Pending" == answer.table.title
+
+
+async def test_a_cause_has_room_and_below_it_stand_first_fix_and_queues_where_there_is_height(many: Path) -> None:
+    for size, below in ((WIDE, True), (NARROW, True), (LOW, False)):
+        async with opened(str(many), size) as desk:
+            lines = desk.screen().splitlines()
+            at = next(number for number, line in enumerate(lines) if "scheduling gate" in line)
+            head = lines[at - 1]
+            assert head.rindex("jobs") - head.rindex("cause") >= LEAST_CAUSE
+            fix = lines[at + 1]
+            assert below == ("first fix" in fix and "queues default" in fix)
+            assert below != ("more columns →" in desk.screen())
 
 
 async def test_it_is_the_page_of_three_commands_and_the_list_of_explain(

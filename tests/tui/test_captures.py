@@ -43,9 +43,9 @@ async def test_following_captures_by_itself_while_keys_answer(tmp_path: Path) ->
         await desk.until(
             lambda: desk.moment.recordings is not None and desk.moment.recordings.cycle_count >= 3, "three"
         )
-        before = desk.moment.seq
+        before = desk.seq
         await desk.press("s")
-        assert desk.moment.seq > before
+        assert desk.seq > before
 
 
 async def test_a_folder_of_captures_opens_at_the_last_and_leads_back(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ async def test_the_command_line_goes_before_the_last_session(store: SessionStore
 async def test_fresh_leaves_it_aside(store: SessionStore, snapshot: Path) -> None:
     await leave_something(store, snapshot)
     async with opened(str(snapshot), store=store, fresh=True) as desk:
-        assert (1, ()) == (desk.seq, desk.moment.breakpoints)
+        assert (0, ()) == (desk.seq, desk.moment.breakpoints)
 
 
 async def test_breakpoints_are_kept_at_once_and_not_only_at_the_end(store: SessionStore, snapshot: Path) -> None:
@@ -91,7 +91,7 @@ async def test_another_content_at_the_same_path_keeps_breakpoints_and_no_positio
     await leave_something(store, snapshot)
     (snapshot / "note.txt").write_text("changed")
     async with opened(str(snapshot), store=store) as desk:
-        assert 1 == desk.seq
+        assert 0 == desk.seq
         assert 1 == len(desk.moment.breakpoints)
         assert "the snapshot has changed" in desk.status()
     assert 2 == len(files(store))
@@ -102,7 +102,7 @@ async def test_a_damaged_file_is_put_aside_and_said(store: SessionStore, snapsho
     path = files(store)[0]
     path.write_text('{"version": 1, "event"')
     async with opened(str(snapshot), store=store) as desk:
-        assert 1 == desk.seq
+        assert 0 == desk.seq
         assert "damaged; kept as" in desk.status()
         assert '{"version": 1, "event"' == path.with_suffix(".damaged").read_text()
 
@@ -156,7 +156,7 @@ async def test_the_first_keys_are_told_once_and_go_with_the_first_key(store: Ses
         assert desk.main.query_one(FirstKeys).display
         assert "First time here?" in desk.screen()
         await desk.press("s")
-        assert (2, False) == (desk.seq, desk.main.query_one(FirstKeys).display)
+        assert (1, False) == (desk.seq, desk.main.query_one(FirstKeys).display)
     async with opened("preempt-works", store=store) as desk:
         assert not desk.main.query_one(FirstKeys).display
 

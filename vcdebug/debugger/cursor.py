@@ -4,13 +4,15 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from vcdebug.model.names import Seq
-from vcdebug.recording.flow_rows import next_row, path_to_row, previous_row
+from vcdebug.recording.flow_rows import next_row, path_to_row, previous_row, row_after_opening
 from vcdebug.recording.recording import Recording
 
 Step = Literal[1, -1]
 """Forward or backward."""
 FORWARD: Final[Step] = 1
 BACKWARD: Final[Step] = -1
+OVERVIEW: Final[Seq] = 0
+"""The number of the overview, a row before all others: what the whole cycle came to."""
 MoveVerb = Literal["into", "over", "out"]
 SelectionKind = Literal["task", "job", "node", "queue", "plugin", "none"]
 
@@ -48,12 +50,17 @@ def step_into(recording: Recording, seq: Seq, step: Step) -> Seq | None:
 
 def step_over(recording: Recording, seq: Seq, step: Step) -> Seq | None:
     """The next row that is not inside this one; backward the sibling before it, else the row around both."""
+    if seq == OVERVIEW:
+        # The opening of the session is as much before the cycle as the overview is: one key passes both.
+        return row_after_opening(recording) if step == FORWARD else None
     path = path_to_row(recording, seq)
     return next_row(path) if step == FORWARD else previous_row(path)
 
 
 def step_out(recording: Recording, seq: Seq, step: Step) -> Seq | None:
     """What follows the row around this one, or backward that row; of a row of depth 0, as `step_over` and the start."""
+    if seq == OVERVIEW:
+        return step_over(recording, seq, step)
     path = path_to_row(recording, seq)
     if step == FORWARD:
         return next_row(path[:-1] or path)

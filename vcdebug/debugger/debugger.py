@@ -33,19 +33,21 @@ class _StepTaken(NamedTuple):
 class Debugger:
     """Moves through one recording."""
 
-    def __init__(self, recording: Recording, breakpoints: BreakpointList | None = None) -> None:
+    def __init__(self, recording: Recording, breakpoints: BreakpointList | None = None, *, first: Seq = 1) -> None:
         self.recording = recording
-        self.position = cursor.Position(1)
+        self.first = first
+        """Where it begins: the first event, or the overview before it."""
+        self.position = cursor.Position(first)
         self.breakpoints = breakpoints if breakpoints is not None else BreakpointList()
         self.log: list[BreakpointLogLine] = []
         """Log lines of breakpoints so far."""
         self._trail: list[_StepTaken] = []
-        self._last = cursor.Position(1)
+        self._last = cursor.Position(first)
 
     @property
     def seq(self) -> Seq:
-        """The current event's number."""
-        return self.position.seq
+        """The current event's number; at the overview the first one's, whose state is the one before the cycle."""
+        return max(self.position.seq, 1)
 
     @property
     def last_seq(self) -> Seq:
@@ -67,12 +69,20 @@ class Debugger:
 
     def select_subject(self, selection: cursor.CursorSelection = cursor.NO_SELECTION) -> None:
         """Look at a task, job, node, queue or plugin; the event stays."""
-        self.position = cursor.Position(self.seq, selection)
+        self.position = cursor.Position(self.position.seq, selection)
+
+    @property
+    def at_overview(self) -> bool:
+        """Whether the cursor is before all events."""
+        return self.position.seq == cursor.OVERVIEW
 
     def place_at(self, seq: Seq) -> None:
         """Begin at an event: no movement led there, and the last jump stays what it was."""
         self._trail.clear()
-        self.position = cursor.Position(min(max(seq, 1), self.last_seq), self.position.selection)
+        self.position = cursor.Position(self._within(seq), self.position.selection)
+
+    def _within(self, seq: Seq) -> Seq:
+        return min(max(seq, self.first), self.last_seq)
 
     @property
     def last_jump(self) -> cursor.Position:
@@ -92,21 +102,24 @@ class Debugger:
         return self._take_step("out", cursor.step_direction(back=back))
 
     def _take_step(self, verb: cursor.MoveVerb, step: cursor.Step) -> MoveResult:
-        if self._trail and self._trail[-1] == (verb, -step, self._trail[-1].origin, self.seq):
+        here = self.position.seq
+        if self._trail and self._trail[-1] == (verb, -step, self._trail[-1].origin, here):
             return self._move_to(self._trail.pop().origin, "step")
-        target = cursor.MOVES[verb](self.recording, self.seq, step)
+        target = cursor.MOVES[verb](self.recording, here, step)
         reason = "step"
         if target is None:
-            target, reason = (1, "start") if step == cursor.BACKWARD else (self.last_seq, "end")
-        if target != self.seq:
-            self._trail.append(_StepTaken(verb, step, self.seq, target))
+            target, reason = (self.first, "start") if step == cursor.BACKWARD else (self.last_seq, "end")
+        if target != here:
+            self._trail.append(_StepTaken(verb, step, here, target))
         return self._move_to(target, reason)
 
     @property
     def went_up(self) -> bool:
         """Whether the last step led out of a span, backward: its opposite leads down again."""
         return (
-            bool(self._trail) and self._trail[-1].target == self.seq and self._trail[-1][:2] == ("out", cursor.BACKWARD)
+            bool(self._trail)
+            and self._trail[-1].target == self.position.seq
+            and self._trail[-1][:2] == ("out", cursor.BACKWARD)
         )
 
     @property
@@ -116,11 +129,11 @@ class Debugger:
 
     def continue_(self, *, back: bool = False) -> MoveResult:
         """To the nearest enabled breakpoint; where there is none the cursor stays, and the reason says so."""
-        step = cursor.step_direction(back=back)
-        hit = self.breakpoints.next_stop(self.recording, self.seq, step)
+        step, here = cursor.step_direction(back=back), self.position.seq
+        hit = self.breakpoints.next_stop(self.recording, here, step)
         end = 1 if step == cursor.BACKWARD else self.last_seq
         target = end if hit is None else hit.seq
-        self.log.extend(self.breakpoints.log_lines_between(self.recording, self.seq, target, step))
+        self.log.extend(self.breakpoints.log_lines_between(self.recording, here, target, step))
         if hit is None:
             return MoveResult(self.position, self._describe_no_hit(step))
         point = hit.breakpoint
@@ -134,13 +147,13 @@ class Debugger:
         words = {cursor.FORWARD: ("after", "before", "C"), cursor.BACKWARD: ("before", "after", "c")}
         side, other, key = words[step]
         back = cursor.BACKWARD if step == cursor.FORWARD else cursor.FORWARD
-        elsewhere = self.breakpoints.next_stop(self.recording, self.seq, back)
+        elsewhere = self.breakpoints.next_stop(self.recording, self.position.seq, back)
         more = f"; there is one {other} it ({key})" if elsewhere is not None else ""
-        return f"no breakpoint {side} event {self.seq}{more}"
+        return f"no breakpoint {side} event {self.position.seq}{more}"
 
     def goto_event(self, seq: Seq) -> MoveResult:
         """To an event by number; beyond the ends to the first or last one."""
-        return self._jump_to(min(max(seq, 1), self.last_seq), "goto")
+        return self._jump_to(self._within(seq), "goto")
 
     def next_about(self, selection: cursor.CursorSelection | None = None, *, back: bool = False) -> MoveResult:
         """The next event that concerns a task, job, node, queue or plugin, by default the selected one."""
@@ -148,7 +161,8 @@ class Debugger:
         if not cursor.is_subject(selection):
             return MoveResult(self.position, "nothing is selected")
         about = self.recording.index.seqs_about(selection.kind, selection.name)
-        target = seq_before(about, self.seq) if back else seq_after(about, self.seq)
+        here = self.position.seq
+        target = seq_before(about, here) if back else seq_after(about, here)
         if target is None:
             side = "earlier" if back else "later"
             return MoveResult(self.position, f"no {side} event about {selection}")

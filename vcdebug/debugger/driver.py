@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.breakpoint import Breakpoint
 from vcdebug.debugger.captures import CaptureSeries
-from vcdebug.debugger.cursor import NO_SELECTION, CursorSelection, Position
+from vcdebug.debugger.cursor import NO_SELECTION, OVERVIEW, CursorSelection, Position
 from vcdebug.debugger.debugger import Debugger, MoveResult
 from vcdebug.debugger.figures import Figure
 from vcdebug.debugger.notebook import Bookmark, BreakpointList, Notebook, Watch
@@ -18,6 +18,10 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings
 
+START_REASONS: Final = ("start", "cycle ", "no breakpoint ")
+"""How the reasons begin while the cursor of a script has not moved: at the start, in a cycle just entered, and where
+continue found no breakpoint.
+"""
 DriverStep = Literal["into", "over", "out", "continue"]
 
 
@@ -37,6 +41,7 @@ class DebuggerState:
 
     recording: Recording
     seq: Seq
+    """The present event's number; at the overview the first one's."""
     reason: str
     """Why the cursor is here."""
     job: str
@@ -53,6 +58,10 @@ class DebuggerState:
     """What else lies open; None where this recording is the only one."""
     source: Callable[[str], Sequence[str]] | None = None
     """Reads a file of the user's checkout of upstream; None without one."""
+    at_overview: bool = False
+    """Whether the cycle as a whole is shown, and no event yet."""
+    number: Seq = 0
+    """The present event's number, 0 at the overview; scripts begin at event 1 and see the overview there."""
 
     @classmethod
     def from_debugger(
@@ -69,14 +78,17 @@ class DebuggerState:
         bookmarks = tuple(notebook.bookmarks.iter_bookmarks_of(recordings.cycle, branch=recordings.side == BRANCH))
         elsewhere = tuple(mark for mark in notebook.bookmarks if mark not in bookmarks)
         set_here = (breakpoints, tuple(notebook.watches), bookmarks, elsewhere)
-        return cls(debugger.recording, debugger.seq, reason, job, task, queue, node, *set_here, recordings, source)
+        number = debugger.position.seq
+        at_overview = number == OVERVIEW or (number == debugger.first and reason.startswith(START_REASONS))
+        shown = (debugger.recording, debugger.seq, reason, job, task, queue, node)
+        return cls(*shown, *set_here, recordings, source, at_overview, number)
 
 
 class Driver:
     """The recordings that lie open, with the reason of the last stop, giving a DebuggerState for each."""
 
-    def __init__(self, recording: Recording) -> None:
-        self.workbench = Workbench(recording)
+    def __init__(self, recording: Recording, *, first: Seq = 1) -> None:
+        self.workbench = Workbench(recording, first)
         self.notebook = Notebook(self.workbench.breakpoints)
         """What is set: breakpoints, watches, bookmarks."""
         self.source: Callable[[str], Sequence[str]] | None = None
@@ -118,9 +130,12 @@ class Driver:
         )
 
     def show_recordings(self, recordings: OpenRecordings, reason: str, divergence: Seq | None = None) -> DebuggerState:
-        """Show other open recordings; see Workbench.show_recordings for the new position."""
+        """Show other open recordings: beside what was shown up to the divergence, or from the overview of a cycle."""
         self._count_captures()
+        shown = self.open_recordings.shown_recording
         self.workbench.show_recordings(recordings, divergence)
+        if divergence is None and recordings.shown_recording is not shown and self.debugger.first == OVERVIEW:
+            self.debugger.place_at(OVERVIEW)
         return self._after_switch(reason)
 
     def goto_in(self, recordings: OpenRecordings, seq: Seq) -> DebuggerState:
@@ -231,12 +246,14 @@ class Driver:
 class Workbench:
     """Keeps one debugger per open recording."""
 
-    def __init__(self, first: Recording) -> None:
-        self.recordings = OpenRecordings((first,))
+    def __init__(self, recording: Recording, first: Seq = 1) -> None:
+        self.recordings = OpenRecordings((recording,))
+        self._first = first
+        """Where each recording begins: the first event, or the overview before it."""
         self.breakpoints = BreakpointList()
         self.saved: tuple[str, ...] = ()
         """The edits that were written to a file last."""
-        self._debuggers = {id(first): Debugger(first, self.breakpoints)}
+        self._debuggers = {id(recording): Debugger(recording, self.breakpoints, first=first)}
         self._came: tuple[Recording, Position] | None = None
         """What was shown before, and the jump that the shown debugger had made last by then."""
 
@@ -266,7 +283,7 @@ class Workbench:
         self._came = before.recording, after.last_jump
         self._forget_closed()
         if divergence is not None and not (known and min(before.seq, after.seq) >= divergence):
-            after.place_at(min(before.seq, divergence))
+            after.place_at(min(before.position.seq, divergence))
 
     def go_back(self) -> bool:
         """Show what was shown before, if no jump was made since; whether it was."""
@@ -290,7 +307,7 @@ class Workbench:
         """The debugger of an open recording, which keeps its position."""
         found = self._debuggers.get(id(recording))
         if found is None:
-            found = self._debuggers[id(recording)] = Debugger(recording, self.breakpoints)
+            found = self._debuggers[id(recording)] = Debugger(recording, self.breakpoints, first=self._first)
         return found
 
     def _forget_closed(self) -> None:

@@ -63,6 +63,12 @@ def top_rows(recording: Recording) -> tuple[FlowPart, ...]:
     return (*((before,) if before is not None else ()), *inside, *((after,) if after is not None else ()))
 
 
+def row_after_opening(recording: Recording) -> Seq:
+    """The first event of the row below that of opening the session; the first row where there is no opening."""
+    rows = top_rows(recording)
+    return rows[1].first if isinstance(rows[0], StepBranch) and len(rows) > 1 else rows[0].first
+
+
 def rows_inside(recording: Recording, part: FlowPart) -> Sequence[FlowPart]:
     """The rows directly inside a row; none inside a run."""
     if isinstance(part, Span):

@@ -156,7 +156,7 @@ MAIN_KEYS: list[BindingType] = [
     Binding("n,f10", "step('over')", "over: the next event or span on this level", id="over"),
     Binding("s,f11", "step('into')", "into: the next event, however deep", id="into"),
     Binding("f,r,shift+f11,f23", "step('out')", "out: what follows the enclosing span", id="out"),
-    Binding("c,f5", "step('continue')", "continue: to the next breakpoint, else the end", id="continue"),
+    Binding("c,f5", "step('continue')", "continue: to the next breakpoint", id="continue"),
     Binding("N,shift+f10,f22", "step('over', True)", "over, backwards", id="back-over"),
     Binding("S,ctrl+f11", "step('into', True)", "into, backwards: the previous event", id="back-into"),
     Binding(
@@ -168,7 +168,7 @@ MAIN_KEYS: list[BindingType] = [
     Binding(
         "C,shift+f5,f17",
         "step('continue', True)",
-        "continue, backwards: to the previous breakpoint, else the start",
+        "continue, backwards: to the previous breakpoint",
         id="back-continue",
     ),
     Binding("d", "run('down')", "down again: undoes the last way up (u, F), else into", id="down"),
@@ -182,7 +182,12 @@ MAIN_KEYS: list[BindingType] = [
         "I", "run('ask')", "Ask about the selected row: evicted, holders, node, refused, victim, next, when", id="ask"
     ),
     Binding("exclamation_mark", "run('prove')", "Find fixes for the job: try changes and replay each", id="prove"),
-    Binding("g,ctrl+g", "run('goto')", "go to an event by number; g once more: to the first row", id="goto"),
+    Binding(
+        "g,ctrl+g",
+        "run('goto')",
+        "go to an event by number, 0 is the overview; g once more: to the first row",
+        id="goto",
+    ),
     Binding("minus", "run('last_position')", "back to where the last jump began", id="last"),
     Binding("t", "run('run_to_cursor')", "go to the event of the row under the cursor", id="to-row"),
     Binding("L", "run('last_change')", "to the event that wrote this number; again, further back", id="last-change"),
@@ -204,8 +209,13 @@ MAIN_KEYS: list[BindingType] = [
     Binding("ctrl+r", "edit('redo')", "make the edit again that was undone last", id="redo"),
     Binding("x", "edit('other')", "from the original to the branch of the edits, and back", id="other"),
     Binding("X", "edit('diff')", "original and branch side by side", id="diff"),
-    Binding("right_curly_bracket", "edit('next-cycle')", "Go to the next cycle (runs it if needed)", id="next-cycle"),
-    Binding("left_curly_bracket", "edit('previous-cycle')", "the cycle before", id="previous-cycle"),
+    Binding(
+        "right_curly_bracket",
+        "edit('next-cycle')",
+        "Go to the next cycle's overview (runs it if needed)",
+        id="next-cycle",
+    ),
+    Binding("left_curly_bracket", "edit('previous-cycle')", "the overview of the cycle before", id="previous-cycle"),
     Binding("full_stop", "edit('recapture')", "capture the live cluster again: what has changed", id="recapture"),
     Binding("z", "zoom", "the panel alone, or all of them again", id="zoom"),
     Binding("y", "run('copy')", "copy: cell, row, panel, equation, command line", id="copy"),

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 OVERVIEW_COLUMNS: Final = (Column(""), Column("", flexible=True, least=24))
 """What became of it, and its name with the reason: in a column of its own the name would leave the reason no room."""
-START_REASONS: Final = ("start", "cycle ", "no breakpoint ")
-"""How the debugger's reasons begin while the cursor has not moved: at the start, in a cycle just entered, and where
-continue found no breakpoint.
-"""
 MAX_GROUP_ROWS: Final = 8
 """Rows of a group at most; another row leads to the rest."""
 MAX_EXPLAINED_EVENTS: Final = 20_000
@@ -48,11 +44,6 @@ def overview_table(recording: Recording) -> Table:
     return Table(
         f"Overview of {recording.snapshot.name or 'the cycle'}", OVERVIEW_COLUMNS, rows, head=_overview_head(recording)
     )
-
-
-def before_first_step(seq: Seq, reason: str) -> bool:
-    """Whether the cursor has not moved yet."""
-    return seq == 1 and reason.startswith(START_REASONS)
 
 
 def is_overview(table: Table) -> bool:
@@ -192,9 +183,9 @@ def _iter_quirk_lines(recording: Recording) -> Iterator[OverviewLine]:
         yield OverviewLine(f"goto {notes[0].seq}", Piece(f"{PROBLEM} quirk", "warn"), code, f"{notes[0].text}{times}")
 
 
-def moment_table(recording: Recording, seq: Seq, reason: str) -> Table:
-    """The panel Moment: the view of the event; before the first step the overview."""
-    if before_first_step(seq, reason):
+def moment_table(recording: Recording, seq: Seq, at_overview: bool) -> Table:
+    """The panel Moment: the view of the event, or the overview."""
+    if at_overview:
         return _first_table(recording)
     from vcdebug.views.event_view import event_view
 
@@ -213,14 +204,17 @@ def _first_table(recording: Recording) -> Table:
         return overview_table(recording)
     board = board_table(survey)
     whole = Row("overview", (muted_piece("… evictions, placements, problems"), *[Piece("")] * (len(BOARD_COLUMNS) - 1)))
-    # One line each: what is cut stands in the page, and every cause is in sight.
-    return replace(board, rows=[*board.rows, whole], head=_overview_head(recording)[1:-1], wraps=False)
+    # No wrapping: what is cut stands in the page, and every cause is in sight.
+    head = _overview_head(recording)[1:-1]
+    return replace(board, rows=[*board.rows, whole], head=head, wraps=False, rest_below=True)
 
 
-def arithmetic_table(recording: Recording, seq: Seq, reason: str) -> Table:
-    """The panel Equation: the event's arithmetic; before the first step none, which leaves its room to the overview."""
-    if before_first_step(seq, reason):
-        return Table("Equation", foot=(make_line(muted_piece("no arithmetic before the first step: s")),))
+def arithmetic_table(recording: Recording, seq: Seq, at_overview: bool) -> Table:
+    """The panel Equation: the event's arithmetic; none at the overview, which takes its room."""
+    if at_overview:
+        return Table(
+            "Equation", foot=(make_line(muted_piece("the overview has no arithmetic: s goes to the first event")),)
+        )
     from vcdebug.views.equation import event_equation
 
     return event_equation(recording, seq)

@@ -18,7 +18,7 @@ VERB_COLUMNS = (Column("command"), Column("does", flexible=True))
 
 PANEL_HELP: Final = """\
 Flow       Cycle as a tree: actions, queues, jobs, tasks, nodes, each with its result
-Moment     Current event in detail: answers by tier, victims, nodes, scores; before the first step the overview
+Moment     Current event in detail: answers by tier, victims, nodes, scores; at event 0 the overview
 Equation   Calculation behind the current answer, per resource; the deciding line is marked
 Inside     How scores and predicates were computed: best node beside runner-up; what each filter compared
 Statement  Operations of the open statement, and whether it is committed or discarded
@@ -81,8 +81,8 @@ class PanelView(NamedTuple):
 
 PANELS: Final[tuple[PanelView, ...]] = (
     PanelView("Flow", "1", "flow:flow_at", leads=True),
-    PanelView("Moment", "2", "overview:moment_table", of=("recording", "seq", "reason")),
-    PanelView("Equation", "3", "overview:arithmetic_table", of=("recording", "seq", "reason")),
+    PanelView("Moment", "2", "overview:moment_table", of=("recording", "seq", "at_overview")),
+    PanelView("Equation", "3", "overview:arithmetic_table", of=("recording", "seq", "at_overview")),
     PanelView("Inside", "i", "inside:inside_table", of=("recording", "seq", "node")),
     PanelView("Statement", "4", "statement:statement_table"),
     PanelView("Order", "O", "order:orders_table", leads=True),

@@ -97,7 +97,7 @@ def _iter_step_rows(found: Explanation) -> Iterator[Row]:
 
 
 BOARD_COLUMNS: Final = (
-    Column("cause", flexible=True, least=26),
+    Column("cause", flexible=True, least=46),
     *plain_columns("jobs#", "pods#", "oldest#"),
     Column("first fix", flexible=True, least=24),
     Column("queues", flexible=True, least=10),

@@ -70,6 +70,8 @@ class Table:
     """Spaces before each printed line below the title."""
     wraps: bool = True
     """Whether long text wraps where there is room for it, as on a page; otherwise it is shortened."""
+    rest_below: bool = False
+    """Whether the cells of columns without room stand on a line below their row, where there is height for it."""
     one_line: bool = False
     """Whether each row has one line, with the first column as wide as there is room."""
     depths: Sequence[int] = ()

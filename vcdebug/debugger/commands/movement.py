@@ -21,13 +21,13 @@ def goto_event(driver: Driver, argument: str) -> CommandReply:
     text = argument.replace(" ", "")
     cycle, colon, rest = text.partition(":")
     if colon and cycle.isdigit():
-        return _goto_in_cycle(driver, int(cycle), rest or "1")
-    last = driver.debugger.last_seq
+        return _goto_in_cycle(driver, int(cycle), rest or str(driver.debugger.first))
+    first, last = driver.debugger.first, driver.debugger.last_seq
     if not text.removeprefix("+").removeprefix("-").isdigit():
-        raise CommandError(f"{argument!r} is no event number", hint=f"events are 1 to {last}")
-    target = driver.debugger.seq + int(text) if text[0] in "+-" else int(text)
-    if not 1 <= target <= last:
-        raise CommandError(f"there is no event {target}", hint=f"events are 1 to {last}")
+        raise CommandError(f"{argument!r} is no event number", hint=f"events are {first} to {last}")
+    target = driver.debugger.position.seq + int(text) if text[0] in "+-" else int(text)
+    if not first <= target <= last:
+        raise CommandError(f"there is no event {target}", hint=f"events are {first} to {last}")
     return CommandReply(driver.goto_event(target))
 
 
@@ -35,10 +35,10 @@ def _goto_in_cycle(driver: Driver, cycle: int, argument: str) -> CommandReply:
     """An event of another cycle of the side that is shown."""
     open_ = driver.open_recordings
     after = open_.show_cycle(open_.side, cycle)
-    last = len(after.shown_recording)
+    first, last = driver.debugger.first, len(after.shown_recording)
     seq = parse_number(argument, "event number")
-    if not 1 <= seq <= last:
-        raise CommandError(f"there is no event {seq} in cycle {cycle}", hint=f"events are 1 to {last}")
+    if not first <= seq <= last:
+        raise CommandError(f"there is no event {seq} in cycle {cycle}", hint=f"events are {first} to {last}")
     return CommandReply(driver.goto_in(after, seq))
 
 
@@ -52,7 +52,7 @@ def _show_place(driver: Driver, _: str) -> CommandReply:
     frames = reversed(frames_at(debugger.recording, debugger.seq))
     stack = [f"  {number}  {one.function.short_name}  {one.function.place}" for number, one in enumerate(frames)]
     release = debugger.recording.session.release.display_name()
-    place = f"event {debugger.seq} of {debugger.last_seq}: {path or 'cycle'} (functions of {release})"
+    place = f"event {debugger.position.seq} of {debugger.last_seq}: {path or 'cycle'} (functions of {release})"
     return CommandReply(driver.current_state(), "\n".join([place, *stack]))
 
 
@@ -70,13 +70,13 @@ VERBS: Final = (
     Verb(("next", "n", "over"), "", "next event or span on this level", _step_command("over")),
     Verb(("step", "s", "into"), "", "next event, however deep", _step_command("into")),
     Verb(("out", "f", "finish"), "", "what follows the enclosing span", _step_command("out")),
-    Verb(("continue", "c"), "", "to the next breakpoint, else the end", _step_command("continue")),
+    Verb(("continue", "c"), "", "to the next breakpoint", _step_command("continue")),
     Verb(("back-next", "N", "back-over"), "", "previous event or span on this level", _step_command("over", back=True)),
     Verb(("back-step", "S", "back", "back-into"), "", "previous event", _step_command("into", back=True)),
     Verb(("back-out", "F"), "", "beginning of the enclosing span", _step_command("out", back=True)),
-    Verb(("back-continue", "C", "reverse-continue"), "", "to the previous breakpoint, else the start",
+    Verb(("back-continue", "C", "reverse-continue"), "", "to the previous breakpoint",
          _step_command("continue", back=True)),
-    Verb(("goto", "g"), "N | +N | -N | CYCLE:N", "to an event by number", goto_event),
+    Verb(("goto", "g"), "N | +N | -N | CYCLE:N", "to an event by number; 0 is the overview", goto_event),
     Verb(("last", "-"), "", "where the last jump began", _last_position),
     Verb(("about", "]"), "job|task|node|queue|plugin NAME", "next event about it", _about_command(back=False)),
     Verb(("back-about", "["), "job|task|node|queue|plugin NAME", "previous event about it", _about_command(back=True)),

@@ -156,9 +156,13 @@ def _side_command(side: branch.RecordingSide) -> Callable[[Driver, str], Command
 def _show_side(driver: Driver, side: branch.RecordingSide, seq: Seq | None) -> CommandReply:
     """Show the other side at the event asked for, the first difference, or the same event."""
     before = driver.open_recordings
-    after = before.show_cycle(side, before.cycle)
+    cycle = min(before.cycle, len(before.cycles_of(side)) or 1)
+    after = before.show_cycle(side, cycle)
     if seq is not None:
         return CommandReply(driver.goto_in(after, seq))
+    if cycle != before.cycle:
+        said = f"the {side} has no cycle {before.cycle}: this is its cycle {cycle}; advance runs the next one"
+        return CommandReply(driver.show_recordings(after, f"cycle {cycle}"), said)
     if before.side == side:
         return CommandReply(driver.current_state(), f"this is the {side}")
     if before.found is not None:
@@ -180,10 +184,13 @@ def _show_diff(driver: Driver, _: str) -> CommandReply:
     before = driver.open_recordings
     if before.found is not None:
         return CommandReply(show="diff")
+    # Only one side may have been advanced: what both have can be compared.
+    cycle = min(before.cycle, len(before.original), len(before.cycles_of(branch.BRANCH)) or before.cycle)
+    before, said = (before, "") if cycle == before.cycle else (before.show_cycle(before.side, cycle), f"cycle {cycle}")
 
     def compare_sides() -> CommandReply:
         known = branch.with_comparison(before)
-        return CommandReply(then=lambda: CommandReply(driver.show_recordings(known, "what-if"), show="diff"))
+        return CommandReply(then=lambda: CommandReply(driver.show_recordings(known, said or "what-if"), show="diff"))
 
     return CommandReply(text="comparing", work=compare_sides)
 

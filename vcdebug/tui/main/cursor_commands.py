@@ -156,7 +156,8 @@ class CopyCommands:
             return
         yield CopyOffer("e", "the equation", format_table(event_equation(moment.recording, moment.seq)))
         name = shlex.quote(self.place)
-        yield CopyOffer("o", "the command that opens this place", f"vcdebug open {name} --goto {moment.seq}")
+        place = f" --goto {moment.number}" if moment.number else ""
+        yield CopyOffer("o", "the command that opens this place", f"vcdebug open {name}{place}")
         if moment.job:
             yield CopyOffer(
                 "x", "the command that explains the job", f"vcdebug explain {name} {shlex.quote(moment.job)}"

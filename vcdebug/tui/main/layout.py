@@ -279,8 +279,8 @@ class MainLayout(Widget):
         """Place the panels; those that become visible are drawn."""
         if not self._begun or not self.is_mounted or not self.size.width:
             return
-        shown = self._shows_overview()
-        places = arrange_panels(*self.size, self.docked_panel, overview=shown, of_class=self.screen_class)
+        overview = self.moment is not None and self.moment.at_overview
+        places = arrange_panels(*self.size, self.docked_panel, overview=overview, of_class=self.screen_class)
         self._show_placed(places)
         if self._tabs_of is not self.screen_class:
             self._tabs_of, self.tabs.tabs = self.screen_class, tuple(self.panel_tabs())
@@ -288,11 +288,6 @@ class MainLayout(Widget):
         if places != self.places:
             self.places = places
             self.first_panel.refresh(layout=True)  # Textual arranges again only when a child asks
-
-    def _shows_overview(self) -> bool:
-        from vcdebug.views.overview import before_first_step
-
-        return self.moment is not None and before_first_step(self.moment.seq, self.moment.reason)
 
     def _show_placed(self, places: PanelPlaces) -> None:
         """Show the panels that have a place, and hide the others."""

@@ -11,6 +11,7 @@ from textual.binding import BindingType
 from textual.reactive import reactive
 from textual.screen import Screen
 
+from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.driver import DebuggerState, Driver, DriverStep
 from vcdebug.errors import VcdebugError
 from vcdebug.tui import messages
@@ -169,7 +170,7 @@ class MainScreen(Screen[NextScreen]):
     def cycle_ready(self, event: messages.CycleReady) -> None:
         """Show the first event, or the position that the command line or the saved session names."""
         self._show_progress("")
-        driver = self.current.driver = Driver(event.recording)
+        driver = self.current.driver = Driver(event.recording, first=OVERVIEW)
         driver.captures, driver.source = self.start.captures, self.start.source_code
         try:
             moment, said = self.keeper.begin_session(driver)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from vcdebug.amount_text import count_noun
+from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.files.text_files import load_notes, notes_path
@@ -69,8 +70,8 @@ class SessionKeeper:
         if lines:
             more = f"  ({count_noun(len(lines) - 1, 'more line')}: ?)" if len(lines) > 1 else ""
             return moment, f"{lines[0]}{more}"
-        left = driver.debugger.seq != 1 and not self._start.has_position
-        return moment, f"event {driver.debugger.seq}, as you left it; --fresh starts over" if left else ""
+        left = moment.number != OVERVIEW and not self._start.has_position
+        return moment, f"event {moment.number}, as you left it; --fresh starts over" if left else ""
 
     def _restore_session(self, driver: Driver) -> list[str]:
         """Restore the session; returns a line per part that cannot be read."""
@@ -80,7 +81,7 @@ class SessionKeeper:
         lines = driver.notebook.load_data(data.get("notebook", {}))
         driver.refresh_breakpoints()
         seq = data.get("event")
-        if isinstance(seq, int) and 1 < seq <= len(driver.debugger.recording) and not self._start.has_position:
+        if isinstance(seq, int) and OVERVIEW < seq <= len(driver.debugger.recording) and not self._start.has_position:
             driver.goto_event(seq)
         filters = data.get("filters")
         for name, text in (filters if isinstance(filters, dict) else {}).items():
@@ -118,7 +119,7 @@ class SessionKeeper:
     def _session_data(self, driver: Driver) -> JsonDict:
         # Events of a branch or a later cycle mean nothing in the next session, which begins with the first.
         there = driver.shown_place() == (1, False)
-        seq = driver.debugger.seq if there else self._session.data.get("event", 1)
+        seq = driver.debugger.position.seq if there else self._session.data.get("event", OVERVIEW)
         return {
             "event": seq,
             "panel": self._panel,

@@ -28,6 +28,8 @@ from vcdebug.views.table import Table
 
 TITLE_MARGIN = 10
 """Cells of the rule above a panel that the title cannot use."""
+LINES_PER_CAUSE: Final = 2
+"""Lines of a row of the board where there is height: its numbers, and the first fix with the queues."""
 GO_BINDING: Final = Binding("enter", "go", "go to this event", id="panel.go")
 """The key of panels whose rows lead to events."""
 
@@ -185,10 +187,11 @@ class Panel(Grid):
 
     @property
     def wraps_rows(self) -> bool:
-        """The overview is read from top to bottom; every other panel has one line per row."""
+        """The overview is read from top to bottom; every other panel has one line per row, and so has a low board."""
         from vcdebug.views.overview import is_overview
 
-        return self.shows.title == "Moment" and is_overview(self.table)
+        roomy = not self.table.rest_below or self.size.height >= LINES_PER_CAUSE * (len(self.table.rows) + 1)
+        return self.shows.title == "Moment" and is_overview(self.table) and roomy
 
     def action_column(self, by: int) -> None:
         super().action_column(by)

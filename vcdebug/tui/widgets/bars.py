@@ -16,6 +16,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_count
+from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.debugger.notebook import Bookmark
 from vcdebug.framework.forced_answers import FORCED_CODE
@@ -59,14 +60,14 @@ class Header(Widget):
             return Text.assemble((PROGRAM_TITLE, "bold reverse"), f"  {self.name_shown}\n", doing, no_wrap=True)
         right, reason = self._right_text(self.moment), self._reason_text(self.moment)
         left = self._left_text(self.moment, width - right.cell_len - len(PART_SEPARATOR))
-        words = path_words(self.moment.recording, self.moment.seq)
+        words = ["overview"] if self.moment.number == OVERVIEW else path_words(self.moment.recording, self.moment.seq)
         path = _path_text(words, width - len(reason) - 2)
         where = reason or _function_text(self.moment, width - path.cell_len - len(PART_SEPARATOR))
         return Text("\n").join([_spread_texts(left, right, width), _spread_texts(path, where, width)])
 
     def _left_text(self, moment: DebuggerState, room: int) -> Text:
         """The snapshot's name, shortened where there is little room."""
-        count = f"{format_count(moment.seq)}/{format_count(len(moment.recording))}"
+        count = f"{format_count(moment.number)}/{format_count(len(moment.recording))}"
         cycle, branch = _cycle_text(moment), _branch_text(moment)
         release = release_label(moment.recording.snapshot.release, wide=self.app.size.width >= ROOMY_WIDTH)
         apart = (PART_SEPARATOR, "dim") if self.app.size.width >= ROOMY_WIDTH else "  "
@@ -105,7 +106,9 @@ class Header(Widget):
 
 
 def _function_text(moment: DebuggerState, room: int) -> Text:
-    """The function that runs, with its place if there is room; empty where not even the name fits."""
+    """The function that runs, with its place if there is room; empty where not even the name fits, or none runs."""
+    if moment.number == OVERVIEW:
+        return Text("")
     function = function_at(moment.recording, moment.seq)
     named = (f"{function.short_name} {function.place}", function.short_name)
     return Text(next((text for text in named if len(text) <= room), ""))

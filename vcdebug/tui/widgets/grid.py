@@ -231,7 +231,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             table.head,
             table.foot,
             table.one_line,
-            table.wraps and self.wraps_rows,
+            (table.wraps, table.rest_below, self.wraps_rows),
             self.shown.order,
             self._first_column,
             width,
@@ -460,7 +460,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def unseen_columns(self) -> list[str]:
         """How many columns are out of sight at each side."""
         seen, every = self._layout.columns, len(self.table.columns)
-        if not self._rows or not seen:
+        if not self._rows or not seen or self._layout.below:
             return []
         left, right = (seen[1] - 1 if len(seen) > 1 else 0), every - 1 - seen[-1]
         return [*([f"← {left} more"] if left else []), *([f"{count_noun(right, 'more column')} →"] if right else [])]

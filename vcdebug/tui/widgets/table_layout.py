@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from vcdebug.tui.widgets import text_wrap
-from vcdebug.views.pieces import Piece
+from vcdebug.views.pieces import SKIPPED, Piece
 from vcdebug.views.table import Column, Row, Table
 
 MAX_WRAPPED_ROWS: Final = 400
@@ -20,6 +20,11 @@ MIN_TREE_SHARE: Final = 16
 """Width that the second column of a tree gets, if names allow it."""
 MIN_TREE_WORDS: Final = 8
 """Width below which the second column of a tree shows signs only."""
+
+
+REST_INDENT: Final = "    "
+MAX_REST: Final = 24
+"""Width of a cell below its row, but for the first one, which has what the others leave."""
 
 
 class PlacedLine(NamedTuple):
@@ -52,6 +57,8 @@ class TableLayout(NamedTuple):
     """The shared namespace of each column, which is shown in its head alone."""
     tree: text_wrap.TreeRoom | None = None
     """The room of a tree's rows; None for other tables."""
+    below: bool = False
+    """Whether the columns out of sight stand below each row."""
 
     @property
     def body_size(self) -> int:
@@ -90,7 +97,8 @@ def lay_out(table: Table, rows: Sequence[Row], width: int, start: int = 1, *, wr
     """Lay the table out for `width` cells, with the columns from `start` on beside the first one."""
     if table.one_line:
         return _lay_out_tree(table, rows, width)
-    columns, wraps = table.columns, wraps and table.wraps and len(rows) <= MAX_WRAPPED_ROWS
+    columns, below = table.columns, wraps and table.rest_below
+    wraps = wraps and table.wraps and len(rows) <= MAX_WRAPPED_ROWS
     heads, shared = [column.title for column in columns], ("",) * len(columns)
     natural = text_wrap.natural_widths(columns, heads, rows, shared)
     if text_wrap.line_width(natural) > width:
@@ -114,6 +122,9 @@ def lay_out(table: Table, rows: Sequence[Row], width: int, start: int = 1, *, wr
     )
     top, bottom = _lines_around(table, rows, heads, shown, width)
     layout = TableLayout(shown, tuple(widths), gap, top, (), bottom, len(rows), shared)
+    if below and len(shown) < len(columns):
+        body = tuple(_lines_with_rest(layout, table, rows, width - text_wrap.GUTTER_WIDTH))
+        return layout._replace(body=body, below=True)
     return layout._replace(body=tuple(_wrapped_lines(layout, columns, rows))) if wraps else layout
 
 
@@ -150,6 +161,21 @@ def _wrapped_lines(layout: TableLayout, columns: Sequence[Column], rows: Sequenc
             texts = (part[number] if number < len(part) else "" for part in parts)
             line = tuple(cell._replace(text=text) for cell, text in zip(cells, texts, strict=True))
             yield PlacedLine(index, line, first=not number)
+
+
+def _lines_with_rest(layout: TableLayout, table: Table, rows: Sequence[Row], room: int) -> Iterator[PlacedLine]:
+    """Each row, and below it with their heads the cells of the columns that are out of sight."""
+    unseen = [i for i in range(len(table.columns)) if i not in layout.columns]
+    widths = (room, *[0] * (len(layout.columns) - 1))
+    for index, row in enumerate(rows):
+        yield layout.placed_line(index, row)
+        said = (i for i in unseen if row.cells[i].text not in ("", SKIPPED))
+        texts = [f"{table.columns[i].title} {row.cells[i].text}" for i in said]
+        rest = "".join(f"   {text_wrap.pad_text(text, MAX_REST, right=False).rstrip()}" for text in texts[1:])
+        for first in texts[:1]:
+            start = text_wrap.pad_text(f"{REST_INDENT}{first}", room - len(rest), right=False).rstrip()
+            line = (Piece(f"{start}{rest}", "muted"), *[Piece("")] * (len(layout.columns) - 1))
+            yield PlacedLine(index, line, first=False, widths=widths)
 
 
 def _lay_out_tree(table: Table, rows: Sequence[Row], width: int) -> TableLayout:

@@ -108,7 +108,7 @@ async def test_what_the_readme_opens_is_there_and_what_it_captures_opens(
     assert capture[2] in snapshots
     for snapshot in snapshots:
         async with opened(snapshot) as desk:
-            assert 1 == desk.seq
+            assert 0 == desk.seq
 
 
 def fidelity_cases() -> list[list[str]]:

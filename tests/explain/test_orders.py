@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
-from tests.recorded import GOLDEN, ROOT, bundled
+from tests.recorded import GOLDEN, ROOT, bundled, written
 from vcdebug.explain.decisions.equations import equation_at
 from vcdebug.explain.orders import (
     ElementKind,
     OrderComparison,
+    comparisons_at,
     heaps_around,
     next_rival,
     order_at,
@@ -25,7 +26,7 @@ from vcdebug.framework.record import OpEvent, PopEvent
 from vcdebug.framework.session import Plugin, Session
 from vcdebug.plugins import PLUGINS
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.replay import heap_comparisons, replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -88,6 +89,27 @@ def mistaken(recording: Recording, asked: list[Asked]) -> Iterator[str]:
 def test_each_comparison_is_told_as_it_was_made(name: str, asked: list[Asked]) -> None:
     recording = replay_cycle(load_snapshot(ROOT / "tests" / "golden" / "random" / name))
     assert [] == list(mistaken(recording, asked))
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_each_pop_shows_the_comparisons_that_put_its_element_first(name: str) -> None:
+    recording = replay_cycle(load_snapshot(ROOT / "tests" / "golden" / "random" / name))
+    pops = recording.index.seqs_of_type(PopEvent)
+    for seq in pops:
+        event, found = recording.event_at(seq), comparisons_at(recording, seq)
+        assert isinstance(event, PopEvent)
+        assert not event.left or event.name in [order.left for order in found]
+        # A queue may be in the heap twice, and is then compared with itself.
+        others = [order for order in found if order.left != order.right and order.is_certain]
+        assert [] == [order for order in others if order.order_sign >= 0]
+    assert any(comparisons_at(recording, seq) for seq in pops) or not any(recording.event_at(seq).left for seq in pops)  # type: ignore[union-attr]
+
+
+def test_a_second_run_for_the_comparisons_leaves_the_recording_as_it_was() -> None:
+    recording = replay_cycle(load_snapshot(ROOT / "tests" / "golden" / "random" / GOLDEN[0]))
+    before = written(recording)
+    assert heap_comparisons(recording) is heap_comparisons(recording)
+    assert before == written(recording)
 
 
 def compare_elements(recording: Recording, kind: ElementKind, number: int = 0) -> OrderComparison:

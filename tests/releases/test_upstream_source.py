@@ -1,8 +1,10 @@
 """The table of upstream's functions per release, and what its hooks are good for."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.recorded import BLOCKED, ROOT, bundled
+from tests.recorded import BLOCKED, ROOT, bundled, cases, recorded
 from vcdebug.actions import ACTIONS
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.breakpoints import BreakpointError
@@ -48,6 +50,21 @@ def test_hooks_that_a_release_never_calls_or_no_plugin_implements(name: str) -> 
     assert {hook: f"{name} never calls {hook}" for hook in never} | {
         hook: f"no plugin of {name} implements {hook}" for hook in without
     } == {hook: reason for hook, reason in reasons.items() if reason}
+
+
+def test_a_breakpoint_stops_at_every_hook_that_is_asked() -> None:
+    recordings = [bundled("shuffle-clears-nodes"), *map(recorded, [*one_case_of_each_family(), *cases("random")[2::4]])]
+    asked = {hook.upstream for hook in HOOKS if not upstream_source("master").reason_never_asked(hook.upstream, "")}
+    silent = {hook for hook in asked if not any(stops(hook, recording) for recording in recordings)}
+    assert set() == silent
+
+
+def stops(hook: str, recording: Recording) -> bool:
+    return bool(parse_breakpoint(f"vote {hook}", 1).hit_seqs(recording))
+
+
+def one_case_of_each_family() -> list[Path]:
+    return list({path.name.rpartition("-")[0]: path for path in reversed(cases("random"))}.values())
 
 
 @pytest.mark.parametrize("name", release_names())

@@ -6,7 +6,7 @@ Upstream: controllers/job/helpers.CompareTask goes by the indexes of two pods th
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
@@ -18,8 +18,9 @@ from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.recording.event_index import Seqs
+from vcdebug.recording.event_index import Seqs, seq_before
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.replay import heap_comparisons
 from vcdebug.recording.state_before import state_before, task_of
 
 ElementKind = Literal["queue", "job", "task", "subjob", "victim"]
@@ -187,6 +188,68 @@ def order_at(recording: Recording, seq: Seq, other: str) -> OrderComparison | No
         return None
     asker = recording.span_tree.span_around(seq, Level.TASK)
     return order_of(recording, seq, kind, event.name, other, "" if asker is None else asker.name)
+
+
+def comparisons_at(recording: Recording, seq: Seq) -> Sequence[OrderComparison]:
+    """What the priority queue of a pop compared until the popped element was the first, in order.
+
+    The element that goes first is the left one. Raises RerunCancelledError: the cycle runs again for it.
+    """
+    event = recording.event_at(seq)
+    if not isinstance(event, PopEvent) or pop_kind(recording, seq) is None:
+        return ()
+    found: Sequence[OrderComparison] = ()
+    for after in _comparisons_begin(recording, seq):
+        found = list(_comparisons_since(recording, after, seq, event))
+        # A copy of a queue, as for the next HyperNode, begins with what the queue compared before.
+        if any(order.left == event.name for order in found):
+            break
+    return found
+
+
+def _comparisons_begin(recording: Recording, seq: Seq) -> Iterator[Seq]:
+    """The events behind which the comparisons may begin that put the element of a pop first."""
+    before = seq_before(sibling_pops(recording, seq), seq)
+    if before is not None:
+        # The heap finds the element that is popped next while it pops one.
+        yield before - 1
+    span = recording.span_tree.span_around(seq, Level.NODE if pop_kind(recording, seq) == "victim" else Level.ACTION)
+    yield seq - 1 if span is None else span.first - 1
+
+
+def _comparisons_since(recording: Recording, after: Seq, seq: Seq, event: PopEvent) -> Iterator[OrderComparison]:
+    """Those of the queue of a pop."""
+    kind, asker = pop_kind(recording, seq), recording.span_tree.span_around(seq, Level.TASK)
+    assert kind is not None
+    owner = _owner_of(recording, kind, event.name)
+    for at, one in heap_comparisons(recording).iter_between(after, seq):
+        same = one.kind == event.kind and _is_victim_pop(recording, at) == (kind == "victim")
+        if same and owner == _owner_of(recording, kind, one.first) == _owner_of(recording, kind, one.second):
+            yield order_of(recording, at, kind, one.first, one.second, "" if asker is None else asker.name)
+
+
+def _owner_of(recording: Recording, kind: ElementKind, name: str) -> str:
+    """Whose queue an element waits in: that of a Queue's jobs, or of a job's tasks; empty for Queues and victims."""
+    if kind == "job":
+        return recording.owners.queues[name]
+    if kind == "subjob":
+        return recording.owners.sub_jobs[name]
+    return recording.owners.jobs[name] if kind == "task" else ""
+
+
+def pops_asking(recording: Recording, hook: str) -> Iterator[Seq]:
+    """The pops for which plugins are asked a hook of comparisons; none for other hooks."""
+    kinds = [kind for kind, hooks in _HOOKS_OF_KIND.items() if hook in hooks]
+    return (seq for seq in recording.index.seqs_of_type(PopEvent) if kinds and pop_kind(recording, seq) in kinds)
+
+
+_HOOKS_OF_KIND: Final[Mapping[ElementKind, Collection[str]]] = {
+    "queue": (QUEUE_ORDER.upstream,),
+    "job": (JOB_ORDER.upstream,),
+    "task": (TASK_ORDER.upstream,),
+    "subjob": (SUB_JOB_ORDER.upstream,),
+    "victim": (VICTIM_QUEUE_ORDER.upstream, JOB_ORDER.upstream, TASK_ORDER.upstream),
+}
 
 
 def order_of(

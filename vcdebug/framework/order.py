@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cmp_to_key
 from typing import Generic, TypeVar
 
-from vcdebug.framework.record import PopEvent, Record, fast_tuple
+from vcdebug.framework.record import HeapComparison, PopEvent, Record, fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import SubJobId
@@ -30,10 +30,10 @@ class PriorityQueue(Generic[T]):
     __slots__ = ("_items", "_kind", "_less", "_name", "_record")
 
     def __init__(self, less: LessFunction[T], kind: str, name: Callable[[T], str], record: Record) -> None:
-        self._less = less
         self._kind = kind
         self._name = name
         self._record = record
+        self._less = less if record.watch_comparison is None else self._watched_less(less)
         self._items: list[T] = []
 
     def __len__(self) -> int:
@@ -75,6 +75,17 @@ class PriorityQueue(Generic[T]):
         self._record.append(fast_tuple(PopEvent, (self._kind, self._name(item), last)))
         return item
 
+    def _watched_less(self, less: LessFunction[T]) -> LessFunction[T]:
+        def less_and_show(left: T, right: T) -> bool:
+            goes_first, record = less(left, right), self._record
+            if record.watch_comparison is not None and not record.silent:
+                first, second = (left, right) if goes_first else (right, left)
+                compared = HeapComparison(self._kind, self._name(first), self._name(second))
+                record.watch_comparison(record.next_seq, compared)
+            return goes_first
+
+        return less_and_show
+
     def take_least(self, key: Callable[[T], int]) -> T:
         """Take the item with the least key out, unrecorded: where upstream walks a map instead."""
         least = min(self._items, key=key)
@@ -91,6 +102,8 @@ class PriorityQueue(Generic[T]):
         """The same array under the same comparison. Upstream: util/priority_queue.Clone."""
         copy = PriorityQueue(self._less, self._kind, self._name, self._record)
         copy._items = list(self._items)
+        # A watched comparison would be watched twice.
+        copy._less = self._less
         return copy
 
 

@@ -5,7 +5,7 @@ Upstream: none; the recorder wraps every call that the framework makes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple, Protocol
 
@@ -325,6 +325,15 @@ class SearchHelper(NamedTuple):
     cache_on: bool
 
 
+class HeapComparison(NamedTuple):
+    """Two elements of a priority queue, of which the first one goes before the second."""
+
+    kind: str
+    """As pops name it."""
+    first: str
+    second: str
+
+
 class Record:
     """The append-only store of one cycle."""
 
@@ -342,6 +351,7 @@ class Record:
         "search_helpers",
         "silent",
         "spans",
+        "watch_comparison",
     )
 
     def __init__(self, bound: RecordBound | None = None, *, keeps_comparisons: bool = False) -> None:
@@ -361,6 +371,11 @@ class Record:
         self.node_names: list[NodeName] = []
         self.reasons = ReasonTable()
         self.search_helpers: list[SearchHelper] = []
+        self.watch_comparison: Callable[[Seq, HeapComparison], None] | None = None
+        """Called with each comparison of a priority queue, and the event that comes next.
+
+        None in a cycle that is only recorded: they are many, and few are looked at.
+        """
         self.silent = 0
         """Above 0 while a recorded call runs: what happens inside it is not recorded one by one."""
 

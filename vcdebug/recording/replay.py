@@ -1,7 +1,9 @@
 """Runs a cycle on a snapshot, and again up to an event."""
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache, partial
 from typing import Final, SupportsIndex
@@ -12,7 +14,7 @@ from vcdebug.amount_text import count_noun
 from vcdebug.errors import PANICS, VcdebugError
 from vcdebug.framework.conf import SchedulerConf, read_conf
 from vcdebug.framework.cycle import open_plugins, read_cluster, run_cycle, run_session
-from vcdebug.framework.record import ActionEvent, Event, LogPoint, PopEvent, Record
+from vcdebug.framework.record import ActionEvent, Event, HeapComparison, LogPoint, PopEvent, Record
 from vcdebug.framework.registry import Registry, registry_for
 from vcdebug.framework.replay_options import AskExtender, RecordFullError, SizeBound
 from vcdebug.framework.session import Session
@@ -120,6 +122,9 @@ ShouldContinue = Callable[[Seq, Seq], bool]
 EventObserver = Callable[[Session, Seq, Event], None]
 """Called with an event before it is recorded, after the plugins have answered."""
 
+ComparisonWatcher = Callable[[Seq, HeapComparison], None]
+"""Called with a comparison of a priority queue and the number of the event that follows."""
+
 
 class EventReachedError(RecordFullError):
     """Raised by an observer to end the run."""
@@ -147,14 +152,16 @@ class _ObservedEvents(list[Event]):
         raise TypeError("events are never removed")
 
 
-def observe_rerun(recording: Recording, look: EventObserver) -> None:
+def observe_rerun(recording: Recording, look: EventObserver, watch: ComparisonWatcher | None = None) -> None:
     """Run the recording's cycle again and call `look` with each event; it raises EventReachedError to end the run."""
     record = Record()
+    record.watch_comparison = watch
     plugins = plugins_of_release(recording.snapshot.release)
     cluster = read_cluster(recording.snapshot, recording.conf, plugins, recording.session)
     session = Session(cluster, recording.conf, record, reuse_from=recording.session)
     record.events = _ObservedEvents(lambda seq, event: look(session, seq, event))
-    with collector_paused():
+    # The event of a panic is recorded after the cycle, where nothing else catches the end of the run.
+    with collector_paused(), suppress(EventReachedError):
         actions = actions_of_release(recording.snapshot.release)
         run_session(session, plugins=plugins, actions=actions, reuse_from=recording.session)
 
@@ -209,6 +216,41 @@ def session_at_event(recording: Recording, seq: Seq) -> Session | None:
     return session
 
 
+class HeapComparisons:
+    """The comparisons of a cycle's priority queues in order, in columns: there may be millions."""
+
+    def __init__(self) -> None:
+        self._seqs = array("I")
+        self._elements = array("I")
+        """Two numbers for each comparison."""
+        self._numbers: dict[tuple[str, str], int] = {}
+
+    def add(self, seq: Seq, compared: HeapComparison) -> None:
+        """A comparison that was made after the event before `seq`."""
+        self._seqs.append(seq)
+        for name in (compared.first, compared.second):
+            self._elements.append(self._numbers.setdefault((compared.kind, name), len(self._numbers)))
+
+    def iter_between(self, after: Seq, seq: Seq) -> Iterator[tuple[Seq, HeapComparison]]:
+        """Those made behind one event and before another, each with the event that followed."""
+        elements = list(self._numbers)
+        for place in range(bisect_right(self._seqs, after), bisect_right(self._seqs, seq)):
+            (kind, first), (_, second) = (elements[self._elements[2 * place + side]] for side in (0, 1))
+            yield self._seqs[place], HeapComparison(kind, first, second)
+
+
+@per_recording()
+def heap_comparisons(recording: Recording) -> HeapComparisons:
+    """From a second run of the cycle; empty where a webhook was asked, which may answer otherwise now.
+
+    Raises RerunCancelledError.
+    """
+    found = HeapComparisons()
+    if recording.session.ask_extender is None:
+        _run_up_to(recording, len(recording), found.add)
+    return found
+
+
 @per_recording()
 def lines_with_comparisons(recording: Recording) -> Sequence[LogPoint]:
     """The engine's log lines with those of plugins' comparisons, from a second run of the whole cycle.
@@ -232,12 +274,12 @@ def _kept_sessions(recording: Recording) -> dict[Seq, Session]:
     return {}
 
 
-def _run_up_to(recording: Recording, seq: Seq) -> Session:
+def _run_up_to(recording: Recording, seq: Seq, watch: ComparisonWatcher | None = None) -> Session:
     going = _SHOULD_CONTINUE.get() if _takes_long(recording, seq) else _never_cancel
     if not going(0, seq):
         raise RerunCancelledError(seq)
     found: list[Session] = []
-    observe_rerun(recording, partial(_stop_at, found, seq, going))
+    observe_rerun(recording, partial(_stop_at, found, seq, going), watch)
     if not found:
         raise RerunCancelledError(seq)
     return found[0]

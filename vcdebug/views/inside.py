@@ -1,4 +1,4 @@
-"""The panel Inside: parts of scores, checks of predicates, bundles of gang actions, hierarchical shares."""
+"""The panel Inside: comparisons before a pop, parts of scores, checks of predicates, bundles, hierarchical shares."""
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -11,18 +11,19 @@ from vcdebug.explain.decisions.evictions import BundleOutcome, DomainBundles, bu
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugins import is_filter, is_simulation
 from vcdebug.explain.plugins.drf import hierarchy_at
-from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
+from vcdebug.framework.record import BestEvent, PopEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.plugins.drf import HierarchyNode
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import figure_text, row_name
 from vcdebug.views.headline import bare_name, short_part
+from vcdebug.views.order import comparisons_table
 from vcdebug.views.pieces import BEST, NO, YES, Piece, make_line, muted_piece
 from vcdebug.views.predicates_inside import dry_run_answer, filter_answer, predicates_inside
 from vcdebug.views.table import Column, Row, Table, plain_columns
 
 INSIDE_TITLE: Final = "Inside"
-NOTHING_INSIDE = "nothing to open here: go to a pass of predicates, to scores, or to the node that is best by them"
+NOTHING_INSIDE = "nothing to open here: go to a pop, to a pass of predicates, to scores, or to the best node by them"
 WEBHOOK_ANSWERED = "a webhook answered in this cycle: it cannot be run again up to here"
 SUM_OF_PARTS = "the sum of its parts"
 MAX_LABEL: Final = 16
@@ -46,6 +47,8 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
         return filter_answer(recording, seq, event_here, INSIDE_TITLE)
     if is_simulation(event_here):
         return dry_run_answer(recording, seq, event_here, INSIDE_TITLE)
+    if isinstance(event_here, PopEvent):
+        return comparisons_table(recording, seq, event_here, INSIDE_TITLE)
     found = scored_at(recording, seq)
     index = best_scored_row(found[1]) if found is not None else None
     if found is None or index is None:

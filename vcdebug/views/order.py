@@ -66,6 +66,43 @@ def orders_table(recording: Recording, seq: Seq) -> Table:
     return Table("Order", ORDER_COLUMNS, rows, foot=foot, current=current)
 
 
+COMPARISON_COLUMNS = (
+    Column("", right=True),
+    Column("goes first", name=True),
+    Column("before", name=True),
+    Column("because", flexible=True, least=24),
+    Column("decided by", flexible=True, least=16),
+)
+MAX_COMPARISONS = 200
+
+
+def comparisons_table(recording: Recording, seq: Seq, event: PopEvent, title: str) -> Table:
+    """Every comparison that put the element of a pop first, with the figures up to the first difference."""
+    found = orders.comparisons_at(recording, seq)
+    rows = [_comparison_row(number, order, event.name) for number, order in enumerate(found[:MAX_COMPARISONS], start=1)]
+    words = "in the order of the calls: as elements came into the queue, and as the pop before took the first one"
+    cut = (f"the first {MAX_COMPARISONS}; the log has the others",) if len(found) > MAX_COMPARISONS else ()
+    none = () if found else ("nothing is compared: the queue has one element",)
+    foot = tuple(make_line(muted_piece(text)) for text in (*cut, *none))
+    head = (make_line(muted_piece(words)),)
+    return Table(f"{title} of the pop of {bare_name(event.name)}", COMPARISON_COLUMNS, rows, head=head, foot=foot)
+
+
+def _comparison_row(number: int, order: orders.OrderComparison, popped: str) -> Row:
+    decided = order.deciding_step
+    equal = (f"{step.difference.what} equal" for step in order.steps if not step.order_sign and step.plugin)
+    why = ", ".join((*equal, *((step_words(decided),) if decided is not None else ())))
+    kind = order.kind if order.kind in ("job", "queue", "task") else "task" if order.kind == "victim" else ""
+    cells = (
+        muted_piece(str(number)),
+        Piece(order.left, "strong" if order.left == popped else ""),
+        Piece(order.right),
+        Piece(why),
+        muted_piece("" if decided is None else _decider_words(order, decided)),
+    )
+    return Row(f"comparison {number}", cells, subject=(kind, order.left if kind else ""))
+
+
 def _section_row(span: Span, kind: str, size: int) -> Row:
     where = f"{span.level.name.lower()} {bare_name(span.name)}"
     title, count = Piece(f"{kind}s of {where}", "title"), muted_piece(f"{size} left it")

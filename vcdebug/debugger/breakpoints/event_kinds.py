@@ -6,6 +6,7 @@ from typing import Final, Self
 from vcdebug.actions import ACTIONS
 from vcdebug.debugger.breakpoints import HOOK_NAMES, BreakpointError, BreakpointKind, merge_seqs
 from vcdebug.explain.decisions.votes import hook_calls_at
+from vcdebug.explain.orders import pops_asking
 from vcdebug.framework import hooks, record
 from vcdebug.model.names import Seq
 from vcdebug.recording.event_index import Seqs
@@ -121,6 +122,7 @@ class QuirkBreakpoint(BreakpointKind):
         return sorted(dict.fromkeys(note.seq for note in recording.notes if note.seq <= len(recording)))
 
 
+SCORE_HOOKS: Final = frozenset((hooks.NODE_ORDER.upstream, hooks.BATCH_NODE_ORDER.upstream))
 BETWEEN, WITHIN = "between", "within"
 
 
@@ -130,7 +132,15 @@ class VoteBreakpoint(BreakpointKind):
     KIND = "vote"
     HELP = "a plugin answers a hook (or names of hooks, such as JobReady)"
     WORDS = HOOK_NAMES
-    WATCHES = (record.HookEvent,)
+    WATCHES = (record.HookEvent, record.PopEvent, record.ScoreEvent)
+
+    def candidate_seqs(self, recording: Recording) -> Seqs:
+        """Answers; comparisons and scores are recorded with the pop or the pass for which they are asked."""
+        index = recording.index
+        answers = map(index.seqs_at_point, self.words) if self.words else [index.seqs_of_type(record.HookEvent)]
+        pops = (sorted(pops_asking(recording, word)) for word in self.words)
+        scores = [index.seqs_of_type(record.ScoreEvent)] if SCORE_HOOKS.intersection(self.words) else []
+        return merge_seqs([*answers, *pops, *scores])
 
     def check_names(self, recording: Recording) -> Self:
         release = recording.session.release

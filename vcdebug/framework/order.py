@@ -77,14 +77,17 @@ class PriorityQueue(Generic[T]):
 
     def _watched_less(self, less: LessFunction[T]) -> LessFunction[T]:
         def less_and_show(left: T, right: T) -> bool:
-            goes_first, record = less(left, right), self._record
-            if record.watch_comparison is not None and not record.silent:
-                first, second = (left, right) if goes_first else (right, left)
-                compared = HeapComparison(self._kind, self._name(first), self._name(second))
-                record.watch_comparison(record.next_seq, compared)
+            goes_first = less(left, right)
+            self._show_comparison(*((left, right) if goes_first else (right, left)))
             return goes_first
 
         return less_and_show
+
+    def _show_comparison(self, first: T, second: T) -> None:
+        record = self._record
+        if record.watch_comparison is not None and not record.silent:
+            names = self._name(first), self._name(second)
+            record.watch_comparison(record.next_seq, HeapComparison(self._kind, *names))
 
     def take_least(self, key: Callable[[T], int]) -> T:
         """Take the item with the least key out, unrecorded: where upstream walks a map instead."""

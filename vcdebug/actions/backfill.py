@@ -14,6 +14,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.releases.scheduling import BACKFILL_ENDS_AT_FAILURE, BACKFILL_REFUSAL_UNSAID
 
 
 class Backfill(Action):
@@ -24,13 +25,16 @@ class Backfill(Action):
 
     def execute(self, ssn: Session) -> None:
         """The order of all tasks is fixed before the first one is placed. Upstream: actions/backfill.Execute."""
+        ends_at_failure = ssn.release.has_older_form(BACKFILL_ENDS_AT_FAILURE)
         for job, task in self._pick_up_pending_tasks(ssn):
             with (
                 ssn.open_span(Level.QUEUE, job.queue),
                 ssn.open_span(Level.JOB, job.uid),
                 ssn.open_span(Level.TASK, task.key),
             ):
-                self._place_task(ssn, job, task)
+                found = self._place_task(ssn, job, task)
+            if not found and ends_at_failure:
+                return
 
     def _pick_up_pending_tasks(self, ssn: Session) -> list[tuple[JobInfo, TaskInfo]]:
         """Upstream: actions/backfill.pickUpPendingTasks."""
@@ -63,24 +67,26 @@ class Backfill(Action):
                 tasks.append(task)
         return tasks
 
-    def _place_task(self, ssn: Session, job: JobInfo, task: TaskInfo) -> None:
+    def _place_task(self, ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
+        """Whether a node was found, be it one that refuses the task."""
         error = ssn.ask_plugins(PRE_PREDICATE, task)
         if error is not None:
             ssn.log("pre-predicate", task.key)
             job.nodes_fit_errors[task.uid] = pre_predicate_errors(ssn, error, ssn.all_rows())
-            return
+            return False
         helper = PredicateHelper(ssn, cache_on=self.error_cache)
         feasible, errors = helper.predicate_nodes(task, ssn.all_rows(), predicate_for_allocate_action)
         if not len(feasible):
             job.nodes_fit_errors[task.uid] = errors
-            return
+            return False
         node = self._choose_node(ssn, task, feasible)
         ssn.log("binding", task.key, node.name)
         refused = transitions.allocate(ssn, task, node.name)
-        if refused is not None:
+        if refused is not None and not ssn.release.has_older_form(BACKFILL_REFUSAL_UNSAID):
             errors = FitErrors(ssn.reasons)
             errors.set_node(node.row, ssn.reasons.error_code(refused))
             job.nodes_fit_errors[task.uid] = errors
+        return True
 
     def _choose_node(self, ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo:
         if len(feasible) == 1:

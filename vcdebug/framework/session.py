@@ -14,6 +14,7 @@ from typing import ClassVar, NamedTuple, ParamSpec, TypeVar
 from vcdebug.framework import hooks
 from vcdebug.framework.accounts import Accounts, OpenAccounts
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.cache_volumes import CacheVolumes
 from vcdebug.framework.chance_draws import KnownSearches, RandomDraws
 from vcdebug.framework.columns import Level, Note
 from vcdebug.framework.combine import HookFunctions, Tiers
@@ -24,6 +25,7 @@ from vcdebug.framework.record import Books, CloseEvent, JobState, PodGroupEvent,
 from vcdebug.framework.replay_options import AskExtender
 from vcdebug.framework.reuse import PreviousCycle
 from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, pod_indexes, tie_key
+from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_view import CycleState, NodeView
 from vcdebug.model.cluster import ClusterInfo
 from vcdebug.model.hyper_nodes import HyperNodes
@@ -39,7 +41,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
 from vcdebug.releases.nodes import IMAGE_STATES
 from vcdebug.releases.release import Release
-from vcdebug.releases.scheduling import STATEMENT_NO_SELF_ROLLBACK
+from vcdebug.releases.scheduling import REFUSED_PIPELINE_UNDONE, STATEMENT_NO_SELF_ROLLBACK, VOLUMES_AT_ALLOCATION
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.problems import Problem
@@ -118,7 +120,10 @@ class Session:
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
         """Idle of the cache's copy of each node: the snapshot's, less the binds of this cycle."""
         self.given_to_cache = {}
-        self.leaves_refused = snapshot.release.has_older_form(STATEMENT_NO_SELF_ROLLBACK)
+        has = snapshot.release.has_older_form
+        self.cache_volumes = CacheVolumes(Listers(snapshot)) if has(VOLUMES_AT_ALLOCATION) else None
+        """Volumes where they are no predicate."""
+        self.leaves_refused = has(STATEMENT_NO_SELF_ROLLBACK) and not has(REFUSED_PIPELINE_UNDONE)
         """Whether a statement keeps a pipeline that a handler refused."""
         self.view: NodeView = self._new_view(reuse_from)
         self.draws = RandomDraws(snapshot.chance)

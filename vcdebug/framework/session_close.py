@@ -26,7 +26,11 @@ from vcdebug.model.task import ALLOCATED_CLASS, ALLOCATED_MASK, TaskInfo, TaskSt
 from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
 from vcdebug.releases.queues import DRA_QUOTA
 from vcdebug.releases.release import Release
-from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING, PODGROUP_RUNNING_AT_ALLOCATION
+from vcdebug.releases.scheduling import (
+    PODGROUP_PHASE_RELEASING,
+    PODGROUP_RUNNING_AT_ALLOCATION,
+    QUEUE_STATUS_RUNNING,
+)
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.manifest import key_of
 from vcdebug.snapshot.quantity import binary_text, decimal_text, milli_text, text_like
@@ -125,18 +129,20 @@ def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
     """
     devices = not ssn.release.has_older_form(VGPU_SCALARS_IGNORED) and any(node.devices for node in ssn.nodes.values())
     charged: dict[QueueName, list[JobInfo]] = {name: [] for name in ssn.queues}
-    holding = [job for job in ssn.jobs.values() if job.count_tasks(*ALLOCATED_CLASS)]
+    only_running = ssn.release.has_older_form(QUEUE_STATUS_RUNNING)
+    counted = (TaskStatus.RUNNING,) if only_running else ALLOCATED_CLASS
+    holding = [job for job in ssn.jobs.values() if job.count_tasks(*counted)]
     above = {name: _queue_ancestors(ssn, name) for name in dict.fromkeys(job.queue for job in holding)}
     for job in holding:
         for name in (job.queue, *above[job.queue]):
             charged[name].append(job)
 
     def list_requests(job: JobInfo) -> list[Resource]:
-        tasks = [job.tasks[uid] for uid in sorted(job.tasks) if job.tasks[uid].status & ALLOCATED_MASK]
+        tasks = [job.tasks[uid] for uid in sorted(job.tasks) if job.tasks[uid].status in counted]
         return [_charged_request(ssn, task) if devices else task.resreq for task in tasks]
 
     def known_allocated(job: JobInfo) -> Resource | None:
-        return None if devices else job.allocated
+        return None if devices or only_running else job.allocated
 
     claimed = _claimed_devices(ssn, charged)
     return {

@@ -67,8 +67,10 @@ class Statement:
 
     def allocate(self, task: TaskInfo, host: NodeName) -> str | None:
         """Place a task on idle room; after an error it is rolled back. Upstream: framework/statement.Allocate."""
+        refused = transitions.allocate_volumes(self._ssn, task, host)
         task.pod.node_name = host
         errors = transitions.place_task(self._ssn, task, host, TaskStatus.ALLOCATED)
+        errors += [] if refused is None else [refused]
         if errors:
             transitions.unplace_task(self._ssn, task, "unallocate")
             return (

@@ -84,6 +84,18 @@ def unevict(ssn: Session, task: TaskInfo) -> None:
     record_op(ssn, "unevict", task, node=task.node_name)
 
 
+def allocate_volumes(ssn: Session, task: TaskInfo, host: str) -> str | None:
+    """Assume the task's volumes on the node, where the cache does that; its error."""
+    node = ssn.nodes.get(host)
+    return None if ssn.cache_volumes is None or node is None else ssn.cache_volumes.allocate(task, node)
+
+
+def revert_volumes(ssn: Session, task: TaskInfo) -> None:
+    """Give the task's volumes back, where the cache has assumed them."""
+    if ssn.cache_volumes is not None:
+        ssn.cache_volumes.revert(task)
+
+
 def place_task(ssn: Session, task: TaskInfo, host: str, status: TaskStatus) -> list[str]:
     """Put the task on a node as Allocated or Pipelined and call the handlers; every error, none of which stops it.
     Upstream: framework/statement.Allocate, framework/statement.Pipeline.
@@ -106,6 +118,8 @@ def unplace_task(ssn: Session, task: TaskInfo, op: str) -> None:
     handler, since taking it called none.
     Upstream: framework/statement.unPipeline, framework/statement.unallocate.
     """
+    if op == "unallocate":
+        revert_volumes(ssn, task)
     if task.uid in ssn.restored:
         if op == "unallocate":
             _restore_pipelined(ssn, task)
@@ -186,6 +200,8 @@ def allocate(ssn: Session, task: TaskInfo, host: str) -> str | None:
     job = ssn.jobs.get(task.job)
     if job is None:
         return f"failed to find job {task.job}"
+    if (refused := allocate_volumes(ssn, task, host)) is not None:
+        return refused
     ssn.draws.count_placement(task.key)
     task.pod.node_name = host
     job.update_task_status(task, TaskStatus.ALLOCATED)
@@ -198,6 +214,7 @@ def allocate(ssn: Session, task: TaskInfo, host: str) -> str | None:
     ssn.notify_allocated(task)
     record_op(ssn, ALLOCATE_OP, task, node=host, via="session")
     if not ssn.ask_plugins(JOB_READY, job):
+        revert_volumes(ssn, task)
         return None
     for allocated in job.tasks_with_status(TaskStatus.ALLOCATED):
         error = add_bind_task(ssn, allocated)

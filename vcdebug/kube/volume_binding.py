@@ -72,6 +72,8 @@ class VolumeState:
 
     bound: list[Manifest] = field(default_factory=list)
     delayed: list[Manifest] = field(default_factory=list)
+    immediate: bool = False
+    """Whether a claim waits for its volume elsewhere; PreFilter refuses such a pod."""
     candidates: dict[str, list[Manifest]] = field(default_factory=dict)
     """Volumes by storage class at the time of PreFilter."""
     by_node: dict[NodeName, PodVolumes] = field(default_factory=dict)
@@ -114,12 +116,35 @@ class VolumeBinding:
             state.candidates[storage_class_name(claim)] = self._volumes_of(storage_class_name(claim))
         return state
 
-    def _checked_claim(self, pod: Pod, name: ClaimName) -> Manifest:
+    def read_claims(self, pod: Pod) -> VolumeState:
+        """The pod's claims without the checks of PreFilter; raises VolumeBindingError.
+        Upstream: capabilities/volumebinding (GetPodVolumeClaims).
+        """
+        state = VolumeState()
+        for name in claim_names(pod):
+            claim = self._found_claim(pod, name)
+            if name.ephemeral and not is_owned_by(claim, pod):
+                raise VolumeBindingError(not_owner_text(claim, pod))
+            if is_fully_bound(claim):
+                state.bound.append(claim)
+            elif self._is_delayed(claim) and not spec_of(claim).get("volumeName"):
+                state.delayed.append(claim)
+            else:
+                state.immediate = True
+        for claim in state.delayed:
+            state.candidates[storage_class_name(claim)] = self._volumes_of(storage_class_name(claim))
+        return state
+
+    def _found_claim(self, pod: Pod, name: ClaimName) -> Manifest:
         claim = self._listers.claims.get(f"{pod.namespace}/{name.name}")
         if claim is None:
             text = not_found_text("persistentvolumeclaim", name.name)
             waiting = f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name.name}"'
             raise VolumeBindingError(waiting if name.ephemeral else text)
+        return claim
+
+    def _checked_claim(self, pod: Pod, name: ClaimName) -> Manifest:
+        claim = self._found_claim(pod, name)
         if status_of(claim).get("phase") == "Lost":
             volume = spec_of(claim).get("volumeName") or ""
             text = f'persistentvolumeclaim "{name.name}" bound to non-existent persistentvolume "{volume}"'

@@ -23,8 +23,8 @@ from vcdebug.model.pod_resources import RequestSums, StatedAmounts
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ignored_names
 from vcdebug.model.task import TaskInfo, TaskStatus, get_task_status, is_completed_status
-from vcdebug.releases.scheduling import HEADER_NOT_READY
-from vcdebug.releases.topology import SUBJOBS_ABSENT
+from vcdebug.releases.scheduling import HEADER_NOT_READY, MINIMUM_UNSAID
+from vcdebug.releases.topology import SUBJOBS_ABSENT, TOPOLOGY_ABSENT
 from vcdebug.snapshot.cycle_inputs import MapOrder
 from vcdebug.snapshot.manifest import JsonObject, name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
@@ -93,7 +93,8 @@ class ClusterInfo:
         else:
             self._read_pods(reuse_from)
         labels = {name: node.labels for name, node in self.nodes.items()}
-        self.hyper_nodes = HyperNodes(snapshot.objects_of("HyperNode"), labels)
+        stated = () if snapshot.release.has_older_form(TOPOLOGY_ABSENT) else snapshot.objects_of("HyperNode")
+        self.hyper_nodes = HyperNodes(stated, labels)
 
     def _read_queues(self) -> None:
         queues = [QueueInfo(manifest, self.ignored) for manifest in self.snapshot.objects_of("Queue")]
@@ -118,14 +119,17 @@ class ClusterInfo:
     def _read_jobs(self) -> None:
         jobs: dict[JobId, JobInfo] = {}
         stated = StatedAmounts(self.ignored)
-        says_ready = not self.snapshot.release.has_older_form(HEADER_NOT_READY)
+        has = self.snapshot.release.has_older_form
+        says_ready, says_minimum = not has(HEADER_NOT_READY), not has(MINIMUM_UNSAID)
         for manifest in self.snapshot.objects_of("PodGroup"):
             group = PodGroup(manifest, stated)
-            if self.snapshot.release.has_older_form(SUBJOBS_ABSENT):
+            if has(SUBJOBS_ABSENT):
                 group.drop_sub_groups()
+            if has(TOPOLOGY_ABSENT):
+                group.network_topology = None
             job = JobInfo(group, self.snapshot.flags.default_queue, self.ordering)
             job.priority = self.priority_classes.value_of(job.pod_group.priority_class_name)
-            job.says_ready = says_ready
+            job.says_ready, job.says_minimum = says_ready, says_minimum
             if job.queue in self.queues:
                 jobs[job.uid] = job
         self.jobs = {uid: jobs[uid] for uid in self.ordering.order_keys(jobs)}

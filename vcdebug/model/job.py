@@ -44,6 +44,7 @@ class JobInfo(TaskSet):
         "priority",
         "queue",
         "revocable_zone",
+        "says_minimum",
         "says_ready",
         "sub_jobs",
         "subject",
@@ -81,7 +82,7 @@ class JobInfo(TaskSet):
         self.nodes_fit_errors: dict[TaskId, FitErrors] = {}
         self.job_fit_errors = ""
         self.allocated_hyper_node = ""
-        self.says_ready = True
+        self.says_ready = self.says_minimum = True
         """Whether messages may begin with "pod group is ready", which older releases never say."""
 
     def add_task_info(self, task: TaskInfo) -> None:
@@ -426,11 +427,12 @@ class JobInfo(TaskSet):
             return "", "", ""
         # A discarded statement has reset the task: what it had planned explains the task better.
         node, evicted, _, status = task.last_transaction or task.transaction_context()
-        pod = f"Pod {task.namespace}/{task.name} can possibly be assigned to {node}, once"
+        pod = f"Pod {task.namespace}/{task.name} can possibly be assigned to {node}"
         if status is TaskStatus.ALLOCATED:
-            return "Schedulable", f"{pod} minAvailable is satisfied", ""
+            return "Schedulable", f"{pod}, once minAvailable is satisfied" if self.says_minimum else pod, ""
         if status is TaskStatus.PIPELINED:
-            message = f"{pod} resource is released and minAvailable is satisfied"
+            minimum = " and minAvailable is satisfied" if self.says_minimum else ""
+            message = f"{pod}, once resource is released{minimum}"
             return "Unschedulable", message, node if evicted else ""
         if status is TaskStatus.PENDING:
             errors = self.nodes_fit_errors.get(uid)

@@ -3,7 +3,7 @@
 from vcdebug.framework.registry import OtherForms
 from vcdebug.releases import nodes
 from vcdebug.releases.change import Change
-from vcdebug.releases.topology import NTA_NODE_SCORE_ONLY
+from vcdebug.releases.topology import NTA_NODE_SCORE_ONLY, TOPOLOGY_ABSENT
 
 BINPACK, CAPACITY, CONFORMANCE, DEVICESHARE = "binpack", "capacity", "conformance", "deviceshare"
 DRF, GANG = "drf", "gang"
@@ -39,7 +39,10 @@ PLUGINS: dict[str, str] = {
     "usage": "vcdebug.plugins.usage:Usage",
 }
 
-LATER_PLUGINS: dict[str, Change] = {"resource-strategy-fit": nodes.PROPORTIONAL_PREDICATE}
+LATER_PLUGINS: dict[str, Change] = {
+    "network-topology-aware": TOPOLOGY_ABSENT,
+    "resource-strategy-fit": nodes.PROPORTIONAL_PREDICATE,
+}
 """Plugins that older releases do not have, and the change that brought them."""
 
 OTHER_FORMS: OtherForms = {

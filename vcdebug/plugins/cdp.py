@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from vcdebug.framework.hooks import RECLAIMABLE
 from vcdebug.framework.plugin_answers import PERMIT, VictimAnswer
 from vcdebug.framework.session import Plugin, Session
 from vcdebug.gotime import parse_duration, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.queues import CDP_PREEMPT_ONLY
 
 COOLDOWN_KEY = "volcano.sh/cooldown-time"
 
@@ -17,6 +19,7 @@ class Cdp(Plugin):
     """Takes running pods out of preempt's and reclaim's victims until their cooldown has passed."""
 
     name = "cdp"
+    later_methods = {RECLAIMABLE.method: CDP_PREEMPT_ONLY}
     now: int
 
     def on_session_open(self, ssn: Session) -> None:

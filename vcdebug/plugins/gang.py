@@ -12,7 +12,7 @@ from vcdebug.model.names import JobId
 from vcdebug.model.pod_group import Condition
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
-from vcdebug.releases.queues import GANG_CLOSE_RELEASING
+from vcdebug.releases.queues import GANG_CLOSE_RELEASING, GANG_CLOSE_WITHOUT_TASKS
 
 NOT_ENOUGH_PODS_OF_TASK = "NotEnoughPodsOfTask"
 NOT_ENOUGH_TASKS = "NotEnoughTasks"
@@ -94,8 +94,9 @@ class Gang(Plugin):
     def on_session_close(self, ssn: Session) -> None:
         """Set the condition of every PodGroup that has tasks. Upstream: plugins/gang.OnSessionClose."""
         protects_leaving = not ssn.release.has_older_form(GANG_CLOSE_RELEASING)
+        needs_tasks = not ssn.release.has_older_form(GANG_CLOSE_WITHOUT_TASKS)
         for job in ssn.jobs.values():
-            if not job.tasks or (protects_leaving and is_leaving(job)):
+            if (needs_tasks and not job.tasks) or (protects_leaving and is_leaving(job)):
                 continue
             ssn.update_pod_group_condition(job, gang_condition(job))
 

@@ -24,7 +24,12 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.resource import CPU, INFINITY, MEMORY, ZERO, Resource, deep_equal, resource_max
 from vcdebug.model.task import TaskInfo
-from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE, ZERO_DESERVED_DROPPED
+from vcdebug.releases.queues import (
+    ENQUEUE_INQUEUE_AT_VOTE,
+    GUARANTEES_BEYOND_REST,
+    QUEUE_STATE_UNREAD,
+    ZERO_DESERVED_DROPPED,
+)
 from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT
 
 STATE_KEY = "proportionState"
@@ -155,7 +160,9 @@ class Proportion(Plugin):
             count_jobs_in(attr, jobs[name], job_amounts.ReservationForm.for_release(ssn.release))
         ssn.log("proportion.jobs")
         self.queues = {name: attrs[name] for name in ssn.queues if name in attrs}
-        divide_cluster(self.total, list(self.queues.values()))
+        asserts_rest = ssn.release.has_older_form(GUARANTEES_BEYOND_REST)
+        for _ in deal_rounds(self.total, list(self.queues.values()), asserts_rest=asserts_rest):
+            pass
         ssn.log("proportion.rounds")
 
     def new_attr(self, queue: QueueInfo) -> ProportionQueueAttr:
@@ -195,7 +202,11 @@ class Proportion(Plugin):
     def fits_deserved(self, queue: QueueInfo, request: Resource) -> bool:
         """Whether an open queue stays within what it deserves, in the dimensions asked for."""
         attr = self.queues[queue.name]
-        return queue.state == OPEN and queue_limits.request_fits(attr.allocated, request, attr.deserved)
+        return self.is_served(queue) and queue_limits.request_fits(attr.allocated, request, attr.deserved)
+
+    def is_served(self, queue: QueueInfo) -> bool:
+        """Whether the queue is open, where that matters."""
+        return queue.state == OPEN or self.ssn.release.has_older_form(QUEUE_STATE_UNREAD)
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates, first come first served, of queues that hold more than they deserve somewhere."""
@@ -206,7 +217,7 @@ class Proportion(Plugin):
     def job_enqueueable(self, job: JobInfo) -> int:
         """Whether the job's minimum and all inelastic allocations are within the queue's limit."""
         attr = self.queues[job.queue]
-        if self.ssn.queues[job.queue].state != OPEN:
+        if not self.is_served(self.ssn.queues[job.queue]):
             return REJECT
         if job.pod_group.min_resources is None:
             self.ssn.log("proportion.no-minimum", job.name)
@@ -376,14 +387,13 @@ class DealRound(NamedTuple):
     """Whether nothing is left, or no queue takes it."""
 
 
-def divide_cluster(total: Resource, attrs: list[ProportionQueueAttr]) -> None:
-    """Divide the cluster by weight in rounds; what a queue cannot use goes to the others in the next round."""
-    for _ in deal_rounds(total, attrs):
-        pass
+def deal_rounds(
+    total: Resource, attrs: list[ProportionQueueAttr], *, asserts_rest: bool = False
+) -> Iterator[DealRound]:
+    """Divide the cluster by weight in rounds; what a queue cannot use goes to the others in the next round.
 
-
-def deal_rounds(total: Resource, attrs: list[ProportionQueueAttr]) -> Iterator[DealRound]:
-    """The rounds of division; each is applied to `attrs` before it is yielded."""
+    Each round is applied to `attrs` before it is yielded. With `asserts_rest`, guarantees beyond the rest are fatal.
+    """
     remaining = total.clone()
     hungry = attrs
     while True:
@@ -397,7 +407,10 @@ def deal_rounds(total: Resource, attrs: list[ProportionQueueAttr]) -> Iterator[D
         had = [attr.deserved for attr in hungry]
         satisfied = [deal_to_queue(attr, remaining, weight, given, returned) for attr in hungry]
         now = [attr.deserved for attr in hungry]
-        remaining = queue_limits.exceeded_part(remaining.add(returned), given)
+        if asserts_rest:
+            remaining = remaining.sub(given).add(returned)
+        else:
+            remaining = queue_limits.exceeded_part(remaining.add(returned), given)
         last = remaining.is_empty() or deep_equal(remaining, before)
         yield DealRound(weight, before, tuple(map(DealtShare, hungry, had, now, satisfied)), remaining.clone(), last)
         if last:

@@ -88,7 +88,7 @@ def job_before(recording: Recording, uid: JobId, seq: Seq) -> JobInfo:
 def _job_after(recording: Recording, uid: JobId, seq: Seq) -> JobInfo:
     job = recording.session.jobs[uid]
     copy = JobInfo(PodGroup(job.pod_group.manifest), recording.snapshot.flags.default_queue)
-    copy.priority, copy.says_ready = job.priority, job.says_ready
+    copy.priority, copy.says_ready, copy.says_minimum = job.priority, job.says_ready, job.says_minimum
     for task in tasks_before(recording, sorted(task.key for task in job.tasks.values()), seq + 1):
         copy.add_task_info(task)
     return copy

@@ -115,6 +115,19 @@ FEATURE_GATES_1_32 = Change(
     "requests of pods that are being resized in place",
     "v1.13.0; k8s 1.32.2; M",
 )
+FEATURE_GATES_1_31 = Change(
+    "feature-gate-ceiling-1.31",
+    "Kubernetes' feature gates have the defaults of 1.31, whatever the server's version.",
+    "features of Kubernetes 1.32",
+    "v1.12.0; k8s 1.31.3; L",
+    unshown="Kubernetes 1.32 switches no gate on that a rule of the scheduler reads.",
+)
+DRA_ABSENT = Change(
+    "dra-absent",
+    "Resource claims are not looked at, whatever the configuration says.",
+    "feasible nodes of pods with resource claims",
+    "v1.12.0; #3799; M",
+)
 HOSTNAME_SPREAD_COUNTS = Change(
     "hostname-spread-counts",
     "Soft spread over hosts counts the pods of a node, although scorers are asked node by node.",

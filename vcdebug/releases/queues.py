@@ -162,5 +162,47 @@ ROOT_INFINITE = Change(
     "quotas in a tree of queues",
     "v1.15.0 v1.14.2; #4973; H",
 )
+CAPACITY_DESERVED_WITHIN_REQUEST = Change(
+    "capacity-deserved-within-request",
+    "A queue deserves no more than its tasks request, in a tree nothing of what they do not request.",
+    "shares, whose turn it is, and who may reclaim from whom",
+    "v1.12.0; aabc66def; H",
+)
+QUEUE_STATE_UNREAD = Change(
+    "queue-state-unread",
+    "capacity and proportion do not ask whether a queue is open.",
+    "jobs in closed queues",
+    "v1.12.0; #4307; M",
+)
+CAPACITY_ADMISSION_LEAF_ONLY = Change(
+    "capacity-admission-leaf-only",
+    "In a tree of queues only a job's own queue is asked and reserves when the job is admitted.",
+    "admission in a tree of queues",
+    "v1.12.0; #4119; M",
+)
+GUARANTEES_BEYOND_REST = Change(
+    "guarantees-beyond-rest",
+    "Guarantees that are more than what is left to share out end the process.",
+    "the scheduler's process ends",
+    "v1.12.0; 81424b85a; M",
+)
+RECLAIM_WHOLE_REQUEST = Change(
+    "reclaim-whole-request",
+    "Queues that hold less than the reclaimer requests, in any dimension, give nothing back.",
+    "who is evicted",
+    "v1.12.0 v1.11.1; 975277f55; H",
+)
+GANG_CLOSE_WITHOUT_TASKS = Change(
+    "gang-close-without-tasks",
+    "A job without tasks is marked Unschedulable like any other that is not ready.",
+    "conditions of PodGroups without pods",
+    "v1.12.0; #4012; M",
+)
+CDP_PREEMPT_ONLY = Change(
+    "cdp-preempt-only",
+    "cdp protects pods from preempt only, not from reclaim.",
+    "who is evicted by reclaim",
+    "v1.12.0; #4123; M",
+)
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

@@ -11,7 +11,13 @@ from typing import Final, Literal, NamedTuple
 
 from vcdebug.releases import devices, nodes, proposals, queues, scheduling, topology
 from vcdebug.releases.change import Change, Tag
-from vcdebug.releases.nodes import FEATURE_GATES_1_32, FEATURE_GATES_1_33, FEATURE_GATES_1_34, FEATURE_GATES_1_35
+from vcdebug.releases.nodes import (
+    FEATURE_GATES_1_31,
+    FEATURE_GATES_1_32,
+    FEATURE_GATES_1_33,
+    FEATURE_GATES_1_34,
+    FEATURE_GATES_1_35,
+)
 
 MASTER = "master"
 MASTER_DESCRIPTION = "master of 2026-08-20"
@@ -21,6 +27,13 @@ TRUST_WORDS: dict[Trust, str] = {
     "exact": "replayed exactly",
     "near": "near: not verified",
     "unknown": "unknown: may differ",
+}
+_GATE_CEILINGS = {
+    31: FEATURE_GATES_1_31,
+    32: FEATURE_GATES_1_32,
+    33: FEATURE_GATES_1_33,
+    34: FEATURE_GATES_1_34,
+    35: FEATURE_GATES_1_35,
 }
 _OLDER, _NEWER = "+", "-"
 """In a release's name: with this older form too; with this newer form instead."""
@@ -52,8 +65,7 @@ class Release:
     @property
     def kubernetes_version(self) -> tuple[int, int]:
         """The version of the Kubernetes library that the scheduler is built with."""
-        ceilings = (FEATURE_GATES_1_32, FEATURE_GATES_1_33, FEATURE_GATES_1_34, FEATURE_GATES_1_35)
-        return 1, next((minor for minor, change in enumerate(ceilings, 32) if self.has_older_form(change)), 36)
+        return 1, next((minor for minor, change in _GATE_CEILINGS.items() if self.has_older_form(change)), 36)
 
     def changes_in_force(self) -> Iterator[Change]:
         """The changes whose older form is in force, in the order of the table."""
@@ -129,7 +141,7 @@ CHANGES: dict[str, Change] = {
 
 SUPPORTED_TAGS: tuple[Tag, ...] = tuple(
     Tag.from_text(f"v{line}.{patch}")
-    for line, newest in (("1.15", 1), ("1.14", 4), ("1.13", 3), ("1.12", 4))
+    for line, newest in (("1.15", 1), ("1.14", 4), ("1.13", 3), ("1.12", 4), ("1.11", 2))
     for patch in range(newest, -1, -1)
 )
 """The supported tags, newest first; master comes before them."""

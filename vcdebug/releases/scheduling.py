@@ -52,6 +52,7 @@ UNKNOWN_ACTION_SKIPPED = Change(
     "An action that does not exist is left out; the configuration stands.",
     "the whole configuration",
     "v1.14.0; #4661; M",
+    since="v1.12.0",
 )
 HEADER_NOT_READY = Change(
     "header-not-ready",
@@ -350,6 +351,67 @@ EVENT_TEXT_AS_FORMAT = Change(
     "v1.16; #5287; T",
     replayed=False,
     unshown="Recordings hold conditions, which are not affected, and no texts of Kubernetes events.",
+)
+NOMINATION_UNHEEDED = Change(
+    "nomination-unheeded",
+    "allocate does not try a task's nominated node first: it is a node like any other.",
+    "where a task goes in the cycles after its preemption",
+    "v1.12.0; #4079; H",
+)
+REQUEUE_WHEN_READY = Change(
+    "requeue-when-ready",
+    "A job is visited again only where its gang became ready with tasks left.",
+    "gangs in which one task finds no room; the order of visits",
+    "v1.12.0; #4310; H",
+)
+BACKFILL_ENDS_AT_FAILURE = Change(
+    "backfill-ends-at-failure",
+    "The first best-effort task without a node ends backfill for all that come behind it.",
+    "whether pods without requests are placed",
+    "v1.12.0; #4029; H",
+)
+BACKFILL_REFUSAL_UNSAID = Change(
+    "backfill-refusal-unsaid",
+    "A refused placement of backfill leaves no fit error.",
+    "messages",
+    "v1.12.0; #4009; T",
+)
+BEST_NODE_NEEDED = Change(
+    "best-node-needed",
+    "A task that fits nodes of which none is the best ends the process.",
+    "the scheduler's process ends, where plugins score below 0",
+    "v1.12.0; #4310; L",
+)
+REFUSED_PIPELINE_UNDONE = Change(
+    "refused-pipeline-undone",
+    "A pipeline that a plugin refused in allocate is undone.",
+    "room of later tasks, and whether the gang counts as pipelined",
+    "v1.12.0; #4310; M",
+)
+PREEMPT_EVICTS_NAMED = Change(
+    "preempt-evicts-named",
+    "preempt ends with evicting what tdm and rescheduling name, as shuffle does, but in a statement.",
+    "who is evicted without shuffle among the actions",
+    "v1.12.0; c494f9dbd; M",
+)
+QUEUE_STATUS_RUNNING = Change(
+    "queue-status-running",
+    "The status of a queue counts its running tasks only, not those that were just placed.",
+    "status.allocated of queues",
+    "v1.12.0; #4183; M",
+)
+VOLUMES_AT_ALLOCATION = Change(
+    "volumes-at-allocation",
+    "Volumes are looked at where a task is allocated, not among the predicates: a node that does not have them refuses "
+    "the task once it was chosen.",
+    "feasible nodes, and whether a gang is placed at all, where pods have volumes",
+    "v1.12.0; #4152; H",
+)
+MINIMUM_UNSAID = Change(
+    "minimum-unsaid",
+    "The message about a task that has a place does not say that its gang's minimum is missing.",
+    "messages",
+    "v1.12.0; 9f7123d44; T",
 )
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

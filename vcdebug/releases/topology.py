@@ -53,5 +53,11 @@ SUBJOBS_ABSENT = Change(
     "jobs with subGroupPolicy, or with a tier's name",
     "v1.14.0; #4721; M",
 )
+TOPOLOGY_ABSENT = Change(
+    "topology-absent",
+    "There is no network topology: HyperNodes and what jobs ask of them are not read.",
+    "where jobs with network topology go",
+    "v1.12.0; #4310; H",
+)
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

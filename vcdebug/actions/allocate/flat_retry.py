@@ -17,6 +17,7 @@ from vcdebug.actions.allocate.tasks import (
     place_task,
     take_turns,
 )
+from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.hooks import HYPER_NODE_ORDER, JOB_PIPELINED, JOB_READY
 from vcdebug.framework.order import PriorityQueue, Worksheet, build_worksheet, task_queue
@@ -33,6 +34,7 @@ from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.nodes import BEST_ABOVE_MINUS_ONE
+from vcdebug.releases.scheduling import BEST_NODE_NEEDED, REQUEUE_WHEN_READY
 from vcdebug.releases.topology import ALLOCATE_TOPOLOGY_TIERS, HYPERNODE_SUM_OF_NODE_SCORES, NTA_SOFT_ONLY
 
 
@@ -45,6 +47,7 @@ class RetryingAllocate(Action):
     def execute(self, ssn: Session) -> None:
         """Upstream: actions/allocate.Execute."""
         self._runs = TaskRuns(ssn, error_cache=self.error_cache)
+        self._needs_ready = ssn.release.has_older_form(REQUEUE_WHEN_READY)
         self._tiers = TierSearch(ssn, self._runs) if ssn.release.has_older_form(ALLOCATE_TOPOLOGY_TIERS) else None
         self._domains = DomainSearch(ssn, TaskPlacement(ssn, error_cache=self.error_cache))
         self._worksheets: dict[JobId, Worksheet] = {}
@@ -99,7 +102,7 @@ class RetryingAllocate(Action):
         if statement is not None:
             statement.commit()
         self._tasks[job.uid] = left or tasks
-        return bool(left)
+        return bool(left) and (self._runs.ended_ready or not self._needs_ready)
 
     def _worksheet_of(self, ssn: Session, job: JobInfo) -> Worksheet:
         if job.uid not in self._worksheets:
@@ -129,6 +132,8 @@ class TaskRuns:
         self._error_cache = error_cache
         self.sums: dict[tuple[JobId, str], float] = {}
         """Of each job in each HyperNode."""
+        self.ended_ready = False
+        """Whether the last run ended because the job had become ready."""
 
     def allocate_tasks(self, job: JobInfo, tasks: PriorityQueue[TaskInfo], hyper_node: str = "") -> Statement | None:
         """The statement, perhaps without operations, if the job ends ready; a pipelined job's stays open.
@@ -142,6 +147,7 @@ class TaskRuns:
         visit.score = self.sums.get((job.uid, hyper_node), 0.0)
         visit.place_all(tasks)
         self.sums[job.uid, hyper_node] = visit.score
+        self.ended_ready = visit.ended_ready
         if ssn.ask_plugins(JOB_READY, job):
             ssn.log("job-ready", job.uid)
             self._keep_soft(job, visit.reached_hyper_node)
@@ -184,6 +190,7 @@ class RetryingVisit(TaskVisit):
         )
         self.score = 0.0
         """Of all nodes that were chosen in the job's HyperNode, in sum."""
+        self.ended_ready = False
 
     @property
     def reached_hyper_node(self) -> str:
@@ -205,11 +212,14 @@ class RetryingVisit(TaskVisit):
             task.job_allocated_hyper_node = self._allocated_in
         node, score = best_with_score(self._ssn, task, feasible)
         if node is None:
+            if self._ssn.release.has_older_form(BEST_NODE_NEEDED):
+                raise SchedulerPanic(NIL_POINTER_TEXT)
             return True
         self.score = self.score + score
         if place_task(self._ssn, self._statement, task, node) is None and self._nears:
             self._widen_hyper_node(node)
-        return not self._ssn.ask_plugins(JOB_READY, self._job)
+        self.ended_ready = self._ssn.ask_plugins(JOB_READY, self._job)
+        return not self.ended_ready
 
     def _widen_hyper_node(self, node: NodeInfo) -> None:
         """Upstream: actions/allocate (v1.13: getJobNewAllocatedHyperNode)."""

@@ -85,6 +85,7 @@ class TaskVisit:
         self._breaks_at_refusal = ssn.release.has_older_form(scheduling.PREPREDICATE_ALWAYS_BREAKS)
         self._of_roles = None if ssn.release.has_older_form(scheduling.FIT_ROLES_PER_JOB) else sub_job
         self._nominated_anywhere = ssn.release.has_older_form(scheduling.NOMINATION_IN_HYPERNODE)
+        self._heeds_nomination = not ssn.release.has_older_form(scheduling.NOMINATION_UNHEEDED)
         self._nominated_if_idle = ssn.release.has_older_form(scheduling.NOMINATION_NEEDS_IDLE)
 
     def place_all(self, tasks: PriorityQueue[TaskInfo]) -> None:
@@ -151,6 +152,8 @@ class TaskVisit:
 
     def _may_hold(self, nominated: NodeInfo, task: TaskInfo) -> bool:
         """Whether the nominated node is asked first."""
+        if not self._heeds_nomination:
+            return False
         if self._nominated_if_idle:
             return task.init_resreq.less_equal(nominated.idle)
         return nominated.fits_future_idle(task.init_resreq)

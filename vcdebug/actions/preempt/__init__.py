@@ -10,7 +10,7 @@ from vcdebug.actions.preempt.topology import TopologyAwarePreemption
 from vcdebug.framework import action, placement
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_STARVING, PRE_PREDICATE, PREEMPTABLE
+from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_STARVING, PRE_PREDICATE, PREEMPTABLE, VICTIM_TASKS
 from vcdebug.framework.order import PriorityQueue, build_victims_queue, task_queue
 from vcdebug.framework.record import Level
 from vcdebug.framework.scoring import prioritize_nodes, sort_nodes
@@ -73,6 +73,8 @@ class Preempt(Action):
                 for job in all_starving if self._queues_by_name else under_request.get(queue.name, ()):
                     with ssn.open_span(Level.JOB, job.uid):
                         self._preempt_within_job(ssn, helper, job, heaps)
+        if ssn.release.has_older_form(scheduling.PREEMPT_EVICTS_NAMED):
+            _evict_named(ssn)
 
     def _choose_forms(self, ssn: Session) -> None:
         """Read once which of the release's forms apply."""
@@ -210,6 +212,16 @@ class Preempt(Action):
         return self._make_room(ssn, statement, task, node, action.copy_tasks(victims))
 
 
+def _evict_named(ssn: Session) -> None:
+    """Evict what plugins name as victims of no task in particular. Upstream: actions/preempt (v1.11: victimTasks)."""
+    named = {victim.uid: victim for victim in ssn.ask_plugins(VICTIM_TASKS, [])}
+    statement = Statement(ssn)
+    # A map upstream: the session's order replaces the order in which Go walks it.
+    for uid in ssn.cluster.ordering.order_keys(named):
+        statement.evict(named[uid].clone(), NAMED_REASON)
+    statement.commit()
+
+
 def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
     return task_queue(ssn).extend(task for task in job.tasks_with_status(TaskStatus.PENDING) if not task.sch_gated)
 
@@ -273,7 +285,7 @@ def _terminating_for(preemptor: TaskInfo, other: TaskInfo) -> bool:
 
 # How preempt makes room on one node: which test ends the evictions, and whose statement holds them.
 
-EVICTION_REASON = "preempt"
+EVICTION_REASON, NAMED_REASON = "preempt", "evict"
 
 VictimQueue = PriorityQueue["TaskInfo"]
 EvictFunction = Callable[["Session", Statement, VictimQueue, "TaskInfo", "NodeInfo"], bool]

@@ -26,7 +26,7 @@ from vcdebug.plugins import proportion
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import job_before, plugin_of, requested_together, state_before, task_of, tasks_of
 from vcdebug.recording.timeline import ClusterState
-from vcdebug.releases.queues import ZERO_DESERVED_DROPPED
+from vcdebug.releases.queues import GUARANTEES_BEYOND_REST, ZERO_DESERVED_DROPPED
 
 NAME = "proportion"
 WITHIN_FORMULA = "allocated + request ≤ deserved, in the dimensions requested"
@@ -229,7 +229,9 @@ def opening_rounds(recording: Recording) -> OpeningRounds:
     known = attrs_of(state).items()
     # Dealing starts from nothing deserved; the known figures are already the result of the rounds.
     attrs = {queue: replace(attr, deserved=Resource(), keeps_zeros=zeros) for queue, attr in known}
-    played = proportion.deal_rounds(state.plugin_amount(NAME, "", "total"), list(attrs.values()))
+    asserts_rest = recording.snapshot.release.has_older_form(GUARANTEES_BEYOND_REST)
+    total = state.plugin_amount(NAME, "", "total")
+    played = proportion.deal_rounds(total, list(attrs.values()), asserts_rest=asserts_rest)
     return OpeningRounds(attrs, list(enumerate(played, start=1)))
 
 

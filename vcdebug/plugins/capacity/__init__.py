@@ -35,12 +35,14 @@ from vcdebug.plugins.capacity.reclaim import (
     simulated_queues,
 )
 from vcdebug.releases.queues import (
+    CAPACITY_ADMISSION_LEAF_ONLY,
     CAPACITY_ANCESTOR_LEVEL,
     CAPACITY_PREEMPTIVE_EVERY_DIMENSION,
     CAPACITY_PREEMPTIVE_NO_CAP,
     CAPACITY_RECLAIM_ALL_UNDER_DESERVED,
     CAPACITY_RECLAIM_LIST_ORDER,
     ENQUEUE_INQUEUE_AT_VOTE,
+    QUEUE_STATE_UNREAD,
 )
 from vcdebug.releases.scheduling import LOG_NAMES, ORPHAN_NIL_PANICS, TOPOLOGY_PREEMPT_ABSENT
 
@@ -104,6 +106,8 @@ class Capacity(Plugin):
         """Read once which of the release's forms apply."""
         has = ssn.release.has_older_form
         self.reserves_at_vote = has(ENQUEUE_INQUEUE_AT_VOTE)
+        self.ignores_state = has(QUEUE_STATE_UNREAD)
+        self.admits_by_leaf = has(CAPACITY_ADMISSION_LEAF_ONLY)
         self.heeds_limit = not has(CAPACITY_PREEMPTIVE_NO_CAP)
         self.claims_whole = ssn.persistence.on or has(CAPACITY_PREEMPTIVE_EVERY_DIMENSION)
         self.takes_as_listed = has(CAPACITY_RECLAIM_LIST_ORDER)
@@ -163,7 +167,7 @@ class Capacity(Plugin):
         Upstream: plugins/capacity.queueAllocatableWithReserved, plugins/capacity.queueAllocatable,
         plugins/capacity.checkQueueAllocatableHierarchically.
         """
-        if queue.state != OPEN or not self.ready or self.queues[queue.name].children:
+        if not self.is_served(queue) or not self.ready or self.queues[queue.name].children:
             return False
         if not all(
             self.limits.limits_hold(each, each.allocated, each.devices, task)
@@ -173,6 +177,10 @@ class Capacity(Plugin):
         if self.limits.reservations is not None:
             self.limits.reservations.add_task(queue.name, task)
         return True
+
+    def is_served(self, queue: QueueInfo) -> bool:
+        """Whether the queue is open, where that matters."""
+        return queue.state == OPEN or self.ignores_state
 
     def queue_and_ancestors(self, name: QueueName) -> Iterator[queue_attr.CapacityQueueAttr]:
         """The queue and its ancestors up to the root."""
@@ -186,7 +194,7 @@ class Capacity(Plugin):
 
     def preemptive(self, queue: QueueInfo, tasks: list[TaskInfo]) -> bool:
         """Whether the queue, or an ancestor near enough, deserves more in some dimension than it would then hold."""
-        if not self.ready or queue.state != OPEN:
+        if not self.ready or not self.is_served(queue):
             return False
         attr = self.queues[queue.name]
         request = Resource()
@@ -256,12 +264,12 @@ class Capacity(Plugin):
         """Whether the minimum and inelastic allocations are within the limits of the queue and its ancestors.
         Upstream: plugins/capacity.jobEnqueueable, plugins/capacity.checkJobEnqueueableHierarchically.
         """
-        if not self.ready or self.queues[job.queue].children or self.ssn.queues[job.queue].state != OPEN:
+        if not self.ready or self.queues[job.queue].children or not self.is_served(self.ssn.queues[job.queue]):
             return plugin_answers.REJECT
         attr = self.queues[job.queue]
         if job.pod_group.min_resources is None and self.limits.minimum_demand(attr, job) is None:
             return plugin_answers.PERMIT
-        for queue in self.queue_and_ancestors(job.queue):
+        for queue in (attr,) if self.admits_by_leaf else self.queue_and_ancestors(job.queue):
             missing = self.limits.missing_dimensions(queue, job)
             if missing is not None:
                 message = format_resource_names(QUOTA_MESSAGE, "insufficient", missing)
@@ -279,7 +287,7 @@ class Capacity(Plugin):
         if attr is None or (job.pod_group.min_resources is None and devices is None):
             return
         reserved = job.deduct_sch_gated_resources(job.get_min_resources())
-        for each in (attr, *self.ancestors_of(attr)):
+        for each in (attr,) if self.admits_by_leaf else (attr, *self.ancestors_of(attr)):
             each.inqueue.add(reserved)
             if devices is not None and each.devices is not None:
                 merge_task_dra(each.devices.inqueue, devices)

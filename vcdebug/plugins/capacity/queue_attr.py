@@ -17,7 +17,7 @@ from vcdebug.model.job_amounts import ReservationForm, add_allocated, add_reques
 from vcdebug.model.names import QueueName
 from vcdebug.model.pod_claims import TaskDemand
 from vcdebug.model.queue import LimitCheck, QueueInfo, QueueLimit, check_request, share_of
-from vcdebug.model.resource import INFINITY, PODS, Resource, resource_max
+from vcdebug.model.resource import INFINITY, PODS, DefaultValue, Resource, resource_max
 from vcdebug.model.task import TaskInfo, is_allocated_status
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota
 from vcdebug.releases import queues
@@ -47,6 +47,10 @@ class CapacityForm(NamedTuple):
     """A queue that states 0 of an accelerator as deserved deserves 0, not nothing stated."""
     copies_ancestors: bool = False
     """Lists of ancestors share no memory."""
+    within_request: bool = False
+    """A queue deserves no more than its tasks request."""
+    asserts_rest: bool = False
+    """Guarantees beyond what their parent may use end the process."""
 
     @classmethod
     def for_release(cls, release: Release) -> CapacityForm:
@@ -63,6 +67,8 @@ class CapacityForm(NamedTuple):
             not has(queues.CAPACITY_SCALARS_NOT_INHERITED),
             not has(queues.ZERO_DESERVED_DROPPED),
             has(PR_5502),
+            has(queues.CAPACITY_DESERVED_WITHIN_REQUEST),
+            has(queues.GUARANTEES_BEYOND_REST),
         )
 
 
@@ -183,12 +189,19 @@ class CapacityQueueAttr:
         if bound.capability is not None:
             self.capability = bound.capability
 
-    def set_deserved(self, within: Resource | None = None, *, raised: bool = True) -> None:
-        """What the queue deserves: what it states, within a limit, and at least its guarantee, where that raises it."""
+    def set_deserved(
+        self, within: Resource | None = None, *, raised: bool = True, unasked: DefaultValue | None = None
+    ) -> None:
+        """What the queue deserves: what it states, within a limit, and at least its guarantee, where that raises it.
+
+        Where `unasked` says what dimensions count that nobody requests, what is requested is a limit too.
+        """
         stated, guarantee = self.deserved, self.guarantee if raised else Resource()
         bounded = stated.clone()
         if within is not None:
             bounded.min_dimension_resource(within, INFINITY)
+        if unasked is not None:
+            bounded.min_dimension_resource(self.request, unasked)
         self.deserved = resource_max(bounded, guarantee, keeps_zeros=self.keeps_zeros or not raised)
         self.entitlement = Entitlement(stated, within, guarantee, self.deserved)
 

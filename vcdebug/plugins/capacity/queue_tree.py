@@ -12,7 +12,7 @@ from vcdebug.model.job_amounts import ReservationForm
 from vcdebug.model.names import QueueName
 from vcdebug.model.pod_claims import DeviceAmount, DeviceDemand, merge_task_dra
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo, QueueLimit, circle_text, flat_limit, queue_limit
-from vcdebug.model.resource import MAX_INT64, Resource
+from vcdebug.model.resource import INFINITY, MAX_INT64, ZERO, Resource
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota, clone_demand
 from vcdebug.plugins.capacity.queue_attr import NEWEST_FORM, Attrs, CapacityForm, CapacityQueueAttr, count_job_in
 
@@ -197,19 +197,21 @@ def limit_children(attr: CapacityQueueAttr, form: CapacityForm = NEWEST_FORM) ->
         inherit_capability(child.capability, attr.capability, scalars=form.scalars_inherited)
     if attr.name == ROOT_QUEUE:
         _sum_up(attr, guaranteed, deserved, form)
+    if form.asserts_rest and children:
+        attr.real_capability.clone().sub(guaranteed)
     for child in children:
         whole = attr.real_capability
         child.set_limit(queue_limit(whole, guaranteed, child.guarantee, child.capability, attr.name))
     if form.clamped:
-        deserved = _clamp_deserved(children)
+        deserved = _clamp_deserved(children, form)
     return find_violation(attr, children, guaranteed, deserved) if form.fatal else ""
 
 
-def _clamp_deserved(children: Iterable[CapacityQueueAttr]) -> Resource:
+def _clamp_deserved(children: Iterable[CapacityQueueAttr], form: CapacityForm) -> Resource:
     """What the children deserve within their limits, in sum."""
     deserved = Resource()
     for child in children:
-        child.set_deserved(child.real_capability)
+        child.set_deserved(child.real_capability, unasked=ZERO if form.within_request else None)
         deserved.add(child.deserved)
     return deserved
 
@@ -270,7 +272,7 @@ def build_flat(
             attrs[job.queue] = new_flat_attr(queues[job.queue], total, guaranteed, form)
         count_job_in(attrs[job.queue], job, demands, form.reserving)
     for attr in attrs.values():
-        attr.set_deserved(within=attr.real_capability)
+        attr.set_deserved(within=attr.real_capability, unasked=INFINITY if form.within_request else None)
         attr.update_share()
     return attrs
 

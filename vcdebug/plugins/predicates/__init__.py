@@ -34,6 +34,7 @@ from vcdebug.plugins.predicates.volume_filters import (
     VolumeZoneFilter,
 )
 from vcdebug.releases import nodes as node_changes
+from vcdebug.releases.scheduling import VOLUMES_AT_ALLOCATION
 
 NODE_AFFINITY = "NodeAffinity"
 POD_NUMBER, STABLE = "NodePodNumber", "stable filters"
@@ -92,7 +93,8 @@ class Predicates(Plugin):
         self._affinity = (
             filters.InterPodAffinityFilter(self._view, listers) if self._filter_enabled("PodAffinity") else None
         )
-        self._volumes = VolumeBindingFilter(self._view, listers) if self._filter_enabled("VolumeBinding") else None
+        reads_volumes = self._filter_enabled("VolumeBinding") and not has(VOLUMES_AT_ALLOCATION)
+        self._volumes = VolumeBindingFilter(self._view, listers) if reads_volumes else None
         self._claims = DynamicResourcesFilter(ssn, self._view, listers) if self._claims_on(ssn) else None
         rates = rates_of(self.arguments) if has(node_changes.PROPORTIONAL_PREDICATE) else None
         self._proportional = None if rates is None else ProportionalFilter(ssn, rates)
@@ -111,6 +113,8 @@ class Predicates(Plugin):
 
     def _claims_on(self, ssn: Session) -> bool:
         """Whether resource claims are filtered: by the feature gate, in older releases also by an argument."""
+        if ssn.release.has_older_form(node_changes.DRA_ABSENT):
+            return False
         if ssn.release.has_older_form(node_changes.DRA_PREDICATE_SWITCH):
             asked = self.arguments.get_bool("predicate.DynamicResourceAllocationEnable", default=False)
             return asked and ssn.flags.is_gate_on("DynamicResourceAllocation")

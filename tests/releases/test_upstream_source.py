@@ -20,6 +20,11 @@ from vcdebug.snapshot.loader import load_snapshot
 NEVER_CALLED = {"TargetJob", "ReservedNodes", "ClusterOrder"}
 WITHOUT_PLUGIN = {"BestNode"}
 LATER = {
+    "v1.11": {
+        *("SubJobOrder", "SubJobReady", "SubJobPipelined", "UnifiedEvictable"),
+        *("HyperNodeGradientForJob", "HyperNodeGradientForSubJob", "HyperNodeOrder"),
+        *("SimulateAllocatable", "SimulatePredicate", "SimulateAddTask", "SimulateRemoveTask"),
+    },
     "v1.12": {
         *("SubJobOrder", "SubJobReady", "SubJobPipelined", "UnifiedEvictable"),
         *("HyperNodeGradientForJob", "HyperNodeGradientForSubJob"),

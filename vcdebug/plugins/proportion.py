@@ -28,8 +28,10 @@ from vcdebug.releases.queues import (
     ENQUEUE_INQUEUE_AT_VOTE,
     GUARANTEES_BEYOND_REST,
     QUEUE_STATE_UNREAD,
+    RECLAIM_WHOLE_REQUEST,
     ZERO_DESERVED_DROPPED,
 )
+from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT
 
 STATE_KEY = "proportionState"
@@ -210,9 +212,9 @@ class Proportion(Plugin):
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates, first come first served, of queues that hold more than they deserve somewhere."""
-        return [
-            holding.task for holding in iter_holdings(self.jobs, self.queues, candidates) if holding.surplus
-        ], PERMIT
+        asked = least_holding(self.ssn.release, reclaimer)
+        holdings = iter_holdings(self.jobs, self.queues, candidates, asked)
+        return [holding.task for holding in holdings if holding.surplus], PERMIT
 
     def job_enqueueable(self, job: JobInfo) -> int:
         """Whether the job's minimum and all inelastic allocations are within the queue's limit."""
@@ -344,10 +346,18 @@ def surplus_in(deserved: Resource, allocated: Resource, name: str) -> float:
     return allocated.get(name) - deserved.get(name)
 
 
+def least_holding(release: Release, reclaimer: TaskInfo) -> Resource:
+    """What a queue must hold to give anything back."""
+    return reclaimer.resreq if release.has_older_form(RECLAIM_WHOLE_REQUEST) else NO_RESOURCE
+
+
 def iter_holdings(
-    jobs: Mapping[JobId, JobInfo], queues: Mapping[QueueName, ProportionQueueAttr], candidates: Iterable[TaskInfo]
+    jobs: Mapping[JobId, JobInfo],
+    queues: Mapping[QueueName, ProportionQueueAttr],
+    candidates: Iterable[TaskInfo],
+    least: Resource = NO_RESOURCE,
 ) -> Iterator[QueueHolding]:
-    """Every candidate in order; a victim is taken off its queue."""
+    """Every candidate in order; a victim is taken off its queue, which must hold at least `least`."""
     left_over: dict[QueueName, Resource] = {}
     for task in candidates:
         job = jobs.get(task.job)
@@ -356,7 +366,7 @@ def iter_holdings(
             yield QueueHolding(task)
             continue
         held = left_over.setdefault(job.queue, attr.allocated.clone())
-        surplus = not held.less_equal(attr.deserved)
+        surplus = not held.less_equal(attr.deserved) and not held.less_partly(least)
         yield QueueHolding(task, job.queue, held, attr.deserved, surplus)
         if surplus:
             held.sub(task.resreq)

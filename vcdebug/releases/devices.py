@@ -175,6 +175,7 @@ VGPU_SECOND_CONTAINER_FREE = Change(
     "A pod is charged for a card once, not for further containers, and ends the process when it leaves with these.",
     "which later tasks find room on those cards; the scheduler's process ends",
     "v1.13.0; #4633; M",
+    since="v1.12.0",
 )
 VGPU_FIXED_NAMES = Change(
     "vgpu-fixed-names",
@@ -252,6 +253,32 @@ VGPU_CHARGED_TWICE = Change(
     "A pod that is given virtual GPUs is charged for them twice until the next cycle.",
     "which later tasks of the session find room on those cards",
     "v1.14.0 v1.13.2 v1.12.3; fe1988d1b; M",
+    since="v1.12.0",
+)
+VGPU_MODES_ABSENT = Change(
+    "vgpu-modes-absent",
+    "Virtual GPUs have no modes: neither what a pod asks for nor MIG is read. A pod that leaves a card on which it is "
+    "not charged ends the process.",
+    "feasible nodes and cards of pods with a mode, and cards in MIG mode",
+    "v1.12.0; #4290; M",
+)
+VGPU_UNWANTED_TYPE_IGNORED = Change(
+    "vgpu-unwanted-type-ignored",
+    "One unwanted type of cards is none: only a list of several counts.",
+    "cards of pods with nvidia.com/nouse-gputype",
+    "v1.12.0; #4149; M",
+)
+VGPU_REASON_SAID = Change(
+    "vgpu-reason-said",
+    "The reason why a node has no cards for a pod is in its messages.",
+    "messages",
+    "v1.12.0; #4290; T",
+)
+GPUSHARE_NUMBER_UNCHARGED = Change(
+    "gpushare-number-uncharged",
+    "A pod with whole shared GPUs is not charged for them once it is on its node.",
+    "which later pods find shared GPUs there",
+    "v1.12.0; #3901; M",
 )
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

@@ -139,7 +139,8 @@ def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resou
 def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
     """Queues above what they deserve in some dimension, counting the victims before this one as gone."""
     attrs = attrs_of(state_before(recording, seq))
-    judged = proportion.iter_holdings(recording.session.jobs, attrs, tasks_of(recording, event.candidates))
+    least = proportion.least_holding(recording.session.release, task_of(recording, event.task))
+    judged = proportion.iter_holdings(recording.session.jobs, attrs, tasks_of(recording, event.candidates), least)
     columns = ("queue", "dimension", "allocated", "deserved")
     formula = "allocated > deserved in some dimension, less what is already taken"
     title = f"proportion: which candidates can {event.task} reclaim?"

@@ -46,6 +46,8 @@ class ShareRules(NamedTuple):
     """Copies of a node charge one and the same ledger."""
     takes_both: bool = False
     """A pod that asks for memory and for whole cards gets both."""
+    charges_memory_only: bool = False
+    """A pod that asks for whole cards is not charged for them once it is on its node."""
     ordering: MapOrder = ASCENDING
     drawn: Mapping[str, str] = {}
     """Pod → the cards that a real scheduler gave it, separated by semicolons."""
@@ -59,6 +61,7 @@ class ShareRules(NamedTuple):
             has(changes.GPUSHARE_RELEASE_BY_INDEX),
             has(changes.DEVICES_SHARED_WITH_CACHE),
             has(changes.GPUSHARE_MEMORY_AND_NUMBER),
+            has(changes.GPUSHARE_NUMBER_UNCHARGED),
         )
 
 
@@ -108,13 +111,15 @@ class GpuShareLedger:
 
     def add_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/nvidia/gpushare/device_info.AddResource."""
+        if self._rules.charges_memory_only and _memory_of(pod) <= 0:
+            return
         for index in held_indexes(pod):
             if index in self._cards:
                 self._cards[index][pod.uid] = pod
 
     def sub_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/nvidia/gpushare/device_info.SubResource."""
-        if _memory_of(pod) > 0 or _number_of(pod) > 0:
+        if _memory_of(pod) > 0 or (_number_of(pod) > 0 and not self._rules.charges_memory_only):
             self._remove_pod(pod)
 
     def has_device_request(self, pod: Pod) -> bool:

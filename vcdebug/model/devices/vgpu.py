@@ -30,6 +30,7 @@ from vcdebug.model.devices.vgpu_annotations import (
     MODE_ANNOTATION,
     NEWEST_CARD_RULES,
     NVIDIA,
+    OUT_OF_RANGE,
     CardFilter,
     CardRules,
     ContainerRequest,
@@ -40,7 +41,7 @@ from vcdebug.model.devices.vgpu_annotations import (
     requests_of,
 )
 from vcdebug.model.pod import Pod
-from vcdebug.snapshot.device_config import BUILT_IN_NAMES, MigSettings, VgpuNames
+from vcdebug.snapshot.device_config import BUILT_IN_NAMES, VgpuNames
 from vcdebug.snapshot.manifest import JsonObject
 from vcdebug.snapshot.quantity import whole_value
 
@@ -55,11 +56,13 @@ BINPACK = "binpack"
 SPREAD = "spread"
 
 FILTER_MESSAGE = "hami-vgpuDeviceSharing error"
+REASON_MESSAGE = "hami-vgpuDeviceSharing {}"
 TOO_FEW_CARDS = "no enough gpu cards on node {}"
 NOTHING_FITS = "not enough gpu fitted on this node"
 OTHER_MODE = "pod required sharing mode {} is not the same as the node mode {}"
 
 REGISTER_FIELDS = 6
+FIELDS_WITHOUT_MODE = 5
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _UINT = 1 << 64
 
@@ -123,7 +126,7 @@ class VgpuLedger:
             if now is None or not rules.shakes_hands
             else is_plugin_alive(manifest, now)
         )
-        cards, mode = _decode_node_devices(manifest, rules.mig) if alive else ({}, "")
+        cards, mode = _decode_node_devices(manifest, rules) if alive else ({}, "")
         return (
             cls(manifest["metadata"]["name"], cards, _get_sharing_handler(mode, rules), policy, rules, notes)
             if cards
@@ -167,7 +170,7 @@ class VgpuLedger:
         Upstream: api/devices/nvidia/vgpu/metrics.SubPodMetrics.
         """
         usage = card.pods.get(pod.uid)
-        if usage is None and self.rules.once:
+        if usage is None and (self.rules.once or self.rules.plain):
             raise SchedulerPanic(NIL_POINTER_TEXT)
         if usage is not None and (not self.rules.leaks or usage.memory == 0):
             del card.pods[pod.uid]
@@ -185,7 +188,7 @@ class VgpuLedger:
         cards = {index: card.clone() for index, card in self.cards.items()}
         choice = self._choose_cards(pod, cards, policy)
         if choice.error is not None:
-            return FILTER_MESSAGE
+            return REASON_MESSAGE.format(choice.error) if self.rules.says_reason else FILTER_MESSAGE
         self.last_score = choice.score
         return None
 
@@ -213,6 +216,8 @@ class VgpuLedger:
 
     def _add_to_pod_map(self, pod: Pod, chosen: Iterable[HeldCard]) -> None:
         """Upstream: api/devices/nvidia/vgpu/device_info.addToPodMap."""
+        if self.rules.plain:
+            return
         if self.rules.charges_twice:
             self._add_resource(pod, chosen)
             return
@@ -275,6 +280,8 @@ class VgpuLedger:
             yield settle_request(request, cards) if self.rules.settles else request
 
     def _cards_of(self, held: HeldCard) -> list[Card]:
+        if self.rules.plain:
+            return [card for card in self.cards.values() if card.uuid == held.uuid]
         found = [card for card in self.cards.values() if card.uuid in held.uuid]
         return found if self.rules.once else found[:1]
 
@@ -283,7 +290,7 @@ class VgpuLedger:
         Upstream: api/devices/nvidia/vgpu/utils.checkNodeGPUSharingPredicateAndScore.
         """
         mode = pod.annotations.get(MODE_ANNOTATION)
-        if mode is not None and mode != self.sharing.mode:
+        if mode is not None and mode != self.sharing.mode and not self.rules.plain:
             return VgpuChoice([], 0.0, OTHER_MODE.format(mode, self.sharing.mode))
         wanted = CardFilter.of_pod(pod, self.rules)
         way = CardPolicy(policy, self.rules, self.sharing)
@@ -391,7 +398,7 @@ def _has_allocatable_vgpus(manifest: JsonObject) -> bool:
     return all(name in amounts and whole_value(amounts[name]) for name in BUILT_IN_NAMES[:3])
 
 
-def _decode_node_devices(manifest: JsonObject, settings: MigSettings) -> tuple[Cards, str]:
+def _decode_node_devices(manifest: JsonObject, rules: CardRules) -> tuple[Cards, str]:
     """(cards of the register annotation, sharing mode of the last one); one short entry voids them all.
     Upstream: api/devices/nvidia/vgpu/utils.decodeNodeDevices.
     """
@@ -402,9 +409,12 @@ def _decode_node_devices(manifest: JsonObject, settings: MigSettings) -> tuple[C
         if "," not in entry:
             continue
         fields = entry.split(",")
-        if len(fields) < REGISTER_FIELDS:
+        if rules.plain and len(fields) < FIELDS_WITHOUT_MODE:
+            raise SchedulerPanic(OUT_OF_RANGE.format(len(fields)))
+        if not rules.plain and len(fields) < REGISTER_FIELDS:
             return {}, ""
-        geometries = geometries_of(fields[3], settings) if fields[5] == MIG_MODE else None
+        is_mig = not rules.plain and fields[5] == MIG_MODE
+        geometries = geometries_of(fields[3], rules.mig) if is_mig else None
         mode = HAMI_CORE if geometries is None else MIG_MODE
         cards[index] = Card(
             fields[0], _integer_or_zero(fields[1]), _integer_or_zero(fields[2]), fields[3], geometries or ()

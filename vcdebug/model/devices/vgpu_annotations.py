@@ -119,6 +119,12 @@ class CardRules(NamedTuple):
     """The geometries of cards in MIG mode."""
     mig_whole: bool = False
     """The memory of instances is not divided by a factor, and a release frees the requested memory."""
+    plain: bool = False
+    """There are no modes, entries count for the card of that very UUID, and a choice is not noted on the card."""
+    one_unwanted_ignored: bool = False
+    """An unwanted type counts only in a list of several."""
+    says_reason: bool = False
+    """A refusal says why."""
 
     @classmethod
     def for_release(
@@ -142,6 +148,9 @@ class CardRules(NamedTuple):
             FIXED_NAMES if release.has_older_form(changes.VGPU_FIXED_NAMES) else names,
             mig,
             release.has_older_form(changes.MIG_MEMORY_FACTOR),
+            release.has_older_form(changes.VGPU_MODES_ABSENT),
+            release.has_older_form(changes.VGPU_UNWANTED_TYPE_IGNORED),
+            release.has_older_form(changes.VGPU_REASON_SAID),
         )
 
 
@@ -163,12 +172,15 @@ class CardFilter(NamedTuple):
     def of_pod(cls, pod: Pod, rules: CardRules = NEWEST_CARD_RULES) -> CardFilter:
         """Upstream: api/devices/nvidia/vgpu/utils.newGPUUUIDFilter."""
         notes = pod.annotations
+        unwanted = _split_types(notes.get(NO_USE_TYPE))
+        if rules.one_unwanted_ignored and unwanted is not None and len(unwanted) == 1:
+            unwanted = None
         spread = rules.heeds_groups and notes.get(GROUP_POLICY_ANNOTATION) == "spread"
         return cls(
             _split_names(notes.get(USE_UUID, "")) if rules.heeds_uuids else (),
             _split_names(notes.get(NO_USE_UUID, "")) if rules.heeds_uuids else (),
             _split_types(notes.get(USE_TYPE)),
-            _split_types(notes.get(NO_USE_TYPE)),
+            unwanted,
             pod_group_key(pod) if spread else "",
             notes,
         )

@@ -32,6 +32,7 @@ from vcdebug.plugins.capacity.reclaim import (
     ReclaimAsker,
     ReclaimCall,
     WholeReclaimCall,
+    WholeRequestReclaimCall,
     simulated_queues,
 )
 from vcdebug.releases.queues import (
@@ -43,6 +44,7 @@ from vcdebug.releases.queues import (
     CAPACITY_RECLAIM_LIST_ORDER,
     ENQUEUE_INQUEUE_AT_VOTE,
     QUEUE_STATE_UNREAD,
+    RECLAIM_WHOLE_REQUEST,
 )
 from vcdebug.releases.scheduling import LOG_NAMES, ORPHAN_NIL_PANICS, TOPOLOGY_PREEMPT_ABSENT
 
@@ -112,6 +114,8 @@ class Capacity(Plugin):
         self.claims_whole = ssn.persistence.on or has(CAPACITY_PREEMPTIVE_EVERY_DIMENSION)
         self.takes_as_listed = has(CAPACITY_RECLAIM_LIST_ORDER)
         self.reclaim: type[ReclaimCall] = WholeReclaimCall if has(CAPACITY_RECLAIM_ALL_UNDER_DESERVED) else ReclaimCall
+        if has(RECLAIM_WHOLE_REQUEST):
+            self.reclaim = WholeRequestReclaimCall
         self.no_queue = NO_QUEUE_UNNAMED if has(LOG_NAMES) else NO_QUEUE
 
     def open_tree(self, ssn: Session, form: queue_attr.CapacityForm) -> None:

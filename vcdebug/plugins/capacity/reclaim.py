@@ -19,6 +19,7 @@ from vcdebug.plugins.capacity import queue_attr
 from vcdebug.plugins.capacity.devices import DeviceQuota
 
 NO_OVERLAP, GUARANTEE, NOTHING_DESERVED, DESERVED, ANCESTOR = "overlap", "guarantee", "nothing", "deserved", "ancestor"
+TOO_SMALL = "small"
 """The rules that protect a candidate, in the order of their checks."""
 
 
@@ -120,6 +121,17 @@ class WholeReclaimCall(ReclaimCall):
             return JudgedCandidate(attr, held, GUARANTEE)
         self._held[attr.name] = held.clone().sub(task.resreq)
         return JudgedCandidate(attr, held)
+
+
+class WholeRequestReclaimCall(WholeReclaimCall):
+    """The oldest form: a queue that holds less than the task requests, in any dimension, gives nothing back."""
+
+    def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
+        """One candidate of a queue; a victim is off the queue with the next."""
+        held = self._held_by(attr)
+        if self._asker is not None and held.less_partly(self._asker.task.resreq):
+            return JudgedCandidate(attr, held, TOO_SMALL)
+        return super().judge_candidate(task, attr)
 
 
 # What queues hold in a simulation: copied at PrePredicate, changed as tasks are added and removed.

@@ -119,6 +119,7 @@ def _judged_note(judged: reclaim.JudgedCandidate, short: str) -> str:
         reclaim.GUARANTEE: f"queue {queue} would fall below its guarantee of {short}",
         reclaim.NOTHING_DESERVED: f"neither {queue} nor the reclaimer's queue deserves anything in these dimensions",
         reclaim.DESERVED: f"queue {queue} holds no more than it deserves",
+        reclaim.TOO_SMALL: f"queue {queue} holds less than the reclaimer asks for",
         reclaim.ANCESTOR: f"its ancestor {judged.queue} holds no more than it deserves",
     }[judged.rule]
 
@@ -163,6 +164,8 @@ def _veto_reason(
         )
     if judged.rule == reclaim.NOTHING_DESERVED:
         return f"of queue {attr.name}: neither it nor {task.name}'s queue deserves anything in these dimensions"
+    if judged.rule == reclaim.TOO_SMALL:
+        return f"of queue {attr.name}, which holds less than {task.name} asks for"
     if judged.rule == reclaim.DESERVED:
         return f"of queue {attr.name}, which uses {_format_share(attr, victim)}"
     if judged.rule == reclaim.ANCESTOR and judged.queue in attrs:

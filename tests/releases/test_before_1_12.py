@@ -1,0 +1,158 @@
+"""What the older forms of changes before v1.12 decide, on the clusters made for them."""
+
+import pytest
+
+from tests.releases import shown_before_1_12 as shown
+from tests.releases.shown import BESIDE
+from vcdebug.framework.record import CloseEvent, OpEvent, PanicEvent
+from vcdebug.framework.registry import registry_for
+from vcdebug.plugins import LATER_PLUGINS, OTHER_FORMS, PLUGINS
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
+from vcdebug.snapshot.snapshot import Snapshot
+
+
+def both(change: str) -> tuple[Recording, Recording]:
+    """The cluster that shows a change, by the newer rule and by the older one."""
+    base = ",+".join(["master", *([BESIDE[change]] if change in BESIDE else [])])
+    snapshot = shown.BEFORE_1_12[change]()
+    newer, older = (snapshot_at_release(snapshot, name) for name in (base, f"{base},+{change}"))
+    return replay_cycle(newer), replay_cycle(older)
+
+
+def closed(recording: Recording) -> CloseEvent:
+    return next(event for event in recording.events if isinstance(event, CloseEvent))
+
+
+def places(recording: Recording) -> dict[str, str]:
+    """Pod → node of all that have a place, without the namespace."""
+    jobs = closed(recording).jobs.values()
+    tasks = {key.partition("/")[2]: task.node for job in jobs for key, task in job.tasks.items()}
+    return {key: node for key, node in tasks.items() if node}
+
+
+def evicted(recording: Recording) -> list[str]:
+    return [event.task for event in recording.events if isinstance(event, OpEvent) and event.op == "evict"]
+
+
+def panicked(recording: Recording) -> bool:
+    return any(isinstance(event, PanicEvent) for event in recording.events)
+
+
+@pytest.mark.parametrize(
+    ("change", "newer", "older"),
+    [
+        ("nomination-unheeded", {"h-0": "n2"}, {"h-0": "n1"}),
+        ("backfill-ends-at-failure", {"b-0": "n1"}, {}),
+        ("queue-state-unread", {}, {"j-0": "n1"}),
+        ("dra-absent", {}, {"j-0": "n1"}),
+        ("vgpu-modes-absent", {}, {"j-0": "n1"}),
+        ("vgpu-unwanted-type-ignored", {}, {"j-0": "n1"}),
+        ("gpushare-number-uncharged", {"r-0": "n1"}, {"r-0": "n1", "j-0": "n1"}),
+    ],
+)
+def test_where_pods_go(change: str, newer: dict[str, str], older: dict[str, str]) -> None:
+    assert (newer, older) == tuple(map(places, both(change)))
+
+
+@pytest.mark.parametrize(
+    ("change", "newer", "older"),
+    [
+        ("preempt-evicts-named", [], ["default/l-0"]),
+        ("reclaim-whole-request", ["default/b-1"], []),
+        ("cdp-preempt-only", [], ["default/b-3"]),
+    ],
+)
+def test_who_is_evicted(change: str, newer: list[str], older: list[str]) -> None:
+    assert (newer, older) == tuple(map(evicted, both(change)))
+
+
+def test_guarantees_beyond_the_cluster_end_the_process() -> None:
+    assert (False, True) == tuple(map(panicked, both("guarantees-beyond-rest")))
+
+
+def test_a_tree_of_queues_with_too_many_guarantees_ends_it_too() -> None:
+    snapshot = shown.asks_for_less_than_it_deserves()
+    snapshot.objects["Queue"][0]["spec"] |= {"guarantee": {"resource": {"cpu": "50"}}, "parent": "root"}
+    snapshot.objects["Queue"].append(shown.queue("root"))
+    snapshot.scheduler_conf = shown.conf_of("gang", "capacity predicates", arguments=shown.TREE)
+    found = [replay_cycle(snapshot_at_release(snapshot, name)) for name in ("v1.12.0", "v1.11.2")]
+    assert [False, True] == [panicked(recording) for recording in found]
+
+
+def test_the_status_of_a_queue_counts_running_tasks_only() -> None:
+    newer, older = both("queue-status-running")
+    allocated = [closed(recording).queues["default"]["cpu"] for recording in (newer, older)]
+    assert ["1", "0"] == allocated
+
+
+def test_a_node_without_the_volume_refuses_the_task_once_it_was_chosen() -> None:
+    newer, older = both("volumes-at-allocation")
+    undone = [[event.op for event in one.events if isinstance(event, OpEvent)] for one in (newer, older)]
+    assert ([], ["unallocate"]) == tuple(undone)
+    assert {} == places(older)
+
+
+def test_unbound_volumes_that_a_node_does_not_have_end_the_process() -> None:
+    """The cache reads from nil what it has not found."""
+    snapshot = shown.volume_elsewhere()
+    claim, volume = snapshot.objects["PersistentVolumeClaim"][0], snapshot.objects["PersistentVolume"][0]
+    claim["spec"] = {"storageClassName": "s", "accessModes": ["ReadWriteOnce"], "resources": claim["spec"]["resources"]}
+    claim["metadata"]["annotations"] = {}
+    volume["spec"].pop("claimRef")
+    snapshot.objects["Node"][0]["status"]["allocatable"]["attachable-volumes-csi-csi.x"] = "8"
+    racks = [{"matchLabelExpressions": [{"key": "rack", "values": ["r"]}]}]
+    wait = {"provisioner": "csi.x", "volumeBindingMode": "WaitForFirstConsumer", "allowedTopologies": racks}
+    snapshot.objects["StorageClass"] = [{"kind": "StorageClass", "metadata": shown.metadata("s"), **wait}]
+    found = [replay_cycle(snapshot_at_release(snapshot, f"master,{sign}volumes-at-allocation")) for sign in "-+"]
+    assert [False, True] == [panicked(recording) for recording in found]
+
+
+def test_a_refused_pipeline_is_undone() -> None:
+    newer, older = both("refused-pipeline-undone")
+    assert ({"l-0": "n1", "j-0": "n1"}, {"l-0": "n1"}) == (places(newer), places(older))
+
+
+def test_a_queue_deserves_what_is_requested_at_most() -> None:
+    deserved = [one.session.plugins["capacity"].queues["a"].deserved.milli_cpu for one in both(DESERVED)]  # type: ignore[attr-defined]
+    assert [4000.0, 1000.0] == deserved
+
+
+DESERVED = "capacity-deserved-within-request"
+
+
+def test_a_job_is_admitted_by_its_own_queue() -> None:
+    newer, older = both("capacity-admission-leaf-only")
+    phases = [closed(recording).jobs["default/j"].phase for recording in (newer, older)]
+    assert ["Pending", "Inqueue"] == phases
+
+
+def test_a_group_without_pods_is_called_unschedulable() -> None:
+    newer, older = both("gang-close-without-tasks")
+    said = [[one.type for one in closed(recording).jobs["default/j"].conditions] for recording in (newer, older)]
+    assert [[], ["Unschedulable"]] == said
+
+
+def test_network_topology_is_not_read() -> None:
+    newer, older = both("topology-absent")
+    assert ["a1", "a1"] == [places(newer)["j-0"], places(older)["j-0"]]
+    assert older.session.jobs["default/j"].network_topology is None
+    registry = registry_for(resolve_release("v1.11.2").release, PLUGINS, OTHER_FORMS, LATER_PLUGINS)
+    assert "network-topology-aware" not in registry
+
+
+def test_a_message_does_not_name_the_minimum() -> None:
+    snapshot = shown.deciding(
+        shown.node("n1", cpu="1"), shown.pod_group("j", min_member=2), shown.pods("j", 2), actions="allocate"
+    )
+    said = [message_of(snapshot_at_release(snapshot, name)) for name in ("v1.12.0", "v1.11.2")]
+    assert ["Pod default/j-0 can possibly be assigned to n1" + tail for tail in (MINIMUM, "")] == said
+
+
+MINIMUM = ", once minAvailable is satisfied"
+
+
+def message_of(snapshot: Snapshot) -> str | None:
+    return closed(replay_cycle(snapshot)).jobs["default/j"].tasks["default/j-0"].message

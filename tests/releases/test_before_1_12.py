@@ -2,13 +2,17 @@
 
 import pytest
 
+from tests.builders import conf_of, metadata, node, pod_group, pods, queue
 from tests.releases import shown_before_1_12 as shown
 from tests.releases.shown import BESIDE
+from tests.releases.shown_before_1_13 import deciding, volume_elsewhere
 from vcdebug.framework.record import CloseEvent, OpEvent, PanicEvent
 from vcdebug.framework.registry import registry_for
 from vcdebug.plugins import LATER_PLUGINS, OTHER_FORMS, PLUGINS
+from vcdebug.plugins.capacity import Capacity
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.state_before import plugin_of
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
@@ -76,8 +80,8 @@ def test_guarantees_beyond_the_cluster_end_the_process() -> None:
 def test_a_tree_of_queues_with_too_many_guarantees_ends_it_too() -> None:
     snapshot = shown.asks_for_less_than_it_deserves()
     snapshot.objects["Queue"][0]["spec"] |= {"guarantee": {"resource": {"cpu": "50"}}, "parent": "root"}
-    snapshot.objects["Queue"].append(shown.queue("root"))
-    snapshot.scheduler_conf = shown.conf_of("gang", "capacity predicates", arguments=shown.TREE)
+    snapshot.objects["Queue"].append(queue("root"))
+    snapshot.scheduler_conf = conf_of("gang", "capacity predicates", arguments=shown.TREE)
     found = [replay_cycle(snapshot_at_release(snapshot, name)) for name in ("v1.12.0", "v1.11.2")]
     assert [False, True] == [panicked(recording) for recording in found]
 
@@ -97,7 +101,7 @@ def test_a_node_without_the_volume_refuses_the_task_once_it_was_chosen() -> None
 
 def test_unbound_volumes_that_a_node_does_not_have_end_the_process() -> None:
     """The cache reads from nil what it has not found."""
-    snapshot = shown.volume_elsewhere()
+    snapshot = volume_elsewhere()
     claim, volume = snapshot.objects["PersistentVolumeClaim"][0], snapshot.objects["PersistentVolume"][0]
     claim["spec"] = {"storageClassName": "s", "accessModes": ["ReadWriteOnce"], "resources": claim["spec"]["resources"]}
     claim["metadata"]["annotations"] = {}
@@ -105,7 +109,7 @@ def test_unbound_volumes_that_a_node_does_not_have_end_the_process() -> None:
     snapshot.objects["Node"][0]["status"]["allocatable"]["attachable-volumes-csi-csi.x"] = "8"
     racks = [{"matchLabelExpressions": [{"key": "rack", "values": ["r"]}]}]
     wait = {"provisioner": "csi.x", "volumeBindingMode": "WaitForFirstConsumer", "allowedTopologies": racks}
-    snapshot.objects["StorageClass"] = [{"kind": "StorageClass", "metadata": shown.metadata("s"), **wait}]
+    snapshot.objects["StorageClass"] = [{"kind": "StorageClass", "metadata": metadata("s"), **wait}]
     found = [replay_cycle(snapshot_at_release(snapshot, f"master,{sign}volumes-at-allocation")) for sign in "-+"]
     assert [False, True] == [panicked(recording) for recording in found]
 
@@ -116,7 +120,7 @@ def test_a_refused_pipeline_is_undone() -> None:
 
 
 def test_a_queue_deserves_what_is_requested_at_most() -> None:
-    deserved = [one.session.plugins["capacity"].queues["a"].deserved.milli_cpu for one in both(DESERVED)]  # type: ignore[attr-defined]
+    deserved = [plugin_of(one, Capacity).queues["a"].deserved.milli_cpu for one in both(DESERVED)]
     assert [4000.0, 1000.0] == deserved
 
 
@@ -144,9 +148,7 @@ def test_network_topology_is_not_read() -> None:
 
 
 def test_a_message_does_not_name_the_minimum() -> None:
-    snapshot = shown.deciding(
-        shown.node("n1", cpu="1"), shown.pod_group("j", min_member=2), shown.pods("j", 2), actions="allocate"
-    )
+    snapshot = deciding(node("n1", cpu="1"), pod_group("j", min_member=2), pods("j", 2), actions="allocate")
     said = [message_of(snapshot_at_release(snapshot, name)) for name in ("v1.12.0", "v1.11.2")]
     assert ["Pod default/j-0 can possibly be assigned to n1" + tail for tail in (MINIMUM, "")] == said
 

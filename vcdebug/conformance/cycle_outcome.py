@@ -180,8 +180,12 @@ def stated_statuses(queues: Iterable[Manifest], groups: Iterable[Manifest]) -> S
 
 
 def _whole_amounts(allocated: Mapping[str, str]) -> dict[str, str]:
-    """Amounts in one form, whichever unit they are written in."""
-    return {name: nano_text(nano_value(text)) for name, text in sorted(allocated.items())}
+    """Amounts in one form, whichever unit they are written in; none of 0.
+
+    A scheduler keeps what its first cycle, which saw no jobs, has written, and writes 0 only once.
+    """
+    amounts = {name: nano_value(text) for name, text in sorted(allocated.items())}
+    return {name: nano_text(amount) for name, amount in amounts.items() if amount}
 
 
 PodDevices = dict[TaskKey, dict[str, str]]

@@ -14,7 +14,6 @@ from typing import ClassVar, NamedTuple, ParamSpec, TypeVar
 from vcdebug.framework import hooks
 from vcdebug.framework.accounts import Accounts, OpenAccounts
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.cache_volumes import CacheVolumes
 from vcdebug.framework.chance_draws import KnownSearches, RandomDraws
 from vcdebug.framework.columns import Level, Note
 from vcdebug.framework.combine import HookFunctions, Tiers
@@ -27,6 +26,7 @@ from vcdebug.framework.reuse import PreviousCycle
 from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, pod_indexes, tie_key
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_view import CycleState, NodeView
+from vcdebug.kube.volume_binding import CacheVolumes
 from vcdebug.model.cluster import ClusterInfo
 from vcdebug.model.hyper_nodes import HyperNodes
 from vcdebug.model.job import JobInfo
@@ -120,11 +120,6 @@ class Session:
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
         """Idle of the cache's copy of each node: the snapshot's, less the binds of this cycle."""
         self.given_to_cache = {}
-        has = snapshot.release.has_older_form
-        self.cache_volumes = CacheVolumes(Listers(snapshot)) if has(VOLUMES_AT_ALLOCATION) else None
-        """Volumes where they are no predicate."""
-        self.leaves_refused = has(STATEMENT_NO_SELF_ROLLBACK) and not has(REFUSED_PIPELINE_UNDONE)
-        """Whether a statement keeps a pipeline that a handler refused."""
         self.view: NodeView = self._new_view(reuse_from)
         self.draws = RandomDraws(snapshot.chance)
         self.samples = KnownSearches(snapshot.chance)
@@ -345,6 +340,17 @@ class Session:
         `about` fills the blanks of the text when the note is read.
         """
         self.record.add_note(code, text, *about, at_last=at_last)
+
+    @cached_property
+    def leaves_refused(self) -> bool:
+        """Whether a statement keeps a pipeline that a handler refused."""
+        has = self.release.has_older_form
+        return has(STATEMENT_NO_SELF_ROLLBACK) and not has(REFUSED_PIPELINE_UNDONE)
+
+    @cached_property
+    def cache_volumes(self) -> CacheVolumes | None:
+        """Volumes where they are no predicate."""
+        return CacheVolumes(Listers(self.snapshot)) if self.release.has_older_form(VOLUMES_AT_ALLOCATION) else None
 
     # Nodes
 

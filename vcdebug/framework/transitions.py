@@ -86,14 +86,14 @@ def unevict(ssn: Session, task: TaskInfo) -> None:
 
 def allocate_volumes(ssn: Session, task: TaskInfo, host: str) -> str | None:
     """Assume the task's volumes on the node, where the cache does that; its error."""
-    node = ssn.nodes.get(host)
-    return None if ssn.cache_volumes is None or node is None else ssn.cache_volumes.allocate(task, node)
+    volumes, node = ssn.cache_volumes, ssn.nodes.get(host)
+    return None if volumes is None or node is None else volumes.allocate(task.pod, host, node.labels)
 
 
 def revert_volumes(ssn: Session, task: TaskInfo) -> None:
     """Give the task's volumes back, where the cache has assumed them."""
     if ssn.cache_volumes is not None:
-        ssn.cache_volumes.revert(task)
+        ssn.cache_volumes.revert(task.pod)
 
 
 def place_task(ssn: Session, task: TaskInfo, host: str, status: TaskStatus) -> list[str]:

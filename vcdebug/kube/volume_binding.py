@@ -10,6 +10,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.kube.listers import (
     SELECTED_NODE,
     WAIT_FOR_FIRST_CONSUMER,
@@ -306,6 +307,42 @@ class VolumeBinding:
             self._taken.pop(volume_name, None)
         for claim_key in volumes.provisions:
             self._selected.pop(claim_key, None)
+
+
+class CacheVolumes:
+    """What the cache assumes of volumes and claims where they are looked at as a task is allocated: before v1.12.
+    Upstream: cache (v1.11: defaultVolumeBinder).
+    """
+
+    def __init__(self, listers: Listers) -> None:
+        self._check = VolumeBinding(listers)
+        self._assumed: dict[str, tuple[VolumeState, NodeName]] = {}
+
+    def allocate(self, pod: Pod, node: NodeName, node_labels: Labels) -> str | None:
+        """Assume the pod's volumes on the node; the error of a node that does not have them.
+        Upstream: cache (v1.11: GetPodVolumes, AllocateVolumes).
+        """
+        if not pod.spec.get("volumes"):
+            return None
+        try:
+            state = self._check.read_claims(pod)
+        except VolumeBindingError as error:
+            # What has no volumes is assumed all the same: upstream reads them from nil.
+            raise SchedulerPanic(NIL_POINTER_TEXT) from error
+        status = self._check.filter(state, node, node_labels)
+        if status is None:
+            self._check.reserve(state, node)
+            self._assumed[pod.uid] = (state, node)
+            return None
+        if state.delayed or state.immediate:
+            raise SchedulerPanic(NIL_POINTER_TEXT)
+        return status.reason
+
+    def revert(self, pod: Pod) -> None:
+        """Give back what was assumed. Upstream: cache (v1.11: RevertVolumes)."""
+        assumed = self._assumed.pop(pod.uid, None)
+        if assumed is not None:
+            self._check.unreserve(*assumed)
 
 
 def _affinity_text(volume: Manifest) -> str:

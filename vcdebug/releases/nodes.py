@@ -179,6 +179,7 @@ METRICS_UNREGISTERED = Change(
     "nodeorder ends the process where predicates is not configured, or its enablePredicate is off.",
     "the scheduler's process ends",
     "v1.13.0 v1.12.2; 981e18b26; L",
+    since="v1.12.0",
 )
 PROPORTIONAL_PREDICATE = Change(
     "proportional-predicate",
@@ -297,6 +298,12 @@ NODEGROUP_NIL_ATTR = Change(
     "v1.15.0; #4982; L",
     replayed=False,
     unshown="Actions hand plugins only tasks of jobs and queues that are in the session.",
+)
+NUMA_POLICY_MISSPELT = Change(
+    "numa-policy-misspelt",
+    "numa-aware writes of a task topology polocy where a node's policy is another one.",
+    "messages",
+    "v1.12.0; a61fc90b8; T",
 )
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

@@ -32,7 +32,6 @@ from vcdebug.plugins.capacity.reclaim import (
     ReclaimAsker,
     ReclaimCall,
     WholeReclaimCall,
-    WholeRequestReclaimCall,
     simulated_queues,
 )
 from vcdebug.releases.queues import (
@@ -114,8 +113,7 @@ class Capacity(Plugin):
         self.claims_whole = ssn.persistence.on or has(CAPACITY_PREEMPTIVE_EVERY_DIMENSION)
         self.takes_as_listed = has(CAPACITY_RECLAIM_LIST_ORDER)
         self.reclaim: type[ReclaimCall] = WholeReclaimCall if has(CAPACITY_RECLAIM_ALL_UNDER_DESERVED) else ReclaimCall
-        if has(RECLAIM_WHOLE_REQUEST):
-            self.reclaim = WholeRequestReclaimCall
+        self.reclaims_whole = has(RECLAIM_WHOLE_REQUEST)
         self.no_queue = NO_QUEUE_UNNAMED if has(LOG_NAMES) else NO_QUEUE
 
     def open_tree(self, ssn: Session, form: queue_attr.CapacityForm) -> None:
@@ -231,7 +229,7 @@ class Capacity(Plugin):
         asking = self.queue_of(reclaimer)
         if not self.ready or asking is None:
             return [], plugin_answers.REJECT
-        reclaim = self.reclaim(self.queues, self.ancestor_level, ReclaimAsker(reclaimer, asking))
+        reclaim = self.reclaim(self.queues, self.ancestor_level, ReclaimAsker(reclaimer, asking, self.reclaims_whole))
         victims = []
         for task in candidates if self.takes_as_listed else self.eviction_order(candidates, reclaimer):
             attr = self.queue_of(task)

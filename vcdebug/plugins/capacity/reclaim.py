@@ -39,6 +39,8 @@ class ReclaimAsker(NamedTuple):
 
     task: TaskInfo
     queue: queue_attr.CapacityQueueAttr
+    needs_whole: bool = False
+    """Whether a queue that holds less than the task requests, in any dimension, gives nothing back."""
 
 
 class ReclaimCall:
@@ -113,7 +115,9 @@ class WholeReclaimCall(ReclaimCall):
 
     def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
         """One candidate of a queue; a victim is off the queue with the next."""
-        held = self._held_by(attr)
+        held, asker = self._held_by(attr), self._asker
+        if asker is not None and asker.needs_whole and held.less_partly(asker.task.resreq):
+            return JudgedCandidate(attr, held, TOO_SMALL)
         # A dimension that the queue does not state is one in which it deserves everything.
         if held.less_equal(attr.deserved, INFINITY):
             return JudgedCandidate(attr, held, DESERVED)
@@ -121,17 +125,6 @@ class WholeReclaimCall(ReclaimCall):
             return JudgedCandidate(attr, held, GUARANTEE)
         self._held[attr.name] = held.clone().sub(task.resreq)
         return JudgedCandidate(attr, held)
-
-
-class WholeRequestReclaimCall(WholeReclaimCall):
-    """The oldest form: a queue that holds less than the task requests, in any dimension, gives nothing back."""
-
-    def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
-        """One candidate of a queue; a victim is off the queue with the next."""
-        held = self._held_by(attr)
-        if self._asker is not None and held.less_partly(self._asker.task.resreq):
-            return JudgedCandidate(attr, held, TOO_SMALL)
-        return super().judge_candidate(task, attr)
 
 
 # What queues hold in a simulation: copied at PrePredicate, changed as tasks are added and removed.

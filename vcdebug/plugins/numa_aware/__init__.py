@@ -20,7 +20,7 @@ from vcdebug.model.node_table import NodeRows
 from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, format_cpu_list, parse_cpu_list, read_numa
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.numa_aware import assignment
-from vcdebug.releases.devices import NUMA_POD_LEVEL
+from vcdebug.releases.devices import NUMA_POD_LEVEL, NUMA_POLICY_MISSPELT
 from vcdebug.snapshot.cycle_inputs import CpuReservation
 
 POLICY_ANNOTATION = "volcano.sh/numa-topology-policy"
@@ -76,6 +76,7 @@ class NumaAware(Plugin):
         self._info: dict[NodeName, NumaInfo] = {
             name: info for name, info in read_numa(manifests).items() if name in ssn.nodes
         }
+        self._policy_word = "polocy" if ssn.release.has_older_form(NUMA_POLICY_MISSPELT) else "policy"
         by_pod = not ssn.release.has_older_form(NUMA_POD_LEVEL)
         ssn.process = replace(
             ssn.process, reserved_cpus=reserve_cpus(self._info, ssn.process.reserved_cpus, by_pod=by_pod)
@@ -118,7 +119,7 @@ class NumaAware(Plugin):
         if info.cpu_manager_policy != STATIC_POLICY:
             return NOT_STATIC
         if policy != info.topology_policy:
-            return f"task topology policy[{policy}] is different with node[{info.topology_policy}]"
+            return f"task topology {self._policy_word}[{policy}] is different with node[{info.topology_policy}]"
         return None if self._free[info.name] else NO_CPUS
 
     def _assign_cpus(self, task: TaskInfo, info: NumaInfo) -> int:

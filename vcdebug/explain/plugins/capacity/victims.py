@@ -53,7 +53,8 @@ def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
         return Equation(
             title, VICTIMS_FORMULA, (), "task", (), (), None, BROKEN_TREE if asking is not None else JOB_NOT_IN_SESSION
         )
-    call = plugin.reclaim(attrs, plugin.ancestor_level, reclaim.ReclaimAsker(task_of(recording, event.task), asking))
+    asker = reclaim.ReclaimAsker(task_of(recording, event.task), asking, plugin.reclaims_whole)
+    call = plugin.reclaim(attrs, plugin.ancestor_level, asker)
     formula = VICTIMS_WHOLE_FORMULA if plugin.reclaim is reclaim.WholeReclaimCall else VICTIMS_FORMULA
     if plugin.takes_as_listed:
         terms = [_judge_victim(recording, call, attrs, key) for key in event.candidates]
@@ -153,7 +154,7 @@ def _veto_reason(
     attr = attrs[job.queue if job is not None else ""]
     asker = job_of(recording, task.key)
     asking = attrs.get(asker.queue) if asker is not None else None
-    asked = reclaim.ReclaimAsker(task, asking) if asking is not None else None
+    asked = reclaim.ReclaimAsker(task, asking, plugin.reclaims_whole) if asking is not None else None
     judged = plugin.reclaim(attrs, plugin.ancestor_level, asked).judge_candidate(victim, attr)
     if judged.rule == reclaim.NO_OVERLAP:
         return f"that free nothing {task.name} asks for"

@@ -280,5 +280,11 @@ GPUSHARE_NUMBER_UNCHARGED = Change(
     "which later pods find shared GPUs there",
     "v1.12.0; #3901; M",
 )
+NUMA_POLICY_MISSPELT = Change(
+    "numa-policy-misspelt",
+    "numa-aware writes of a task topology polocy where a node's policy is another one.",
+    "messages",
+    "v1.12.0; a61fc90b8; T",
+)
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

@@ -299,11 +299,5 @@ NODEGROUP_NIL_ATTR = Change(
     replayed=False,
     unshown="Actions hand plugins only tasks of jobs and queues that are in the session.",
 )
-NUMA_POLICY_MISSPELT = Change(
-    "numa-policy-misspelt",
-    "numa-aware writes of a task topology polocy where a node's policy is another one.",
-    "messages",
-    "v1.12.0; a61fc90b8; T",
-)
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

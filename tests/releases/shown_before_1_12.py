@@ -108,6 +108,12 @@ def claim_without_devices() -> Snapshot:
     return one_waits(node("n1"), claim, resourceClaims=[{"name": "c", "resourceClaimName": "two"}])
 
 
+def beside_a_sidecar() -> Snapshot:
+    """n1 has a pod whose sidecar is what it asks for most."""
+    sidecar = {"name": "s", "image": "x", "restartPolicy": "Always", "resources": {"requests": amounts("4")}}
+    return one_waits(node("n1"), node("n2", cpu="9"), running("l", "n1", initContainers=[sidecar]))
+
+
 def asks_for_mig() -> Snapshot:
     return sharing(cards(1), pod_group("j"), asking("j-0", vgpu_mode="mig"))
 
@@ -148,6 +154,7 @@ BEFORE_1_12: dict[str, Callable[[], Snapshot]] = {
     "gang-close-without-tasks": group_without_pods,
     "cdp-preempt-only": cooling_down_in_another_queue,
     "dra-absent": claim_without_devices,
+    "sidecars-as-init": beside_a_sidecar,
     "vgpu-modes-absent": asks_for_mig,
     "vgpu-unwanted-type-ignored": asks_for_no_a100,
     "gpushare-number-uncharged": whole_card_in_use,

@@ -61,17 +61,26 @@ class _RequestOptions(NamedTuple):
 
 
 def pod_requests(
-    spec: JsonObject, status: JsonObject, gate: GateCheck, *, incoming_pod_level: bool = True
+    spec: JsonObject,
+    status: JsonObject,
+    gate: GateCheck,
+    *,
+    incoming_pod_level: bool = True,
+    sidecars_as_init: bool = False,
 ) -> PodRequests:
-    """All four readings of a pod."""
+    """All four readings of a pod; `sidecars_as_init` as older schedulers fill in defaults."""
     resized = resized_containers(status) if gate("InPlacePodVerticalScaling") else None
     pod_level = gate("PodLevelResources")
     requested = _sum_requests(spec, _RequestOptions({}, pod_level, resized))
+    defaults = _default_amounts(spec, requested, pod_level)
+    non_zero = (
+        _largest_of_parts(spec)
+        if sidecars_as_init
+        else _sum_requests(spec, _RequestOptions(defaults, pod_level, resized))
+    )
     return PodRequests(
         requested=_to_scored(requested),
-        non_zero=_to_scored(
-            _sum_requests(spec, _RequestOptions(_default_amounts(spec, requested, pod_level), pod_level, resized))
-        ),
+        non_zero=_to_scored(non_zero),
         incoming_non_zero=_to_scored(_sum_requests(spec, _RequestOptions(DEFAULT_AMOUNTS, False, None))),
         incoming=_to_scored(_sum_requests(spec, _RequestOptions({}, pod_level and incoming_pod_level, None))),
     )
@@ -110,6 +119,22 @@ def _sum_requests(spec: JsonObject, options: _RequestOptions) -> Amounts:
     # Pod-level requests replace sums and maxima; the overhead is added on top of them.
     if options.pod_level:
         total.update(_pod_level(spec))
+    _add_amounts(total, list_amounts(spec.get("overhead") or {}))
+    return total
+
+
+def _largest_of_parts(spec: JsonObject) -> Amounts:
+    """Containers in sum, or the largest init container, sidecars before it included; each part with defaults."""
+    total: Amounts = {}
+    for amounts in _regular_amounts(spec, _RequestOptions(DEFAULT_AMOUNTS, False, None)):
+        _add_amounts(total, amounts)
+    sidecars: Amounts = {}
+    for container in spec.get("initContainers") or ():
+        amounts = container_amounts(container, None, {})
+        _add_amounts(amounts, sidecars)
+        if container.get("restartPolicy") == "Always":
+            sidecars = dict(amounts)
+        _raise_to(total, {**DEFAULT_AMOUNTS, **amounts})
     _add_amounts(total, list_amounts(spec.get("overhead") or {}))
     return total
 

@@ -9,7 +9,7 @@ from vcdebug.kube.affinity_terms import NO_TERMS, LabelGroup, PodAffinityTerms, 
 from vcdebug.kube.node_affinity import NodeConstraints, parse_node_constraints
 from vcdebug.kube.pod_requests import GateCheck, PodRequests, pod_requests
 from vcdebug.kube.ports import HostPorts, host_ports
-from vcdebug.releases.nodes import NODEORDER_POD_LEVEL_REQUESTS
+from vcdebug.releases.nodes import NODEORDER_POD_LEVEL_REQUESTS, SIDECARS_AS_INIT
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot.manifest import JsonObject
 
@@ -141,7 +141,11 @@ class PodShapes:
         known = self._requests.get(text)
         if known is None:
             known = self._requests[text] = pod_requests(
-                spec, status, self._gate, incoming_pod_level=self._incoming_pod_level
+                spec,
+                status,
+                self._gate,
+                incoming_pod_level=self._incoming_pod_level,
+                sidecars_as_init=self._release.has_older_form(SIDECARS_AS_INIT),
             )
             self.immense = self.immense or known.is_immense
         return known

@@ -122,6 +122,12 @@ FEATURE_GATES_1_31 = Change(
     "v1.12.0; k8s 1.31.3; L",
     unshown="Kubernetes 1.32 switches no gate on that a rule of the scheduler reads.",
 )
+SIDECARS_AS_INIT = Change(
+    "sidecars-as-init",
+    "Where a node's pods are counted with defaults for what they do not request, sidecars are init containers.",
+    "the best node, beside pods with sidecars",
+    "v1.12.0; k8s 1.31.3; M",
+)
 DRA_ABSENT = Change(
     "dra-absent",
     "Resource claims are not looked at, whatever the configuration says.",

@@ -128,6 +128,14 @@ SIDECARS_AS_INIT = Change(
     "the best node, beside pods with sidecars",
     "v1.12.0; k8s 1.31.3; M",
 )
+CSI_LIMITS_OF_NODES = Change(
+    "csi-limits-of-nodes",
+    "A limit of CSI volumes that a node's allocatable amounts state counts where its CSINode states none.",
+    "feasible nodes of pods with CSI volumes",
+    "v1.12.0; k8s 1.31.3; L",
+    replayed=False,
+    unshown="A task that needs more than the node states is refused before the filters.",
+)
 DRA_ABSENT = Change(
     "dra-absent",
     "Resource claims are not looked at, whatever the configuration says.",

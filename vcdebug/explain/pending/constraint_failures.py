@@ -22,7 +22,7 @@ from vcdebug.kube.taints import (
     parse_tolerations,
 )
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import DEVICESHARE, NODEGROUP, TDM
+from vcdebug.plugins import DEVICESHARE, NODEGROUP, NUMA_AWARE, TDM, USAGE
 from vcdebug.recording.state_before import requested_together
 
 UNREADY_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -215,6 +215,8 @@ _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] 
     placement_constraints.find_volume_shortages,
     placement_constraints.find_device_shortages,
     partial(plugin_failures, TDM),
+    partial(plugin_failures, NUMA_AWARE),
+    partial(plugin_failures, USAGE),
     waiting_holder_failures,
 )
 

@@ -16,7 +16,7 @@ from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins import TDM
+from vcdebug.plugins import TDM, USAGE
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 
@@ -217,7 +217,7 @@ def failure_facts(ways: Sequence[answer.ConstraintFailure]) -> list[str]:
 
 
 def _is_temporary(room: NodeFits) -> bool:
-    """Whether some reason can end by itself: a condition, a closed window, a claim that is being bound."""
+    """Whether some reason can end by itself: a condition, a closed window, a load, a claim that is being bound."""
     # Imported here, since only a task that no node can take needs the readers of constraints.
     from vcdebug.explain.pending.constraint_failures import CONTROL_PLANE_PREFIX, plugin_failures, untolerated_taints
     from vcdebug.explain.pending.placement_constraints import are_devices_held, is_pool_unsettled
@@ -230,6 +230,7 @@ def _is_temporary(room: NodeFits) -> bool:
     passing = (
         passing
         or any(plugin_failures(TDM, room))
+        or any(plugin_failures(USAGE, room))
         or any(w in n.reason.lower() for n in room.node_fits for w in UNBOUND_REASONS)
     )
     return passing or are_devices_held(room) or is_pool_unsettled(node.reason for node in room.node_fits)

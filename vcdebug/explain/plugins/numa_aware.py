@@ -5,11 +5,14 @@ Upstream: plugins/numaaware.
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import format_number
+from vcdebug.amount_text import format_number, join_names
+from vcdebug.explain.answer import AdviceHarm, ConstraintFailure, outside_advice
 from vcdebug.explain.equation import Equation, Term
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
+from vcdebug.grouping import group_by_key
 from vcdebug.model.numa import format_cpu_list, set_members
-from vcdebug.plugins.numa_aware import NumaAware, NumaRoom
+from vcdebug.plugins.numa_aware import STATIC_POLICY, NumaAware, NumaRoom
 
 SCORE_FORMULA = "100 − 100 × NUMA nodes that the CPUs touch / the most on any node, × weight"
 ROOM_FORMULA = "· free  █ taken; a container's whole CPUs have to suit the node's topology policy"
@@ -68,4 +71,35 @@ def _container_terms(found: NumaRoom) -> Iterator[Term]:
         yield Term(f"container {one.name}", (taken, None, one.asked), one.cpus is not None, words if asks else "")
 
 
-EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations)
+def find_numa_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+    """What the kubelets of the refusing nodes run against what the pod asks, and the CPUs that are free there."""
+    plugin = room.view.session.plugins[NumaAware.name]
+    assert isinstance(plugin, NumaAware)
+    judged = ((node.name, plugin.numa_room(room.task, node.name)) for node in room.of_kind("unresolvable"))
+    refused = [(name, found) for name, found in judged if found is not None and found.refusal]
+    for (said, known), names in group_by_key((_failure_words(room, found), name) for name, found in refused).items():
+        kubelet_runs = "The kubelets of {} run" if len(names) > 1 else "The kubelet of {} runs"
+        shown = said.format(kubelet_runs=kubelet_runs.format(join_names(names)), nodes=join_names(names))
+        advice = () if known else (outside_advice(_EXPORTER_ADVICE, AdviceHarm.CLUSTER),)
+        yield ConstraintFailure(shown, advice, "Numatopology")
+
+
+_EXPORTER_ADVICE = "Run Volcano's resource-exporter on every node, and capture the nodes' Numatopology objects."
+
+
+def _failure_words(room: NodeFits, found: NumaRoom) -> tuple[str, bool]:
+    """A sentence with places for the nodes, and whether the snapshot has their Numatopology."""
+    if not found.numa:
+        return "Nothing in the snapshot says which policies {nodes} follow (no Numatopology object)", False
+    if found.cpu_manager != STATIC_POLICY and not found.containers:
+        return f"{{kubelet_runs}} CPU manager policy {found.cpu_manager or 'none'}, not static", True
+    if found.asked_policy and found.policy != found.asked_policy:
+        asks = f"{room.task.name} asks for {found.asked_policy}"
+        return f"{{kubelet_runs}} NUMA policy {found.policy or 'none'}; {asks}", True
+    lacking = next((one for one in found.containers if one.cpus is None), None)
+    free = join_names(f"{(cpus & found.free).bit_count()} in NUMA node {numa}" for numa, cpus in found.numa.items())
+    asked = f"Container {lacking.name} asks {lacking.asked} whole CPUs" if lacking is not None else "It asks whole CPUs"
+    return f"{asked} under policy {found.policy}; free on {{nodes}}: {free}", True
+
+
+EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations, failures=find_numa_failures)

@@ -5,9 +5,12 @@ Upstream: plugins/usage.
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import format_number
+from vcdebug.amount_text import format_number, join_names
+from vcdebug.explain.answer import ConstraintFailure
 from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
+from vcdebug.grouping import group_by_key
 from vcdebug.plugins.usage import MeasuredUsage, NodeLoad, Usage
 
 FORMULA = "100 × weight × sum of (1 − load) × weight of the resource / sum of those weights"
@@ -51,4 +54,22 @@ def check_equations(asked: AskedNode) -> Iterator[Equation]:
     yield Equation(title, THRESHOLD_FORMULA, columns, "dimension", terms, all_hold(terms), failing, note)
 
 
-EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations)
+def find_load_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+    """The measured loads of the refusing nodes against the threshold, the lowest first."""
+    session = room.view.session
+    plugin, table = session.plugins[Usage.name], session.node_table
+    assert isinstance(plugin, Usage | MeasuredUsage)
+    judged = ((n.name, plugin.node_load(room.task, table.single_row(table.row_of[n.name]))) for n in room.node_fits)
+    beyond = (
+        ((one.name, one.threshold), (one.percent, name))
+        for name, load in judged
+        for one in (load.busy if load.fresh else ())
+        if one.percent > one.threshold
+    )
+    for (resource, threshold), loads in group_by_key(beyond).items():
+        lowest = join_names(f"{name} {format_number(percent)} %" for percent, name in sorted(loads))
+        limit = f"nodes whose measured {resource} load is above {format_number(threshold)} %"
+        yield ConstraintFailure(f"Plugin usage rejects {limit}: {lowest}")
+
+
+EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations, failures=find_load_failures)

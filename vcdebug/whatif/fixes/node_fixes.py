@@ -12,7 +12,7 @@ from vcdebug.framework.conf import find_meant_switch
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.taints import Taint, is_tolerated, may_be_lifted, may_be_tolerated, parse_taints, parse_tolerations
 from vcdebug.model.names import NodeName
-from vcdebug.plugins import CONFORMANCE, DRF, GANG, NODEGROUP, OVERCOMMIT, PDB, SLA
+from vcdebug.plugins import CONFORMANCE, DRF, GANG, NODEGROUP, OVERCOMMIT, PDB, SLA, USAGE
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.go_yaml import load_yaml
 from vcdebug.snapshot.manifest import JsonObject, labels_of, name_of, spec_of, status_of
@@ -192,6 +192,7 @@ _OPTIONAL_ACTIONS: Final = (PREEMPT, RECLAIM, GANG_PREEMPT, ENQUEUE, ALLOCATE, B
 _UNSAFE_PLUGINS: Final = (CONFORMANCE, PDB)
 """Plugins that protect critical pods and budgets; switching them off is never proposed."""
 _FACTOR_LIMIT: Final = 1000
+_MAX_PERCENT: Final = 100
 
 
 def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -200,6 +201,7 @@ def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     yield from _propose_action_order_fixes(situation)
     yield from _propose_unchecked_admission_fixes(situation)
     yield from _propose_overcommit_fixes(situation)
+    yield from _propose_load_fixes(situation)
     yield from _propose_spelling_fixes(situation)
     yield from _propose_switch_fixes(situation)
     yield from _propose_order_fixes(situation)
@@ -273,6 +275,20 @@ def _propose_overcommit_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 kind = fix.FixKind.ENTITLEMENT
                 yield fix.Fix(words, edits, AdviceHarm.CLUSTER, causes, amount, stated_kind=kind)
                 return
+
+
+def _propose_load_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Higher thresholds of plugin usage, which rejects nodes by their measured load."""
+    options = (one for tier in situation.recording.conf.tiers for one in tier if one.name == USAGE)
+    for option in options:
+        thresholds = option.arguments.get("thresholds")
+        for name, present in thresholds.items() if isinstance(thresholds, dict) else ():
+            if isinstance(present, int) and 0 <= present < _MAX_PERCENT:
+                words = f"usage: thresholds.{name} {present} -> {fix.AMOUNT_BLANK} percent"
+                edits = (f"conf:plugins.{USAGE}.arguments.thresholds.{name}={fix.AMOUNT_BLANK}",)
+                amount = fix.AmountRange(present, _MAX_PERCENT)
+                kind = fix.FixKind.ENTITLEMENT
+                yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("predicates-*",), amount, stated_kind=kind)
 
 
 def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

@@ -3,15 +3,18 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import AdviceHarm
+from vcdebug.grouping import group_by_key
 from vcdebug.kube.pod_requests import COMPUTE_RESOURCES, GUARANTEED, pod_qos
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_claims import LIMIT_PREFIX
-from vcdebug.plugins import DRF, GANG, PRIORITY
+from vcdebug.plugins import DRF, GANG, NUMA_AWARE, PRIORITY
+from vcdebug.plugins.numa_aware import POLICY_ANNOTATION, STATIC_POLICY
+from vcdebug.plugins.numa_aware.assignment import NO_POLICY
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import labels_of, name_of
+from vcdebug.snapshot.manifest import labels_of, name_of, object_in, spec_of
 from vcdebug.whatif.fixes import fix
 from vcdebug.whatif.fixes.refusals import is_never_overcommitted
 
@@ -41,6 +44,7 @@ def propose_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         if pods:
             yield fix.Fix(words, fix.pod_edits(pods, change), AdviceHarm.JOB, _NODE_CAUSES, aspect=change)
     yield from _propose_port_fixes(situation)
+    yield from _propose_numa_fixes(situation)
     if len(situation.pending_pods) <= _MAX_EDITED_PODS:
         yield from _propose_smaller_request_fixes(situation)
         yield from _propose_left_out_fixes(situation)
@@ -168,6 +172,36 @@ def _iter_host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:
                 yield at, place, int(port["hostPort"])
 
 
+def _propose_numa_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """The NUMA policy that kubelets run in place of the one that the pods ask for, or the other way round."""
+    asking = [pod for pod in situation.pending_pods if pod.annotations.get(POLICY_ANNOTATION, NO_POLICY) != NO_POLICY]
+    if not asking or NUMA_AWARE not in situation.recording.conf.plugin_names():
+        return
+    pods, field = tuple(asking), f"metadata.annotations[{POLICY_ANNOTATION}]"
+    asked, who = asking[0].annotations[POLICY_ANNOTATION], count_noun(len(asking), "pod")
+    stated = {name_of(m): object_in(spec_of(m).get("policies")) for m in situation.snapshot.objects_of("Numatopology")}
+    static = (
+        (one.get(_TOPOLOGY_POLICY), name) for name, one in stated.items() if one.get(_CPU_POLICY) == STATIC_POLICY
+    )
+    for policy, names in group_by_key(static).items():
+        if policy not in (asked, NO_POLICY, None):
+            words = f"{who}: NUMA policy {asked} -> {policy} (the policy of {join_names(names)})"
+            yield fix.Fix(words, fix.pod_edits(pods, f"{field}={policy}"), AdviceHarm.JOB, _NODE_CAUSES, aspect="numa")
+    wanted = {_CPU_POLICY: STATIC_POLICY, _TOPOLOGY_POLICY: asked}
+    for name, one in list(stated.items())[:_MAX_DRIVER_NODES]:
+        changed = {key: value for key, value in wanted.items() if one.get(key) != value}
+        edits = tuple(f"Numatopology/{name}:spec.policies.{key}={value}" for key, value in changed.items())
+        said = join_names(f"{key} {one.get(key) or NO_POLICY} -> {value}" for key, value in changed.items())
+        if edits:
+            words = f"Drain {name}, then configure its kubelet: {said}"
+            yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _NODE_CAUSES, aspect="kubelet")
+    words = f"Bypass: remove the NUMA policy of {who} ({asked} is then not kept)"
+    removed = fix.pod_edits(pods, f"{field}-")
+    yield fix.Fix(words, removed, AdviceHarm.JOB, _NODE_CAUSES, stated_kind=fix.FixKind.BYPASS, aspect="no numa")
+
+
+_CPU_POLICY: Final = "CPUManagerPolicy"
+_TOPOLOGY_POLICY: Final = "TopologyManagerPolicy"
 _VOLUME_CAUSES = ("predicates-*", "larger-than-any-node", "gang-discard", "queue-not-allocatable")
 _MAX_DRIVER_NODES = 8
 _DRIVER_COUNT = 32

@@ -209,3 +209,30 @@ def test_what_stops_the_job_once_admitted_is_said() -> None:
     outcome = trials_of(recording, explanation)(('conf:actions="allocate, preempt"',))
     assert outcome is not None
     assert "(3 over), and preempt may evict nothing (gang)." in outcome.sentence
+
+
+def protected_by_priority(*objects: Manifest | list[Manifest], own: int) -> Snapshot:
+    """A full node whose pods priority protects from a job in the same queue."""
+    conf = conf_of("priority", "predicates nodeorder", actions="allocate, preempt")
+    waits = [pod_group("j", priority_class="mid"), *pods("j", 1, cpu="2", priority=own)]
+    return cluster(node("n1", cpu="4"), priority_class("mid", own), *objects, *waits, conf=conf)
+
+
+def test_a_job_whose_victims_have_its_own_priority_is_given_a_higher_one() -> None:
+    equals = [pod_group("low", phase="Running", priority_class="mid"), *pods("low", 2, cpu="2", on="n1", priority=5)]
+    found = proven(protected_by_priority(*equals, own=5), "default/j")
+    first, raised = next(iter(found.items()))
+    assert "Submit default/j with a PriorityClass above 5 (the lowest of the candidate victims)" == first
+    assert ("evicts 1 pod of default/low",) == raised.outcome.costs
+
+
+def test_the_class_of_a_pod_group_that_protects_pods_of_a_lower_one_is_named_and_lowered() -> None:
+    classes = [priority_class("top", 1000), priority_class("low", 1)]
+    spared = [
+        pod_group("ray", phase="Running", priority_class="top"),
+        *pods("ray", 2, cpu="2", on="n1", priority=1, priorityClassName="low"),
+    ]
+    snapshot = protected_by_priority(classes, *spared, own=5)
+    said = explain_by_name(replay_cycle(snapshot), "default/j").dominant.facts[0]
+    assert said.endswith("default/ray, has 1000 (the class of its PodGroup; the pods' own priority 1 does not count).")
+    assert "PodGroup default/ray: priorityClassName top -> low (that of ray-0)" in proven(snapshot, "default/j")

@@ -22,6 +22,8 @@ from vcdebug.recording.state_before import job_before, job_of, task_of, tasks_of
 
 LOWER_FORMULA = "candidate's priority < preemptor's priority"
 COLUMNS = ("candidate", "preemptor")
+VICTIM_PRIORITY = "priority.victim"
+"""The number of the lowest candidate's priority, which protects it."""
 
 
 def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -75,7 +77,11 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
         return None
     lowest, own = min(jobs, key=lambda uid: jobs[uid]), view.job
     text = f"{own.uid} has priority {own.priority}, and the lowest candidate's job, {lowest}, has {jobs[lowest]}"
-    numbers = {"priority": count(own.priority, ""), "priority.victim": count(jobs[lowest], "")}
+    pods = min(task.priority for task in view.session.jobs[lowest].tasks.values())
+    # Between jobs the PodGroup's class counts, which surprises whoever gave the pods a lower one.
+    if pods < own.priority <= jobs[lowest]:
+        text += f" (the class of its PodGroup; the pods' own priority {pods} does not count)"
+    numbers = {"priority": count(own.priority, ""), VICTIM_PRIORITY: count(jobs[lowest], "")}
     lines = tuple(f"{uid}: priority {value}" for uid, value in jobs.items())
     return VetoReason(text, numbers, (owner_advice(f"Give {own.uid} a PriorityClass above {jobs[lowest]}."),), lines)
 

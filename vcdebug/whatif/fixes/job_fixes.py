@@ -6,6 +6,7 @@ from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import capitalize_first, count_noun, join_names
 from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.plugins import resourcequota
+from vcdebug.explain.plugins.priority import VICTIM_PRIORITY
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.plugins import DRF, GANG, PRIORITY
@@ -326,17 +327,27 @@ def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_new_priority_fixes(situation: fix.FixSituation, present: int) -> Iterator[fix.Fix]:
-    """A priority above the jobs of the queue that this cycle placed first."""
-    value = max((job.priority for job in situation.placed_before), default=present - 1) + 1
-    if value <= present or situation.job is None:
+    """A priority above the jobs of the queue that this cycle placed first, or above the lowest one that may not be
+    evicted for it.
+    """
+    if situation.job is None:
         return
-    name = f"above-{value - 1}"
-    created = f"PriorityClass/{name}:+={{apiVersion: scheduling.k8s.io/v1, value: {value}}}"
-    edits = (created, *_priority_edits(situation, name, value))
-    first = join_names(job.uid for job in situation.placed_before)
-    words = f"Submit {situation.explanation.job} with a PriorityClass above {value - 1}, the priority of {first}"
-    causes = ("predicates-mixed", "given-away")
-    yield fix.Fix(words, edits, AdviceHarm.JOB, causes, aspect="priority")
+    first = {job.uid: job.priority for job in situation.placed_before}
+    passed = max(first.values(), default=present - 1)
+    vetoes = (situation.explanation.dominant, *situation.explanation.contributing)
+    lowest = next((one.numbers[VICTIM_PRIORITY] for one in vetoes if VICTIM_PRIORITY in one.numbers), None)
+    whose = {
+        passed: (f", the priority of {join_names(first)}", ("predicates-mixed", "given-away")),
+        **({int(lowest.value): (" (the lowest of the candidate victims)", (PRIORITY,))} if lowest is not None else {}),
+    }
+    for value, (words, causes) in whose.items():
+        if value < present:
+            continue
+        name = f"above-{value}"
+        created = f"PriorityClass/{name}:+={{apiVersion: scheduling.k8s.io/v1, value: {value + 1}}}"
+        edits = (created, *_priority_edits(situation, name, value + 1))
+        said = f"Submit {situation.explanation.job} with a PriorityClass above {value}{words}"
+        yield fix.Fix(said, edits, AdviceHarm.JOB, causes, aspect="priority")
 
 
 def _priority_edits(situation: fix.FixSituation, name: str, value: int) -> tuple[str, ...]:

@@ -8,7 +8,9 @@ from vcdebug.amount_text import count_noun
 from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.plugins.resourcequota import quota_edits
 from vcdebug.grouping import group_by_key
+from vcdebug.model.names import JobId
 from vcdebug.model.pod import PREEMPTABLE_KEY
+from vcdebug.model.pod_group import PodGroup
 from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.task import TaskStatus, is_allocated_status
 from vcdebug.plugins import CAPACITY, DRF, GANG, PRIORITY, PROPORTION
@@ -55,6 +57,7 @@ def propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     yield from _propose_reclaimable_fixes(situation)
     yield from _propose_quota_fixes(situation)
     yield from _propose_preemptable_fixes(situation)
+    yield from _propose_group_priority_fixes(situation)
     yield from _propose_gang_minimum_fixes(situation)
     yield from _propose_held_back_fixes(situation)
     yield from _propose_holder_fixes(situation)
@@ -218,6 +221,24 @@ def _propose_preemptable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
             yield fix.Fix(
                 words, edits, AdviceHarm.QUEUE, ("victims-not-preemptable",), stated_kind=fix.FixKind.OTHER_PODS
             )
+
+
+def _propose_group_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """The class of its pods for a PodGroup of a higher one, which protects them all."""
+    if PRIORITY not in situation.cause_codes:
+        return
+    for manifest in situation.snapshot.objects_of("PodGroup"):
+        group = PodGroup(manifest)
+        job = situation.recording.session.jobs.get(JobId(f"{group.namespace}/{group.name}"))
+        if job is None or job.uid == situation.explanation.job or not group.priority_class_name or not job.tasks:
+            continue
+        lowest = min(job.tasks.values(), key=lambda task: task.priority)
+        own = lowest.pod.spec.get("priorityClassName") if lowest.priority < job.priority else None
+        if own:
+            change = f"priorityClassName {group.priority_class_name} -> {own} (that of {lowest.name})"
+            edits = (f"PodGroup/{job.uid}:spec.priorityClassName={own}",)
+            words, kind = f"PodGroup {job.uid}: {change}", fix.FixKind.OTHER_PODS
+            yield fix.Fix(words, edits, AdviceHarm.QUEUE, (PRIORITY,), stated_kind=kind)
 
 
 def _propose_gang_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

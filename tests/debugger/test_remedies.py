@@ -189,6 +189,14 @@ def test_a_device_that_no_node_has_is_left_out_or_bought() -> None:
     } <= found
 
 
+def test_a_device_plugin_is_missed_first_on_the_node_that_reports_other_devices() -> None:
+    gpus = node("n1", **{"nvidia.com/gpu": "2"})
+    waits = pods("j", 1, requests={"volcano.sh/vgpu-number": "1"})
+    found = proven(cluster(node("n0"), gpus, queue("default"), pod_group("j"), waits), "default/j")
+    plugin = "Run the device plugin for volcano.sh/vgpu-number on n1 (which reports 2 nvidia.com/gpu)"
+    assert plugin == next(iter(found))
+
+
 def test_a_claim_is_never_replaced_by_a_volume_without_its_data() -> None:
     volume = {"name": "data", "persistentVolumeClaim": {"claimName": "lost"}}
     recording = replay_cycle(

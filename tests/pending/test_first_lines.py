@@ -3,8 +3,9 @@
 import re
 from typing import Any
 
-from tests.builders import cluster, hyper_node, node, pod, pod_group, pods, priority_class, queue
-from tests.pending.situations import OVERCOMMIT, PLAIN, conf, nodes, running, wanted
+from tests.builders import cluster, hyper_node, metadata, node, pod, pod_group, pods, priority_class, queue
+from tests.debugger.test_remedies import proven
+from tests.pending.situations import OVERCOMMIT, PLAIN, WANTED, conf, nodes, running, wanted
 from tests.pending.test_gates import TOPOLOGY
 from tests.pending.test_words import CAPACITY, asked
 from vcdebug.explain.pending.explanation import explain_by_name
@@ -37,6 +38,50 @@ def test_inqueue_jobs_that_no_node_can_hold_are_named_with_their_figures() -> No
     assert "enqueue-held-by-inqueue" == found.cause_code
     told = "default/large cannot be placed: default/large-0 asks 9 cpu, and no node has more than 8."
     assert told == found.dominant.facts[0]
+
+
+def replica_set(name: str, replicas: int) -> Manifest:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": metadata(name, "default"),
+        "spec": {"replicas": replicas},
+    }
+
+
+def left_over(name: str) -> list[Manifest]:
+    """The Inqueue PodGroup of a ReplicaSet that an update has scaled to 0."""
+    group = pod_group(name, min_resources={"cpu": "4"})
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{name}-rs", "uid": name, "controller": True}
+    group["metadata"]["ownerReferences"] = [owner]
+    return [replica_set(f"{name}-rs", 0), group]
+
+
+def test_pod_groups_that_an_update_left_behind_are_told_by_their_replica_sets_and_deleted() -> None:
+    limited = [queue("default", capability={"cpu": "9"})]
+    left = [*left_over("podgroup-a"), *left_over("podgroup-b")]
+    waiting = wanted(phase="Pending", min_resources={"cpu": "4"})
+    situation = [*nodes("n1"), *limited, *left, *waiting]
+    found = asked(situation, PLAIN)
+    assert "default/podgroup-a, default/podgroup-b are Inqueue without pods, and reserve 8 cpu." in found.sentence
+    belongs = "They belong to ReplicaSets that want 0 replicas: default/podgroup-a-rs, default/podgroup-b-rs."
+    assert belongs == found.dominant.facts[0]
+    fixes = proven(cluster(situation, conf=conf(PLAIN)), WANTED)
+    assert "Delete 1 of 2 Inqueue PodGroups without pods (default/podgroup-a, default/podgroup-b)" == next(iter(fixes))
+
+
+def test_pods_that_share_a_pod_group_are_not_said_to_have_one_each() -> None:
+    shared = [pod_group("podgroup-a", phase="Running"), *pods("podgroup-a", 3, cpu="1", on="n1")]
+    alone = [pod_group("podgroup-b", phase="Pending", min_resources={"cpu": "40"}), *pods("podgroup-b", 1, cpu="40")]
+    told = "Each pod has a PodGroup of its own (minMember 1), so the pods of one application are not a gang."
+    assert told not in explained_job("default/podgroup-b", [*nodes("n1"), *shared, *alone])
+    other = [pod_group("podgroup-c", phase="Running"), *pods("podgroup-c", 1, cpu="1", on="n1")]
+    assert told in explained_job("default/podgroup-b", [*nodes("n1"), *other, *alone])
+
+
+def explained_job(job: str, objects: list[Manifest]) -> tuple[str, ...]:
+    """The facts about a job other than the usual one."""
+    return explain_by_name(replay_cycle(cluster(objects, conf=conf(PLAIN))), job).dominant.facts
 
 
 def wanted_as(name: str, **more: Any) -> list[Manifest]:
@@ -128,3 +173,30 @@ def test_a_missing_action_is_told_with_the_victims_for_this_job_alone() -> None:
     match = re.fullmatch(told, found.dominant.facts[0])
     assert match is not None, found.dominant.facts
     assert {"a": "n1", "b": "n2"}[match[2]] == match[1]
+
+
+def test_minimums_of_roles_that_gang_does_not_check_are_named_with_the_roles_that_miss_them() -> None:
+    roles = [*pods("wanted", 3, cpu="2", role="master"), pod("wanted-w", "wanted", requests={"cpu": "2"}, role="work")]
+    group = pod_group("wanted", min_member=3, min_task_member={"master": 3, "work": 1})
+    facts = asked([node("n1", cpu="6"), group, *roles], PLAIN).dominant.facts
+    ignored = "gang ignores minTaskMember (total 4, above minMember 3)."
+    assert [f"Below the minimum of their role: work (0 of 1); {ignored}"] == [one for one in facts if "role" in one]
+    enough = asked([node("n1", cpu="8"), group, *roles], PLAIN).dominant.facts
+    assert not [one for one in enough if "role" in one]
+
+
+def ending(name: str, deleted: str) -> Manifest:
+    """A pod that fills a node of 8 cpu and is being deleted."""
+    found = pod(name, "a", on="n1", requests={"cpu": "8"}, deleting=True)
+    found["metadata"]["deletionTimestamp"] = deleted
+    return found
+
+
+def test_a_pod_that_should_have_ended_long_ago_is_to_be_looked_at_or_removed() -> None:
+    waits = [*nodes("n1"), pod_group("a", phase="Running"), *wanted(cpu="4")]
+    late = asked([*waits, ending("a-0", "2026-10-28T12:00:00Z")], PLAIN)
+    assert ("pipelined", True) == (late.cause_code, late.dominant.facts[0].startswith("Terminating: default/a-0 ("))
+    removal = "or remove it, if nothing of it runs: kubectl delete pod -n default a-0 --force"
+    assert [f"Check the kubelet of n1 and the finalizers of a-0, {removal}"] == [one.text for one in late.advised]
+    soon = asked([*waits, ending("a-0", "2026-11-01T12:00:00Z")], PLAIN)
+    assert ("pipelined", ()) == (soon.cause_code, soon.advised)

@@ -71,5 +71,5 @@ def test_a_threshold_that_keeps_pods_off_every_node_is_named_with_the_loads(
     found = explained(snapshot)
     assert "currently fits" in found.sentence
     lowest = ", ".join(f"{name} {load:g} %" for load, name in sorted(zip(measured, usage, strict=True)))
-    assert f"Plugin usage rejects nodes whose measured cpu load is above 3 %: {lowest}." in found.dominant.facts
+    assert f"Plugin usage rejects nodes with a measured cpu load above 3 %: {lowest}." in found.dominant.facts
     assert f"usage: thresholds.cpu 3 -> {raised} percent" == next(iter(proven(snapshot, "default/j")))

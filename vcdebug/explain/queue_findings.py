@@ -29,6 +29,7 @@ from vcdebug.plugins import CAPACITY
 from vcdebug.recording.input_problems import circle_of_queues
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
+from vcdebug.snapshot.manifest import key_of, owners_of, spec_of
 
 
 def guarantee_facts(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[str, ...]:
@@ -425,6 +426,31 @@ def _hopeless_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
     )
 
 
+def _first_stuck_advice(empty: Sequence[JobInfo], stuck: Sequence[JobInfo]) -> answer.Advice:
+    if empty:
+        return answer.queue_admin_advice(f"Delete Inqueue PodGroups without pods: {join_names(j.uid for j in empty)}.")
+    first = stuck[0].uid
+    return answer.outside_advice(f"Find out why {first} is not placed: vcdebug explain SNAPSHOT {first}.")
+
+
+def _without_pods_facts(view: JobView, empty: Sequence[JobInfo], stuck: Sequence[JobInfo]) -> tuple[str, ...]:
+    """Inqueue PodGroups without pods: those of a ReplicaSet that wants none are left over from an update."""
+    if not empty:
+        return ()
+    snapshot = view.recording.snapshot
+    wanted = {key_of(one): spec_of(one).get("replicas") for one in snapshot.objects_of("ReplicaSet")}
+    owners = {key_of(one): owners_of(one) for one in snapshot.objects_of("PodGroup")}
+    owned = {job.uid: [f"{job.namespace}/{owner.get('name')}" for owner in owners.get(job.uid, ())] for job in empty}
+    scaled = [name for job in empty for name in owned[job.uid] if wanted.get(name) == 0]
+    who = join_names(job.uid for job in empty)
+    some = "" if len(empty) == len(stuck) else f"{who} {'has' if len(empty) == 1 else 'have'} no pods. "
+    if len(scaled) < len(empty):
+        return (some.strip(),) if some else ()
+    which = "ReplicaSet that wants" if len(empty) == 1 else "ReplicaSets that want"
+    belongs = "It belongs" if len(empty) == 1 else "They belong"
+    return (f"{some}{belongs} to {which} 0 replicas: {join_names(scaled)}.",)
+
+
 def stuck_jobs_finding(
     view: JobView, seq: Seq, plugin: str, stuck: Sequence[JobInfo], lines: tuple[str, ...], limit: Resource
 ) -> answer.Finding:
@@ -435,12 +461,13 @@ def stuck_jobs_finding(
     names = [name for name, value in minimum.items() if value > 0 and held.get(name) > 0 and name != PODS]
     who = amount_text.join_names(job.uid for job in stuck)
     verbs = ("is", "reserves", "it") if len(stuck) == 1 else ("are", "reserve", "them")
+    empty = [job for job in stuck if not job.tasks]
+    placed = "Inqueue but not placed" if len(empty) < len(stuck) else "Inqueue without pods"
     headline = answer.rejected_headline(
-        view.job.uid,
-        f"{who} {verbs[0]} Inqueue but not placed, and {verbs[1]} {amount_text.format_resource(held, names)}",
+        view.job.uid, f"{who} {verbs[0]} {placed}, and {verbs[1]} {amount_text.format_resource(held, names)}"
     )
     without = f"Without {verbs[2]}, {plugin} would admit its minResources of {amount_text.format_resource(minimum)}."
-    facts = (*_hopeless_facts(view, stuck), without)
+    facts = (*_hopeless_facts(view, stuck), *_without_pods_facts(view, empty, stuck), without)
     numbers = {
         **answer.numbers("minResources", minimum, names),
         **answer.numbers("held", held, names),
@@ -448,7 +475,7 @@ def stuck_jobs_finding(
         "jobs.holding": answer.count(len(stuck), "jobs"),
     }
     advice = (
-        answer.outside_advice(f"Find out why {stuck[0].uid} is not placed: vcdebug explain SNAPSHOT {stuck[0].uid}."),
+        _first_stuck_advice(empty, stuck),
         answer.queue_admin_advice(
             f"Delete PodGroup {stuck[0].uid}; this releases "
             f"{amount_text.format_resource(_reserved_by(view, stuck[0]), names)}.",

@@ -68,7 +68,7 @@ def find_load_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     )
     for (resource, threshold), loads in group_by_key(beyond).items():
         lowest = join_names(f"{name} {format_number(percent)} %" for percent, name in sorted(loads))
-        limit = f"nodes whose measured {resource} load is above {format_number(threshold)} %"
+        limit = f"nodes with a measured {resource} load above {format_number(threshold)} %"
         yield ConstraintFailure(f"Plugin usage rejects {limit}: {lowest}")
 
 

@@ -18,6 +18,7 @@ from vcdebug.snapshot.go_yaml import load_yaml
 from vcdebug.snapshot.manifest import JsonObject, labels_of, name_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.whatif.fixes import fix
+from vcdebug.whatif.fixes.pod_fixes import is_offered_nowhere
 
 _NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "node-not-ready", "no-hypernode")
 _ROOM_CAUSES = (*_NODE_CAUSES, "enqueue-overcommit", "enqueue-held-*", "action-not-configured", GANG, DRF, "victims-*")
@@ -35,6 +36,7 @@ def propose_node_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     yield from _propose_repair_fixes(situation)
     yield from _propose_uncordon_fixes(situation)
     yield from _propose_label_fixes(situation)
+    yield from _propose_device_fixes(situation)
     yield from _propose_node_addition_fixes(situation)
 
 
@@ -87,6 +89,29 @@ def _is_reported_label(key: str) -> bool:
     """Whether Kubernetes or a cloud sets the label, so that editing it does not change the node."""
     domain = key.rpartition("/")[0]
     return any(domain == one or domain.endswith(f".{one}") for one in _REPORTED_DOMAINS)
+
+
+def _propose_device_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """A device that no node reports, on the node that reports other devices: its device plugin does not run there."""
+    for resource in fix.resources_of(situation.pending_pods):
+        if "/" not in resource or not is_offered_nowhere(situation, resource):
+            continue
+        found = [(name_of(node), _reported_devices(node)) for node in situation.snapshot.objects_of("Node")]
+        name, devices = max(found, key=lambda entry: len(entry[1]), default=("", []))
+        if not devices:
+            continue
+        amount = fix.total_request(situation.pending_pods, resource)
+        part = field_step(resource)
+        edits = (f'Node/{name}:status.allocatable{part}="{amount}"', f'Node/{name}:status.capacity{part}="{amount}"')
+        words = f"Run the device plugin for {resource} on {name} (which reports {join_names(devices)})"
+        kind, aspect = fix.FixKind.REPAIR, f"device {resource}"
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, _NODE_CAUSES, stated_kind=kind, aspect=aspect)
+
+
+def _reported_devices(node: Manifest) -> list[str]:
+    """`1 nvidia.com/gpu`, for each device that a node has."""
+    amounts = fix.known_amounts(status_of(node).get("allocatable"))
+    return [f"{amount} {name}" for name, amount in amounts.items() if "/" in name and amount > 0]
 
 
 def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

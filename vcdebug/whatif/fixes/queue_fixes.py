@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.plugins.resourcequota import quota_edits
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import PREEMPTABLE_KEY
-from vcdebug.model.pod_group import PodGroup
+from vcdebug.model.pod_group import INQUEUE, PodGroup
 from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.task import TaskStatus, is_allocated_status
 from vcdebug.plugins import CAPACITY, DRF, GANG, PRIORITY, PROPORTION
@@ -41,6 +41,7 @@ _HOLDER_CAUSES = (
     PRIORITY,
 )
 _MAX_HOLDERS = 6
+_MAX_RELEASED = 16
 _LARGE_WEIGHT = 100
 
 
@@ -60,6 +61,7 @@ def propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     yield from _propose_group_priority_fixes(situation)
     yield from _propose_gang_minimum_fixes(situation)
     yield from _propose_held_back_fixes(situation)
+    yield from _propose_released_minimum_fixes(situation)
     yield from _propose_holder_fixes(situation)
 
 
@@ -272,6 +274,35 @@ def _propose_held_back_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         edits = tuple(f"Pod/{key}:spec.schedulingGates=[{{name: later}}]" for key in keys)
         words = f"Hold back {job} (placed in this cycle) with a scheduling gate on {count_noun(len(keys), 'pod')}"
         yield fix.Fix(words, edits, AdviceHarm.QUEUE, _HOLDER_CAUSES, stated_kind=fix.FixKind.OTHER_PODS)
+
+
+def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Inqueue PodGroups that reserve their minimum and have nothing placed, those without pods first."""
+    opening = situation.recording.timeline.opening_phases
+    held = [
+        job
+        for uid, job in situation.recording.session.jobs.items()
+        if uid != situation.explanation.job and opening.get(uid) == INQUEUE and job.pod_group.min_resources is not None
+    ]
+    idle = [job for job in held if job.count_tasks(TaskStatus.PENDING) == len(job.tasks)]
+    empty = [job for job in idle if not job.tasks]
+    full = sorted((job for job in idle if job.tasks), key=lambda job: job.priority)
+    causes = ("enqueue-held-*", "enqueue-overcommit", "enqueue-queue-quota", "queue-capability")
+    for jobs, what, kind in (
+        (empty, "PodGroups without pods", fix.FixKind.REPAIR),
+        (full, "jobs without a place", fix.FixKind.OTHER_PODS),
+    ):
+        some = jobs[:_MAX_RELEASED]
+        gone = [(f"PodGroup/{job.uid}:-", *(f"Pod/{task.key}:-" for task in job.tasks.values())) for job in some]
+        sizes = [
+            fix.FixSize(f"{number} of {len(jobs)}", tuple(edit for edits in gone[:number] for edit in edits))
+            for number in range(1, len(some) + 1)
+        ]
+        names = join_names(job.uid for job in some)
+        words = f"Delete {fix.AMOUNT_BLANK} Inqueue {what} ({names})"
+        change = fix.Fix(words, (), AdviceHarm.QUEUE, causes, stated_kind=kind, aspect=what)
+        if sizes:
+            yield change.with_sizes(*sizes)
 
 
 def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

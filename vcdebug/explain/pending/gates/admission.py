@@ -76,9 +76,9 @@ def _sub_group_facts(view: JobView) -> Iterator[str]:
 
 def _is_group_of_one(view: JobView) -> bool:
     """Whether Volcano made a PodGroup for each of several plain pods."""
-    groups = [job.name for job in view.session.jobs.values() if job.namespace == view.job.namespace]
-    alike = [name for name in groups if name.startswith("podgroup-")]
-    return view.job.min_available == 1 and view.job.name in alike and len(view.tasks) == 1 and len(alike) > 1
+    alone = [job for job in view.session.jobs.values() if job.namespace == view.job.namespace and len(job.tasks) == 1]
+    alike = [job for job in alone if job.name.startswith("podgroup-")]
+    return view.job.min_available == 1 and view.job in alike and len(alike) > 1
 
 
 def _add_permits(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> Finding:

@@ -1,5 +1,6 @@
 """What the job got: places, a bind by another client, or a pipeline that is never bound."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from vcdebug import amount_text
@@ -8,11 +9,13 @@ from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_n
 from vcdebug.explain import answer
 from vcdebug.explain.answer import (
     Advice,
+    AdviceHarm,
     CauseHeadline,
     Evidence,
     Finding,
     cluster_admin_advice,
     count,
+    outside_advice,
     owner_advice,
     proof_of,
 )
@@ -116,7 +119,24 @@ def _placed_finding(view: JobView, firm: Sequence[TaskInfo]) -> Finding:
     evidence = tuple(sorted(_placement_evidence(view, firm, evicted)))
     facts = tuple(_placement_facts(view, cause, waiting, [task for _, task, _ in evicted]))
     headline = _placed_headline(view, cause, bound, waiting, evicted)
-    return Finding(cause, headline, numbers, evidence, (), lines, facts)
+    advice = tuple(_overdue_advice(view, waiting)) if cause == PIPELINED_CAUSE else ()
+    return Finding(cause, headline, numbers, evidence, advice, lines, facts)
+
+
+_OVERDUE_SECONDS = 300
+"""Past its grace period for longer than that, a terminating pod will hardly end by itself."""
+
+
+def _overdue_advice(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[Advice]:
+    """For pods that should have ended long ago: the kubelet or a finalizer keeps them, and the room with them."""
+    overdue = [task for task in releasing_tasks(view, waiting) if (_seconds_left(view, task) or 0) < -_OVERDUE_SECONDS]
+    for task in overdue[:MAX_OVERDUE]:
+        check = f"Check the kubelet of {task.node_name} and the finalizers of {task.name}"
+        command = f"kubectl delete pod -n {task.namespace} {task.name} --force"
+        yield outside_advice(f"{check}, or remove it, if nothing of it runs: {command}", AdviceHarm.QUEUE)
+
+
+MAX_OVERDUE = 2
 
 
 PlannedEviction = tuple[Seq, TaskKey, NodeName]
@@ -160,6 +180,20 @@ def _placement_facts(
         are = "is" if len(view.left_over) == 1 else "are"
         pods = f"{count_noun(len(view.left_over), 'pod')} above minMember {view.job.min_available}"
         yield f"{pods} {are} still Pending."
+        yield from unchecked_role_facts(view)
+
+
+def unchecked_role_facts(view: JobView) -> Iterator[str]:
+    """Minimums of roles that gang does not check, where pods of such a role are Pending and some minimum is missed."""
+    job = view.job
+    have = Counter(task.task_role for task in view.tasks.values() if task not in view.left_over)
+    missed = [
+        f"{role} ({have[role]} of {least})" for role, least in job.task_min_available.items() if have[role] < least
+    ]
+    if missed and view.left_over and job.are_roles_unchecked():
+        total = sum(job.task_min_available.values())  # exact: ints
+        ignored = f"gang ignores minTaskMember (total {total}, above minMember {job.min_available})"
+        yield f"Below the minimum of their role: {join_names(missed)}; {ignored}."
 
 
 def _broken_topology_facts(view: JobView) -> Iterator[str]:
@@ -213,11 +247,18 @@ def _task_line(view: JobView, task: TaskInfo) -> str:
 
 def format_deletion_due(view: JobView, task: TaskInfo) -> str:
     """When a terminating pod should have ended; `evicted in this cycle` without a deletion timestamp."""
+    seconds = _seconds_left(view, task)
+    if seconds is None:
+        return "evicted in this cycle"
+    return f"terminates in {format_age(seconds)}" if seconds > 0 else f"{format_age(-seconds)} past its grace period"
+
+
+def _seconds_left(view: JobView, task: TaskInfo) -> int | None:
+    """Until the end of its grace period; None without a deletion timestamp."""
     gone = metadata_of(task.pod.manifest).get("deletionTimestamp")
     if not isinstance(gone, str):
-        return "evicted in this cycle"
-    seconds = (parse_nanoseconds(gone) - unix_nanoseconds(view.recording.snapshot.now)) // SECOND  # exact: ints
-    return f"terminates in {format_age(seconds)}" if seconds > 0 else f"{format_age(-seconds)} past its grace period"
+        return None
+    return (parse_nanoseconds(gone) - unix_nanoseconds(view.recording.snapshot.now)) // SECOND  # exact: ints
 
 
 def releasing_tasks(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[TaskInfo]:

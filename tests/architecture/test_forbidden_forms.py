@@ -188,8 +188,7 @@ CACHES_WITHOUT_RECORDING = {
     "vcdebug/recording/recording.py": "the cache that lies in the recording",
     "vcdebug/recording/replay.py": "configurations by their texts",
     "vcdebug/recording/file/form.py": "classes of the program by their names",
-    "vcdebug/comparison/logs/message.py": "where upstream's own texts have their blanks",
-    "vcdebug/comparison/logs/messages.py": "patterns of upstream's own texts",
+    "vcdebug/comparison/logs/message.py": "upstream's own texts, their blanks and patterns",
     "vcdebug/tui/widgets/strokes.py": "colours of the theme by their text",
     "vcdebug/cli/dask_cluster.py": "one unpickled function per worker",
 }

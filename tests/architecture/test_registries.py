@@ -66,6 +66,7 @@ def test_the_list_is_the_folder(folder: str, name: str, others: tuple[str, ...])
 def test_each_change_that_is_replayed_is_asked_about_somewhere() -> None:
     """A row of the table alone replays nothing; templates of log lines name changes behind an `@`."""
     sources = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "releases" or path.name == "release.py"]
+    sources.append(PACKAGE / "comparison" / "logs" / "messages.txt")
     text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     rows = [
         (name, change)

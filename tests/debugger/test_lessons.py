@@ -96,7 +96,9 @@ def test_an_unknown_lesson_names_the_nearest() -> None:
     assert "preempt-works" in raised.value.format_line()
 
 
-def test_the_wheel_has_every_lesson() -> None:
+def test_the_wheel_has_every_lesson_and_every_other_file_of_data() -> None:
     shipped = {file.distribution_path for file in WheelBuilder(str(ROOT)).recurse_included_files()}
-    expected = [f"vcdebug/lessons/{file.name}" for file in sorted(LESSON_FOLDER.iterdir())]
-    assert expected == [path for path in expected if path in shipped and path.endswith(".yaml")]
+    data = [path for path in (ROOT / "vcdebug").rglob("*.*") if path.suffix not in (".py", ".pyc")]
+    expected = sorted(str(path.relative_to(ROOT)) for path in data)
+    assert {f"vcdebug/lessons/{file.name}" for file in LESSON_FOLDER.glob("*.yaml")} <= {*expected}
+    assert expected == [path for path in expected if path in shipped]

@@ -9,7 +9,7 @@ from typing import Final
 from tests.fuzz.damage_structure import NUMBERS, QUANTITIES, TEXTS, random_value
 from tests.fuzz.seeds import Seed
 from tests.hostile import HOSTILE
-from vcdebug.comparison.logs.messages import MESSAGE_BY_KEY
+from vcdebug.comparison.logs.message import MESSAGE_BY_KEY
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, HOOK_NAMES
 from vcdebug.debugger.commands import list_verbs
 from vcdebug.debugger.fields import FIELD_NAMES

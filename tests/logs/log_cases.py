@@ -9,8 +9,7 @@ from pathlib import Path
 
 from tests.recorded import recorded, recorded_path
 from vcdebug.comparison.logs.log_writer import ReplayedLine, log_lines
-from vcdebug.comparison.logs.message import UNKNOWN_TEXT
-from vcdebug.comparison.logs.messages import MESSAGE_BY_KEY, recognise_message
+from vcdebug.comparison.logs.message import MESSAGE_BY_KEY, UNKNOWN_TEXT, recognise_message
 from vcdebug.comparison.scheduler_log import parse_log
 from vcdebug.recording.recording import Recording
 

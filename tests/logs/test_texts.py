@@ -11,8 +11,16 @@ from tests.builders import amounts, cluster, conf_of, node, pod, pod_group
 from tests.logs.log_cases import copied
 from tests.releases.shown import image_on_one_node, starving_in_two_queues, victims_of_two_jobs
 from vcdebug.comparison.logs.log_writer import LINES_BY_KEY, log_lines
-from vcdebug.comparison.logs.message import format_float, format_go_value, format_json_object, format_json_text
-from vcdebug.comparison.logs.messages import MESSAGE_BY_KEY, MESSAGES, messages_of_release, recognise_message
+from vcdebug.comparison.logs.message import (
+    MESSAGE_BY_KEY,
+    MESSAGES,
+    format_float,
+    format_go_value,
+    format_json_object,
+    format_json_text,
+    messages_of_release,
+    recognise_message,
+)
 from vcdebug.comparison.scheduler_log import parse_log, split_cycles
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.change import Tag

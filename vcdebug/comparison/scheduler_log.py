@@ -12,8 +12,13 @@ from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from vcdebug.comparison.logs.log_writer import ReplayedLine, log_lines
-from vcdebug.comparison.logs.message import UNKNOWN_TEXT, LogMessage, has_parts_in_order
-from vcdebug.comparison.logs.messages import MESSAGE_BY_KEY, recognise_message
+from vcdebug.comparison.logs.message import (
+    MESSAGE_BY_KEY,
+    UNKNOWN_TEXT,
+    LogMessage,
+    has_parts_in_order,
+    recognise_message,
+)
 from vcdebug.errors import VcdebugError
 from vcdebug.recording.recording import Recording
 

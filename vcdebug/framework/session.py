@@ -105,7 +105,7 @@ class Session:
         self.conf = conf
         self.record = record
         self.log = record.log_line
-        """Called where upstream prints a line that leaves no event: a key of logs/messages.py and its values.
+        """Called where upstream prints a line that leaves no event: a key of logs/messages.txt and its values.
         A key without a dot belongs to the running action; an action without such a row prints nothing.
         """
         self.log_comparison = record.log_comparison

@@ -7,7 +7,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import groupby, product
+from pathlib import Path
 
 from vcdebug.snapshot.kinds import KINDS
 
@@ -46,118 +48,32 @@ NPU_ANNOTATION = re.compile(r"hami\.io/(?:node-register-.+|.+-devices-(?:allocat
 
 _NPUS = _split_words("Ascend310P Ascend910A Ascend910B Ascend910B2 Ascend910B3 Ascend910B4 Ascend910C")
 """Kinds of NPUs, which are parts of names of annotations and resources."""
-_OF_NPUS = (
-    *_NPUS,
-    *(
-        form.format(kind)
-        for kind in _NPUS
-        for form in (
-            "huawei.com/{}",
-            "huawei.com/{}-memory",
-            "huawei.com/{}-core",
-            "hami.io/node-register-{}",
-            "hami.io/{}-devices-allocated",
-            "hami.io/{}-devices-to-allocate",
-        )
-    ),
-    *_split_words("id index count devmem devcore type numa mode health custominfo NetworkID success allocating"),
-)
-
-_KEYS = _split_words("""
-kubernetes.io/hostname kubernetes.io/arch kubernetes.io/os node.kubernetes.io/instance-type
-topology.kubernetes.io/zone topology.kubernetes.io/region failure-domain.beta.kubernetes.io/zone
-failure-domain.beta.kubernetes.io/region node.kubernetes.io/unschedulable node.kubernetes.io/not-ready
-node.kubernetes.io/unreachable node.kubernetes.io/memory-pressure node.kubernetes.io/disk-pressure
-node.kubernetes.io/pid-pressure node.kubernetes.io/network-unavailable node.kubernetes.io/out-of-service
-node-role.kubernetes.io/control-plane node-role.kubernetes.io/master node.cloudprovider.kubernetes.io/uninitialized
-statefulset.kubernetes.io/pod-name kubernetes.io/metadata.name
+_NPU_FORMS = _split_words("""
+{} huawei.com/{} huawei.com/{}-memory huawei.com/{}-core hami.io/node-register-{} hami.io/{}-devices-allocated
+hami.io/{}-devices-to-allocate
 """)
-"""Labels and taints that Kubernetes writes."""
-
-_RESOURCES = _split_words("""
-cpu memory pods storage ephemeral-storage nvidia.com/gpu nvidia.com/gpu.shared amd.com/gpu limits.cpu limits.memory
-requests.cpu requests.memory requests.storage requests.ephemeral-storage limits.ephemeral-storage services
-configmaps secrets persistentvolumeclaims replicationcontrollers resourcequotas
-""")
-"""Resources that are no secret."""
-
-_VALUES = _split_words("""
-Pending Running Succeeded Failed Unknown Inqueue Completed Available Bound Released Lost Open Closed Closing Active
-Terminating Ready PodScheduled Initialized ContainersReady PodReadyToStartContainers DisruptionTarget MemoryPressure
-DiskPressure PIDPressure NetworkUnavailable Scheduled Unschedulable PodResizePending PodResizeInProgress True False
-SchedulingGated NotEnoughResources NotEnoughTasks NotEnoughPodsOfTask PreemptionByScheduler Infeasible Deferred
-Schedulable Undetermined tasks In NotIn Exists DoesNotExist Gt Lt Equal NoSchedule PreferNoSchedule NoExecute Honor
-Ignore DoNotSchedule ScheduleAnyway Always Never OnFailure PreemptLowerPriority TCP UDP SCTP Filesystem Block
-ReadWriteOnce ReadOnlyMany ReadWriteMany ReadWriteOncePod Immediate WaitForFirstConsumer Delete Retain Recycle
-BestEffort NotBestEffort NotTerminating PriorityClass CrossNamespacePodAffinity Guaranteed Burstable traverse fifo
-hard soft Node HyperNode none static best-effort restricted single-numa-node CPUManagerPolicy TopologyManagerPolicy
-ExactCount All metadata.name metadata.namespace spread binpack LeastAllocated MostAllocated hami-core mig mps NVIDIA
-true false yes no on off null auto strict volcano default-scheduler default root kube-system system-cluster-critical
-system-node-critical latest localhost kubernetes.io/no-provisioner kubernetes.io/aws-ebs kubernetes.io/gce-pd
-kubernetes.io/azure-disk kubernetes.io/cinder kubernetes.io/portworx-volume ebs.csi.aws.com disk.csi.azure.com
-pd.csi.storage.gke.io cinder.csi.openstack.org pxd.portworx.com rbd.csi.ceph.com csi.storage.k8s.io/csi-driver-name
-Job CronJob DaemonSet JobFlow apps/v1 batch/v1 batch.volcano.sh/v1alpha1 spec.nodeName deviceclass/ hamivgpu
-GpuShare
-""")
-"""Fixed values of fields, and names with a meaning of their own."""
-
-_CONF = _split_words("""
-actions tiers plugins name arguments configurations metrics type interval enqueue allocate backfill preempt reclaim
-gangpreempt gangreclaim shuffle binpack capacity cdp conformance deviceshare drf extender gang
-network-topology-aware nodegroup nodeorder numa-aware overcommit pdb predicates priority proportion rescheduling
-resource-strategy-fit resourcequota sla task-topology tdm usage crossquota enableBestNode enableHierarchy
-enableJobEnqueued enableJobOrder enableJobPipelined enableJobReady enableJobStarving enableNodeOrder enablePredicate
-enablePreemptable enablePreemptive enableQueueOrder enableReclaimable enableReservedNodes enableTargetJob
-enableTaskOrder enabledAllocatable enabledClusterOrder enabledHyperNodeGradient enabledHyperNodeOrder
-enabledOverused enabledSubJobOrder enabledSubJobPipelined enabledSubJobReady enabledVictim
-enableTopologyAwarePreemption enablePredicateErrorCache predicateErrorCacheEnable topologyAwarePreemptWorkerNum
-minCandidateNodesPercentage minCandidateNodesAbsolute maxCandidateNodesAbsolute maxDomains allowWholeBundle
-ancestorReclaimLevel enablePreferredOrder gangPreemptionMaxDomains balancedresource.weight binpack.cpu
-binpack.memory binpack.resources binpack.weight imagelocality.weight leastrequested.weight mostrequested.weight
-nodeaffinity.weight podaffinity.weight podtopologyspread.weight tainttoleration.weight usage.weight cpu.weight
-memory.weight task-topology.weight weight capacity.DRAConsumableCapacityEnable
-capacity.DynamicResourceAllocationEnable deviceshare.AscendHAMiVNPUEnable deviceshare.AscendMindClusterVNPUEnable
-deviceshare.GPUExclusiveRules deviceshare.GPUNumberEnable deviceshare.GPUSharingEnable deviceshare.NodeLockEnable
-deviceshare.SchedulePolicy deviceshare.ScheduleWeight deviceshare.VGPUEnable deviceshare.KnownGeometriesCMName
-deviceshare.KnownGeometriesCMNamespace extender.allocateFuncVerb extender.deallocateFuncVerb extender.httpTimeout
-extender.ignorable extender.jobEnqueueableVerb extender.jobEnqueuedVerb extender.jobReadyVerb
-extender.managedResources extender.onSessionCloseVerb extender.onSessionOpenVerb extender.predicateVerb
-extender.preemptableVerb extender.prioritizeVerb extender.queueOverusedVerb extender.reclaimableVerb
-extender.urlPrefix hypernode.binpack.cpu hypernode.binpack.memory hypernode.binpack.normal-pod.enable
-hypernode.binpack.normal-pod.fading hypernode.binpack.resources hypernode.gradient.evict.max-hypernodes
-overcommit-factor predicate.CacheEnable predicate.GPUSharingEnable predicate.GPUNumberEnable
-predicate.ProportionalEnable predicate.resources predicate.NodeAffinityEnable predicate.NodePortsEnable
-predicate.TaintTolerationEnable predicate.PodAffinityEnable predicate.NodeVolumeLimitsEnable
-predicate.VolumeZoneEnable predicate.PodTopologySpreadEnable predicate.VolumeBindingEnable
-predicate.DynamicResourceAllocationEnable resourceStrategyFitWeight resources resourceWeight proportional
-resourceProportion sra tdm.evict.period tdm.revocable-zone lowNodeUtilization offlineOnly strategies params
-thresholds targetThresholds metricsPeriod scheduler score requests limits weights prometheus prometheus_adaptor
-elasticsearch mem cpu memory predicate prioritize preemptable reclaimable queueOverused jobEnqueueable jobEnqueued
-jobReady onSessionOpen onSessionClose allocateFunc deallocateFunc
-""")
-"""Actions, plugins, switches and arguments of the scheduler's configuration."""
-
-_GATES = _split_words("""
-WorkLoadSupport VolcanoJobSupport PodDisruptionBudgetsSupport QueueCommandSync ResourceTopology
-CronVolcanoJobSupport CSIStorage SchedulingGatesQueueAdmission NodeInclusionPolicyInPodTopologySpread
-MatchLabelKeysInPodTopologySpread PodSchedulingReadiness SidecarContainers InPlacePodVerticalScaling
-DRAResourceClaimDeviceStatus PodLevelResources VolumeAttributesClass DynamicResourceAllocation DRAPrioritizedList
-DRAAdminAccess DRASchedulerFilterTimeout InPlacePodLevelResourcesVerticalScaling DRAExtendedResource
-DRAConsumableCapacity DRADeviceBindingConditions DRADeviceTaints DRAPartitionableDevices DRADeviceTaintRules
-StorageCapacityScoring TaintTolerationComparisonOperators DRANodeAllocatableResources VolumeLimitScaling
-""")
-"""Feature gates."""
-
-_ANSWERS = _split_words("""
-predicate prioritize preemptable reclaimable queue_overused overused job_enqueueable job_enqueued job_ready
-on_session_open on_session_close allocate_func deallocate_func error errorMessage code status reason httpStatus
-victims nodeScore replace victim inqueue message http time
-""")
-"""The words of an extender's answers."""
+_OF_NPUS = [form.format(kind) for kind in _NPUS for form in _NPU_FORMS]
 
 _KINDS = (*(kind.name for kind in KINDS), *(kind.api_version for kind in KINDS))
-KEPT_TEXTS = frozenset((*ANNOTATIONS, *_OF_NPUS, *_KEYS, *_RESOURCES, *_VALUES, *_CONF, *_GATES, *_ANSWERS, *_KINDS))
-"""Texts that are never replaced, neither as a whole nor as one word of a text."""
+
+
+@cache
+def kept_texts() -> frozenset[str]:
+    """Texts that are never replaced, neither as a whole nor as one word of a text."""
+    return _read_words("kept_texts.txt").union(ANNOTATIONS, _OF_NPUS, _KINDS)
+
+
+@cache
+def _sentence_words() -> frozenset[str]:
+    return _read_words("sentence_words.txt")
+
+
+def _read_words(name: str) -> frozenset[str]:
+    """The words of a file beside this module, in which `#` begins a comment."""
+    # Read on use: only a redaction needs them, but every snapshot asks which annotations the scheduler reads.
+    lines = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
 
 PREFIXES = (
     "binpack.resources.",
@@ -187,60 +103,6 @@ COMPOSED_PREFIXES = ("attachable-volumes-csi-", "deviceclass/")
 SUFFIXES = (".storageclass.storage.k8s.io/requests.storage", ".storageclass.storage.k8s.io/persistentvolumeclaims")
 """Ends that the scheduler interprets; what precedes them is replaced."""
 
-SENTENCE_WORDS = _split_words("""
-a i s t about above abstain accept accepts account action actions add address adds admitted affinity after again against
-alias aliases all allocatable allocate allocation allow already also although among an ancestor ancestors and
-annotation annotations another answer answered answers anti any api app applies apply archive are argument arrive
-arrives as ascend ask asked asks assigned assignment assumed at attempt auth available aware back backfill batch be
-been before beginning begins being belong best beyond binary bind bit bits bool both bound bracket brackets budget
-built but by byte bytes cache calculate call called can candidate candidates cannot capacity capture captured cards
-carries carry chain chance change changed character charged check checked checks children choose chosen claim claims
-class clock closed closes cluster code column com comes command commas commits compared complete completing conf
-config configmap configmaps configuration conflict conflicts conformance constraints container contains context
-continue controller conversion copy copying could count counted counts cousins covers cpu crds create created
-creation credentials csi current cycle cycles cyclestate cyclic damage damaged decision deeper deeply default define
-deleted delimiter dependency depends deployment dereference deserved detected device devices deviceshare did differ
-different dimension disabled discarded discards disjoint dispatch divided do document does dots drf dropped due
-dynamicresources each earlier early edits element elements empty enabled encrypted end ended ends enough enqueue
-enqueued entry ephemeral equivalence errinfos error even event events every everything evicted eviction evicts
-exactly exceed exceeded exceeds exist existent existing exists exits expand expected expecting extender failed false
-far fatal fault feasible feature field fields file files fills filter find first fit fits fitted flag flags folder
-follow for force forced format found free from function gang gate gates get give given gives go goes goroutine got
-gpu gpunumber gpus gpushare group groups gt had hami hand hard has have held hence here hierarchy holds hook host
-huge hypernode hypernodes idle if ignored ignores image immediate impersonated in index info init installed instance
-instances insufficient int integer interface into invalid is it item its itself job jobs json just keeps key kind
-kinds known knows kubeconfig kubectl kubernetes label labels lack lacks large larger last later least leaves ledger
-left length less lets level levels limit limited line link list listed lists load loading loads lock locks log
-longer look looked looking lost lt made make manager manifest manifests many map mapping mappings match matches max
-may mean meanwhile measurement measures member memory message meta mig min minavailable minimum missing mode moments
-more must name names namespace namespaces needs negative neither nested nests network never new newest next nil no
-nobody node nodeorder nodes non none nor not nothing noticed notin now num numa number numbers nvidia object objects
-obtaining occupies of off offer offered offers old on once one ones only opened operation operations operator
-operators or order origin orphaned other out outside over overcommit overflow overflows overused overwrite own owned
-owner packed panics parent parents parse parsing part parts pass passes path pdb pending per period permission
-permit persistence persistent persistentvolume persistentvolumeclaim persistentvolumeclaims phase pipeline pipelined
-place placed placement places plain plugin plugins pod podgroup podgroups pods pointer policy ports possibly
-potential pre predicated predicates preemptable preemption prefilter priorities priority priorityclass process
-proportion proportional protects put pv pvc qualified quantities quantity queue queues quota range reachable read
-reading reads ready real reason reclaim recording refuse refused refuses regular reject rejected released remove
-removed removes renamed replay replayed req request requested required rescheduled rescheduling reserve resource
-resourceclaim resourcequota resources rest restartable return revocable right role rolled room root rows rules run
-running runtime same satisfied satisfy say says scheduled scheduler schedulers scheduling score scores scoring
-scratch search searches second seconds see seed seen sees selector selectors server service session set setting
-seventh several shard sharded share shared sharing shows sidecarcontainers size skip skipped slowly snapshot
-snapshots so soft some something sought sparse spec specified spread stack stand stands start started starts state
-statement static stay stays stopped stops storage storageclass string sub subgroups such sufficient suffix support
-supported switch taint take taken takes tar task tasks tell terms text than that the their them then there they this
-those through tie tier tiers time timeout times to together token told too topology total tree true tuple turns
-twice two type uid unauthorized unavailable unbound uncommitted unconvertible unexpected unknown unless unmarshal
-unmeasured unpacked unpacks unready unschedulable until untolerated unusual up updated upper upstream url usage use
-used user uses usually utf utilisation uuid valid value values verb version vgpu vgpudevicesharing victim victims
-view virtual visit volcano volume volumebindingmode volumes vote waiting waits was way webhook weighs were what
-whatever when where whether which while who whole whose window with within without works worth would write written
-wrong yaml yes yet you zip zone
-""")
-"""Words of the scheduler's and of vcdebug's own messages, in lower case."""
-
 LETTER = r"[0-9A-Za-z_\u0080-\U0010ffff]"
 WORD = re.compile(f"{LETTER}+")
 PIECES = re.compile(r"[^-0-9A-Za-z_./]+")
@@ -261,8 +123,6 @@ DIGITS = "abcdefghijklmnopqrstuvwxyz"
 MIN_WIDTH = 2
 SMALL_COUNT = 999
 """Messages keep numbers up to this one, and up to the number of objects."""
-
-_SENTENCE = frozenset(SENTENCE_WORDS)
 
 
 def is_read_annotation(key: str) -> bool:
@@ -369,16 +229,16 @@ class Pseudonyms:
         return number if word[0] in self._compared or name in self._indexed else ""
 
     def rewrite_sentence(self, text: str) -> str:
-        """A message with pseudonyms for names; amounts, words of SENTENCE_WORDS and KEPT_TEXTS stay."""
+        """A message with pseudonyms for names; amounts, sentence words and kept texts stay."""
         return PIECE.sub(lambda match: self._rewrite_piece(match[0]), text)
 
     def _rewrite_piece(self, piece: str) -> str:
-        """A word, or a name of several words, which stays only if all are SENTENCE_WORDS and it has no digit."""
+        """A word, or a name of several words, which stays only if all are sentence words and it has no digit."""
         words = list(_iter_words(piece))
         if (
-            piece in KEPT_TEXTS
+            piece in kept_texts()
             or self._is_amount(piece)
-            or (piece.isascii() and not DIGIT.search(piece) and _SENTENCE.issuperset(map(str.lower, words)))
+            or (piece.isascii() and not DIGIT.search(piece) and _sentence_words().issuperset(map(str.lower, words)))
         ):
             return piece
         return self._replace_words(piece, lambda word: self._become.get(word, word))
@@ -398,7 +258,7 @@ def _iter_words(text: str) -> Iterator[str]:
 def _known_parts(text: str) -> Iterator[str]:
     """The parts of a text that stay: the whole, single words, a known prefix or suffix."""
     for piece in dict.fromkeys([text, *PIECES.split(text)]):
-        if piece in KEPT_TEXTS:
+        if piece in kept_texts():
             yield piece
             continue
         yield from (prefix for prefix in PREFIXES if piece.startswith(prefix))

@@ -12,8 +12,7 @@ from typing import Any
 from vcdebug.comparison.logs import answer_lines, search_lines
 from vcdebug.comparison.logs import answer_lines as opening_lines
 from vcdebug.comparison.logs import search_lines as usage_lines
-from vcdebug.comparison.logs.message import UNKNOWN_TEXT, LogCall, LogContext, LogMessage, LogState
-from vcdebug.comparison.logs.messages import messages_of_release
+from vcdebug.comparison.logs.message import UNKNOWN_TEXT, LogCall, LogContext, LogMessage, LogState, messages_of_release
 from vcdebug.framework import record
 from vcdebug.framework.quirks import VIEW_LOST_POD
 from vcdebug.model.names import Seq

@@ -1,15 +1,18 @@
-"""One message of the real scheduler: its text, its -v level, and how Go prints the values in it.
+"""The messages of the real scheduler's log, a row of messages.txt each, and how Go prints the values in them.
 
-Upstream: fmt, k8s.io/klog; the String methods of api types, api/job_info (TaskInfo.String).
+Upstream: the klog calls of cache, framework, actions, plugins and util; fmt, k8s.io/klog; the
+String methods of api types, api/job_info (TaskInfo.String).
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from pathlib import Path
 from string import Formatter
 from typing import Final, NamedTuple
 
+from vcdebug.grouping import group_by_key
 from vcdebug.model.names import NodeName, Row, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
@@ -94,10 +97,12 @@ def _fill_blank(named: Mapping[str, object], blank: str | None, form: str) -> st
 
 
 def parse_messages(rows: str) -> Iterator[LogMessage]:
-    """The messages of a table, as `messages.ROWS` describes it."""
+    """The messages of messages.txt, which begins with what its rows hold; `#` begins a comment."""
     file, prefix, firm = "", "", True
     blanks: tuple[str, ...] = ()
-    for line in filter(None, rows.splitlines()):
+    for line in rows.splitlines():
+        if not line or line.startswith("#"):
+            continue
         if not line.startswith(" "):
             file, prefix, *uncertain = line.split(" ")
             firm = not uncertain
@@ -107,6 +112,27 @@ def parse_messages(rows: str) -> Iterator[LogMessage]:
         key, marks, text, older = f"{prefix}.{row['name']}", row["marks"], row["text"], row["older"] or ""
         blanks = blanks if older else tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(text) if name))
         yield LogMessage(key, int(row["level"]), file, text, firm, "~" in marks, ">" in marks, older, blanks)
+
+
+MESSAGES: Final = tuple(parse_messages(Path(__file__).with_name("messages.txt").read_text(encoding="utf-8")))
+MESSAGE_BY_KEY: Final[Mapping[str, LogMessage]] = {message.key: message for message in MESSAGES if not message.older}
+
+
+def messages_of_release(older: Collection[str]) -> Mapping[str, LogMessage]:
+    """The messages of a release that has these older forms."""
+    return {**MESSAGE_BY_KEY, **{message.key: message for message in MESSAGES if message.older in older}}
+
+
+@cache
+def _patterns_by_file() -> Mapping[str, Sequence[tuple[Sequence[str], LogMessage]]]:
+    return group_by_key((message.file, (message.fixed_parts, message)) for message in MESSAGES)
+
+
+def recognise_message(file: str, text: str) -> LogMessage | None:
+    """The message that a line of a log is, by its file and text."""
+    return next(
+        (message for parts, message in _patterns_by_file().get(file, ()) if has_parts_in_order(text, parts)), None
+    )
 
 
 # How Go prints values: %v of numbers, booleans, maps and tasks, and JSON.

@@ -54,7 +54,10 @@ def format_amount(name: str, value: float, digits: int = DIGITS, least_cores: fl
     if abs(value) < _NOISE:
         return "0"
     if name == CPU:
-        return _format_cores(value, digits, least_cores)
+        cores = value / _MILLI
+        if abs(cores) >= least_cores:
+            return _format_significant(cores, digits)
+        return f"{_format_significant(value, digits)}m"
     units = value_in_units(name, value)
     return _format_bytes(units, digits) if is_byte_like(name) else _format_significant(units, digits)
 
@@ -109,13 +112,6 @@ def quantity_text(name: str, value: float) -> str:
     """An amount as manifests write it, rounded up to thousandths: `8`, `1500m`."""
     thousandths = math.ceil(round(value_in_units(name, value) * _MILLI, 3))
     return str(thousandths // int(_MILLI)) if thousandths % _MILLI == 0 else f"{thousandths}m"
-
-
-def _format_cores(value: float, digits: int, least: float) -> str:
-    cores = value / _MILLI
-    if abs(cores) >= least:
-        return _format_significant(cores, digits)
-    return f"{_format_significant(value, digits)}m"
 
 
 def _format_bytes(value: float, digits: int) -> str:

@@ -187,7 +187,10 @@ def _statement_violations(recording: Recording) -> Iterator[InvariantViolation]:
     for seq in merge(*(recording.index.seqs_of_type(kind) for kind in kinds)):
         event = recording.event_at(int(seq))
         if isinstance(event, OpEvent):
-            _track_operation(unsettled, int(seq), event)
+            if event.via is None and event.op in PLANNED_OPS:
+                unsettled[event.task] = int(seq)
+            elif event.op.startswith("un"):
+                unsettled.pop(event.task, None)
         elif isinstance(event, StatementEvent) and event.what == "commit":
             for _, task, _ in event.ops:
                 unsettled.pop(task, None)
@@ -196,10 +199,3 @@ def _statement_violations(recording: Recording) -> Iterator[InvariantViolation]:
             more = f" and {len(unsettled) - 3} more" if len(unsettled) > 3 else ""
             yield InvariantViolation(int(seq), STATEMENT, event.action, f"{event.action} leaves open: {listed}{more}")
             unsettled.clear()
-
-
-def _track_operation(unsettled: dict[TaskKey, Seq], seq: Seq, event: OpEvent) -> None:
-    if event.via is None and event.op in PLANNED_OPS:
-        unsettled[event.task] = seq
-    elif event.op.startswith("un"):
-        unsettled.pop(event.task, None)

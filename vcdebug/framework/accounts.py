@@ -116,11 +116,15 @@ class OpenAccounts:
         self._jobs = jobs
         owned = [(name, ledger) for name, ledger in self._all if ledger.accounts.owner != WHOLE]
         self._operating = [
-            (_own_head(name, ledger.accounts), ledger) for name, ledger in owned if ledger.accounts.operation
+            (FigureHead(name, LEDGER, (ledger.accounts.owner, *ledger.accounts.operation)), ledger)
+            for name, ledger in owned
+            if ledger.accounts.operation
         ]
         self._stale_jobs = [ledger.stale for _, ledger in self._operating if ledger.accounts.owner == JOB]
         self._summed = [
-            (_above_head(name, ledger.accounts), ledger) for name, ledger in owned if ledger.accounts.summed
+            (FigureHead(name, RIPPLE, ("", *ledger.accounts.summed)), ledger)
+            for name, ledger in owned
+            if ledger.accounts.summed
         ]
         """Where an operation counts in other accounts too."""
 
@@ -160,15 +164,6 @@ class OpenAccounts:
         for name, ledger in self._all:
             found.setdefault(name, {}).update(ledger.all_figures())
         return tuple(found.items())
-
-
-def _own_head(plugin: str, accounts: Accounts) -> FigureHead:
-    """What an operation changes of the owner's account."""
-    return FigureHead(plugin, LEDGER, (accounts.owner, *accounts.operation))
-
-
-def _above_head(plugin: str, accounts: Accounts) -> FigureHead:
-    return FigureHead(plugin, RIPPLE, ("", *accounts.summed))
 
 
 def _tuple_reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], tuple[Value, ...]]:

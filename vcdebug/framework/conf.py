@@ -142,7 +142,9 @@ def _parse_conf(text: str, known: Registry, *, skips: bool = False) -> Scheduler
         problems.append(Problem(CONF_FILE, "", "", what, "the scheduler reads the first one alone"))
     tiers = tuple(_parse_tier(tier, f"tiers[{i}]", problems) for i, tier in enumerate(document.get("tiers") or ()))
     actions = _parse_actions(document.get("actions") or "", known, problems if skips else None)
-    arguments = _action_arguments(document.get("configurations") or ())
+    arguments: dict[str, Mapping[object, object]] = {}
+    for entry in map(object_in, document.get("configurations") or ()):
+        arguments.setdefault(entry.get("name") or "", entry.get("arguments") or {})
     return SchedulerConf(
         actions, tiers, arguments, text, tuple(problems), metrics=document.get("metrics") or {}, known=known
     )
@@ -189,10 +191,3 @@ def find_meant_switch(key: str) -> str | None:
 
 def _bare_switch(name: str) -> str:
     return name.removeprefix("enabled").removeprefix("enable").lower()
-
-
-def _action_arguments(raw: Iterable[Json]) -> dict[str, Mapping[object, object]]:
-    result: dict[str, Mapping[object, object]] = {}
-    for entry in map(object_in, raw):
-        result.setdefault(entry.get("name") or "", entry.get("arguments") or {})
-    return result

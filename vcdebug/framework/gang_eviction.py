@@ -245,21 +245,18 @@ class _GangSurplus:
         self._broken: dict[SubJobId, None] = {}
         self._groups: dict[str, int] = {}
         if job.min_sub_jobs:
-            self._count_sub_jobs()
+            for sub_job in self._job.sub_jobs.values():
+                if sub_job.is_ready():
+                    self._groups[sub_job.gid] = self._groups.get(sub_job.gid, 0) + 1
+                else:
+                    self._broken[sub_job.uid] = None
+            for gid, least in self._job.min_sub_jobs.items():
+                self._groups[gid] = self._groups.get(gid, 0) - least
 
     @property
     def is_broken(self) -> bool:
         """Whether the gang is not ready even without an eviction."""
         return self._tasks < 0
-
-    def _count_sub_jobs(self) -> None:
-        for sub_job in self._job.sub_jobs.values():
-            if sub_job.is_ready():
-                self._groups[sub_job.gid] = self._groups.get(sub_job.gid, 0) + 1
-            else:
-                self._broken[sub_job.uid] = None
-        for gid, least in self._job.min_sub_jobs.items():
-            self._groups[gid] = self._groups.get(gid, 0) - least
 
     def remove_if_spare(self, task: TaskInfo) -> bool:
         """Remove the task if no condition of its gang breaks; whether it was removed."""

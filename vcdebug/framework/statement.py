@@ -94,15 +94,12 @@ class Statement:
             operation.task.last_transaction = None
             # Evictions and pipelines have changed the session already; only a bind can still fail.
             if operation.kind == ALLOCATE_OP:
-                self._bind_task(operation.task)
+                if transitions.add_bind_task(self._ssn, operation.task) is None:
+                    transitions.dispatch(self._ssn, operation.task)
+                else:
+                    self._ssn.restored.pop(operation.task.uid, None)
+                    transitions.unplace_task(self._ssn, operation.task, "unallocate")
         self.operations = []
-
-    def _bind_task(self, task: TaskInfo) -> None:
-        if transitions.add_bind_task(self._ssn, task) is None:
-            transitions.dispatch(self._ssn, task)
-        else:
-            self._ssn.restored.pop(task.uid, None)
-            transitions.unplace_task(self._ssn, task, "unallocate")
 
     def discard(self) -> None:
         """Undo everything, newest first; each task remembers what had been planned for it.

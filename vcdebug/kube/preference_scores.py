@@ -31,14 +31,11 @@ class PreferenceScores:
         """Summed weight of the matching preferences, not normalised."""
         raw = self._affinity.get(placement)
         if raw is None:
-            raw = self._affinity[placement] = self._affinity_weights(placement)
+            weights: IntArray = np.zeros(len(self._view), dtype=np.int64)
+            for preference in placement.preferred or ():
+                weights += np.where(self._view.labels.matching_term(preference.term), preference.weight, 0)
+            raw = self._affinity[placement] = weights
         return raw[rows]
-
-    def _affinity_weights(self, placement: NodeConstraints) -> IntArray:
-        weights: IntArray = np.zeros(len(self._view), dtype=np.int64)
-        for preference in placement.preferred or ():
-            weights += np.where(self._view.labels.matching_term(preference.term), preference.weight, 0)
-        return weights
 
     def taint_toleration(self, placement: NodeConstraints, rows: IntArray, weight: float) -> FloatArray:
         """100 for the fewest PreferNoSchedule taints that are not tolerated, times the weight."""

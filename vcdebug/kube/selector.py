@@ -47,9 +47,6 @@ class Requirement:
         if self.operator == "DoesNotExist":
             return value is None
         # Gt and Lt are left; a missing label or a text that is no int64 matches neither.
-        return self._compares_numbers(value)
-
-    def _compares_numbers(self, value: str | None) -> bool:
         left, right = parse_int64(value), parse_int64(self.values[0])
         if left is None or right is None:
             return False

@@ -66,7 +66,8 @@ def constraints_of(spec: JsonObject, labels: Labels, action: str, gate: GateChec
 def _parse_constraint(raw: JsonObject, labels: Labels, gate: GateCheck) -> SpreadConstraint:
     selector = label_selector(raw.get("labelSelector"))
     if gate("MatchLabelKeysInPodTopologySpread"):
-        selector = _with_label_keys(selector, raw.get("matchLabelKeys") or (), labels)
+        wanted = dict.fromkeys(key for key in raw.get("matchLabelKeys") or () if key in labels)
+        selector = selector.with_requirements(Requirement(key, "In", (labels[key],)) for key in wanted)
     inclusion = gate("NodeInclusionPolicyInPodTopologySpread")
     min_domains = raw.get("minDomains")
     return SpreadConstraint(
@@ -77,11 +78,6 @@ def _parse_constraint(raw: JsonObject, labels: Labels, gate: GateCheck) -> Sprea
         honor_affinity=not inclusion or (raw.get("nodeAffinityPolicy") or "Honor") == "Honor",
         honor_taints=inclusion and raw.get("nodeTaintsPolicy") == "Honor",
     )
-
-
-def _with_label_keys(selector: Selector, keys: list[str] | tuple[str, ...], labels: Labels) -> Selector:
-    wanted = dict.fromkeys(key for key in keys if key in labels)
-    return selector.with_requirements(Requirement(key, "In", (labels[key],)) for key in wanted)
 
 
 def including_rows(view: NodeView, constraint: SpreadConstraint, placement: NodeConstraints) -> BoolArray:

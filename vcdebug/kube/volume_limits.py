@@ -103,7 +103,9 @@ class VolumeLimits:
         """New and attached volumes of each driver with a limit; volumes that are attached already are not new."""
         csi_node = self._listers.csi_nodes.get(node)
         new = self._pod_volumes(pod, csi_node, strict=True)
-        limits = _read_limits(csi_node)
+        drivers: list[JsonDict] = spec_of(csi_node or {}).get("drivers") or []
+        counts = {driver.get("name") or "": (driver.get("allocatable") or {}).get("count") for driver in drivers}
+        limits = {name: count for name, count in counts.items() if count is not None}
         if not new or not limits:
             return ()
         attached: VolumeDrivers = {}
@@ -178,12 +180,6 @@ class VolumeLimits:
                 # An attachment of a volume that a pod uses already must not count twice: same key.
                 everything.setdefault(f"{driver}/{csi.get('volumeHandle') or ''}", driver)
         return everything
-
-
-def _read_limits(csi_node: Manifest | None) -> dict[str, int]:
-    drivers: list[JsonDict] = spec_of(csi_node or {}).get("drivers") or []
-    counts = {driver.get("name") or "": (driver.get("allocatable") or {}).get("count") for driver in drivers}
-    return {name: count for name, count in counts.items() if count is not None}
 
 
 def _make_counts(

@@ -92,7 +92,17 @@ class LimitCheck(NamedTuple):
     @property
     def is_within_limit(self) -> bool:
         """Whether the total is at most the limit in every judged dimension."""
-        return _limit_holds(self.limit, self.total, self.asked)
+        # Built without lists, since nearly every answer is a plain yes: the names are only needed for a refusal.
+        limit, total, asked = self.limit, self.total, self.asked
+        if asked.milli_cpu > 0 and total.milli_cpu > limit.milli_cpu:
+            return False
+        if asked.memory > 0 and total.memory > limit.memory:
+            return False
+        mine, other = total.scalars, limit.scalars or {}
+        for name, amount in (asked.scalars or {}).items() if mine else ():
+            if amount > 0 and name != PODS and mine is not None and mine.get(name, 0.0) > other.get(name, 0.0):
+                return False
+        return True
 
     @property
     def exceeded_dimensions(self) -> list[str]:
@@ -127,20 +137,6 @@ class LimitCheck(NamedTuple):
         """Every part, the total and the limit in one dimension."""
         parts = (amount.get(name) for _, amount in self.parts)
         return (*parts, self.total.get(name), self.limit.get(name))
-
-
-def _limit_holds(limit: Resource, total: Resource, asked: Resource) -> bool:
-    """The verdict of less_equal_with_dimension_and_resources_name alone, without its list of names."""
-    # Built without lists, since nearly every answer is a plain yes: the names are only needed for a refusal.
-    if asked.milli_cpu > 0 and total.milli_cpu > limit.milli_cpu:
-        return False
-    if asked.memory > 0 and total.memory > limit.memory:
-        return False
-    mine, other = total.scalars, limit.scalars or {}
-    for name, amount in (asked.scalars or {}).items() if mine else ():
-        if amount > 0 and name != PODS and mine is not None and mine.get(name, 0.0) > other.get(name, 0.0):
-            return False
-    return True
 
 
 def check_request(

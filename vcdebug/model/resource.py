@@ -349,8 +349,9 @@ class Resource:
         ]
         return not failing, failing
 
-    def _compare_some(self, rr: Resource, default: DefaultValue, compare: Compare) -> bool:
-        if compare(self.milli_cpu, rr.milli_cpu) or compare(self.memory, rr.memory):
+    def less_partly(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
+        """Strictly less on some dimension. Upstream: api/resource_info.LessPartly."""
+        if self.milli_cpu < rr.milli_cpu or self.memory < rr.memory:
             return True
         mine, other = self.scalars or {}, rr.scalars or {}
         if default == ZERO and any(name not in mine for name in other):
@@ -358,13 +359,9 @@ class Resource:
         for name, amount in mine.items():
             if name not in other and default == INFINITY:
                 return True
-            if compare(amount, other.get(name, 0.0)):
+            if amount < other.get(name, 0.0):
                 return True
         return False
-
-    def less_partly(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
-        """Strictly less on some dimension. Upstream: api/resource_info.LessPartly."""
-        return self._compare_some(rr, default, lt)
 
     def less_equal_partly_with_dimension(self, rr: Resource, req: Resource | None) -> tuple[bool, list[str]]:
         """At most `rr` on some dimension with req > 0, `pods` left out; with the satisfied names.

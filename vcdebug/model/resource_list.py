@@ -52,11 +52,7 @@ def is_scalar_resource_name(name: str) -> bool:
         return True
     if "/" not in name or name.startswith("requests."):
         return False
-    return _is_qualified_name("requests." + name)
-
-
-def _is_qualified_name(name: str) -> bool:
-    prefix, _, tail = name.partition("/")
+    prefix, _, tail = f"requests.{name}".partition("/")
     if "/" in tail or len(tail) > 63 or not _NAME.fullmatch(tail):
         return False
     return len(prefix) <= 253 and bool(_PREFIX.fullmatch(prefix))

@@ -74,15 +74,10 @@ class EventIndex:
 
     def _postings_of(self, kind: str) -> Postings:
         if kind not in self._postings:
-            self._postings[kind] = self._mentions_of(kind).build_postings()
+            of_hooks = kind in (PLUGIN, POINT)
+            found = hook_mentions(self._event_columns, kind) if of_hooks else self._mentions.get(kind, Mentions())
+            self._postings[kind] = found.build_postings()
         return self._postings[kind]
-
-    def _mentions_of(self, kind: str) -> Mentions:
-        return (
-            hook_mentions(self._event_columns, kind)
-            if kind in (PLUGIN, POINT)
-            else self._mentions.get(kind, Mentions())
-        )
 
     @cached_property
     def _event_columns(self) -> EventColumns:
@@ -292,7 +287,8 @@ def gather_mentions(columns: EventColumns, owners: Owners) -> Mapping[str, Menti
     for seqs, hooks in columns.events_of(HookEvent):
         _add_hooks(found, seqs, hooks)
     for seqs, events in columns.events_of(PopEvent, BestEvent):
-        _add_by_kind(found, seqs, events)
+        for kind, chosen in _group_by_word(map(attrgetter("kind"), events), len(events)):
+            found[kind].add_names(seqs[chosen], map(attrgetter("name"), compress(events, chosen.tolist())))
     for seqs, events in columns.events_of(PredicateEvent, ScoreEvent, OpEvent):
         found[TASK].add_names(seqs, map(attrgetter("task"), events))
     for seqs, operations in columns.events_of(OpEvent):
@@ -331,11 +327,6 @@ def _add_subjects(found: _MentionsByKind, seqs: IntArray, pairs: Sequence[tuple[
             found[TASK].add_name_lists(seqs[chosen], list(values))
         elif field in SUBJECT_FIELDS:
             found[SUBJECT_FIELDS[field]].add_names(seqs[chosen], values)
-
-
-def _add_by_kind(found: _MentionsByKind, seqs: IntArray, events: Sequence[PopEvent | BestEvent]) -> None:
-    for kind, chosen in _group_by_word(map(attrgetter("kind"), events), len(events)):
-        found[kind].add_names(seqs[chosen], map(attrgetter("name"), compress(events, chosen.tolist())))
 
 
 def _group_by_word(words: Iterator[str], count: int) -> list[tuple[str, BoolArray]]:

@@ -75,7 +75,12 @@ def _closing_writes(recording: Recording, close: CloseEvent, seq: Seq) -> Iterat
         changes = pod_group_changes(job)
         if changes:
             yield ClusterWrite(seq, "PodGroup", uid, "status", "; ".join(changes))
-        yield from _job_events(job, seq, changed=bool(changes))
+        if job.pod_group.phase in UNSCHEDULABLE_PHASES:
+            pending = job.count_tasks(TaskStatus.PENDING)
+            text = f"Warning Unschedulable: {pending}/{len(job.tasks)} tasks in gang unschedulable: {job.fit_error()}"
+            yield ClusterWrite(seq, "PodGroup", job.uid, "event", text)
+        elif changes:
+            yield ClusterWrite(seq, "PodGroup", job.uid, "event", "Normal Scheduled: pod group is ready")
         yield from _pod_conditions(job, seq)
     yield from _queue_statuses(recording, close.queues, seq)
 
@@ -103,15 +108,6 @@ def _status_changes(before: GroupStatus, after: PodGroup) -> Iterator[str]:
 
 def _without_transition(condition: Condition) -> Condition:
     return condition._replace(transition_id="")
-
-
-def _job_events(job: JobInfo, seq: Seq, *, changed: bool) -> Iterator[ClusterWrite]:
-    if job.pod_group.phase in UNSCHEDULABLE_PHASES:
-        pending = job.count_tasks(TaskStatus.PENDING)
-        text = f"Warning Unschedulable: {pending}/{len(job.tasks)} tasks in gang unschedulable: {job.fit_error()}"
-        yield ClusterWrite(seq, "PodGroup", job.uid, "event", text)
-    elif changed:
-        yield ClusterWrite(seq, "PodGroup", job.uid, "event", "Normal Scheduled: pod group is ready")
 
 
 def pod_status_writes(job: JobInfo) -> Iterator[PodStatusWrite]:

@@ -64,12 +64,8 @@ def _find_place(manifests: list[Manifest], edit: Edit) -> int:
         raise edit.make_error(
             "several have this name", position, f"they are {', '.join(names[place] for place in bare)}"
         )
-    hint = closest_name_hint(edit.name, names, _names_hint(names))
+    hint = closest_name_hint(edit.name, names, f"there are {', '.join(names)}" if 0 < len(names) <= 8 else "")
     raise edit.make_error(f"there is no {edit.subject_text}", position, hint)
-
-
-def _names_hint(names: list[str]) -> str:
-    return f"there are {', '.join(names)}" if 0 < len(names) <= 8 else ""
 
 
 def _edit_manifest(manifest: Manifest, edit: Edit) -> Manifest:

@@ -188,7 +188,9 @@ class GatheredObjects:
         if self._has_scheduler and has_mark(bytes(item.text)):
             return item.parse_object()
         if self._reader is None:
-            self._reader = _make_reader(self._intake or ObjectIntake())
+            from vcdebug.snapshot.json_objects import ObjectReader
+
+            self._reader = ObjectReader(self._intake or ObjectIntake())
         manifest = self._reader.read_object(item.text, defaults)
         if manifest is None or not object_name(manifest):
             return item.parse_object()
@@ -237,12 +239,6 @@ class GatheredObjects:
         for shown, (kind, file, count) in {**self._unknown, **more}.items():
             effect = _UNREAD_EFFECTS.get(kind, _UNREAD_EFFECT)
             self.report.add_problem(f"{count_noun(count, 'object')} {UNREAD_KIND}", effect, file=file, object=shown)
-
-
-def _make_reader(intake: ObjectIntake) -> ObjectReader:
-    from vcdebug.snapshot.json_objects import ObjectReader
-
-    return ObjectReader(intake)
 
 
 def object_name(manifest: Manifest) -> str:

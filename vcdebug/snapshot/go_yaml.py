@@ -186,7 +186,7 @@ class _Decoder:
     def _fill_mapping(self, node: yaml.Node, kind: GoType, where: str, result: dict[Any, Any]) -> None:
         """Fill in the order of the keys: values merged by `<<` replace earlier ones."""
         for name, value in node.value:
-            if _is_merge(name):
+            if isinstance(name, yaml.ScalarNode) and name.value == "<<" and name.tag in (_PLAIN, _MERGE):
                 for merged in reversed(_merged_mappings(value, where)):
                     self._fill_mapping(merged, kind, where, result)
                 continue
@@ -211,10 +211,6 @@ class _Decoder:
         """A part of a list or a map, where a text cannot be absent."""
         found = self.decode_node(node, kind, where)
         return "" if found is None and kind == TEXT else found
-
-
-def _is_merge(name: yaml.Node) -> bool:
-    return isinstance(name, yaml.ScalarNode) and name.value == "<<" and name.tag in (_PLAIN, _MERGE)
 
 
 def _merged_mappings(value: yaml.Node, where: str) -> list[yaml.Node]:

@@ -105,7 +105,7 @@ class TextWindow:
             try:
                 value, end = self._decode_raw(self.position)
             except json.JSONDecodeError as error:
-                if not self._is_maybe_cut(error):
+                if not (error.pos + _MAYBE_CUT >= len(self.text) or error.msg.startswith("Unterminated")):
                     raise self.make_error(error.msg, error.pos) from error
                 opened = self._open_list() if opens_lists and len(self.text) - self.position >= WINDOW else None
                 if opened is not None:
@@ -133,9 +133,6 @@ class TextWindow:
         if text.find(_ESCAPE, start, end) < 0 or not _SURROGATE.search(text, start, end):
             return value
         return _without_surrogates(value)
-
-    def _is_maybe_cut(self, error: json.JSONDecodeError) -> bool:
-        return error.pos + _MAYBE_CUT >= len(self.text) or error.msg.startswith("Unterminated")
 
     def make_error(self, message: str, position: int | None = None) -> JsonError:
         """An error with line and column of a position of the window, by default the current one."""

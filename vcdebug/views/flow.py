@@ -252,7 +252,8 @@ def _flow_row(recording: Recording, depth: int, part: FlowPart, opened: OpenedKe
     if isinstance(part, StepBranch):
         return step_row(part, TREE_GUIDE * depth, opened)
     events = muted_piece(format_count(part.last - part.first + 1))
-    job = _job_name(recording, part)
+    span = recording.span_tree.span_around(part.first, Level.JOB)
+    job = bare_name(span.name) if span is not None and span is not part else ""
     if isinstance(part, EventRun):
         what, result = _run_words(recording, part)
         return Row(_part_key(part), (Piece(f"{indent}  {_shorten_within_job(job, what)}"), result, events), part.first)
@@ -274,11 +275,6 @@ def _preempt_phase(recording: Recording, span: Span) -> str:
     if span.level is not Level.JOB or action is None or not recording.conf.facts_of(action.name).within_jobs:
         return ""
     return "phase 1" if starts_after_pop(recording, span) else "phase 2"
-
-
-def _job_name(recording: Recording, part: Span | EventRun) -> str:
-    span = recording.span_tree.span_around(part.first, Level.JOB)
-    return bare_name(span.name) if span is not None and span is not part else ""
 
 
 def _shorten_within_job(job: str, text: str) -> str:

@@ -103,11 +103,7 @@ def _fullest_piece(node: NodeInfo, amounts: NodeAmounts, dims: Sequence[str]) ->
 def _optional_piece(recording: Recording, title: str, name: NodeName, amounts: NodeAmounts) -> Piece:
     if title == REMARKS:
         return Piece(", ".join(filter(None, (_overfull_text(amounts), node_remarks(recording, name)))), "warn")
-    return _amounts_piece(amounts.releasing if title == RELEASING else amounts.pipelined)
-
-
-def _amounts_piece(resource: Resource) -> Piece:
-    shown = short_text_without_pods(resource)
+    shown = short_text_without_pods(amounts.releasing if title == RELEASING else amounts.pipelined)
     return Piece(shown, "warn") if shown else muted_piece("–")
 
 

@@ -49,7 +49,7 @@ def queues_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     state, plugin = recording.timeline.state_at(seq), queue_figures.sharing_plugin(recording)
     rows: list[Row] = []
     for place in queue_figures.queue_places(recording):
-        rows += _iter_queue_rows(recording, seq, place, _queue_figures(state, plugin, place))
+        rows += _iter_queue_rows(recording, seq, place, state.books[plugin].get(place.name, {}) if plugin else {})
     rows += _iter_cluster_rows(state, dict.fromkeys(row.key.rpartition(" ")[2] for row in rows))
     # Without the column of states where every queue is open and reclaimable, as in most clusters.
     columns: tuple[Column, ...] = (*QUEUE_COLUMNS, STATE_COLUMN)
@@ -84,10 +84,6 @@ def iter_pair_lines(found: Sequence[queue_figures.StarvedPair]) -> Iterator[Line
         more = short_amounts([(pair.dimension, pair.surplus) for pair in entries])
         reclaim = "" if entries[0].reclaimable else ", but is not reclaimable"
         yield make_line(*start, Piece(f"{BEYOND} {above}", "warn"), f" holds {more} more than it deserves{reclaim}")
-
-
-def _queue_figures(state: ClusterState, plugin: str, place: queue_figures.QueuePlace) -> Figures:
-    return state.books[plugin].get(place.name, {}) if plugin else {}
 
 
 def _iter_queue_rows(

@@ -6,7 +6,6 @@ from functools import partial
 from vcdebug.amount_text import format_amount, short_name, short_resource_text, used_dimensions
 from vcdebug.explain.decisions.evictions import StatementSpan, statements_between
 from vcdebug.framework import record
-from vcdebug.framework.figures import Figures
 from vcdebug.framework.hooks import JOB_PIPELINED, JOB_READY, SUB_JOB_PIPELINED, SUB_JOB_READY
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
@@ -225,17 +224,13 @@ def _iter_amount_rows(what: str, was: Resource, now: Resource, node: str) -> Ite
 def _iter_book_rows(event: record.OpEvent, before: ClusterState) -> Iterator[Row]:
     for plugin, figures in event.books:
         name = str(figures.get("job") or figures.get("queue") or "")
-        yield from _iter_figure_rows(plugin, name, figures, before)
-
-
-def _iter_figure_rows(plugin: str, name: str, figures: Figures, before: ClusterState) -> Iterator[Row]:
-    for key, value in figures.items():
-        if key in ("job", "queue"):
-            continue
-        old = before.plugin_figure(plugin, name, key)
-        what = f"{plugin} {bare_name(name)} {key}"
-        if isinstance(value, Resource) and isinstance(old, Resource):
-            yield from _iter_amount_rows(what, old, value, "")
-        elif old != value:
-            before_after = (Piece(value_text(old)), Piece("→", "warn"), Piece(value_text(value), "strong"))
-            yield Row(what, (Piece(what), Piece(""), *before_after))
+        for key, value in figures.items():
+            if key in ("job", "queue"):
+                continue
+            old = before.plugin_figure(plugin, name, key)
+            what = f"{plugin} {bare_name(name)} {key}"
+            if isinstance(value, Resource) and isinstance(old, Resource):
+                yield from _iter_amount_rows(what, old, value, "")
+            elif old != value:
+                before_after = (Piece(value_text(old)), Piece("→", "warn"), Piece(value_text(value), "strong"))
+                yield Row(what, (Piece(what), Piece(""), *before_after))

@@ -57,17 +57,14 @@ def _task_table(found: victim_funnel.VictimFunnel, seq: Seq) -> Table:
     here = [each for each in found.tried if each.first <= seq]
     current = _visit_key(here[-1]) if here else ""
     title = f"{FUNNEL_TITLE}: {found.action} for {bare_name(found.task)}"
-    once = _first_visits(found)
-    sums = [(name, sum(each.stages[at].left or 0 for each in once)) for at, name in enumerate(names)]  # exact: ints
-    return Table(title, columns, rows, (*_iter_funnel_head(found), *stage_lines(sums)), current=current)
-
-
-def _first_visits(found: victim_funnel.VictimFunnel) -> list[victim_funnel.NodeFunnel]:
-    """The first visit of each node: the winner of dry runs is visited again to evict its victims."""
+    # The first visit of each node: the winner of dry runs is visited again to evict its victims.
     first: dict[NodeName, victim_funnel.NodeFunnel] = {}
     for visit in found.tried:
         first.setdefault(visit.node, visit)
-    return list(first.values())
+    sums = [
+        (name, sum(each.stages[at].left or 0 for each in first.values())) for at, name in enumerate(names)
+    ]  # exact: ints
+    return Table(title, columns, rows, (*_iter_funnel_head(found), *stage_lines(sums)), current=current)
 
 
 def _iter_funnel_head(found: victim_funnel.VictimFunnel) -> Iterator[Line]:

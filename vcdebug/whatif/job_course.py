@@ -252,7 +252,10 @@ def iter_clock_changes(recording: Recording) -> Iterator[TimedChange]:
     plugins, now = recording.session.plugins, recording.snapshot.now
     sla, tdm, cdp = plugins.get(Sla.name), plugins.get(Tdm.name), plugins.get(Cdp.name)
     if isinstance(sla, Sla):
-        yield from _iter_sla_deadlines(recording, sla)
+        for job in recording.session.jobs.values():
+            deadline = sla.job_deadline(job)
+            if deadline is not None and deadline > sla.now and job.has_pending_tasks():
+                yield TimedChange(_time_of(deadline), f"{job.uid} reaches its sla waiting time")
     if isinstance(tdm, Tdm):
         yield from (change for change in _iter_window_changes(tdm, now) if change.at > now)
     if isinstance(cdp, Cdp):
@@ -281,13 +284,6 @@ def _iter_end_times(recording: Recording, after: Snapshot, between: BetweenCycle
         )
         if end is not None:
             yield end
-
-
-def _iter_sla_deadlines(recording: Recording, sla: Sla) -> Iterator[TimedChange]:
-    for job in recording.session.jobs.values():
-        deadline = sla.job_deadline(job)
-        if deadline is not None and deadline > sla.now and job.has_pending_tasks():
-            yield TimedChange(_time_of(deadline), f"{job.uid} reaches its sla waiting time")
 
 
 def _iter_window_changes(tdm: Tdm, now: datetime) -> Iterator[TimedChange]:

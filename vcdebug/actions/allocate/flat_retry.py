@@ -88,7 +88,9 @@ class RetryingAllocate(Action):
     def _allocate_job(self, ssn: Session, job: JobInfo) -> bool:
         """True when the job goes back into its queue."""
         if self._tiers is None and goes_by_domains(ssn, job):
-            worksheet = self._worksheet_of(ssn, job)
+            if job.uid not in self._worksheets:
+                self._worksheets[job.uid] = build_worksheet(ssn, job, partial(is_placeable, ssn))
+            worksheet = self._worksheets[job.uid]
             return not worksheet.empty and allocate_in_domains(ssn, self._domains, job, worksheet)
         tasks = self._tasks_of(ssn, job)
         if not tasks:
@@ -103,11 +105,6 @@ class RetryingAllocate(Action):
             statement.commit()
         self._tasks[job.uid] = left or tasks
         return bool(left) and (self._runs.ended_ready or not self._needs_ready)
-
-    def _worksheet_of(self, ssn: Session, job: JobInfo) -> Worksheet:
-        if job.uid not in self._worksheets:
-            self._worksheets[job.uid] = build_worksheet(ssn, job, partial(is_placeable, ssn))
-        return self._worksheets[job.uid]
 
     def _tasks_of(self, ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
         if job.uid not in self._tasks:

@@ -187,7 +187,8 @@ def _build_node_funnel(recording: Recording, turn: Span, spares: CandidateFilter
     counts = ((ON_NODE, rules), (STATUS, running), (PREEMPTABLE, willing), (REACH, inside))
     choice = _victim_choice_in(recording, turn)
     stages = [*(FunnelStage(name, len(left)) for name, left in counts), *_tier_stages(recording, choice)]
-    fate, end = _placement_fate(recording, turn)
+    operations = recording.filter_events(OpEvent, turn.seq_range)
+    fate, end = next((fate_of(recording, seq, event) for seq, event in operations if event.op == "pipeline"), ("", 0))
     # A dry run has its own verdict: its operations are simulated and leave no statement.
     run = dry_run_at(recording, turn.first)
     outcome = run.outcome_words if run is not None else _node_outcome(recording, turn, choice)
@@ -198,11 +199,6 @@ def _emptied_by(choice: VictimDecision | None) -> str:
     offers = [offer for tier in choice.tiers for offer in tier.offers] if choice is not None else []
     answered = [offer for offer in offers if offer.seat.state == "answered"]
     return answered[-1].seat.plugin if answered and not answered[-1].left else ""
-
-
-def _placement_fate(recording: Recording, turn: Span) -> tuple[str, Seq]:
-    operations = recording.filter_events(OpEvent, turn.seq_range)
-    return next((fate_of(recording, seq, event) for seq, event in operations if event.op == "pipeline"), ("", 0))
 
 
 def _victim_choice_in(recording: Recording, turn: Span) -> VictimDecision | None:

@@ -196,15 +196,12 @@ class _Parser:
                 node = IndexAccess(node, self.parse_ternary())
                 self._expect_mark("]")
                 continue
-            name = self._parse_name()
+            token = self._next_token()
+            if token.kind != WORD:
+                raise Undecided("a name is missing in the expression")
+            name = token.text
             node = self._parse_method_call(node, name) if self._take_mark("(") else MemberAccess(node, name)
         return node
-
-    def _parse_name(self) -> str:
-        token = self._next_token()
-        if token.kind != WORD:
-            raise Undecided("a name is missing in the expression")
-        return token.text
 
     def _parse_arguments(self, until: str) -> list[CelNode]:
         found: list[CelNode] = []

@@ -117,7 +117,9 @@ class DeviceSearch:
 
     def _try_next(self, wanted: WantedDevices, claim: int, place: int, has: int, begin: int) -> bool:
         """Add one more device to a request that has `has`; devices before `begin` were tried."""
-        self._count_step()
+        self._steps += 1
+        if self._steps > MAX_SEARCH_STEPS:
+            raise Undecided("the search for devices takes too long")
         if wanted.every and not wanted.devices and not self._features.stops_at_all:
             return False
         if has == wanted.count:
@@ -146,11 +148,6 @@ class DeviceSearch:
         if self._invalid is not None and not self._features.stops_at_all:
             raise _invalid_pool_error(self._invalid)
         return False
-
-    def _count_step(self) -> None:
-        self._steps += 1
-        if self._steps > MAX_SEARCH_STEPS:
-            raise Undecided("the search for devices takes too long")
 
     def _has_enough_devices(self, wanted: WantedDevices, claim: int) -> bool:
         """Whether enough devices match, ignoring constraints: a quick refusal before the search branches."""

@@ -47,19 +47,15 @@ class CardOverview(NamedTuple):
 def card_overview(ledger: DeviceLedger, pod: Pod) -> CardOverview:
     """The pod's request and the cards of one ledger."""
     if isinstance(ledger, GpuShareLedger):
-        return _shared_overview(ledger, pod)
+        memory, number = ledger.asked_amounts(pod)
+        asks = [f"{memory} memory of one card"] if memory else []
+        asks += [f"{number} cards of its own"] if number else []
+        return CardOverview(" and ".join(asks), tuple(_shared_cards(ledger, memory, number)))
     if isinstance(ledger, ExclusiveLedger):
         return _vgpu_overview(ledger.capped_copy(pod), pod)
     if isinstance(ledger, HamiAscendLedger):
         return CardOverview(*_npu_states(ledger, pod))
     return _vgpu_overview(ledger, pod) if isinstance(ledger, VgpuLedger) else CardOverview("", ())
-
-
-def _shared_overview(ledger: GpuShareLedger, pod: Pod) -> CardOverview:
-    memory, number = ledger.asked_amounts(pod)
-    asks = [f"{memory} memory of one card"] if memory else []
-    asks += [f"{number} cards of its own"] if number else []
-    return CardOverview(" and ".join(asks), tuple(_shared_cards(ledger, memory, number)))
 
 
 def _shared_cards(ledger: GpuShareLedger, memory: int, number: int) -> Iterator[CardState]:

@@ -236,16 +236,13 @@ class VgpuLedger:
         Upstream: api/devices/nvidia/vgpu/device_info.Release.
         """
         if not self.rules.shakes_hands:
-            self._give_back(pod)
+            if not self.rules.leaks:
+                self.sub_resource(pod)
+            if self.rules.on_pods and self._notes.annotations_of(pod).get(BIND_PHASE_ANNOTATION) != SUCCESS:
+                self._notes.erase_annotations(pod, OWN_KEYS)
         usages = [card.pods[pod.uid] for card in self.cards.values() if pod.uid in card.pods]
         kept = any(not self.rules.leaks or usage.memory > 0 or usage.core > 0 for usage in usages)
         return ReleaseOutcome.KEPT if kept else ReleaseOutcome.FREE
-
-    def _give_back(self, pod: Pod) -> None:
-        if not self.rules.leaks:
-            self.sub_resource(pod)
-        if self.rules.on_pods and self._notes.annotations_of(pod).get(BIND_PHASE_ANNOTATION) != SUCCESS:
-            self._notes.erase_annotations(pod, OWN_KEYS)
 
     def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
         """Upstream: api/devices/nvidia/vgpu/utils.encodePodDevices."""

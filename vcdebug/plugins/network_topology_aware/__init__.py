@@ -5,7 +5,8 @@ Upstream: plugins/network-topology-aware (getPriorityWeight, getNormalPodConfig)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from math import isfinite, log2
 from typing import ClassVar, Final, NamedTuple
@@ -25,6 +26,7 @@ from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.network_topology_aware.domains import (
+    NO_POSITION,
     GradientRequest,
     HyperNodeDomains,
     hyper_node_gradient,
@@ -187,8 +189,8 @@ class NetworkTopologyAware(Plugin):
             if tier not in self._domains.tree.tiers:
                 total = total + weight * FULL_SCORE
                 continue
-            of_tier = [self._fill_score(name, requests) for name in self._domains.in_tier(tier)]
-            total = total + weight * self._by_row(nodes, tier, of_tier, FULL_SCORE)
+            fills = self._by_row(nodes, tier, partial(self._fill_score, requests=requests), FULL_SCORE)
+            total = total + weight * fills
         return total / total_weight if len(nodes) else None
 
     def _score_network_aware_pod(self, task: TaskInfo, sub_job: SubJobInfo, nodes: NodeRows) -> FloatArray | None:
@@ -198,14 +200,12 @@ class NetworkTopologyAware(Plugin):
         allocated, domains = task.job_allocated_hyper_node, self._domains
         if not allocated or not len(nodes):
             return None
-        names = domains.in_tier(domains.lowest_tier)
-        scores = self._by_row(
-            nodes, domains.lowest_tier, [domains.score_closeness(name, allocated) for name in names], 0.0
-        )
+        lowest = domains.lowest_tier
+        scores = self._by_row(nodes, lowest, partial(domains.score_closeness, other=allocated), 0.0)
         tied = scores == scores.max()
         if np.count_nonzero(tied) > 1:
-            shares = [domains.share_of_tasks(name, sub_job.tasks) for name in names]
-            scores = np.where(tied, scores + self._by_row(nodes, domains.lowest_tier, shares, 0.0), scores)
+            shares = self._by_row(nodes, lowest, partial(domains.share_of_tasks, tasks=sub_job.tasks), 0.0)
+            scores = np.where(tied, scores + shares, scores)
         return scores
 
     def node_nearness(self, task: TaskInfo, nodes: NodeRows, row: int) -> NodeNearness | None:
@@ -239,8 +239,7 @@ class NetworkTopologyAware(Plugin):
     def _job_nearness(self, task: TaskInfo, sub_job: SubJobInfo, nodes: NodeRows, row: int) -> JobNearness:
         domains, allocated = self._domains, task.job_allocated_hyper_node
         name = self._holding_hyper_node(domains.lowest_tier, row)
-        values = [domains.score_closeness(other, allocated) for other in domains.in_tier(domains.lowest_tier)]
-        scores = self._by_row(nodes, domains.lowest_tier, values, 0.0)
+        scores = self._by_row(nodes, domains.lowest_tier, partial(domains.score_closeness, other=allocated), 0.0)
         closeness = domains.score_closeness(name, allocated) if name else 0.0
         tied = closeness == float(scores.max()) and np.count_nonzero(scores == scores.max()) > 1
         share = domains.share_of_tasks(name, sub_job.tasks) if name else 0.0
@@ -253,10 +252,15 @@ class NetworkTopologyAware(Plugin):
             bool(tied),
         )
 
-    def _by_row(self, nodes: NodeRows, tier: int, of_tier: list[float], elsewhere: float) -> FloatArray:
+    def _by_row(self, nodes: NodeRows, tier: int, value_of: Callable[[str], float], elsewhere: float) -> FloatArray:
         """For each node the value of its HyperNode in the tier, or `elsewhere` when it has none there."""
-        values = np.array([*of_tier, elsewhere])
-        rows: FloatArray = values[self._domains.positions_in_tier(tier)[nodes.rows]]
+        positions, names = self._domains.positions_in_tier(tier)[nodes.rows], self._domains.in_tier(tier)
+        # A job with hard topology asks about the few nodes of one HyperNode, for each HyperNode in turn.
+        values = np.full(len(names) + 1, elsewhere)
+        for position in dict.fromkeys(positions.tolist()):
+            if position != NO_POSITION:
+                values[position] = value_of(names[position])
+        rows: FloatArray = values[positions]
         return rows
 
     # Events

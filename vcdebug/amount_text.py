@@ -6,6 +6,7 @@ all other resources in thousandths of a unit. What upstream writes (log lines, c
 
 import math
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice, pairwise
 from math import isclose, isnan
 from sys import float_info
@@ -62,6 +63,8 @@ def format_amount(name: str, value: float, digits: int = DIGITS, least_cores: fl
     return _format_bytes(units, digits) if is_byte_like(name) else _format_significant(units, digits)
 
 
+# One answer writes the same few amounts again and again, and jobs that wait alike write the same ones.
+@lru_cache(maxsize=4_096)
 def format_amounts_apart(name: str, *values: float) -> tuple[str, ...]:
     """Amounts that are compared, in as many digits as make any two of them that differ look different."""
     digits, cores = digits_apart(name, values), [abs(value) / _MILLI for value in values if abs(value) >= _NOISE]

@@ -74,6 +74,10 @@ class NodeFits:
         self.search = event if isinstance(event, PredicateEvent) and event.task == task.key else None
         """The recorded search at `seq`; None if the event is no search for this task."""
 
+    def for_task(self, task: TaskInfo) -> NodeFits:
+        """The fit of another task of the job in the same state."""
+        return self if task is self.task else NodeFits(self.view, task, self.seq)
+
     @cached_property
     def node_fits(self) -> Sequence[NodeFit]:
         """Every node by name."""

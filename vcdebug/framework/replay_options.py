@@ -6,7 +6,7 @@ Upstream: plugins/extender (send).
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from vcdebug.framework.record import PredicateEvent, ScoreEvent
+from vcdebug.framework.record import HookEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import Codes, IntArray, KeptScores
 
 MAX_EVENTS = 5_000_000
@@ -51,6 +51,40 @@ class SizeBound:
         if (self.array_bytes + count * BYTES_PER_EVENT) >> 20 >= self._megabytes:
             raise RecordFullError(f"{self._megabytes:,} MB")
         self.next_look = min(self._events, count + EVENTS_PER_CHECK)
+
+
+EVENTS_PER_LOOK = 200
+CANDIDATES_PER_EVENT = 5
+"""Candidate victims that a plugin looks at in the time of an event."""
+
+
+def work_of_events(events: Sequence[object]) -> int:
+    """What it took to record events, counted in events."""
+    offered = sum(len(event.candidates) for event in events if isinstance(event, HookEvent))  # exact: ints
+    return len(events) + offered // CANDIDATES_PER_EVENT
+
+
+class WorkBound(SizeBound):
+    """A bound for a replay inside an answer, which is to take no longer than the cycle itself.
+
+    It counts work, never seconds, so that an answer is the same on every machine.
+    """
+
+    __slots__ = ("_left", "_seen")
+
+    def __init__(self, work: int) -> None:
+        super().__init__()
+        self._left, self._seen = work, 0
+        self.next_look = EVENTS_PER_LOOK
+
+    def check_size(self, events: Sequence[object]) -> None:
+        """Subtract what was recorded since the last check; raises RecordFullError once nothing is left."""
+        self._left -= work_of_events(events[self._seen :])
+        self._seen = len(events)
+        if self._left < 0:
+            raise RecordFullError("the work of a replay inside an answer")
+        super().check_size(events)
+        self.next_look = self._seen + EVENTS_PER_LOOK
 
 
 def _event_arrays(event: object) -> tuple[IntArray | KeptScores | Codes, ...]:

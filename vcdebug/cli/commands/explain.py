@@ -70,6 +70,10 @@ def _explain_one(recording: Recording, args: Namespace, output: Output) -> Comma
     from vcdebug.cli.reports.explanation import follow_up_blocks, write_explanation
     from vcdebug.explain.pending.explanation import explain_by_name
 
+    if args.prove:
+        from vcdebug.explain.pending.gates.overrides import allow_any_trial
+
+        allow_any_trial(recording)
     with status_line(output, "explaining (Ctrl-C stops)"):
         explanation = explain_by_name(recording, args.job)
     answer = write_explanation(recording, explanation, args, output, follow_up_blocks)

@@ -314,7 +314,7 @@ def allocate_findings(view: JobView, task: TaskInfo, room: NodeFits) -> list[ans
 def _refused_finding(view: JobView, task: TaskInfo, room: NodeFits, seq: Seq, event: HookEvent) -> answer.Finding:
     """Allocatable's refusal, for the task that it was about."""
     about = view.tasks.get(event.task, task)
-    return not_allocatable_finding(view, about, room if about is task else NodeFits(view, about, room.seq), seq, event)
+    return not_allocatable_finding(view, about, room.for_task(about), seq, event)
 
 
 def not_tried_finding(view: JobView) -> answer.Finding:

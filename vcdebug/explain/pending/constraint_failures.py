@@ -167,10 +167,12 @@ def waiting_holder_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     if near is None or near.kind != "short":
         return
     own = [task for task in room.view.job.tasks.values() if task.status in HOLDING_STATUSES]
+    if not own:
+        return
     others = [task for task in room.tasks_on(near.name) if task.status in HOLDING_STATUSES and _has_pending(room, task)]
     theirs = [task for task in others if task.job != room.view.job.uid]
     held = requested_together(room.view.recording, (task.key for task in theirs))
-    if not own or not theirs or not all(held.get(name) >= lack for name, lack in near.short):
+    if not theirs or not all(held.get(name) >= lack for name, lack in near.short):
         return
     jobs = join_names(dict.fromkeys(task.job for task in theirs))
     pods = join_names((task.name for task in theirs), placement_constraints.MAX_HOLDERS)

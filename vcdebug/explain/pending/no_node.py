@@ -408,9 +408,16 @@ def _user_facts(room: NodeFits) -> list[str]:
     if node is None or not node.short or node.kind == "too small":
         return []
     name = node.short[0][0]
-    used = {task.key: task.resreq.get(name) for task in room.tasks_on(node.name) if task.resreq.get(name) > 0}
-    users = amount_text.join_largest_amounts(name, used, MAX_TAKERS)
-    return [f"In use on {node.name} ({name}): {users}."] if used else []
+    ranked = users_of_node(room.view.recording, room.since, node.name, name)
+    users = amount_text.join_ranked_amounts(name, ranked, MAX_TAKERS)
+    return [f"In use on {node.name} ({name}): {users}."] if ranked else []
+
+
+@per_recording(most=64)
+def users_of_node(recording: Recording, seq: Seq, node: NodeName, name: str) -> Sequence[tuple[TaskKey, float]]:
+    """The pods on a node after an event and what each uses of a dimension, the largest first."""
+    tasks = tasks_by_node(recording, seq).get(node, ())
+    return amount_text.rank_by_amount({t.key: value for t in tasks if (value := t.resreq.get(name)) > 0})
 
 
 def _order_words(room: NodeFits, first: RoomTaker) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import yaml
 
@@ -28,10 +28,11 @@ from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE, operation_lines
 from vcdebug.framework.record import PLACING_OPS, Level, OpEvent, StatementEvent
+from vcdebug.framework.replay_options import WorkBound, work_of_events
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
-from vcdebug.recording.recording import Recording, disposing, per_recording
+from vcdebug.recording.recording import Recording, disposing, per_recording, store_answer
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.visits import JobVisit
 from vcdebug.snapshot.edit_path import EditError
@@ -62,22 +63,44 @@ def replay_with_action(recording: Recording, action: str) -> Recording:
     raw = dict(document) if isinstance(document, dict) else {}
     raw["actions"] = ", ".join([*actions[:place], action, *actions[place:]])
     text = yaml.safe_dump(raw, sort_keys=False)
-    snapshot = replace(recording.snapshot, scheduler_conf=text)
-    return replay_cycle(snapshot, ask_extender=recording.session.ask_extender, reuse_from=recording)
+    snapshot, most = replace(recording.snapshot, scheduler_conf=text), trial_work(recording)
+    bound = WorkBound(most) if most is not None else None
+    return replay_cycle(snapshot, ask_extender=recording.session.ask_extender, bound=bound, reuse_from=recording)
+
+
+MIN_TRIAL_WORK = 10_000
+"""A fifth of a second."""
+OBJECTS_PER_EVENT = 2
+"""Objects that are read in the time of an event."""
+
+
+@per_recording()
+def trial_work(recording: Recording) -> int | None:
+    """How much work a trial of an action may be: as much as reading and replaying the snapshot; None for any."""
+    objects = sum(map(len, recording.snapshot.objects.values()))  # exact: ints
+    return max(work_of_events(recording.events) + objects // OBJECTS_PER_EVENT, MIN_TRIAL_WORK)
+
+
+def allow_any_trial(recording: Recording) -> None:
+    """Try actions to the end from now on, however long that takes."""
+    store_answer(recording, trial_work, lambda: None)
 
 
 Victims = Mapping[TaskKey, JobId]
 """Each pod that an action evicts → the job for which it leaves."""
+TOO_LARGE: Final = "too large"
 
 
 @per_recording()
-def _outcome_with(recording: Recording, action: str) -> tuple[Effects, Victims] | None:
+def _outcome_with(recording: Recording, action: str) -> tuple[Effects, Victims] | Literal["too large"] | None:
     """What came of the cycle with one more action, and whom that action evicted, however many jobs ask."""
     from vcdebug.explain.decisions.evictions import carried_out
     from vcdebug.recording.effects import cycle_effects
 
     try:
         with disposing(replay_with_action(recording, action)) as run:
+            if run.cut_event is not None:
+                return TOO_LARGE
             owners = run.owners.jobs
             by_action = [one for one in carried_out(run) if one.action == action]
             victims = {one.victim: owners.get(one.preemptor, one.preemptor) for one in by_action}
@@ -89,7 +112,7 @@ def _outcome_with(recording: Recording, action: str) -> tuple[Effects, Victims] 
 def try_action(recording: Recording, job: JobId, action: str) -> ActionTrial | None:
     """The action's effects for the job; None if the job stays unplaced, or a forced answer does not fit the cycle."""
     outcome = _outcome_with(recording, action)
-    if outcome is None:
+    if outcome is None or outcome == TOO_LARGE:
         return None
     done, victims = outcome
     placed = tuple((e.task, e.node) for e in (*done.bound, *done.pipelined) if e.job == job)
@@ -108,8 +131,12 @@ def missing_action(
         gate.chance is GateChance.REAL and view.facts_of(gate.action).evicts_by_pod for gate in met
     ):
         return None
+    untried: list[str] = []
     for action in view.recording.conf.known:
         if action in view.actions or not view.facts_of(action).evicts_by_pod or not room.freeable_nodes(action):
+            continue
+        if _outcome_with(view.recording, action) == TOO_LARGE:
+            untried.append(action)
             continue
         trial = try_action(view.recording, view.job.uid, action)
         if trial is not None and (trial.evicted or trial.evicted_for_others):
@@ -120,7 +147,13 @@ def missing_action(
                 2 * helped > len(room.node_fits) and not no_node.room_takers(room) and said[0].cause != DISCARD_CAUSE
             )
             return [finding, *said] if first else [said[0], finding, *said[1:]]
-    return None
+    return [_with_untried(said[0], untried), *said[1:]] if untried else None
+
+
+def _with_untried(finding: Finding, actions: Sequence[str]) -> Finding:
+    """The finding with the fact that nobody knows whether these actions would help."""
+    too_large = "the replay is too large for this answer; explain --prove runs it"
+    return replace(finding, facts=(*finding.facts, f"Not tried: {' or '.join(actions)} in actions ({too_large})."))
 
 
 def no_allocate_finding(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
@@ -256,7 +289,7 @@ def never(
     view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
 ) -> list[Finding] | None:
     """Put the finding first that no eviction changes; advice to make room is dropped from the others."""
-    found = impossible_finding(view, task, room.seq) or _beyond_limit_finding(view, room)
+    found = impossible_finding(view, task, room) or _beyond_limit_finding(view, room)
     if found is None:
         return None
     void = (*VOID_CAUSES, queue_limits.NOT_ALLOCATABLE) if found.cause == no_node.LARGER_CAUSE else VOID_CAUSES
@@ -268,10 +301,10 @@ def _beyond_limit_finding(view: JobView, room: NodeFits) -> Finding | None:
     if refused is None:
         return None
     about = view.tasks[refused[1].task]
-    return queue_limits.not_allocatable_finding(view, about, NodeFits(view, about, room.seq), *refused)
+    return queue_limits.not_allocatable_finding(view, about, room.for_task(about), *refused)
 
 
-def impossible_finding(view: JobView, task: TaskInfo, seq: Seq) -> Finding | None:
+def impossible_finding(view: JobView, task: TaskInfo, room: NodeFits) -> Finding | None:
     """None unless without the pods that no node can ever take the gang has too few.
 
     Of a job that has its minimum already, only the task itself counts.
@@ -279,13 +312,13 @@ def impossible_finding(view: JobView, task: TaskInfo, seq: Seq) -> Finding | Non
     job, waiting = view.job, view.left_over
     held = job.ready_task_num() + job.waiting_task_num()
     if held >= job.min_available:
-        return no_node.hopeless_finding(task, NodeFits(view, task, seq))
+        return no_node.hopeless_finding(task, room.for_task(task))
     # Pods of one template fail alike, so one pod per kind is tested; the bound keeps odd jobs from taking seconds.
     for kind in list(_group_by_request(waiting))[:MAX_KINDS]:
         # The gang can do without all pods of this kind, so the kind does not make the job impossible.
         if held + len(waiting) - len(kind) >= job.min_available:
             continue
-        finding = no_node.hopeless_finding(kind[0], NodeFits(view, kind[0], seq))
+        finding = no_node.hopeless_finding(kind[0], room.for_task(kind[0]))
         if finding is not None:
             return finding
     return None

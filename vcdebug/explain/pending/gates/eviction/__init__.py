@@ -193,7 +193,7 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
     if evicts_at_once(view, attempt.action):
         return freed_too_little_finding(view, attempt, nodes[-1])
     task = view.tasks[attempt.task]
-    fits = room if room.task is task else NodeFits(view, task, room.seq)
+    fits = room.for_task(task)
     for node in nodes:
         asked = node.node_calls(hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
         last = node.events[-1][0]

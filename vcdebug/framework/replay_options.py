@@ -54,14 +54,14 @@ class SizeBound:
 
 
 EVENTS_PER_LOOK = 200
-CANDIDATES_PER_EVENT = 5
+LOOKS_PER_EVENT = 5
 """Candidate victims that a plugin looks at in the time of an event."""
 
 
 def work_of_events(events: Sequence[object]) -> int:
-    """What it took to record events, counted in events."""
+    """What it took to record events, counted in looks at a candidate victim."""
     offered = sum(len(event.candidates) for event in events if isinstance(event, HookEvent))  # exact: ints
-    return len(events) + offered // CANDIDATES_PER_EVENT
+    return LOOKS_PER_EVENT * len(events) + offered
 
 
 class WorkBound(SizeBound):

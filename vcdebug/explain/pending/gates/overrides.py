@@ -68,17 +68,17 @@ def replay_with_action(recording: Recording, action: str) -> Recording:
     return replay_cycle(snapshot, ask_extender=recording.session.ask_extender, bound=bound, reuse_from=recording)
 
 
-MIN_TRIAL_WORK = 10_000
+MIN_TRIAL_WORK = 50_000
 """A fifth of a second."""
-OBJECTS_PER_EVENT = 2
-"""Objects that are read in the time of an event."""
+LOOKS_PER_OBJECT = 3
+"""The work of reading an object, in the unit of work_of_events."""
 
 
 @per_recording()
 def trial_work(recording: Recording) -> int | None:
     """How much work a trial of an action may be: as much as reading and replaying the snapshot; None for any."""
     objects = sum(map(len, recording.snapshot.objects.values()))  # exact: ints
-    return max(work_of_events(recording.events) + objects // OBJECTS_PER_EVENT, MIN_TRIAL_WORK)
+    return max(work_of_events(recording.events) + LOOKS_PER_OBJECT * objects, MIN_TRIAL_WORK)
 
 
 def allow_any_trial(recording: Recording) -> None:

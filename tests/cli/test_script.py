@@ -177,3 +177,9 @@ def test_a_stream_answers_each_line_at_once(tmp_path: Path) -> None:
         assert 104 == answer["seq"]
         process.stdin.write("quit\n")
         assert 0 == process.wait(PATIENCE)
+
+
+def test_fixes_are_tried(tmp_path: Path) -> None:
+    code, out, err = run(tmp_path, f"prove {JOB}", options=("--json",))
+    (step,) = json.loads(out)["steps"]
+    assert (2, "", True) == (code, err, step["remedies"][0]["proven"])

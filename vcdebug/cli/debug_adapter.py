@@ -118,11 +118,11 @@ class DebugAdapter:
 
     # The life of a session.
 
-    def initialize(self, _: JsonObject) -> Reply:
+    def describe_abilities(self, _: JsonObject) -> Reply:
         """What the adapter can do."""
         return Reply(dict.fromkeys(CAPABILITIES, True))
 
-    def launch(self, arguments: JsonObject) -> Reply:
+    def launch_snapshot(self, arguments: JsonObject) -> Reply:
         """Replay the snapshot, and run the commands that are given."""
         self._driver = open_driver(arguments)
         self._source_folder = arguments.get("source") or self._source_folder
@@ -137,7 +137,7 @@ class DebugAdapter:
             return self._step("continue", False, {})
         return Reply(events=(self._stopped_event("entry"),))
 
-    def disconnect(self, _: JsonObject) -> Reply:
+    def end_session(self, _: JsonObject) -> Reply:
         """The client leaves."""
         self.ended = True
         return Reply()
@@ -182,7 +182,7 @@ class DebugAdapter:
 
     # What there is to see.
 
-    def threads(self, _: JsonObject) -> Reply:
+    def list_threads(self, _: JsonObject) -> Reply:
         """The open cycles, those of the edited branch behind."""
         open_ = self.driver.open_recordings
         branch = len(open_.cycles_of(BRANCH)) if open_.branch else 0
@@ -212,7 +212,7 @@ class DebugAdapter:
         there = {"name": function.place, "sourceReference": self._texts.index(function) + 1}
         return {"id": number, "name": function.short_name, "line": 1, "column": 1, "source": there}
 
-    def source(self, arguments: JsonObject) -> Reply:
+    def read_source(self, arguments: JsonObject) -> Reply:
         """The place and rule of a function whose text is not there."""
         number = (arguments.get("source") or arguments)["sourceReference"]
         here, function = self.driver.current_state(), self._texts[number - 1]
@@ -220,7 +220,7 @@ class DebugAdapter:
             return Reply({"content": f"{function} in {here.recording.session.release.display_name()}"})
         return Reply({"content": "\n".join(map(text_of, PAGES["source"].view(here).head))})
 
-    def scopes(self, arguments: JsonObject) -> Reply:
+    def list_scopes(self, arguments: JsonObject) -> Reply:
         """Verdicts, equation, figures and fields of the event."""
         self._show_thread(arguments["frameId"] // FRAMES_PER_THREAD)
         here = self.driver.current_state()
@@ -246,7 +246,7 @@ class DebugAdapter:
             raise VcdebugError("the cursor has moved since")
         return self._inner[reference - 1]()
 
-    def variables(self, arguments: JsonObject) -> Reply:
+    def list_variables(self, arguments: JsonObject) -> Reply:
         """The rows of a scope, or what is below a row."""
         found = self._variables_of(arguments["variablesReference"])
         shown = [
@@ -254,7 +254,7 @@ class DebugAdapter:
         ]
         return Reply({"variables": shown})
 
-    def evaluate(self, arguments: JsonObject) -> Reply:
+    def evaluate_words(self, arguments: JsonObject) -> Reply:
         """The value of a figure or an expression; in the console also a command, as `:` takes it."""
         if arguments.get("frameId") is not None:
             self._show_thread(arguments["frameId"] // FRAMES_PER_THREAD)
@@ -322,24 +322,24 @@ class DebugAdapter:
 
 
 REQUESTS: Final[Mapping[str, Callable[[DebugAdapter, JsonObject], Reply]]] = {
-    "initialize": DebugAdapter.initialize,
-    "launch": DebugAdapter.launch,
-    "attach": DebugAdapter.launch,
+    "initialize": DebugAdapter.describe_abilities,
+    "launch": DebugAdapter.launch_snapshot,
+    "attach": DebugAdapter.launch_snapshot,
     "configurationDone": DebugAdapter.configuration_done,
     "setExceptionBreakpoints": lambda _, __: Reply({"breakpoints": []}),
     "setBreakpoints": DebugAdapter.set_breakpoints,
     "setFunctionBreakpoints": DebugAdapter.set_function_breakpoints,
     "setDataBreakpoints": DebugAdapter.set_data_breakpoints,
     "dataBreakpointInfo": DebugAdapter.data_breakpoint_info,
-    "threads": DebugAdapter.threads,
+    "threads": DebugAdapter.list_threads,
     "stackTrace": DebugAdapter.stack_trace,
-    "scopes": DebugAdapter.scopes,
-    "variables": DebugAdapter.variables,
-    "source": DebugAdapter.source,
-    "evaluate": DebugAdapter.evaluate,
+    "scopes": DebugAdapter.list_scopes,
+    "variables": DebugAdapter.list_variables,
+    "source": DebugAdapter.read_source,
+    "evaluate": DebugAdapter.evaluate_words,
     "stepBack": DebugAdapter.step_back,
-    "disconnect": DebugAdapter.disconnect,
-    "terminate": DebugAdapter.disconnect,
+    "disconnect": DebugAdapter.end_session,
+    "terminate": DebugAdapter.end_session,
 }
 """Request → its handler, besides STEPS."""
 

@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "check": "vcdebug.cli.commands.check:CheckCommand",
     "script": "vcdebug.cli.commands.script:ScriptCommand",
     "dap": "vcdebug.cli.commands.dap:DapCommand",
+    "mcp": "vcdebug.cli.commands.mcp:McpCommand",
     "report": "vcdebug.cli.commands.report:ReportCommand",
     "export": "vcdebug.cli.commands.export:ExportCommand",
     "capture": "vcdebug.cli.commands.capture:CaptureCommand",

@@ -45,8 +45,11 @@ def _fix_document(remedy: TriedPlan) -> dict[str, object]:
     }
 
 
-def fix_blocks(search: FixSearch, source: str, budget: int) -> Iterator[Block]:
-    """The text report; the first proven plan comes with the command line that shows it."""
+def fix_blocks(search: FixSearch, source: str, budget: int = 0) -> Iterator[Block]:
+    """The text report; `budget` is the seconds that the reader gave the search, if one may.
+
+    The first proven plan comes with the command line that shows it.
+    """
     found = search.best_plans
     works = bool(found) and found[0].is_proven
     yield make_paragraph("")
@@ -58,7 +61,7 @@ def fix_blocks(search: FixSearch, source: str, budget: int) -> Iterator[Block]:
     for number, remedy in enumerate(found, start=1):
         yield from _fix_lines(number, remedy)
     if said := describe_conclusion(search):
-        longer = "" if search.finished else f" Use --budget {3 * budget} to search longer."
+        longer = "" if search.finished or not budget else f" Use --budget {3 * budget} to search longer."
         yield make_paragraph(f"{said}{longer}", "bad")
     if works:
         yield make_paragraph("")

@@ -1,8 +1,13 @@
 """The report of `vcdebug script`: the result of each command."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
+from vcdebug.cli.arguments import DEFAULT_BUDGET_SECONDS
+from vcdebug.cli.output import Output
 from vcdebug.cli.render import plain_text
 from vcdebug.cli.reports import comparison
 from vcdebug.cli.reports import explanation as pending
@@ -26,6 +31,9 @@ from vcdebug.views.table import Table, format_table
 from vcdebug.whatif.branch import OpenRecordings
 from vcdebug.whatif.forecast import QUESTIONS
 
+if TYPE_CHECKING:
+    from vcdebug.whatif.fixes.search import FixSearch
+
 
 class AnswerReport:
     """The answer of a command with the tables and files that it asks for; raises ScriptError."""
@@ -40,6 +48,8 @@ class AnswerReport:
         self.reply: tuple[str, QuestionReply] | None = None
         """The question of `ask` and its answer."""
         self.explanation: Explanation | None = None
+        self.fixes: FixSearch | None = None
+        """What `prove` tried."""
         self.waits = False
         """Whether the command explained a job that stays unscheduled."""
         try:
@@ -69,6 +79,8 @@ class AnswerReport:
             self._ask_question(here, answer.argument)
         elif answer.show == "explain":
             self._explain_jobs(here, answer.argument or job_at(here))
+        elif answer.show == "prove":
+            self._search_fixes(here, answer.argument or job_at(here))
 
     def _show_table(self, shown: Table) -> None:
         self.table, self.cells = format_table(shown), shown
@@ -89,6 +101,19 @@ class AnswerReport:
         else:
             self._show_table(PAGES["waiting"].view(here))
             self.waits = bool(survey_jobs(here.recording).unscheduled_jobs)
+
+    def _search_fixes(self, here: DebuggerState, job: str) -> None:
+        from vcdebug.cli.reports.fixes import search_fixes
+
+        if not job:
+            raise VcdebugError("say which job", "prove JOB")
+        explanation = explain_by_name(here.recording, job)
+        self.waits = not explanation.scheduled
+        if explanation.scheduled:
+            self.explanation = explanation
+            return
+        # With one worker: a client's process cannot be forked while it has threads.
+        self.fixes = search_fixes(here.recording, explanation, Output(), seconds=DEFAULT_BUDGET_SECONDS, workers=1)
 
 
 def run_command(driver: Driver, line: str, number: int = 1) -> AnswerReport:
@@ -121,7 +146,12 @@ def answer_blocks(shown: AnswerReport) -> Iterator[Block]:
         yield from pending.explanation_blocks(shown.explanation)
     if shown.reply is not None:
         yield from pending.reply_blocks(*shown.reply)
-    if answer.moved or not (answer.text or shown.table or shown.written or shown.explanation or shown.reply):
+    if shown.fixes is not None:
+        from vcdebug.cli.reports.fixes import fix_blocks
+
+        yield from fix_blocks(shown.fixes, answer.here.recording.snapshot.name)
+    told = (answer.text, shown.table, shown.written, shown.explanation, shown.reply, shown.fixes)
+    if answer.moved or not any(told):
         yield make_paragraph(_event_line(answer), indent=2)
 
 
@@ -167,6 +197,10 @@ def answer_document(shown: AnswerReport) -> dict[str, object]:
         body["answer"] = pending.reply_document(*shown.reply)
     if shown.explanation is not None:
         body["explanation"] = pending.explanation_document(shown.explanation)
+    if shown.fixes is not None:
+        from vcdebug.cli.reports.fixes import fix_documents
+
+        body["remedies"] = fix_documents(shown.fixes)
     return body
 
 

@@ -166,7 +166,7 @@ def build_server() -> MCPServer:
     server = MCPServer("vcdebug", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     tools, lock = SnapshotTools(), Lock()
     reads_only = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    methods = {
+    methods: dict[str, Callable[..., str]] = {
         "open_snapshot": tools.open_snapshot,
         "explain": tools.explain_job,
         "ask": tools.ask_question,

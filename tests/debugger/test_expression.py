@@ -5,12 +5,15 @@ from hypothesis import strategies as st
 from tests.effort import at_most
 from tests.recorded import bundled
 from vcdebug.debugger import figures
+from vcdebug.debugger.breakpoint import required_equalities
+from vcdebug.debugger.commands import execute_line
+from vcdebug.debugger.commands.pages import find_stops
+from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.expression import (
     AnyOf,
     KnownFields,
     Value,
     parse_expression,
-    required_equalities,
 )
 from vcdebug.debugger.expression_tokens import ExpressionError
 from vcdebug.debugger.fields import FIELD_TYPES, fields_of
@@ -238,3 +241,84 @@ def test_a_figure_that_is_not_there_is_looked_for_once(monkeypatch: pytest.Monke
     condition = parse_expression('node("no-such-node").idle.cpu < 0', FIELD_TYPES)
     assert not any(condition.evaluate(fields_of(recording, seq)) for seq in range(1, len(recording) + 1))
     assert [("node", "no-such-node", "idle", "cpu")] == asked
+
+
+# Lists, and figures before the event.
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('any(victims, it == "ml/a-0")', True),
+        ('all(victims, it matches "^ml/")', True),
+        ('all(victims, it == "ml/a-0")', False),
+        ('any(victims, it matches "^prod/")', False),
+        ('all(["a", "b"], it in ["a", "b", "c"])', True),
+        ("all(op, true)", False),
+        ('any(node, it == "n2") and not all(node, it == "n2")', True),
+        ('any(plugin, it matches "gang")', True),
+        ('all(victims, it in victims and plugin == "gang")', True),
+    ],
+)
+def test_any_and_all_look_at_each_name(text: str, expected: bool) -> None:
+    assert expected == value(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "message"),
+    [
+        ("any(seq, true)", 0, "any needs a list, not number"),
+        ("any(victims)", 11, "expected ','"),
+        ("any(victims, any(victims, true))", 13, "cannot stand inside each other"),
+        ('it == "a"', 0, "no field 'it'"),
+        ("old(seq)", 4, "old needs a figure"),
+        ('new("n1")', 4, "new needs a figure"),
+        ('old(node("n1"))', 14, "say which figure"),
+    ],
+)
+def test_a_fault_in_them_names_the_character(text: str, position: int, message: str) -> None:
+    with pytest.raises(ExpressionError, match=message) as caught:
+        parse_expression(text, FIELD_TYPES)
+    assert position == caught.value.position
+
+
+def read_at(recording: Recording, seq: int, text: str) -> Value:
+    return parse_expression(text, FIELD_TYPES).evaluate(fields_of(recording, seq))
+
+
+def test_old_is_what_a_figure_was_before_the_event() -> None:
+    recording, changed = bundled("preempt-works"), 0
+    figure = 'job("assistants/chat-api").waiting'
+    for seq in range(1, len(recording) + 1):
+        assert read_at(recording, seq, f"new({figure})") == read_at(recording, seq, figure)
+        if seq > 1:
+            assert read_at(recording, seq, f"old({figure})") == read_at(recording, seq - 1, figure)
+        changed += read_at(recording, seq, f"old({figure}) != new({figure})") is True
+    followed = figures.figure_history(recording, figures.parse_figure_line(recording, "job assistants/chat-api waiting"))
+    assert 0 < changed == len(followed.changes)
+
+
+def test_each_name_has_its_figures() -> None:
+    recording = bundled()
+    (seq, *_) = find_stops(recording, 'victim if any(candidates, task(it).status == "Running")')
+    assert [] == find_stops(recording, 'victim if any(candidates, task(it).status == "Pending")')
+    assert read_at(recording, seq, "all(candidates, task(it).request.cpu > 0)") is True
+
+
+@pytest.mark.parametrize(
+    ("figure", "place", "message"),
+    [
+        ('node("gpu-a100-09").idle.cpu', "node(", "no node 'gpu-a100-09'"),
+        ('node("gpu-a100-01").idel.cpu', "node(", "node gpu-a100-01 has no figure 'idel'"),
+        ('job("research/llm-finetune").redy', "job(", "job research/llm-finetune has no figure 'redy'"),
+        ('old(queue("nobody").share)', "queue(", "no queue 'nobody'"),
+    ],
+)
+def test_a_figure_that_the_recording_lacks_is_a_fault_with_its_place(figure: str, place: str, message: str) -> None:
+    driver = Driver(bundled())
+    for line in (f"break victim if {figure} == 1", f"find victim if {figure} == 1"):
+        with pytest.raises(ExpressionError, match=message) as caught:
+            execute_line(driver, line)
+        assert place == caught.value.text[caught.value.position :][: len(place)]
+    with pytest.raises(ExpressionError, match=message):
+        driver.notebook.watches.add_watch(f"{figure} == 1", bundled())

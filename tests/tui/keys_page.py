@@ -6,8 +6,7 @@ from pathlib import Path
 from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
 from vcdebug.debugger.commands import list_verbs
-from vcdebug.debugger.expression import describe_fields
-from vcdebug.debugger.fields import FIELD_TYPES
+from vcdebug.debugger.fields import FIELD_TYPES, describe_fields
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui.clipboard import CLIPBOARDS
 from vcdebug.tui.config import THEMES

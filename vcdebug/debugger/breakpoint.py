@@ -6,12 +6,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as part
+from functools import partial
 from typing import Final, NamedTuple
 
 from vcdebug.debugger import expression, expression_tokens
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind
 from vcdebug.debugger.cursor import FORWARD, Step
 from vcdebug.debugger.fields import FIELD_NAMES, FIELD_TYPES, fields_of
+from vcdebug.debugger.figures import parse_figure
 from vcdebug.errors import closest_name_hint
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve_reference
@@ -148,11 +150,28 @@ class Breakpoint:
         """The kind's own, or fewer where the condition asks for one action, job, task, node or plugin."""
         candidates = self.kind.candidate_seqs(recording)
         searches = PredicateEvent in self.kind.WATCHES or ScoreEvent in self.kind.WATCHES
-        for field, name in expression.required_equalities(self.condition).items():
+        for field, name in required_equalities(self.condition).items():
             # A condition such as `job == "a/b"` narrows the candidates by index: reading all events would take seconds.
             if field in FIELD_LEVELS or (field == PLUGIN and not searches):
                 candidates = _narrow_candidates(recording, candidates, field, name, searches=searches)
         return candidates
+
+
+def required_equalities(condition: expression.Expression | None) -> dict[str, str]:
+    """Fields that must equal a text for the condition to hold: what an index can narrow a search by."""
+    if isinstance(condition, expression.AndExpression):
+        # Only `and` narrows: under `or` or `not` an event without the name can match as well.
+        return {**required_equalities(condition.left), **required_equalities(condition.right)}
+    if not isinstance(condition, expression.ComparisonExpression) or condition.sign != "==":
+        return {}
+    match condition.left, condition.right:
+        # `"a/b" == job` narrows like `job == "a/b"`.
+        case (expression.FieldReference(name), expression.ConstantValue(str(text))) | (
+            expression.ConstantValue(str(text)),
+            expression.FieldReference(name),
+        ):
+            return {name: text}
+    return {}
 
 
 def _narrow_candidates(recording: Recording, candidates: Seqs, field: str, name: str, *, searches: bool) -> Seqs:
@@ -199,14 +218,19 @@ def _quote_text(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def parse_breakpoint(line: str, number: int) -> Breakpoint:
-    """`[break] KIND [words] [if CONDITION] [hits == 3] [once] [log "text"] [disabled]`."""
+def parse_breakpoint(line: str, number: int, recording: Recording | None = None) -> Breakpoint:
+    """`[break] KIND [words] [if CONDITION] [hits == 3] [once] [log "text"] [disabled]`.
+
+    With a recording, names and figures that it does not have are an error.
+    """
     reader = expression_tokens.TokenReader(_quote_bare_log(_quote_function(line)))
     reader.accept_token("break")
     kind = _read_kind(reader)
     point = Breakpoint(number, kind)
+    if recording is not None:
+        kind.check_names(recording)
     while reader.next_token.kind != "end":
-        _read_option(reader, point)
+        _read_option(reader, point, recording)
     return point
 
 
@@ -245,12 +269,13 @@ def _read_kind(reader: expression_tokens.TokenReader) -> BreakpointKind:
     return kind.parse_words(words)
 
 
-def _read_option(reader: expression_tokens.TokenReader, point: Breakpoint) -> None:
+def _read_option(reader: expression_tokens.TokenReader, point: Breakpoint, recording: Recording | None) -> None:
     token = reader.take_token()
     if token.text == "if":
         start = reader.next_token.position
         point.kind.has_condition = True
-        point.condition = expression.read_expression(reader, _known_fields(point.kind))
+        check = None if recording is None else partial(parse_figure, recording)
+        point.condition = expression.read_expression(reader, _known_fields(point.kind), check)
         point.condition_text = reader.line[start : reader.next_token.position].strip()
     elif token.text == "hits":
         point.hit_count = _hit_count(reader)

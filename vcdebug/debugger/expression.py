@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeGuard
 
 from vcdebug.debugger.expression_tokens import ExpressionToken, TokenReader
-from vcdebug.grouping import group_by_key
+from vcdebug.errors import VcdebugError
 from vcdebug.linear_pattern import PatternError, TextTest, compile_pattern
 from vcdebug.snapshot.quantity import QuantityError, milli_value
 
@@ -27,6 +27,8 @@ class AnyOf(tuple[str, ...]):
 Value = None | bool | int | float | str | tuple[str, ...]
 Fields = Callable[[str], Value]
 """The value of a named field, or of a figure such as `node n1 idle cpu`; None where there is none."""
+FigureCheck = Callable[[tuple[str, ...]], object]
+"""Raises VcdebugError for words that name no figure."""
 
 NAMED_CONSTANTS: Final[dict[str, Value]] = {
     "true": True,
@@ -38,6 +40,11 @@ NAMED_CONSTANTS: Final[dict[str, Value]] = {
 }
 FIGURE_WORDS: Final = ("node", "queue", "job", "task", "plugin")
 """Kinds of objects whose figures a condition reads: `node("n1").idle.cpu`."""
+MOMENTS: Final = ("old", "new")
+"""A figure before the event, `old(node("n1").idle.cpu)`, and after it, which needs no word."""
+QUANTIFIERS: Final[Mapping[str, Callable[[Iterable[object]], bool]]] = {"any": any, "all": all}
+IT, EACH = "it", "\0"
+"""The name that `any` and `all` look at, and what stands for it in the words of a figure."""
 ARITHMETIC: Final[Mapping[str, Callable[[float, float], float]]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -94,6 +101,23 @@ class NameCount:
         counted = self.operand.evaluate(fields)
         # An event without the field has no names, so that `count(victims) == 0` holds there.
         return len(counted) if isinstance(counted, tuple) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class EachName:
+    """Whether a condition on `it` holds for any, or for all, names of a list; without the list it does not."""
+
+    quantifier: Callable[[Iterable[object]], bool]
+    operand: Expression
+    condition: Expression
+
+    def evaluate(self, fields: Fields) -> Value:
+        found = self.operand.evaluate(fields)
+        names = (found,) if isinstance(found, str) else found
+        return isinstance(names, tuple) and self.quantifier(self._holds_for(name, fields) for name in names)
+
+    def _holds_for(self, name: str, fields: Fields) -> bool:
+        return bool(self.condition.evaluate(lambda field: name if field == IT else fields(field.replace(EACH, name))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,26 +233,27 @@ def _is_contained(left: Value, right: Value) -> bool:
     return left in right
 
 
-def parse_expression(line: str, known: KnownFields) -> Expression:
+def parse_expression(line: str, known: KnownFields, check: FigureCheck | None = None) -> Expression:
     """Read a whole line as one condition over the known fields."""
     reader = TokenReader(line)
-    expression = read_expression(reader, known)
+    expression = read_expression(reader, known, check)
     if reader.next_token.kind != "end":
         raise reader.error_at(f"unexpected {reader.next_token.text!r}")
     return expression
 
 
-def read_expression(reader: TokenReader, known: KnownFields) -> Expression:
-    """Read a condition at the reader's position; later tokens stay unread."""
-    return _Parser(reader, known).parse_or()
+def read_expression(reader: TokenReader, known: KnownFields, check: FigureCheck | None = None) -> Expression:
+    """Read a condition at the reader's position; later tokens stay unread. `check` raises for a figure that is none."""
+    return _Parser(reader, known, check).parse_or()
 
 
 class _Parser:
     """One method per level of binding, loosest first."""
 
-    def __init__(self, reader: TokenReader, known: KnownFields) -> None:
+    def __init__(self, reader: TokenReader, known: KnownFields, check: FigureCheck | None) -> None:
         self.reader = reader
         self.known = known
+        self.check = check
         self.depth = 0
 
     def parse_or(self) -> Expression:
@@ -286,6 +311,34 @@ class _Parser:
             return type_of_value(operand.constant)
         return "number" if isinstance(operand, NameCount | ArithmeticExpression) else "yes or no"
 
+    def parse_each(self, word: ExpressionToken) -> Expression:
+        """`any(victims, it matches "^ml/")`."""
+        if IT in self.known:
+            raise self.reader.error_at("any and all cannot stand inside each other", word)
+        self.reader.expect_token("(")
+        names = self.parse_list(word, "list", "any", "text")
+        self.reader.expect_token(",")
+        condition = _Parser(self.reader, {**self.known, IT: "text"}, self.check).parse_or()
+        self.reader.expect_token(")")
+        return EachName(QUANTIFIERS[word.text], names, condition)
+
+    def parse_list(self, word: ExpressionToken, *types: FieldType) -> Expression:
+        """What `count`, `any` or `all` looks at; a text is one name, or several of which each one answers."""
+        names = self.parse_operand()
+        if self.type_of(names) not in types:
+            raise self.reader.error_at(f"{word.text} needs a list, not {self.type_of(names)}", word)
+        return names
+
+    def parse_moment(self, word: ExpressionToken) -> Expression:
+        """`old(node("n1").idle.cpu)`."""
+        self.reader.expect_token("(")
+        kind = self.reader.take_token()
+        if kind.text not in FIGURE_WORDS or self.reader.next_token.text != "(":
+            raise self.reader.error_at(f'{word.text} needs a figure, such as node("n1").idle.cpu', kind)
+        figure = self.parse_figure(kind)
+        self.reader.expect_token(")")
+        return FieldReference(f"old {figure.name}") if word.text == "old" else figure
+
     def parse_pattern(self, left: Expression) -> Expression:
         token = self.reader.take_token()
         if token.kind != "text":
@@ -326,10 +379,12 @@ class _Parser:
             return upcoming
         return self.reader.accept_token(*signs)
 
-    def parse_figure(self, kind: ExpressionToken) -> Expression:
-        """`node("n1").idle.cpu`."""
+    def parse_figure(self, kind: ExpressionToken) -> FieldReference:
+        """`node("n1").idle.cpu`, or `task(it).priority` in `any` and `all`."""
         self.reader.expect_token("(")
         name = self.reader.take_token()
+        if name.text == IT and IT in self.known:
+            name = ExpressionToken("text", f'"{EACH}"', name.position)
         if name.kind != "text" or not name.text_content.strip() or len(name.text_content.split()) > 1:
             raise self.reader.error_at(f"{kind.text} needs a name in quotes", name)
         self.reader.expect_token(")")
@@ -338,7 +393,18 @@ class _Parser:
         if parts.kind != "part" or not all(words[1:]):
             example = f'{kind.text}("{name.text_content}").PART, such as node("n1").idle.cpu'
             raise self.reader.error_at(f"say which figure: {example}", parts)
-        return FieldReference(" ".join((kind.text, name.text_content, *words[1:])))
+        found = (kind.text, name.text_content, *words[1:])
+        self.check_figure(found, parts if EACH in found else kind)
+        return FieldReference(" ".join(found))
+
+    def check_figure(self, words: tuple[str, ...], token: ExpressionToken) -> None:
+        """Refuse a figure that the recording does not have: no event would fulfil a condition on it."""
+        if self.check is None or EACH in words:
+            return
+        try:
+            self.check(words)
+        except VcdebugError as error:
+            raise self.reader.error_at(": ".join(filter(None, (error.message, error.hint))), token) from error
 
     def parse_operand(self) -> Expression:
         token = self.reader.take_token()
@@ -372,11 +438,11 @@ class _Parser:
     def parse_name(self, token: ExpressionToken) -> Expression:
         if token.text in FIGURE_WORDS and self.reader.next_token.text == "(":
             return self.parse_figure(token)
+        if self.reader.next_token.text == "(" and token.text in (*QUANTIFIERS, *MOMENTS):
+            return self.parse_each(token) if token.text in QUANTIFIERS else self.parse_moment(token)
         if token.text == "count":
             self.reader.expect_token("(")
-            counted = self.parse_operand()
-            if self.type_of(counted) not in ("list", "any"):
-                raise self.reader.error_at(f"count needs a list, not {self.type_of(counted)}", token)
+            counted = self.parse_list(token, "list", "any")
             self.reader.expect_token(")")
             return NameCount(counted)
         if token.text[0].isdigit():
@@ -403,40 +469,11 @@ class _Parser:
         self.reader.expect_token("]")
 
 
-def required_equalities(expression: Expression | None) -> dict[str, str]:
-    """Fields that must equal a text for the condition to hold: what an index can narrow a search by."""
-    if isinstance(expression, AndExpression):
-        # Only `and` narrows: under `or` or `not` an event without the name can match as well.
-        return {**required_equalities(expression.left), **required_equalities(expression.right)}
-    if isinstance(expression, ComparisonExpression) and expression.sign == "==":
-        left, right = expression.left, expression.right
-        # `"a/b" == job` narrows like `job == "a/b"`.
-        if isinstance(left, ConstantValue):
-            left, right = right, left
-        if isinstance(left, FieldReference) and isinstance(right, ConstantValue) and isinstance(right.constant, str):
-            return {left.name: right.constant}
-    return {}
-
-
 # The types of fields, so that a condition that can never hold is refused when it is read.
 
 FieldType = Literal["number", "text", "list", "yes or no", "any"]
 KnownFields = Mapping[str, FieldType]
 """Field → what it holds."""
-COUNT_FIELDS: Final = ("ops", "considered", "processed", "feasible", "failed", "scored", "tied", "left")
-NUMBER_FIELDS: Final = ("seq", "tier", "vote", "score", *COUNT_FIELDS)
-LIST_FIELDS: Final = ("candidates", "victims")
-
-
-def field_type(field: str) -> FieldType:
-    """What one of the fields of every event holds."""
-    if field in NUMBER_FIELDS:
-        return "number"
-    if field in LIST_FIELDS:
-        return "list"
-    if field == "eviction":
-        return "yes or no"
-    return "any" if field == "result" else "text"
 
 
 def type_of_value(value: object) -> FieldType:
@@ -461,9 +498,3 @@ def type_clash(left: FieldType, sign: str, right: FieldType) -> str:
     if left != right:
         return f"{left} is compared with {right}"
     return f"{left} has no order" if sign not in ("==", "!=") and left not in ("number", "text") else ""
-
-
-def describe_fields(known: KnownFields) -> str:
-    """Fields by what they hold, for a help: `number: seq, tier`."""
-    held = group_by_key((kind, name) for name, kind in known.items())
-    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in held.items())

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from vcdebug.debugger import figures
-from vcdebug.debugger.expression import AnyOf, Fields, KnownFields, Value, field_type
+from vcdebug.debugger.expression import AnyOf, Fields, FieldType, KnownFields, Value
 from vcdebug.debugger.figures import FigureError
 from vcdebug.framework import record
 from vcdebug.framework.subject import name_in
+from vcdebug.grouping import group_by_key
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording, per_recording
 
@@ -30,11 +31,11 @@ def fields_of(recording: Recording, seq: Seq) -> Fields:
 
 
 def _figure_at(recording: Recording, seq: Seq, words: str) -> Value:
-    """A figure after the event, in cores, bytes or pieces; None for one that the recording does not have."""
-    found = _find_figure(recording, words)
+    """A figure after the event, or before it (`old`), in cores, bytes or pieces; None where the recording has none."""
+    found = _find_figure(recording, words.removeprefix("old "))
     if found is None:
         return None
-    change = figures.figure_history(recording, found).last_change(seq)
+    change = figures.figure_history(recording, found).last_change(seq - words.startswith("old "))
     return figures.comparable_value(found, figures.figure_value(recording, found, 0) if change is None else change.new)
 
 
@@ -215,6 +216,22 @@ def _event_what(recording: Recording, seq: Seq, event: record.Event) -> Value:
     return event.what if isinstance(event, record.StatementEvent | record.ActionEvent) else None
 
 
+COUNT_FIELDS: Final = ("ops", "considered", "processed", "feasible", "failed", "scored", "tied", "left")
+NUMBER_FIELDS: Final = ("seq", "tier", "vote", "score", *COUNT_FIELDS)
+LIST_FIELDS: Final = ("candidates", "victims")
+
+
+def field_type(field: str) -> FieldType:
+    """What one of the fields of every event holds."""
+    if field in NUMBER_FIELDS:
+        return "number"
+    if field in LIST_FIELDS:
+        return "list"
+    if field == "eviction":
+        return "yes or no"
+    return "any" if field == "result" else "text"
+
+
 FIELD_READERS: Final[Mapping[str, FieldReader]] = {
     "seq": lambda _, seq, __: seq,
     "event": lambda _, __, event: type(event).__name__.removesuffix("Event").lower(),
@@ -251,3 +268,9 @@ FIELD_READERS: Final[Mapping[str, FieldReader]] = {
 FIELD_NAMES: Final = tuple(FIELD_READERS)
 FIELD_TYPES: Final[KnownFields] = {name: field_type(name) for name in FIELD_READERS}
 """Field → what it holds where an event has it."""
+
+
+def describe_fields(known: KnownFields) -> str:
+    """Fields by what they hold, for a help: `number: seq, tier`."""
+    held = group_by_key((kind, name) for name, kind in known.items())
+    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in held.items())

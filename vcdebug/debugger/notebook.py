@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from vcdebug.debugger import figures
@@ -236,9 +237,7 @@ class BreakpointList(NumberedList[Breakpoint]):
 
         With a recording, names that it does not have are an error.
         """
-        point = parse_breakpoint(line, self._last + 1)
-        if recording is not None:
-            point.kind.check_names(recording)
+        point = parse_breakpoint(line, self._last + 1, recording)
         self._last += 1
         self._things[point.number] = point
         return point
@@ -251,9 +250,7 @@ class BreakpointList(NumberedList[Breakpoint]):
 
     def replace_breakpoint(self, number: int, line: str, recording: Recording | None = None) -> Breakpoint:
         """Redefine a breakpoint, keeping its number and position in the list."""
-        point = parse_breakpoint(line, self[number].number)
-        if recording is not None:
-            point.kind.check_names(recording)
+        point = parse_breakpoint(line, self[number].number, recording)
         self._things[number] = point
         return point
 
@@ -330,7 +327,7 @@ def normalize_watch(recording: Recording, text: str) -> str:
         )
     if names_figure(text):
         return str(parse_figure(recording, _token_words(text)))
-    parse_expression(text, FIELD_TYPES)
+    parse_expression(text, FIELD_TYPES, partial(parse_figure, recording))
     return text.strip()
 
 

@@ -25,7 +25,7 @@ def find_stops(recording: Recording, line: str) -> list[Seq]:
 def _show_stops(driver: Driver, argument: str) -> CommandReply:
     if not argument:
         raise CommandError("say what to find", hint=f"KIND [if CONDITION]; kinds are {', '.join(BREAKPOINT_KINDS)}")
-    parse_breakpoint(argument, 0)
+    parse_breakpoint(argument, 0, driver.debugger.recording)
     return CommandReply(show="find", argument=argument)
 
 

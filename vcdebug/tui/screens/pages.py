@@ -12,8 +12,7 @@ from textual.widgets import Label
 
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
 from vcdebug.debugger.commands import Verb, list_verbs
-from vcdebug.debugger.expression import describe_fields
-from vcdebug.debugger.fields import FIELD_TYPES
+from vcdebug.debugger.fields import FIELD_TYPES, describe_fields
 from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.registry import resolve_reference

@@ -2,10 +2,16 @@
 
 import csv
 import json
+import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
+from pyarrow import feather
 
 from tests.architecture.source_tree import ROOT
 from tests.cli.transcripts import call
@@ -14,6 +20,7 @@ from vcdebug.debugger.figures import comparable_value, figure_value, parse_figur
 from vcdebug.debugger.tables import TABLES
 
 FIXTURE = "preempt-blocked-by-gang"
+Reader = Callable[[Path], Any]  # Any: pyarrow has no types
 
 
 def export(tmp_path: Path, form: str) -> Path:
@@ -96,3 +103,25 @@ def test_the_page_of_events_names_every_column() -> None:
     for name, table in TABLES.items():
         columns = ", ".join(f"`{column}`" for column in table.types)
         assert f"| `{name}` | {table.about} | {columns} |" in page
+
+
+@pytest.mark.parametrize(("form", "read"), [("parquet", pyarrow.parquet.read_table), ("arrow", feather.read_table)])
+@pytest.mark.parametrize("name", TABLES)
+def test_arrow_and_parquet_have_the_same_rows(name: str, form: str, read: Reader, tmp_path: Path) -> None:
+    lines = (export(tmp_path, "jsonl") / f"{name}.jsonl").read_text().splitlines()
+    found = read(export(tmp_path, form) / f"{name}.{form}")
+    assert list(TABLES[name].types) == found.column_names
+    texts = [one for one in found.column_names if found.schema.field(one).type == pa.string()]
+    assert [in_words(json.loads(line), texts) for line in lines] == [in_words(row, texts) for row in found.to_pylist()]
+
+
+def in_words(row: dict[str, object], texts: list[str]) -> dict[str, object]:
+    """A row whose values are text in the columns that Arrow has as text."""
+    return {key: cell_text(value) if key in texts and value is not None else value for key, value in row.items()}
+
+
+def test_arrow_without_the_extra_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, _, err = call(["export", FIXTURE, "--to", str(tmp_path / "out"), "--format", "parquet"])
+    expected = "vcdebug: parquet and arrow need the extra tables; install it with: pip install 'vcdebug[tables]'\n"
+    assert (1, expected, []) == (code, err, list(tmp_path.iterdir()))

@@ -294,7 +294,9 @@ def test_old_is_what_a_figure_was_before_the_event() -> None:
         if seq > 1:
             assert read_at(recording, seq, f"old({figure})") == read_at(recording, seq - 1, figure)
         changed += read_at(recording, seq, f"old({figure}) != new({figure})") is True
-    followed = figures.figure_history(recording, figures.parse_figure_line(recording, "job assistants/chat-api waiting"))
+    followed = figures.figure_history(
+        recording, figures.parse_figure_line(recording, "job assistants/chat-api waiting")
+    )
     assert 0 < changed == len(followed.changes)
 
 

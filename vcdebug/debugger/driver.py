@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.breakpoint import Breakpoint
 from vcdebug.debugger.captures import CaptureSeries
-from vcdebug.debugger.cursor import NO_SELECTION, OVERVIEW, CursorSelection, Position
+from vcdebug.debugger.cursor import NO_SELECTION, OVERVIEW, CursorSelection, Position, step_direction
 from vcdebug.debugger.debugger import Debugger, MoveResult
 from vcdebug.debugger.figures import Figure
 from vcdebug.debugger.notebook import Bookmark, BreakpointList, Notebook, Watch
@@ -162,7 +162,26 @@ class Driver:
             "out": debugger.step_out,
             "continue": debugger.continue_,
         }
-        return self._after_stop(moves[verb](back=back))
+        seq = debugger.seq
+        stop = moves[verb](back=back)
+        if verb == "continue" and debugger.seq == seq and (beyond := self._stop_in_other_cycle(back=back)) is not None:
+            return beyond
+        return self._after_stop(stop)
+
+    def _stop_in_other_cycle(self, *, back: bool) -> DebuggerState | None:
+        """The nearest stop in the cycles after or before the shown one; None without one."""
+        open_, step = self.open_recordings, step_direction(back=back)
+        last = 0 if back else open_.cycle_count + 1
+        for cycle in range(open_.cycle + step, last, step):
+            other = open_.show_cycle(open_.side, cycle)
+            recording = other.shown_recording
+            hit = self.debugger.breakpoints.next_stop(recording, len(recording) + 1 if back else 0, step)
+            if hit is not None:
+                hit.breakpoint.enabled = not hit.breakpoint.once
+                self.goto_in(other, hit.seq)
+                self._reason = f"{hit.breakpoint.stop_reason(recording, hit.seq)}, cycle {cycle}"
+                return self.current_state()
+        return None
 
     def step_down(self) -> DebuggerState:
         """Back down the last way up; where there was none, into what comes next."""

@@ -156,7 +156,7 @@ def _event_vote(recording: Recording, seq: Seq, event: record.Event) -> Value:
         return None
     if event.vote is not None:
         return event.vote
-    return event.result if isinstance(event.result, int) else None
+    return event.result if isinstance(event.result, int) and not isinstance(event.result, bool) else None
 
 
 def _event_candidates(recording: Recording, seq: Seq, event: record.Event) -> Value:

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple
@@ -343,6 +344,28 @@ def figure_history(recording: Recording, figure: Figure) -> FigureHistory:
             changes.append(FigureChange(seq, last, found))
             last = found
     return FigureHistory(figure, tuple(changes))
+
+
+def iter_changed_figures(recording: Recording, first: Seq, last: Seq) -> Iterator[tuple[Figure, FigureChange]]:
+    """Each figure, in each dimension, that differs after two events, with the last event that wrote it."""
+    line, owners = recording.timeline, recording.owners.jobs
+    before = line.changes_up_to(first)
+    moved = {
+        kind: [name for name, place in line.changed_up_to(kind, last).items() if place >= before]
+        for kind in (NODE, TASK)
+    }
+    jobs = dict.fromkeys(owners[task] for task in moved[TASK] if owners.get(task) in recording.session.jobs)
+    known = {QUEUE: object_names(recording, QUEUE), JOB: jobs, **moved, PLUGIN: object_names(recording, PLUGIN)}
+    for kind, names in known.items():
+        parsed = ((kind, name, part) for name in names for part in figure_parts(recording, kind, name))
+        for figure in map(partial(parse_figure, recording), parsed):
+            written = figure_history(recording, figure).last_change(last)
+            if written is None or written.seq <= first:
+                continue
+            for one in [figure._replace(dim=dim) for dim in figure_dimensions(recording, figure)] or [figure]:
+                values = figure_value(recording, one, first), figure_value(recording, one, last)
+                if not _is_same_value(*values):
+                    yield one, FigureChange(written.seq, *values)
 
 
 def _iter_values(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, Value]]:

@@ -7,6 +7,9 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import value_in_units
+from vcdebug.debugger.breakpoint import parse_breakpoint
+from vcdebug.debugger.expression import Expression, read_expression
+from vcdebug.debugger.expression_tokens import TokenReader
 from vcdebug.debugger.fields import FIELD_TYPES, fields_of
 from vcdebug.debugger.figures import (
     JOB,
@@ -167,3 +170,33 @@ TABLES: Final[Mapping[str, RecordedTable]] = {
     **{f"{kind}_amounts": _amounts_table(kind) for kind in (NODE, JOB, QUEUE)},
 }
 """Table → its columns and rows. The names are a contract."""
+
+
+# The events that a breakpoint would stop at.
+
+DEFAULT_COLUMNS: Final = "seq,event,action,queue,job,task,node,plugin,point,result"
+
+
+def query_table(words: str, columns: str) -> RecordedTable:
+    """The events of `break WORDS`, with fields and expressions as columns; raises VcdebugError for none."""
+    read = dict(_read_columns(columns))
+
+    def iter_rows(recording: Recording) -> Iterator[RecordedRow]:
+        for seq in parse_breakpoint(words, 0).hit_seqs(recording):
+            yield tuple(column.evaluate(fields_of(recording, seq)) for column in read.values())
+
+    parse_breakpoint(words, 0)
+    return RecordedTable(words, {name: FIELD_TYPES.get(name, "any") for name in read}, iter_rows)
+
+
+def _read_columns(columns: str) -> Iterator[tuple[str, Expression]]:
+    """Column as it is written → its expression."""
+    reader = TokenReader(columns)
+    while True:
+        start = reader.next_token.position
+        column = read_expression(reader, FIELD_TYPES)
+        yield columns[start : reader.next_token.position].strip(), column
+        if reader.accept_token(",") is None:
+            break
+    if reader.next_token.kind != "end":
+        raise reader.error_at("expected a comma between columns")

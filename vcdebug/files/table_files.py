@@ -3,12 +3,13 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain, islice
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
-from vcdebug.debugger.tables import TABLES, CellValue, RecordedTable
-from vcdebug.errors import VcdebugError
+from vcdebug.debugger.tables import TABLES, CellValue, RecordedRow
+from vcdebug.errors import UnsupportedError, VcdebugError
 from vcdebug.framework.record import Level
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.file_access import check_replaceable, replace_file
@@ -23,27 +24,37 @@ def export_recording(recording: Recording, target: Path, form: str) -> list[Path
         with replace_file(target) as file:
             file.write(json.dumps(build_trace(recording), separators=(",", ":")).encode())
         return [target]
+    if form not in TEXT_WRITERS:
+        _require_arrow()
+    write = _write_text_file if form in TEXT_WRITERS else _write_arrow_file
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise VcdebugError(f"cannot be made: {error.strerror}", "name a folder for --to", str(target)) from error
-    return [_write_table(recording, name, target / f"{name}.{form}", TABLE_WRITERS[form]) for name in TABLES]
+    written = []
+    for name, table in TABLES.items():
+        path = target / f"{name}.{form}"
+        check_replaceable(path)
+        with replace_file(path) as file:
+            write(table.types, table.iter_rows(recording), file, form)
+        written.append(path)
+    return written
 
 
-def _write_table(recording: Recording, name: str, path: Path, write: "TableWriter") -> Path:
-    check_replaceable(path)
-    with replace_file(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        write(recording, TABLES[name], text)
-        text.detach()  # flushes; the file below stays open, since replace_file closes it
-    return path
+# Text.
+
+WriteText = Callable[[str], object]
+"""Takes a piece of text that ends a line."""
 
 
-def _write_json_lines(recording: Recording, table: RecordedTable, text: io.TextIOBase) -> None:
+def _write_text_file(types: Mapping[str, str], rows: Iterable[RecordedRow], file: BinaryIO, form: str) -> None:
+    TEXT_WRITERS[form](types, rows, lambda text: file.write(text.encode()))
+
+
+def _write_json_lines(types: Mapping[str, str], rows: Iterable[RecordedRow], write: WriteText) -> None:
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-    for row in table.iter_rows(recording):
-        values = map(_json_value, row)
-        text.write(f"{encode(dict(zip(table.types, values, strict=True)))}\n")
+    for row in rows:
+        write(f"{encode(dict(zip(types, map(_json_value, row), strict=True)))}\n")
 
 
 def _json_value(value: CellValue) -> CellValue:
@@ -51,17 +62,65 @@ def _json_value(value: CellValue) -> CellValue:
     return str(value) if isinstance(value, float) and value in (float("inf"), -float("inf")) else value
 
 
-def _write_csv(recording: Recording, table: RecordedTable, text: io.TextIOBase) -> None:
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.types)
-    for row in table.iter_rows(recording):
-        # Several names share a cell, one per word: names of Kubernetes have no spaces.
-        writer.writerow(" ".join(value) if isinstance(value, tuple) else value for value in row)
+def _write_csv(types: Mapping[str, str], rows: Iterable[RecordedRow], write: WriteText) -> None:
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="\n")
+    for row in chain([tuple(types)], rows):
+        writer.writerow(format_cell(value) if isinstance(value, tuple) else value for value in row)
+        write(line.getvalue())
+        line.seek(0)
+        line.truncate()
 
 
-TableWriter = Callable[[Recording, RecordedTable, io.TextIOBase], None]
-TABLE_WRITERS: Final[Mapping[str, TableWriter]] = {"jsonl": _write_json_lines, "csv": _write_csv}
-"""Format → how a table is written."""
+def format_cell(value: CellValue) -> str:
+    """A value as text; several names share a cell, one per word: names of Kubernetes have no spaces."""
+    return " ".join(value) if isinstance(value, tuple) else "" if value is None else str(value)
+
+
+TEXT_WRITERS: Final[Mapping[str, Callable[[Mapping[str, str], Iterable[RecordedRow], WriteText], None]]] = {
+    "jsonl": _write_json_lines,
+    "csv": _write_csv,
+}
+"""Format → how the rows of a table are written."""
+
+
+# Arrow and Parquet.
+
+BATCH_ROWS: Final = 65_536
+FRACTIONS: Final = ("score", "amount")
+"""Columns of numbers that need not be whole."""
+
+
+def _require_arrow() -> None:
+    """Raise UnsupportedError without the extra, before anything is replaced."""
+    try:
+        import pyarrow as pa  # noqa: F401
+    except ImportError as error:
+        hint = "install it with: pip install 'vcdebug[tables]'"
+        raise UnsupportedError("parquet and arrow need the extra tables", hint) from error
+
+
+def _write_arrow_file(types: Mapping[str, str], rows: Iterable[RecordedRow], file: BinaryIO, form: str) -> None:
+    """Write rows in batches; a column of several kinds of values, or of one name or several, is text."""
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    names = {"number": pa.int64(), "yes or no": pa.bool_(), "list": pa.list_(pa.string())}
+    kinds = [pa.float64() if one in FRACTIONS else names.get(types[one], pa.string()) for one in types]
+    schema = pa.schema(list(zip(types, kinds, strict=True)))
+    left = iter(rows)
+    with ParquetWriter(file, schema) if form == "parquet" else pa.ipc.new_file(file, schema) as writer:
+        while batch := list(islice(left, BATCH_ROWS)):
+            columns = zip(*batch, strict=True)
+            filled = [_arrow_column(kind, column) for kind, column in zip(kinds, columns, strict=True)]
+            writer.write_batch(pa.record_batch(filled, schema))
+
+
+def _arrow_column(kind: object, column: Iterable[CellValue]) -> object:
+    import pyarrow as pa
+
+    texts = kind == pa.string()
+    return pa.array([None if value is None else format_cell(value) if texts else value for value in column], kind)
 
 
 def build_trace(recording: Recording) -> dict[str, object]:

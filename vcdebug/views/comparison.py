@@ -7,6 +7,7 @@ from vcdebug.amount_text import count_noun, format_resource
 from vcdebug.comparison import cycles
 from vcdebug.debugger.cursor import SelectionKind
 from vcdebug.debugger.driver import DebuggerState
+from vcdebug.debugger.figures import format_figure, iter_changed_figures
 from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer
 from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.framework.record import HookEvent, OpEvent, StateEvent
@@ -16,7 +17,7 @@ from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import answer_piece, bare_name, event_headline, path_words, placing_words, task_list_or
 from vcdebug.views.pieces import Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table
+from vcdebug.views.table import Column, Row, Table, plain_columns
 from vcdebug.views.votes import asked_about, outcome_words
 from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings
 
@@ -233,8 +234,10 @@ def command_line(open_: OpenRecordings) -> str:
     return shlex.join(words)
 
 
-def difference_table(here: DebuggerState) -> Table:
-    """What the edits changed in the shown cycle; commands_of reads a row's key."""
+def difference_table(here: DebuggerState, moments: str = "") -> Table:
+    """What the edits changed in the shown cycle, or what changed between two events; commands_of reads a row's key."""
+    if moments:
+        return _moments_table(here.recording, *sorted(map(int, moments.split())))
     open_ = here.recordings
     if open_ is None or not open_.branch:
         return Table("Original and branch", foot=(make_line(muted_piece("there is no branch: w or :set makes one")),))
@@ -246,9 +249,21 @@ def difference_table(here: DebuggerState) -> Table:
     return Table(title, SIDE_COLUMNS, rows, head=head)
 
 
+def _moments_table(recording: Recording, first: Seq, last: Seq) -> Table:
+    rows = []
+    for figure, change in iter_changed_figures(recording, first, last):
+        cells = (str(figure), format_figure(figure, change.old), format_figure(figure, change.new), str(change.seq))
+        rows.append(Row(f"{change.seq}#{figure}", tuple(map(Piece, cells)), change.seq))
+    columns = (Column("figure", flexible=True), *plain_columns(f"event {first}#", f"event {last}#", "last change#"))
+    title = f"Events {first} to {last}: {count_noun(len(rows), 'figure')} changed"
+    return Table(title, columns, rows)
+
+
 def commands_of(row: Row) -> tuple[str, ...]:
-    """The commands that show a row of difference_table in branch and original; none for a side without an event."""
+    """The commands that show a row of difference_table: in branch and original, or its event."""
     words = row.key.partition("#")[0].split()
+    if len(words) == 1:
+        return tuple(words)
     found = dict(zip(words[::2], words[1::2], strict=False))
     return tuple(f"{side} {found[side]}" for side in (BRANCH, ORIGINAL) if found.get(side, "0") != "0")
 

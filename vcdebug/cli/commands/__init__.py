@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "dap": "vcdebug.cli.commands.dap:DapCommand",
     "mcp": "vcdebug.cli.commands.mcp:McpCommand",
     "report": "vcdebug.cli.commands.report:ReportCommand",
+    "query": "vcdebug.cli.commands.export:QueryCommand",
     "export": "vcdebug.cli.commands.export:ExportCommand",
     "capture": "vcdebug.cli.commands.capture:CaptureCommand",
     "redact": "vcdebug.cli.commands.redact:RedactCommand",

@@ -1,14 +1,29 @@
-"""`vcdebug export`: writes a recording as tables, or as a trace for Perfetto."""
+"""`vcdebug export` writes a recording as tables, or as a trace for Perfetto; `vcdebug query` writes chosen events."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import add_shared_arguments, cached_recordings
+from vcdebug.cli.arguments import (
+    SNAPSHOT_HELP,
+    add_cycle_arguments,
+    add_shared_arguments,
+    between_cycles,
+    cached_recordings,
+    check_cycle_arguments,
+    snapshot_source,
+)
 from vcdebug.cli.commands import Command, CommandOutcome
-from vcdebug.cli.output import Output
+from vcdebug.cli.output import Output, RunFailure, run_or_failure
+
+if TYPE_CHECKING:
+    from vcdebug.recording.recording import Recording
 
 
 class ExportCommand(Command):
@@ -23,10 +38,10 @@ class ExportCommand(Command):
         )
         parser.add_argument(
             "--format",
-            choices=("jsonl", "csv", "perfetto"),
+            choices=("jsonl", "csv", "parquet", "arrow", "perfetto"),
             default="jsonl",
-            help="jsonl (the default) and csv write a file per table, perfetto one trace with a span per action, "
-            "queue, job and task",
+            help="jsonl (the default), csv, parquet and arrow write a file per table, perfetto one trace with a span "
+            "per action, queue, job and task; parquet and arrow need the extra tables",
         )
         add_shared_arguments(parser, "edits", "extender", "no-cache", "json")
 
@@ -41,3 +56,98 @@ class ExportCommand(Command):
         else:
             output.write_text(f"{count_noun(len(written), 'file')} written to {args.to}\n")
         return CommandOutcome.DONE
+
+
+class QueryCommand(Command):
+    """Lists the events at which a breakpoint would stop, in one cycle or many, of one snapshot or many."""
+
+    HELP = "list the events that a breakpoint would stop at, with the columns that you choose"
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("snapshot", metavar="SNAPSHOT", help=f"{SNAPSHOT_HELP}, or a folder of snapshots")
+        parser.add_argument(
+            "words", metavar="WORDS", help="which events, as break takes them: 'victim if plugin == \"gang\"'"
+        )
+        parser.add_argument(
+            "--columns",
+            metavar="LIST",
+            help="fields and expressions with commas between them: seq,job,'count(victims)'",
+        )
+        parser.add_argument(
+            "--format",
+            choices=("text", "csv", "jsonl"),
+            default="text",
+            help="of the rows; text by default",
+        )
+        add_cycle_arguments(parser, "; the events of all of them")
+        add_shared_arguments(parser, "complete", "release", "edits", "no-cache")
+
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.render import write_blocks
+        from vcdebug.debugger.tables import DEFAULT_COLUMNS, query_table
+        from vcdebug.files.table_files import TEXT_WRITERS, format_cell
+        from vcdebug.views.document import make_listing
+        from vcdebug.views.notebook import found_table
+
+        check_cycle_arguments(args)
+        asked = _AskedRecordings(args, output)
+        if args.format == "text" and not args.columns:
+            for label, recording in asked:
+                heading = [f"{head} {text}" for head, text in zip(asked.labels, label, strict=True)]
+                found = found_table(recording, 0, args.words)
+                write_blocks([replace(found, title=", ".join((*heading, found.title)))], output)
+            return asked.outcome
+        table = query_table(args.words, args.columns or DEFAULT_COLUMNS)
+        types = {**dict.fromkeys(asked.labels, "text"), **table.types}
+        rows = ((*label, *row) for label, recording in asked for row in table.iter_rows(recording))
+        if args.format == "text":
+            write_blocks([make_listing(list(types), [list(map(format_cell, row)) for row in rows])], output)
+        else:
+            TEXT_WRITERS[args.format](types, rows, lambda text: output.write_text(text.removesuffix("\n")))
+        return asked.outcome
+
+
+class _AskedRecordings:
+    """The recordings of all snapshots and cycles that the arguments name, one after the other, with their labels."""
+
+    def __init__(self, args: Namespace, output: Output) -> None:
+        from vcdebug.snapshot.sources import find_snapshots
+
+        self._args, self._output = args, output
+        where = snapshot_source(args.snapshot)
+        self._folder = Path(where) if isinstance(where, Path) and where.is_dir() else None
+        below: list[str | Path] = [*find_snapshots(self._folder)] if self._folder else []
+        self._snapshots = below or [where]
+        several = len(self._snapshots) > 1
+        self.labels = (*(("snapshot",) if several else ()), *(("cycle",) if args.cycles > 1 else ()))
+        self.outcome = CommandOutcome.DONE
+
+    def __iter__(self) -> Iterator[tuple[tuple[str, ...], Recording]]:
+        for snapshot in self._snapshots:
+            found = run_or_failure(partial(self._replay_snapshot, snapshot))
+            if isinstance(found, RunFailure):
+                self._output.write_notice(found.line)
+                self.outcome = CommandOutcome.FAILED
+                continue
+            name = str(Path(snapshot).relative_to(self._folder)) if self._folder and len(self._snapshots) > 1 else ""
+            for cycle, recording in self._iter_cycles(found):
+                yield tuple(filter(None, (name, str(cycle) if self._args.cycles > 1 else ""))), recording
+
+    def _replay_snapshot(self, snapshot: str | Path) -> Recording:
+        from vcdebug.cli.snapshots import replay_snapshot
+        from vcdebug.debugger.breakpoint import parse_breakpoint
+
+        args = self._args
+        options = {"complete": args.complete, "release": args.release, "edits": args.edits}
+        recording = replay_snapshot(snapshot, keeping=cached_recordings(args, self._output), **options).recording
+        # Of many snapshots some may lack an object; of one it is misspelt.
+        parse_breakpoint(args.words, 0, recording if len(self._snapshots) == 1 else None)
+        return recording
+
+    def _iter_cycles(self, recording: Recording) -> Iterator[tuple[int, Recording]]:
+        from vcdebug.whatif.cycles import replay_next_cycle
+
+        yield 1, recording
+        for cycle in range(2, self._args.cycles + 1):
+            recording = replay_next_cycle(recording, between_cycles(self._args), cycle)
+            yield cycle, recording

@@ -184,7 +184,7 @@ def answer_document(shown: AnswerReport) -> dict[str, object]:
             "cycles": here.recordings.cycle_count,
             "edits": list(here.recordings.edit_texts),
         }
-    if answer.show == "diff" and here.recordings is not None:
+    if answer.show == "diff" and here.recordings is not None and not answer.argument:
         body["comparison"] = _recordings_comparison(here.recordings)
     if shown.written:
         body["written"] = shown.written

@@ -180,7 +180,9 @@ def _show_other_side(driver: Driver, _: str) -> CommandReply:
     return _show_side(driver, driver.open_recordings.other_side, None)
 
 
-def _show_diff(driver: Driver, _: str) -> CommandReply:
+def _show_diff(driver: Driver, argument: str) -> CommandReply:
+    if argument:
+        return _show_moments(driver, argument)
     before = driver.open_recordings
     if before.found is not None:
         return CommandReply(show="diff")
@@ -195,6 +197,17 @@ def _show_diff(driver: Driver, _: str) -> CommandReply:
     return CommandReply(text="comparing", work=compare_sides)
 
 
+def _show_moments(driver: Driver, argument: str) -> CommandReply:
+    """What changed between two events of the shown recording."""
+    words, last = argument.split(), driver.debugger.last_seq
+    seqs = [parse_number(word, "event number") for word in words]
+    if not 1 <= len(seqs) <= 2 or not all(1 <= seq <= last for seq in seqs):
+        raise CommandError(
+            f"{argument!r} is no event, nor two", f"events are 1 to {last}; one is compared with this one"
+        )
+    return CommandReply(show="diff", argument=" ".join(map(str, [*seqs, driver.debugger.seq][:2])))
+
+
 VERBS: Final = (
     Verb(("set",), "EDIT", "What-if: change an object, the configuration or a random choice, and replay", _add_edit),
     Verb(("release",), "[VERSION]", "What-if: replay with another Volcano release, for example v1.14.4", _set_release),
@@ -205,5 +218,5 @@ VERBS: Final = (
     Verb(("branch",), "[N]", "Show the edited cycle (branch)", _side_command(branch.BRANCH)),
     Verb(("original",), "[N]", "show the recording without edits", _side_command(branch.ORIGINAL)),
     Verb(("other", "x"), "", "from the original to the branch and back", _show_other_side),
-    Verb(("diff",), "", "Compare original and branch: changes and first difference", _show_diff),
+    Verb(("diff",), "[N [N]]", "Compare original and branch; or event N with this one, or with another", _show_diff),
 )

@@ -182,18 +182,24 @@ def build_server() -> MCPServer:
 
 
 def _one_at_a_time(method: Callable[..., str], lock: Lock) -> Callable[..., str]:
-    """The tool as the server calls it, from several threads: its text in bounds, its failures in one line."""
-    from mcp.server.mcpserver.exceptions import ToolError
+    """The tool as the server calls it, from several threads."""
 
     @wraps(method)
     def call_tool(**arguments: object) -> str:
         with lock:
-            found = run_or_failure(partial(method, **arguments))
-        if isinstance(found, RunFailure):
-            raise ToolError(found.line)
-        return cut_text(found)
+            return _answer_call(partial(method, **arguments))
 
     return call_tool
+
+
+def _answer_call(call: Callable[[], str]) -> str:
+    """The tool's text in bounds, or its failure in one line."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    found = run_or_failure(call)
+    if isinstance(found, RunFailure):
+        raise ToolError(found.line)
+    return cut_text(found)
 
 
 def cut_text(text: str) -> str:

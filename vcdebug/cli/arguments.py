@@ -102,7 +102,7 @@ SNAPSHOT_HELP: Final = (
     "a folder, .tar.gz, .zip or file of manifests, - for standard input, the name of a bundled snapshot, or a "
     "recording that run --save wrote"
 )
-DEFAULT_BUDGET_SECONDS: Final = 20
+DEFAULT_BUDGET_SECONDS: Final = 10
 """Seconds after the start of the command at which --prove stops."""
 
 

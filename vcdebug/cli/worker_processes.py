@@ -7,9 +7,10 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import ForkingPickler
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from vcdebug.cli.output import RunFailure, run_or_failure
@@ -116,6 +117,7 @@ class WorkerPool(Generic[Item, Result]):
     def __init__(self, workers: int, function: Callable[[Item], Result]) -> None:
         self._workers = workers
         self._crew = _Crew[Item, Result](function, ())
+        self._crew.start_workers(workers)
 
     def __call__(self, items: Sequence[Item], going: Callable[[], bool] = lambda: True) -> list[Result | RunFailure]:
         """One result per item, in order; runs that are under way when `going` turns false are abandoned."""
@@ -141,12 +143,20 @@ class _Task(NamedTuple, Generic[Item]):
 class _Worker(Generic[Item, Result]):
     """One process and its current task."""
 
-    def __init__(self, function: Callable[[Item], Result]) -> None:
+    def __init__(self) -> None:
         self.connection, theirs = SPAWN_CONTEXT.Pipe()
-        self.process = SPAWN_CONTEXT.Process(target=_serve_items, args=(function, theirs), daemon=True)
+        # Without the function: to send a snapshot takes until the other process has started and reads it.
+        self.process = SPAWN_CONTEXT.Process(target=_serve_items, args=(theirs,), daemon=True)
         self.process.start()
         theirs.close()  # else the pipe stays open here when the worker dies, and `recv` never returns
         self.task: _Task[Item] | None = None
+
+    def give_function(self, pickled: bytes) -> None:
+        """Hand over the function, before the first task."""
+        try:
+            self.connection.send_bytes(pickled)
+        except OSError:
+            return
 
     def give_task(self, task: _Task[Item]) -> None:
         """Hand over a task; a process that has just ended shows when its answer is read."""
@@ -170,6 +180,16 @@ class _Crew(Generic[Item, Result]):
         self._fresh = enumerate(items)
         self._again: deque[_Task[Item]] = deque()
         self._workers: list[_Worker[Item, Result]] = []
+        self._starting: list[_Worker[Item, Result]] = []
+        """Started, and not yet told what to do."""
+
+    @cached_property
+    def _pickled_function(self) -> bytes:
+        return bytes(ForkingPickler.dumps(self._function))
+
+    def start_workers(self, count: int) -> None:
+        """Start processes, which load their modules while this one goes on."""
+        self._starting += [_Worker[Item, Result]() for _ in range(count)]
 
     def refill_items(self, items: Iterable[Item]) -> None:
         """Further items, numbered from 0 again; only when all earlier ones are done."""
@@ -180,9 +200,15 @@ class _Crew(Generic[Item, Result]):
         for worker in self._workers:
             if worker.task is None and (task := self._next_task()) is not None:
                 worker.give_task(task)
-        while len(self._workers) < most and (task := self._next_task()) is not None:
-            hired = _Worker(self._function)
+        fresh: list[_Task[Item]] = []
+        while len(self._workers) + len(fresh) < most and (task := self._next_task()) is not None:
+            fresh.append(task)
+        # All are started before any is told what to do, which waits for it.
+        self.start_workers(len(fresh) - len(self._starting))
+        for task in fresh:
+            hired = self._starting.pop()
             self._workers.append(hired)
+            hired.give_function(self._pickled_function)
             hired.give_task(task)
         return any(worker.task is not None for worker in self._workers)
 
@@ -200,9 +226,10 @@ class _Crew(Generic[Item, Result]):
                 yield from self._replace_worker(worker, task)
 
     def end_workers(self) -> None:
-        for worker in self._workers:
+        for worker in (*self._workers, *self._starting):
             worker.kill_process()
         self._workers.clear()
+        self._starting.clear()
 
     def _next_task(self) -> _Task[Item] | None:
         if self._again:
@@ -220,12 +247,14 @@ class _Crew(Generic[Item, Result]):
             self._again.append(task._replace(workers_lost=times))
 
 
-def _serve_items(function: Callable[[Item], Result], connection: Connection) -> None:
-    """The loop of a worker process: items in, results out."""
+def _serve_items(connection: Connection) -> None:
+    """The loop of a worker process: the function, then items in, results out."""
     # The terminal sends Ctrl-C to the whole process group; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    function = None
     while True:
         try:
+            function = connection.recv() if function is None else function
             _, item = connection.recv()
         except EOFError:
             return
@@ -242,10 +271,17 @@ class TrialRounds(Generic[Item, Result]):
     """Runs trials in this process, and in workers from the first trial on that was slow."""
 
     def __init__(
-        self, trial: Callable[[Item], Result], workers: int | None, going: Callable[[], bool] = lambda: True
+        self,
+        trial: Callable[[Item], Result],
+        workers: int | None,
+        going: Callable[[], bool] = lambda: True,
+        *,
+        expects_slow: bool = False,
     ) -> None:
         self._trial = trial
         self._workers = workers or os.cpu_count() or 1
+        # Workers load their modules while the first trial runs here.
+        self._ahead = WorkerPool(self._workers, trial) if expects_slow and self._workers > 1 else None
         self._going = going
         """Asked between trials and while workers run; the remaining trials are left out once it is false."""
         self._pool: WorkerPool[Item, Result] | None = None
@@ -259,7 +295,7 @@ class TrialRounds(Generic[Item, Result]):
             start = time.perf_counter()
             done.append(run_or_failure(partial(self._trial, wanted[len(done)])))
             if self._workers > 1 and time.perf_counter() - start > SLOW_TRIAL_SECONDS:
-                self._pool = WorkerPool(self._workers, self._trial)
+                self._pool, self._ahead = self._ahead or WorkerPool(self._workers, self._trial), None
         rest = wanted[len(done) :]
         if rest and self._pool is not None:
             done += self._pool(rest, self._going)
@@ -269,5 +305,6 @@ class TrialRounds(Generic[Item, Result]):
         return [None if isinstance(one, RunFailure) else one for one in done]
 
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.end_workers()
+        for pool in (self._pool, self._ahead):
+            if pool is not None:
+                pool.end_workers()

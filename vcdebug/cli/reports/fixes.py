@@ -2,12 +2,12 @@
 
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.output import Output, status_line
-from vcdebug.cli.worker_processes import TrialRounds
+from vcdebug.cli.worker_processes import SLOW_TRIAL_SECONDS, TrialRounds
 from vcdebug.explain.answer import ADVICE_OWNER, Explanation
 from vcdebug.recording.recording import Recording
 from vcdebug.views.document import Block, make_paragraph
@@ -20,6 +20,7 @@ from vcdebug.whatif.fixes.search import (
     start_search,
     trials_of,
 )
+from vcdebug.whatif.fixes.trial import EditTexts, TrialOutcome
 
 _MAX_SHOWN_EDITS = 6
 
@@ -100,8 +101,15 @@ def _edit_options(remedy: TriedPlan) -> str:
     return f"{shown}  ({count_noun(left, 'more edit')} in --json)" if left > 0 else shown
 
 
-MIN_BUDGET_SHARE = 0.25
+MIN_BUDGET_SHARE = 0.5
 """Share of the budget that trials get even where reading and the first cycle took all of it."""
+
+
+def _trial_rounds(
+    recording: Recording, explanation: Explanation, workers: int | None, going: Callable[[], bool]
+) -> TrialRounds[EditTexts, TrialOutcome | None]:
+    slow = recording.seconds.get("cycle", 0.0) > SLOW_TRIAL_SECONDS
+    return TrialRounds(trials_of(recording, explanation), workers, going, expects_slow=slow)
 
 
 def search_fixes(
@@ -113,7 +121,7 @@ def search_fixes(
     end = max(output.started + seconds, time.perf_counter() + seconds * MIN_BUDGET_SHARE)
     with (
         status_line(output, "Trying fixes… (Ctrl-C to stop)") as tell,
-        closing(TrialRounds(trials_of(recording, explanation), workers, lambda: time.perf_counter() < end)) as run,
+        closing(_trial_rounds(recording, explanation, workers, lambda: time.perf_counter() < end)) as run,
     ):
 
         def may_continue(search: FixSearch) -> bool:

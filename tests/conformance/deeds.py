@@ -29,7 +29,7 @@ def scheduler(folder: Path, snapshot: Snapshot, outcome: CycleOutcome, **more: A
     expected = len(snapshot.objects_of("PodGroup"))
     said = {"statuses": [[*subject, numbers] for subject, numbers in (outcome.statuses or {}).items()]}
     deeds.write_text(
-        json.dumps(asdict(replace(outcome, statuses=None)) | said | {"expected": expected} | more), "utf-8"
+        json.dumps(asdict(replace(outcome, statuses=None, events={})) | said | {"expected": expected} | more), "utf-8"
     )
     program = folder / "scheduler"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -S {SCRIPT} "$@"\n', encoding="utf-8")

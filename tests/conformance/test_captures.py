@@ -135,6 +135,8 @@ def test_where_neither_side_decides_anything_the_result_is_inconclusive() -> Non
     assert (True, True) == (found.is_agreed, found.is_inconclusive)
     text = " ".join(repr(block) for block in verification_blocks(found))
     assert "neither the replay nor the scheduler decided anything" in text
+    waiting = cluster(node("n1"), pod_group("j", phase="Pending"), *pods("j", 1, cpu="99"))
+    assert not judge_captures(waiting, waiting).is_agreed, "a scheduler that admits no job decides otherwise"
 
 
 def test_a_pod_that_came_and_went_is_a_change() -> None:

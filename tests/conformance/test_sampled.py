@@ -87,7 +87,7 @@ def test_what_would_have_won_was_dropped() -> None:
     """The replay learns from the choice, among nodes that the log names, which of them came too late."""
     snapshot = sampled()
     seen = predicted_outcome(replay_cycle(snapshot))
-    seen = replace(seen, bound={POD: "n5"})
+    seen = replace(seen, bound={POD: "n5"}, events={})
     found = follow_scheduler(snapshot, seen, logged_chance=ChanceSettings(searches={POD: "6-6,4-5"}))
     assert (0, 0) == found.difference_rank
     assert {POD: "4-6"} == found.recording.snapshot.chance.searches

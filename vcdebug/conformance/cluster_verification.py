@@ -27,7 +27,7 @@ from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.writes import iter_unscheduled_messages
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import Json, metadata_of, status_of
+from vcdebug.snapshot.manifest import Json, metadata_of, spec_of, status_of
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -259,6 +259,8 @@ def _note_pod(outcome: CycleOutcome, key: TaskKey, before: Manifest, after: Mani
     if bound_to and not Pod(before).node_name:
         outcome.bound[key] = bound_to
         return
+    if spec_of(before).get("schedulingGates") and not spec_of(after).get("schedulingGates"):
+        outcome.opened_gates[key] = "yes"
     node = str(_status_part(after, "nominatedNodeName") or "")
     if node and node != str(_status_part(before, "nominatedNodeName") or ""):
         outcome.nominated[key] = node

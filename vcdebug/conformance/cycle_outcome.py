@@ -11,13 +11,15 @@ from vcdebug.conformance.api_server import ApiWrite
 from vcdebug.conformance.object_store import key_of
 from vcdebug.framework.record import CloseEvent
 from vcdebug.framework.topology import ALLOCATED_HYPER_NODE
+from vcdebug.kube.listers import SELECTED_NODE, claim_names
+from vcdebug.kube.volume_binding import NEW_VOLUME, volume_words
 from vcdebug.model.devices.gpushare import GPU_INDEX
 from vcdebug.model.devices.hami_ascend_card import ALLOCATED_SUFFIX, decode_container_devices
 from vcdebug.model.devices.vgpu_annotations import ASSIGNED_ANNOTATION
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
-from vcdebug.model.pod_group import PodGroup
-from vcdebug.recording.effects import cycle_effects, reserved_claims
+from vcdebug.model.pod_group import PENDING, PodGroup
+from vcdebug.recording.effects import cycle_effects, reserved_claims, reserved_volumes
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import api_writes, iter_unscheduled_messages, pod_group_changes, pod_status_writes
 from vcdebug.snapshot.manifest import JsonObject, annotations_of, metadata_of, spec_of, status_of
@@ -27,7 +29,8 @@ from vcdebug.snapshot.snapshot import Manifest, Snapshot
 GONE = "gone"
 PROMISED = re.compile(r" can possibly be assigned to ([^\s,]+)")
 """In the PodScheduled message of a pipelined pod: the node that it waits for."""
-PODS, GROUPS, CLAIMS = "pods", "podgroups", "resourceclaims"
+PODS, GROUPS, CLAIMS, EVENTS = "pods", "podgroups", "resourceclaims", "events"
+WAITING_PHASES = (PENDING, "")
 
 
 class WrittenStatus(NamedTuple):
@@ -55,6 +58,17 @@ class CycleOutcome:
     panic: str = ""
     statuses: Statuses | None = None
     """What Queues and PodGroups say in the end; None where it is not known, as between two captures of a cluster."""
+    not_admitted: tuple[JobId, ...] = ()
+    """PodGroups that were Pending before the cycle; known to the replay alone."""
+    opened_gates: dict[TaskKey, str] = field(default_factory=dict)
+    """Pods whose scheduling gate was removed."""
+    events: dict[EventSubject, tuple[str, ...]] = field(default_factory=dict)
+    """The messages of the events that were written, those of one subject together."""
+
+    @property
+    def admitted(self) -> dict[JobId, str]:
+        """PodGroups that are no longer Pending, of those that changed."""
+        return {job: status.phase for job, status in self.groups.items() if status.phase not in WAITING_PHASES}
 
     @property
     def node_by_pod(self) -> dict[TaskKey, NodeName]:
@@ -75,6 +89,9 @@ class CycleOutcome:
             {**self.waiting, **later.waiting},
             self.panic or later.panic,
             later.statuses,
+            self.not_admitted,
+            {**self.opened_gates, **later.opened_gates},
+            {**self.events, **{key: (*self.events.get(key, ()), *said) for key, said in later.events.items()}},
         )
 
 
@@ -85,7 +102,13 @@ def predicted_outcome(recording: Recording) -> CycleOutcome:
     outcome.devices = allocated_devices(recording, outcome.bound)
     for pod, cards in given_npus(recording, outcome.bound).items():
         outcome.devices.setdefault(pod, {}).update(cards)
+    for pod, volumes in claimed_volumes(recording.snapshot, reserved_volumes(recording), outcome.bound).items():
+        outcome.devices.setdefault(pod, {}).update(volumes)
     outcome.evicted = {write.object: "" for write in api_writes(recording) if write.verb == "evict"}
+    outcome.opened_gates = dict.fromkeys(recording.session.opened_gates, "yes")
+    groups = map(PodGroup, recording.snapshot.objects_of("PodGroup"))
+    outcome.not_admitted = tuple([f"{one.namespace}/{one.name}" for one in groups if one.phase in WAITING_PHASES])
+    outcome.events = predicted_events(recording, outcome.bound)
     if recording.session.close is None:
         return outcome
     outcome.statuses = predicted_statuses(recording, recording.session.close)
@@ -94,6 +117,7 @@ def predicted_outcome(recording: Recording) -> CycleOutcome:
             outcome.groups[uid] = group_status(job.pod_group)
         for status in pod_status_writes(job):
             outcome.waiting[status.pod] = (status.reason, status.message)
+            add_event(outcome.events, "Pod", status.pod, FAILED, status.message)
             if status.nominated:
                 outcome.nominated[status.pod] = status.nominated
     return outcome
@@ -112,7 +136,7 @@ def group_status(group: PodGroup) -> WrittenStatus:
 def observed_outcome(written: Iterable[ApiWrite], before: Snapshot) -> CycleOutcome:
     """The outcome of a scheduler's requests; `before` are the objects that they changed."""
     pods, groups = ({key_of(body): body for body in before.objects_of(kind)} for kind in ("Pod", "PodGroup"))
-    outcome, bodies = CycleOutcome(), dict[str, list[Manifest]]()
+    outcome, bodies, volumes = CycleOutcome(), dict[str, list[Manifest]](), dict[str, str]()
     for write in written:
         key = key_of(write.body)
         bodies.setdefault(write.address.plural, []).append(write.body)
@@ -126,8 +150,17 @@ def observed_outcome(written: Iterable[ApiWrite], before: Snapshot) -> CycleOutc
             _pod_status(outcome, key, write.body, pods.get(key, {}))
         elif write.address.plural == CLAIMS:
             note_devices(outcome.devices, key, write.body)
+        elif write.address.plural == EVENTS:
+            about = write.body.get("involvedObject") or write.body.get("regarding") or {}
+            subject = f"{about.get('namespace') or ''}/{about.get('name')}"
+            said = str(write.body.get("message") or write.body.get("note") or "")
+            add_event(outcome.events, str(about.get("kind")), subject, str(write.body.get("reason")), said)
+        elif write.address.plural in VOLUME_PLURALS:
+            volumes.update(_volume_choice(write.body))
         elif write.address.plural == GROUPS:
             outcome.groups[key] = group_status(PodGroup(write.body))
+    for pod, claims in claimed_volumes(before, volumes, outcome.bound).items():
+        outcome.devices.setdefault(pod, {}).update(claims)
     queues, jobs = ([*before.objects_of(kind), *bodies.get(plural, ())] for kind, plural in (QUEUE, POD_GROUP))
     outcome.statuses = stated_statuses(queues, jobs)
     # Upstream also writes a PodGroup whose counts alone have changed.
@@ -144,10 +177,53 @@ def _pod_status(outcome: CycleOutcome, key: TaskKey, pod: Manifest, before: Mani
     node = str(status.get("nominatedNodeName") or "")
     if node and node != str(status_of(before).get("nominatedNodeName") or ""):
         outcome.nominated[key] = node
+    if spec_of(before).get("schedulingGates") and not spec_of(pod).get("schedulingGates"):
+        outcome.opened_gates[key] = "yes"
     old = dict.fromkeys(iter_unscheduled_messages(before))
     for words in iter_unscheduled_messages(pod):
         if words not in old:
             outcome.waiting[key] = words
+
+
+EventSubject = tuple[str, str, str]
+"""Kind and name of the object, and the event's reason."""
+FAILED, SCHEDULED = "FailedScheduling", "Scheduled"
+
+
+def add_event(found: dict[EventSubject, tuple[str, ...]], kind: str, name: str, reason: str, message: str) -> None:
+    """Add one event's message."""
+    found[kind, name, reason] = (*found.get((kind, name, reason), ()), message)
+
+
+def predicted_events(recording: Recording, bound: Mapping[TaskKey, NodeName]) -> dict[EventSubject, tuple[str, ...]]:
+    """The events of the cycle about PodGroups and bound pods."""
+    found: dict[EventSubject, tuple[str, ...]] = {}
+    for write in api_writes(recording):
+        if write.verb == "event":
+            head, _, message = write.text.partition(": ")
+            add_event(found, write.kind, write.object, head.partition(" ")[2], message)
+    for pod, node in bound.items():
+        add_event(found, "Pod", pod, SCHEDULED, f"Successfully assigned {pod} to {node}")
+    return found
+
+
+VOLUME_PLURALS = ("persistentvolumes", "persistentvolumeclaims")
+
+
+def _volume_choice(body: Manifest) -> dict[str, str]:
+    """Claim → its volume in words, of a volume that names its claim or a claim that names a node."""
+    reference, node = spec_of(body).get("claimRef"), annotations_of(body).get(SELECTED_NODE)
+    if reference:
+        return {f"{reference.get('namespace')}/{reference.get('name')}": volume_words(body)}
+    return {key_of(body): f"{NEW_VOLUME}{node}"} if node else {}
+
+
+def claimed_volumes(snapshot: Snapshot, chosen: Mapping[str, str], bound: Collection[TaskKey]) -> PodDevices:
+    """The volumes chosen for the claims of bound pods."""
+    pods = (Pod(each) for each in snapshot.objects_of("Pod") if key_of(each) in bound) if chosen else ()
+    named = {pod.key: [f"{pod.namespace}/{claim.name}" for claim in claim_names(pod)] for pod in pods}
+    found = {pod: {claim: chosen[claim] for claim in claims if claim in chosen} for pod, claims in named.items()}
+    return {pod: claims for pod, claims in found.items() if claims}
 
 
 Statuses = dict[tuple[str, str], dict[str, str]]

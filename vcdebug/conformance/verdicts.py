@@ -33,8 +33,8 @@ NOTHING_DONE = "nothing"
 MAX_EXPLAINED = 20
 """Jobs that differ for which the decision behind the difference is looked up."""
 BOUND, EVICTED, NOMINATED, GROUP, CONDITION = "bound", "evicted", "nominated", "PodGroup", "PodScheduled"
-DEVICES, STATUS = "devices", "status"
-DECISIONS = (BOUND, EVICTED, NOMINATED, DEVICES, STATUS)
+DEVICES, STATUS, ADMITTED, GATE, EVENT = "devices", "status", "admitted", "scheduling gate", "event"
+DECISIONS = (BOUND, EVICTED, NOMINATED, DEVICES, STATUS, ADMITTED, GATE)
 
 
 class OutcomeDifference(NamedTuple):
@@ -44,7 +44,9 @@ class OutcomeDifference(NamedTuple):
     subject: str
     """The pod, or the job itself."""
     what: str
-    """bound, evicted, nominated, devices, status (where these are alike); PodGroup, PodScheduled: words about them."""
+    """bound, evicted, nominated, devices, admitted, scheduling gate, status (where these are alike); PodGroup,
+    PodScheduled, event: words about them.
+    """
     predicted: str
     observed: str
 
@@ -92,8 +94,11 @@ def find_differences(
         *_iter_text_differences(EVICTED, dict.fromkeys(predicted.evicted, "yes"), dict.fromkeys(victims, "yes"), owner),
         *_iter_text_differences(NOMINATED, predicted.nominated, observed.nominated, owner),
         *_iter_device_differences(predicted, observed, owner),
+        *_iter_admission_differences(predicted, observed),
+        *_iter_text_differences(GATE, predicted.opened_gates, observed.opened_gates, owner),
         *_iter_text_differences(GROUP, _group_words(predicted), _group_words(observed), lambda job: job),
         *_iter_text_differences(CONDITION, _pending_messages(predicted), _pending_messages(observed), owner),
+        *_iter_event_differences(predicted, observed, owner),
     ]
     # Where decisions differ, the numbers that follow from them differ as well, and tell nothing.
     return (
@@ -121,6 +126,26 @@ def _iter_text_differences(
         left, right = predicted.get(name, NOTHING_DONE), observed.get(name, NOTHING_DONE)
         if not is_alike(left, right):
             yield OutcomeDifference(owner(name), name, what, left, right)
+
+
+def _iter_admission_differences(predicted: CycleOutcome, observed: CycleOutcome) -> Iterator[OutcomeDifference]:
+    """PodGroups that were Pending before the cycle, and that one of both admits."""
+    here, there = (
+        {job: "yes" for job in one.admitted if job in predicted.not_admitted} for one in (predicted, observed)
+    )
+    return _iter_text_differences(ADMITTED, here, there, lambda job: job)
+
+
+def _iter_event_differences(
+    predicted: CycleOutcome, observed: CycleOutcome, owner: Callable[[TaskKey], JobId]
+) -> Iterator[OutcomeDifference]:
+    """Messages that the replay does not foresee; an event that is missing may be late, or have been held back."""
+    for (kind, name, reason), said in sorted(observed.events.items()):
+        known = predicted.events.get((kind, name, reason), ())
+        odd = [text for text in said if not any(is_alike(certain_part(one), certain_part(text)) for one in known)]
+        if known and odd:
+            job = owner(name) if kind == "Pod" else name
+            yield OutcomeDifference(job, f"{kind} {name}", f"{EVENT} {reason}", known[-1], odd[-1])
 
 
 def _iter_device_differences(
@@ -199,7 +224,8 @@ def _sampling_decision(
 
 def _order_decision(recording: Recording, decided: list[OutcomeDifference]) -> ReplayDecision | None:
     """The circular order of pods behind the differences, if every pod that differs is on such a circle."""
-    circle = find_order_circle(recording, (difference.subject for difference in decided))
+    about_pods = all(difference.subject in recording.timeline.tasks for difference in decided)
+    circle = find_order_circle(recording, (difference.subject for difference in decided)) if about_pods else ()
     if not circle:
         return None
     first = recording.index.spans_of(Level.TASK, circle[0])

@@ -300,6 +300,12 @@ class VolumeBinding:
         for claim_key in volumes.provisions:
             self._selected[claim_key] = node
 
+    def reserved_volumes(self) -> dict[str, str]:
+        """Claim → the volume it is assumed to be bound to, or the node where one is to be made for it, in words."""
+        volumes = self._listers.volumes
+        taken = {claim: volume_words(volumes[name]) for name, claim in self._taken.items()}
+        return taken | {claim: f"{NEW_VOLUME}{node}" for claim, node in self._selected.items()}
+
     def unreserve(self, state: VolumeState, node: NodeName) -> None:
         """Release what was assumed for the node."""
         volumes = state.by_node.get(node, NO_VOLUMES)
@@ -343,6 +349,15 @@ class CacheVolumes:
         assumed = self._assumed.pop(pod.uid, None)
         if assumed is not None:
             self._check.unreserve(*assumed)
+
+
+NEW_VOLUME = "a new volume on "
+
+
+def volume_words(volume: Manifest) -> str:
+    """What decides about a volume, without its name: upstream takes any of several that are alike."""
+    size = (spec_of(volume).get("capacity") or {}).get("storage")
+    return f"a volume of {size} {storage_class_name(volume)} {_affinity_text(volume)}".rstrip()
 
 
 def _affinity_text(volume: Manifest) -> str:

@@ -19,6 +19,8 @@ TASK_PRIORITY_KEY = "volcano.sh/task-priority"
 PREEMPTABLE_KEY = "volcano.sh/preemptable"
 REVOCABLE_ZONE_KEY = "volcano.sh/revocable-zone"
 VOLCANO_GATE = "scheduling.volcano.sh/queue-allocation-gate"
+QUEUE_GATE = "SchedulingGatesQueueAdmission"
+"""The feature gate with which the scheduler removes VOLCANO_GATE from pods that ask for it by an annotation."""
 ENDED_PHASES = ("Succeeded", "Failed")
 """Phases of pods that have terminated."""
 

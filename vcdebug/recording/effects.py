@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from typing import Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from vcdebug.framework import record
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
@@ -21,6 +21,9 @@ from vcdebug.plugins import PREDICATES
 from vcdebug.recording.event_index import seqs_during
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_steps import event_handlers
+
+if TYPE_CHECKING:
+    from vcdebug.plugins.predicates import Predicates
 
 COMMIT, DISCARD = "commit", "discard"
 
@@ -370,8 +373,20 @@ def _pod_count_steps(recording: Recording) -> list[tuple[Seq, NodeName, int]]:
 
 def reserved_claims(recording: Recording) -> Mapping[str, ReservedClaim]:
     """`namespace/name` of each claim still being allocated at the end of the cycle → its devices."""
+    plugin = _predicates_of(recording)
+    claims = plugin.claim_filter if plugin is not None else None
+    return {} if claims is None else claims.in_flight_claims
+
+
+def reserved_volumes(recording: Recording) -> Mapping[str, str]:
+    """`namespace/name` of each volume claim that the cycle reserves → its volume, or where one is made, in words."""
+    plugin = _predicates_of(recording)
+    volumes = plugin.volume_filter if plugin is not None else None
+    return {} if volumes is None else volumes.reserved_volumes()
+
+
+def _predicates_of(recording: Recording) -> "Predicates | None":
     from vcdebug.plugins.predicates import Predicates  # a session without the plugin does not load it
 
     plugin = recording.session.plugins.get(PREDICATES)
-    claims = plugin.claim_filter if isinstance(plugin, Predicates) else None
-    return {} if claims is None else claims.in_flight_claims
+    return plugin if isinstance(plugin, Predicates) else None

@@ -22,6 +22,7 @@ from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
+from vcdebug.model.pod import QUEUE_GATE, TRUE, VOLCANO_GATE
 from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.sub_job import SubJobInfo
@@ -100,7 +101,11 @@ class TaskVisit:
     def try_task(self, task: TaskInfo) -> bool:
         """Try one task; False ends the loop. A task lost to Allocatable or a gate leaves no fit error."""
         ssn, job = self._ssn, self._job
-        if self._lost_to_queue(task) or task.sch_gated:
+        if self._lost_to_queue(task):
+            return True
+        if task.sch_gated:
+            if task.pod.annotations.get(VOLCANO_GATE) == TRUE and ssn.flags.is_gate_on(QUEUE_GATE):
+                ssn.opened_gates[task.key] = None
             return True
         if task.status is TaskStatus.PIPELINED and task.uid in ssn.restored:
             outcome = self._place_restored(task)

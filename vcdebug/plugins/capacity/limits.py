@@ -11,7 +11,7 @@ from vcdebug.framework.session import Session
 from vcdebug.kube.listers import Listers
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName, TaskId
-from vcdebug.model.pod import VOLCANO_GATE
+from vcdebug.model.pod import QUEUE_GATE, VOLCANO_GATE
 from vcdebug.model.pod_claims import DeviceDemand, TaskDemand
 from vcdebug.model.queue import LimitCheck, check_admission, check_request
 from vcdebug.model.resource import Resource
@@ -93,8 +93,6 @@ class LimitChecker:
 
 
 # Reservations for pods that passed the queue's check behind Volcano's own scheduling gate.
-
-QUEUE_GATE = "SchedulingGatesQueueAdmission"
 
 
 class Reservations:

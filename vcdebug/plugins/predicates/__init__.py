@@ -16,6 +16,7 @@ from vcdebug.kube.dynamic_resources import DynamicResources, DynamicResourcesErr
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_affinity import TERMS_CONFLICT
 from vcdebug.kube.node_view import CycleState, NodeView
+from vcdebug.kube.volume_binding import VolumeBinding
 from vcdebug.model.devices import ReleaseOutcome
 from vcdebug.model.fit_errors import FitStatus, blocks_preemption
 from vcdebug.model.names import Codes, FloatArray, IntArray, NodeName
@@ -266,6 +267,11 @@ class Predicates(Plugin):
     def claim_filter(self) -> DynamicResources | None:
         """The filter of resource claims; None where it is off."""
         return None if self._claims is None else self._claims.check
+
+    @property
+    def volume_filter(self) -> VolumeBinding | None:
+        """The filter of volumes; None where it is off."""
+        return None if self._volumes is None else self._volumes.check
 
     @property
     def node_view(self) -> NodeView:

@@ -88,6 +88,8 @@ class Session:
     """The task, node and reason of an eviction that the cache has been given, until the session has applied it."""
     given_to_cache: dict[TaskKey, NodeName]
     """Task → node of the binds that the cache was given in this cycle."""
+    opened_gates: dict[TaskKey, None]
+    """Pods whose scheduling gate the cache was asked to remove."""
 
     def __init__(
         self, cluster: ClusterInfo, conf: SchedulerConf, record: Record, *, reuse_from: Session | None = None
@@ -119,7 +121,7 @@ class Session:
         self.total_resource = Resource().add_all(node.allocatable for node in self.nodes.values())
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
         """Idle of the cache's copy of each node: the snapshot's, less the binds of this cycle."""
-        self.given_to_cache = {}
+        self.given_to_cache, self.opened_gates = {}, {}
         self.view: NodeView = self._new_view(reuse_from)
         self.draws = RandomDraws(snapshot.chance)
         self.samples = KnownSearches(snapshot.chance)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tests.apiserver.clusters import CONFIG_MAPS, DEPLOYMENTS, Direct
 from tests.apiserver.server import ApiServer
@@ -55,15 +55,33 @@ class LiveCluster:
 
     def verify(self) -> Verification:
         """One cycle: jobs come and end, then the cluster is verified while its scheduler acts."""
+        self._begin_cycle()
+        patience = Patience(longest=5, pause=1)
+        return next(
+            verify_cluster(
+                OPTIONS, patience, transport=self.transport, sleep=self.pass_time, clock=lambda: float(self._cycle)
+            )
+        )
+
+    def judged_cycles(self) -> Iterator[Verification]:
+        """All cycles, one after the other, as one run of verify judges them."""
+        patience = Patience(longest=50, pause=1)
+
+        def pass_time(seconds: float) -> None:
+            if self._acted and self.draws.random() < 0.5:
+                self._begin_cycle()
+            self.pass_time(seconds)
+
+        self._begin_cycle()
+        return verify_cluster(OPTIONS, patience, transport=self.transport, sleep=pass_time, clock=lambda: 0.0)
+
+    def _begin_cycle(self) -> None:
+        """Jobs come and end, and the scheduler will act."""
         self._cycle += 1
         self._acted = False
         self._end_jobs()
         for number in range(self.draws.randint(1, 3)):
             self._create_job(f"job-{self._cycle}-{number}")
-        patience = Patience(longest=5, pause=1)
-        return verify_cluster(
-            OPTIONS, patience, transport=self.transport, sleep=self.pass_time, clock=lambda: float(self._cycle)
-        )
 
     def transport(self) -> Direct:
         return Direct(self.server)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from vcdebug.capture import CaptureOptions
 from vcdebug.capture.permission import cluster_role
 from vcdebug.cli.commands.capture import config_map_name
 from vcdebug.cli.reports.checks import verification_blocks, verification_document
-from vcdebug.conformance import Patience, judge_captures, verify_cluster
+from vcdebug.conformance import Patience, Verification, judge_captures, verify_cluster
 from vcdebug.conformance.api_objects import ApiAddress
 from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
 from vcdebug.conformance.object_store import key_of
@@ -188,13 +189,7 @@ def test_the_scheduler_seen_evicting_or_saying_so_is_believed() -> None:
         played = Played(before, later, seen)
         if said is not None:
             played.server.singles["/api/v1/events"] = {"items": [said]}
-        found = verify_cluster(
-            CaptureOptions(first_wait=0.0),
-            Patience(longest=10, pause=1),
-            transport=played.transport,
-            sleep=played.sleep,
-            clock=lambda: 0.0,
-        )
+        found = verified(played)
         evicted = [one[1:3] for job in found.jobs for one in job.differences if one.what == "evicted"]
         assert ([(key_of(running), "evicted")] if seen or said else []) == evicted
 
@@ -239,19 +234,21 @@ class Played:
                     self.server.store.put_object(KIND_BY_NAME[kind].api_path, manifest)
 
 
+def verified(played: Played, tell: Callable[[str], None] | None = None) -> Verification:
+    """The verdict on the next cycle."""
+    options, patience = CaptureOptions(first_wait=0.0), Patience(longest=10, pause=1)
+    cycles = verify_cluster(
+        options, patience, transport=played.transport, sleep=played.sleep, clock=lambda: 0.0, tell=tell
+    )
+    return next(cycles)
+
+
 def test_a_cluster_is_captured_before_and_after_its_scheduler_ran() -> None:
     before = load_snapshot(RANDOM / "preempt-0007")
     before.scheduler_conf = None
     played = Played(before, after(before, predicted_outcome(replay_cycle(replace(before, scheduler_conf=None)))))
     notes: list[str] = []
-    found = verify_cluster(
-        CaptureOptions(first_wait=0.0),
-        Patience(longest=10, pause=1),
-        transport=played.transport,
-        sleep=played.sleep,
-        clock=lambda: 0.0,
-        tell=notes.append,
-    )
+    found = verified(played, notes.append)
     assert ["first capture", "waiting for the scheduler", "second capture"] == notes
     assert {"agreed"} == {one.word for one in found.jobs}
     assert {"GET", "POST"} >= {request.method for request in played.server.requests}
@@ -265,13 +262,7 @@ def test_nothing_is_asked_for_beyond_the_printed_role() -> None:
     assert len(left) < len(later.objects_of("Pod"))
     before.scheduler_conf = None
     played = Played(before, with_objects(later, "Pod", left))
-    verify_cluster(
-        CaptureOptions(first_wait=0.0),
-        Patience(longest=10, pause=1),
-        transport=played.transport,
-        sleep=played.sleep,
-        clock=lambda: 0.0,
-    )
+    verified(played)
     rules = yaml.safe_load(cluster_role(config_map_name("")))["rules"]
     asked = [request for request in played.server.requests if request.path not in PUBLIC]
     reviews = [one for one in asked if one.path.endswith("/selfsubjectaccessreviews")]

@@ -38,18 +38,19 @@ def capture_cluster(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
     announce: Callable[[Provenance], None] | None = None,
+    version: str = "",
 ) -> Snapshot:
-    """Read a cluster, without writing anything to it.
+    """Read a cluster, without writing anything to it; with `version` its objects as they were then.
 
     `progress` is called after each page; `announce` gets the cluster's identity before anything is read. Raises
-    CaptureError where a required kind cannot be read, NoAnswer and TooSlow.
+    CaptureError where a required kind cannot be read, VersionGone, NoAnswer and TooSlow.
     """
     api = Api(transport or connect_transport(options), options, sleep, clock)
     problems: list[Problem] = []
-    version = _server_version(api, problems)
+    served = _server_version(api, problems)
     if announce is not None:
         announce(cluster_identity(api, options.namespace))
-    reading = read_at_one_moment(api, options, progress)
+    reading = read_at_one_moment(api, options, progress, version)
     problems.extend(reading.problems)
     settings = read_settings(api, options, reading.objects)
     problems.extend(settings.problems)
@@ -63,9 +64,9 @@ def capture_cluster(
         now=now,
         usage=usage,
         device_config=settings.device_config,
-        flags=replace(settings.flags, server_version=version),
+        flags=replace(settings.flags, server_version=served),
         problems=problems,
-        description=_describe_cluster(version, settings.image),
+        description=_describe_cluster(served, settings.image),
         origin=api.server,
         process=SchedulerProcess(started=settings.started, assumed=settings.started is None),
         provenance=_build_provenance(api, options, reading, settings),

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress
@@ -16,6 +16,7 @@ from vcdebug.capture.permission import (
     required_failed,
     served_groups,
 )
+from vcdebug.errors import CaptureError
 from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS, ResourceKind
 from vcdebug.snapshot.manifest import object_in
 from vcdebug.snapshot.problems import Problem
@@ -167,13 +168,17 @@ class ClusterReading:
     """Objects that differ from the previous reading."""
 
 
-def read_at_one_moment(api: Api, options: CaptureOptions, progress: Progress | None) -> ClusterReading:
-    """The objects of all kinds.
+def read_at_one_moment(
+    api: Api, options: CaptureOptions, progress: Progress | None, version: str = ""
+) -> ClusterReading:
+    """The objects of all kinds; with `version` as they were then, or VersionGone.
 
     A server that can show each kind at the first list's state is read once. Otherwise everything is read again until
     two readings in a row are equal: then nothing changed between the end of the first and the begin of the second.
     """
-    before = _read_once(api, options, progress)
+    before = _read_once(api, options, progress, version)
+    if version and not before.one_moment:
+        raise VersionGone(version, api.server)
     for _ in range(MAX_READINGS - 1):
         if before.one_moment:
             return before
@@ -192,11 +197,37 @@ def _torn_problem(changed: tuple[str, ...]) -> Problem:
     )
 
 
-def _read_once(api: Api, options: CaptureOptions, progress: Progress | None) -> ClusterReading:
+class VersionGone(CaptureError):
+    """The server cannot show this earlier state: compacted, or it shows no exact states at all."""
+
+    def __init__(self, version: str, where: str) -> None:
+        super().__init__(f"the server no longer shows the state of version {version}", where=where)
+
+
+def first_version(changed: Callable[[int], bool], low: int, high: int) -> int:
+    """The first version for which `changed` holds, where it holds for `high` and not for `low`."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if changed(middle) else (middle, high)
+    return high
+
+
+def list_at_version(
+    api: Api, kind: ResourceKind, options: CaptureOptions, version: str, selector: str = "", namespace: str = ""
+) -> list[Manifest]:
+    """The objects of a kind as they were at a version; raises VersionGone."""
+    listing = Listing(api, kind, options.page_size, None, version, selector, namespace)
+    items = listing.read_all()
+    if listing.resource_version != version or listing.inconsistent:
+        raise VersionGone(version, api.server)
+    return items
+
+
+def _read_once(api: Api, options: CaptureOptions, progress: Progress | None, version: str = "") -> ClusterReading:
     """Read every kind once; required kinds first, so that a missing permission shows at once."""
     reading = ClusterReading()
     groups: dict[str, list[str]] | None = None
-    state, broken, hidden = "", 0, list[ResourceKind]()
+    state, broken, hidden = version, 0, list[ResourceKind]()
     for kind in sorted((kind for kind in KINDS if not kind.settings), key=lambda kind: not kind.required):
         asked = [
             Listing(api, kind, options.page_size, progress, state if kind.decides else "", selector, options.namespace)

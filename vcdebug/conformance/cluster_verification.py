@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.capture.api_client import Api, ApiRefusal, NoAnswer, Transport
 from vcdebug.capture.cluster import connect_transport
-from vcdebug.capture.listing import Listing
+from vcdebug.capture.listing import Listing, VersionGone, first_version, list_at_version
 from vcdebug.conformance.cycle_outcome import (
     GONE,
     CycleOutcome,
@@ -58,48 +58,93 @@ def verify_cluster(
     clock: Callable[[], float] = time.monotonic,
     announce: Callable[[Provenance], None] | None = None,
     tell: Callable[[str], None] | None = None,
-) -> Verification:
-    """Capture, wait until the scheduler has written something, capture again, compare.
+) -> Iterator[Verification]:
+    """Capture, wait until the scheduler has written something, capture again, compare; and again, without end.
 
     `announce` gets the cluster's identity before it is read; `tell` gets each stage in words. Raises CaptureError.
     """
     reach = transport or (lambda: connect_transport(options))
-    start = clock()
     tell = tell or _ignore_progress
+    start = clock()
     tell("first capture")
     before = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock, announce=announce)
-    tell("waiting for the scheduler")
-    api = Api(reach(), options, sleep, clock)
-    evicted, meanwhile = _wait_for_scheduler(before, api, options, patience, sleep)
-    tell("second capture")
-    after = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock)
-    evicted |= dict.fromkeys(_iter_reported_evictions(api, options, gone_uids(before, after)))
-    return replace(judge_captures(before, after, evicted, meanwhile), seconds=clock() - start)
+    while True:
+        tell("waiting for the scheduler")
+        api = Api(reach(), options, sleep, clock)
+        polled = _wait_for_scheduler(before, api, options, patience, sleep)
+        evicted = polled.evicted
+        if polled.version:
+            gone = gone_uids(before, replace(before, objects={"Pod": polled.pods}))
+            evicted |= dict.fromkeys(_iter_reported_evictions(api, options, gone))
+            try:
+                version = _version_before_decision(before, api, options, polled.version, evicted)
+                before = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock, version=version)
+            except VersionGone as lost:
+                tell(f"{lost.message}; the capture before it counts")
+        tell("second capture")
+        after = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock)
+        evicted |= dict.fromkeys(_iter_reported_evictions(api, options, gone_uids(before, after)))
+        found = judge_captures(before, after, evicted, polled.pods)
+        yield replace(found, seconds=clock() - start)
+        before, start = after, clock()
 
 
 def _ignore_progress(_: str) -> None:
     """No-op progress callback."""
 
 
+class PolledState(NamedTuple):
+    """What was seen while the scheduler was waited for."""
+
+    evicted: dict[str, None]
+    """The uids of pods that it began to evict: they may be gone at the second capture."""
+    pods: list[Manifest]
+    """The pods of the last poll."""
+    version: str
+    """The version at which it was first seen to have written something; empty where it was not."""
+
+
 def _wait_for_scheduler(
     before: Snapshot, api: Api, options: CaptureOptions, patience: Patience, sleep: Callable[[float], None]
-) -> tuple[dict[str, None], list[Manifest]]:
-    """Poll until the scheduler has written something, or until `patience.longest` has passed.
-
-    Gives the uids of pods that it began to evict, and the pods of the last poll: any may be gone at the second capture.
-    """
+) -> PolledState:
+    """Poll until the scheduler has written something, or until `patience.longest` has passed."""
     waited, evicted, pods = 0.0, dict[str, None](), list[Manifest]()
     while waited < patience.longest:
-        objects = {kind: Listing(api, KIND_BY_NAME[kind], options.page_size, None).read_all() for kind in WATCHED_KINDS}
+        lists = {kind: Listing(api, KIND_BY_NAME[kind], options.page_size, None) for kind in WATCHED_KINDS}
+        objects = {kind: listing.read_all() for kind, listing in lists.items()}
         pods = objects["Pod"]
         evicted |= dict.fromkeys(leaving_uids(before, pods))
-        if seen_between(before, replace(before, objects={**before.objects, **objects})) != CycleOutcome():
+        if _has_decided(before, objects):
             # One more pause: a cycle's writes follow each other, and the first one is seen before the last.
             sleep(patience.pause)
-            break
+            # Pods are listed last, so that their version shows what the PodGroups showed.
+            return PolledState(evicted, pods, lists["Pod"].resource_version)
         sleep(patience.pause)
         waited += patience.pause
-    return evicted, pods
+    return PolledState(evicted, pods, "")
+
+
+def _has_decided(before: Snapshot, objects: Mapping[str, list[Manifest]], evicted: Collection[str] = ()) -> bool:
+    """Whether the scheduler has written something; a pod that is gone may have ended, or been deleted by others."""
+    seen = seen_between(before, replace(before, objects={**before.objects, **objects}), evicted)
+    seen.evicted = {pod: how for pod, how in seen.evicted.items() if how != GONE}
+    return seen != CycleOutcome()
+
+
+def _version_before_decision(
+    before: Snapshot, api: Api, options: CaptureOptions, decided: str, evicted: Collection[str]
+) -> str:
+    """The last version before the scheduler's first write since a capture; raises VersionGone."""
+    known = before.provenance.resource_versions.get("Pod", "") if before.provenance is not None else ""
+    if not (known.isdecimal() and decided.isdecimal()):
+        raise VersionGone(known or "unknown", api.server)
+
+    def has_decided(version: int) -> bool:
+        kinds = {kind: KIND_BY_NAME[kind] for kind in WATCHED_KINDS}
+        lists = {kind: list_at_version(api, row, options, str(version)) for kind, row in kinds.items()}
+        return _has_decided(before, lists, evicted)
+
+    return str(first_version(has_decided, int(known), int(decided)) - 1)
 
 
 def _iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:

@@ -42,6 +42,7 @@ BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 VOLUME_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
+NEW_VOLUME = "a new volume on "
 
 
 class VolumeBindingError(Exception):
@@ -349,9 +350,6 @@ class CacheVolumes:
         assumed = self._assumed.pop(pod.uid, None)
         if assumed is not None:
             self._check.unreserve(*assumed)
-
-
-NEW_VOLUME = "a new volume on "
 
 
 def volume_words(volume: Manifest) -> str:

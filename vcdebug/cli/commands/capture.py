@@ -22,6 +22,7 @@ from vcdebug.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from vcdebug.capture import CaptureOptions
+    from vcdebug.capture.api_client import Transport
     from vcdebug.debugger.expectations import MetReason
     from vcdebug.snapshot.provenance import Provenance
     from vcdebug.snapshot.saved_files import CaptureHistory
@@ -50,6 +51,7 @@ class CaptureCommand(Command):
             "-n", "--namespace", default="", metavar="N", help="read this namespace alone, with the rights of no other"
         )
         add_until_arguments(parser)
+        add_before_arguments(parser)
         parser.add_argument(
             "--full", action="store_true", help="keep also what decides nothing: environment, commands, all annotations"
         )
@@ -78,6 +80,9 @@ class CaptureCommand(Command):
             whole = cluster_role(config_map_name(args.scheduler_configmap))
             output.write_text((namespace_role(args.namespace) if args.namespace else whole).rstrip())
             return CommandOutcome.DONE
+        chosen = [one for one in (args.until, args.before_bind, args.before_eviction) if one is not None]
+        if len(chosen) > 1:
+            raise CaptureError("--until, --before-bind and --before-eviction exclude each other", "choose one of them")
         if args.until is not None:
             return _capture_until(args, output)
         target = Path(args.output) if args.output else None
@@ -86,10 +91,15 @@ class CaptureCommand(Command):
         if args.map is not None and not args.redact:
             raise CaptureError("--map writes what --redact replaces", "add --redact")
         check_mapping_target(args.map, force=args.force)
-        with capture_progress(output) as progress:
-            snapshot = capture_cluster(
-                _capture_options(args), progress, announce=lambda who: output.write_notice(capture_announcement(who))
-            )
+        if chosen:
+            snapshot = capture_before(args, _capture_options(args), output)
+        else:
+            with capture_progress(output) as progress:
+                snapshot = capture_cluster(
+                    _capture_options(args),
+                    progress,
+                    announce=lambda who: output.write_notice(capture_announcement(who)),
+                )
         snapshot = ask_for_release(snapshot, output)
         # Redaction moves every clock to one day, so two redacted captures would get the same name by it.
         captured, done = snapshot.now, make_redaction(snapshot) if args.redact else None
@@ -233,7 +243,7 @@ def add_until_arguments(parser: ArgumentParser) -> None:
         metavar="TIME",
         type=parse_seconds,
         default=CAPTURE_SECONDS,
-        help="with --until: time between two captures (10s)",
+        help="with --until and --before: time between two looks (10s)",
     )
     parser.add_argument(
         "--keep",
@@ -242,6 +252,47 @@ def add_until_arguments(parser: ArgumentParser) -> None:
         default=KEPT_CAPTURES,
         help=f"with --until: keep N captures ({KEPT_CAPTURES})",
     )
+
+
+# `capture --before-bind POD` and `--before-eviction POD`
+
+
+def add_before_arguments(parser: ArgumentParser) -> None:
+    """Add --before-bind and --before-eviction."""
+    for event, words in (("bind", "gets its node"), ("eviction", "is gone or leaves")):
+        parser.add_argument(
+            f"--before-{event}",
+            metavar="NS/POD",
+            help=f"the cluster as it was just before this pod {words}; waits for it, looking every --every",
+        )
+
+
+def capture_before(
+    args: Namespace,
+    options: CaptureOptions,
+    output: Output,
+    sleep: Callable[[float], None] = time.sleep,
+    transport: Transport | None = None,
+) -> Snapshot:
+    """The cluster before the pod's bind or eviction, else, where the server has forgotten it, as it is then."""
+    from vcdebug.capture import capture_cluster
+    from vcdebug.capture.listing import VersionGone
+    from vcdebug.capture.pod_history import PodEvent, find_version_before
+
+    bind = args.before_bind is not None
+    event = PodEvent.of_pod(args.before_bind or args.before_eviction, bind=bind)
+
+    def announce(who: Provenance) -> None:
+        output.write_notice(capture_announcement(who))
+
+    try:
+        version = find_version_before(event, options, transport, lambda: sleep(args.every))
+        return capture_cluster(options, transport=transport, announce=announce, version=version)
+    except VersionGone as gone:
+        output.write_notice(
+            f"{gone.message}: the cluster is captured as it is now, after the {event.word} of {event.pod}"
+        )
+        return capture_cluster(options, transport=transport, announce=announce)
 
 
 def capture_until(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, extender_client
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.capture import (
@@ -42,6 +45,13 @@ class VerifyCommand(Command):
             "--wait", metavar="TIME", type=parse_seconds, help="how long the scheduler is given (1m; 2m with SNAPSHOT)"
         )
         parser.add_argument(
+            "--for",
+            metavar="TIME",
+            dest="duration",
+            type=parse_seconds,
+            help="without SNAPSHOT: judge one cycle after the other for so long, each from its own first state",
+        )
+        parser.add_argument(
             "--argument",
             metavar="FLAG",
             dest="arguments",
@@ -67,15 +77,21 @@ class VerifyCommand(Command):
 
             output.write_text(cluster_role(config_map_name(args.scheduler_configmap)).rstrip())
             return CommandOutcome.DONE
-        found = _verify_program(args, output) if args.snapshot is not None else _verify_cluster(args, output)
+        if args.snapshot is None:
+            return _verify_cluster(args, output)
+        found = _verify_program(args, output)
         if args.keep:
             from vcdebug.conformance.program_verification import write_case
 
             write_case(found, Path(args.keep))
         write_answer(args, output, checks.verification_document, checks.verification_blocks, found)
-        if found.is_inconclusive:
-            return CommandOutcome.INCONCLUSIVE
-        return CommandOutcome.DONE if found.is_agreed else CommandOutcome.DIFFERENT
+        return _outcome_of(found)
+
+
+def _outcome_of(found: Verification) -> CommandOutcome:
+    if found.is_inconclusive:
+        return CommandOutcome.INCONCLUSIVE
+    return CommandOutcome.DONE if found.is_agreed else CommandOutcome.DIFFERENT
 
 
 def _verify_program(args: Namespace, output: Output) -> Verification:
@@ -95,17 +111,34 @@ def _verify_program(args: Namespace, output: Output) -> Verification:
     return verify_program(snapshot, program, ask_extender=extender_client(args.extender_url), tell=output.write_notice)
 
 
-def _verify_cluster(args: Namespace, output: Output) -> Verification:
-    """Capture the cluster, wait for its scheduler, and capture it again."""
+def _verify_cluster(args: Namespace, output: Output) -> CommandOutcome:
+    """Judge the next cycle of a cluster's scheduler, or all of them for a time; write each verdict."""
+    from vcdebug.cli.render import write_answer
+    from vcdebug.cli.reports import checks
     from vcdebug.conformance import Patience, verify_cluster
+    from vcdebug.recording.recording import disposing
 
     if args.arguments or args.log or args.keep:
         raise VcdebugError("--argument, --log and --keep are for a scheduler's program", "name a SNAPSHOT for it")
     args.release = args.release or ""
-    options = cluster_options(args)
-    return verify_cluster(
-        options,
+    end = time.monotonic() + (args.duration or 0.0)
+    cycles = verify_cluster(
+        cluster_options(args),
         Patience(args.wait or WAIT),
         announce=lambda who: output.write_notice(capture_announcement(who)),
         tell=output.write_notice,
     )
+    outcomes = Counter[CommandOutcome]()
+    for found in cycles:
+        with disposing(found.recording):
+            write_answer(args, output, checks.verification_document, checks.verification_blocks, found)
+            outcomes[_outcome_of(found)] += 1
+        output.flush()
+        if time.monotonic() >= end:
+            break
+    if args.duration:
+        words = ((CommandOutcome.DONE, "agreed"), (CommandOutcome.DIFFERENT, "differed"))
+        counts = ", ".join(f"{outcomes[outcome]} {word}" for outcome, word in words)
+        output.write_notice(f"{count_noun(outcomes.total(), 'cycle')}: {counts}")
+    ranked = (CommandOutcome.DIFFERENT, CommandOutcome.DONE)
+    return next((outcome for outcome in ranked if outcomes[outcome]), CommandOutcome.INCONCLUSIVE)

@@ -1,0 +1,145 @@
+"""Captures of earlier states: the last one before a pod's bind or eviction, and what happens where it is forgotten."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+
+from tests.apiserver.clusters import Direct, small_server
+from tests.apiserver.server import ApiServer
+from tests.capture.small_cluster import PODS
+from vcdebug.capture import CaptureOptions, capture_cluster
+from vcdebug.capture.listing import VersionGone, first_version
+from vcdebug.cli.commands.capture import capture_before
+from vcdebug.cli.output import Output
+from vcdebug.errors import CaptureError
+from vcdebug.snapshot.manifest import key_of
+from vcdebug.snapshot.provenance import Provenance
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+
+OPTIONS = CaptureOptions(first_wait=0.0)
+WAITING, TRAIN = "team-a/waiting-0", "team-a/train-0"
+
+
+def pod_of(server: ApiServer, key: str) -> Manifest:
+    found = server.store.get_object(PODS, key)
+    assert found is not None
+    return found
+
+
+def bind(server: ApiServer, key: str) -> None:
+    body = pod_of(server, key)
+    server.store.put_object(PODS, {**body, "spec": {**body["spec"], "nodeName": "node-1"}})
+
+
+def rename(server: ApiServer, name: str) -> None:
+    """Something else happens: a pod is new."""
+    body = pod_of(server, WAITING)
+    server.store.put_object(PODS, {**body, "metadata": {**body["metadata"], "name": name, "uid": name}})
+
+
+def taken(
+    server: ApiServer, said: StringIO | None = None, wait: Callable[[float], None] | None = None, **event: str
+) -> Snapshot:
+    args = Namespace(**{"before_bind": None, "before_eviction": None, "every": 10.0} | event)
+    sleep = wait or (lambda _: pytest.fail("there is nothing to wait for"))
+    return capture_before(args, OPTIONS, Output(err=said or StringIO()), sleep, Direct(server))
+
+
+def names(snapshot: Snapshot) -> set[str]:
+    return {key_of(pod) for pod in snapshot.objects_of("Pod")}
+
+
+def test_the_first_version_is_found_in_few_steps() -> None:
+    asked = []
+
+    def changed(version: int) -> bool:
+        asked.append(version)
+        return version >= 777
+
+    assert 777 == first_version(changed, 1, 100_000)
+    assert len(asked) <= 17
+
+
+def test_a_bind_is_waited_for_and_the_state_just_before_it_is_taken() -> None:
+    server, waits = small_server(), []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        rename(server, f"early-{len(waits)}")
+        if len(waits) == 2:
+            bind(server, WAITING)
+        rename(server, f"late-{len(waits)}")
+
+    found = taken(server, wait=wait, before_bind=WAITING)
+    assert [10.0, 10.0] == waits
+    assert {"team-a/early-1", "team-a/late-1", "team-a/early-2"} <= names(found)
+    assert "team-a/late-2" not in names(found)
+    assert not next(pod for pod in found.objects_of("Pod") if key_of(pod) == WAITING)["spec"].get("nodeName")
+    assert found.provenance is not None
+    assert found.provenance.consistent
+
+
+def test_a_bind_that_is_past_is_looked_for_in_earlier_states() -> None:
+    server = small_server()
+    bind(server, WAITING)
+    for number in range(30):
+        rename(server, f"later-{number}")
+    found = taken(server, before_bind=WAITING)
+    assert not [name for name in names(found) if "later" in name]
+    assert {False} == {"nodeName" in pod["spec"] for pod in found.objects_of("Pod") if key_of(pod) == WAITING}
+
+
+def test_an_eviction_is_past_once_the_pod_leaves_or_is_gone() -> None:
+    for leaves in (True, False):
+        server = small_server()
+        body = pod_of(server, TRAIN)
+        if leaves:
+            leaving = {**body["metadata"], "deletionTimestamp": "2026-11-07T09:29:00Z"}
+            server.store.put_object(PODS, {**body, "metadata": leaving})
+        server.store.delete_object(PODS, TRAIN)
+        rename(server, "later")
+        found = taken(server, before_eviction=TRAIN)
+        (victim,) = [pod for pod in found.objects_of("Pod") if key_of(pod) == TRAIN]
+        assert "deletionTimestamp" not in victim["metadata"]
+        assert "team-a/later" not in names(found)
+
+
+@pytest.mark.parametrize("exact", ["compacted", "ignored", "refused"])
+def test_a_state_that_the_server_does_not_show_is_said_and_the_present_one_taken(exact: str) -> None:
+    server, said = small_server(), StringIO()
+    bind(server, WAITING)
+    for number in range(9):
+        rename(server, f"later-{number}")
+    if exact == "compacted":
+        server.store.compacted = server.store.revision - 2
+    else:
+        server.exact = "ignored" if exact == "ignored" else "refused"
+    found = taken(server, said, before_bind=WAITING)
+    assert "team-a/later-8" in names(found)
+    assert "the cluster is captured as it is now, after the bind of team-a/waiting-0" in said.getvalue()
+    assert "the server no longer shows the state of version" in said.getvalue()
+
+
+def test_a_whole_capture_of_a_forgotten_version_is_refused() -> None:
+    server = small_server()
+    version = str(server.store.revision)
+    assert version == capture_of(server, version).resource_versions["Node"]
+    rename(server, "later")
+    server.store.compacted = server.store.revision
+    with pytest.raises(VersionGone):
+        capture_of(server, version)
+
+
+def capture_of(server: ApiServer, version: str) -> Provenance:
+    found = capture_cluster(OPTIONS, transport=Direct(server), version=version).provenance
+    assert found is not None
+    return found
+
+
+def test_a_pod_without_its_namespace_is_refused() -> None:
+    with pytest.raises(CaptureError, match="'waiting-0' is no pod"):
+        taken(small_server(), before_bind="waiting-0")

@@ -1,0 +1,84 @@
+"""The moment of a pod's bind or eviction: waited for, then found among the states that the server still shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from vcdebug.capture.api_client import Api, CaptureOptions, Transport
+from vcdebug.capture.cluster import connect_transport
+from vcdebug.capture.listing import Listing, VersionGone, first_version, list_at_version
+from vcdebug.errors import CaptureError
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import metadata_of, spec_of
+from vcdebug.snapshot.snapshot import Manifest
+
+PODS: Final = KIND_BY_NAME["Pod"]
+STEP_FACTOR: Final = 4
+"""By how much the steps into the past grow."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodEvent:
+    """The bind or the eviction of one pod."""
+
+    namespace: str
+    name: str
+    bind: bool
+
+    @classmethod
+    def of_pod(cls, pod: str, *, bind: bool) -> PodEvent:
+        """The event of `namespace/name`; raises CaptureError for another form."""
+        namespace, slash, name = pod.partition("/")
+        if not (namespace and slash and name):
+            raise CaptureError(f"{pod!r} is no pod", "name it as NAMESPACE/NAME")
+        return cls(namespace, name, bind)
+
+    @property
+    def pod(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def word(self) -> str:
+        return "bind" if self.bind else "eviction"
+
+    @property
+    def selector(self) -> str:
+        """The field selector that lists the pod alone."""
+        return f"metadata.name={self.name}"
+
+    def has_happened(self, found: list[Manifest]) -> bool:
+        """Whether it has happened in the list of the pod, which is empty where the pod does not exist."""
+        if self.bind:
+            return any(spec_of(pod).get("nodeName") for pod in found)
+        return not found or bool(metadata_of(found[0]).get("deletionTimestamp"))
+
+
+def find_version_before(
+    event: PodEvent, options: CaptureOptions, transport: Transport | None, wait: Callable[[], None]
+) -> str:
+    """The last version before the event; calls `wait` between two looks until it has happened. Raises VersionGone."""
+    low, high = 0, 0
+    while not high:
+        # A look for days must not end at the deadline of one capture.
+        api = Api(transport or connect_transport(options), options, lambda _: wait())
+        listing = Listing(api, PODS, options.page_size, None, "", event.selector, event.namespace)
+        happened = event.has_happened(listing.read_all())
+        if not listing.resource_version.isdecimal():
+            raise VersionGone(listing.resource_version or "unknown", api.server)
+        low, high = (low, int(listing.resource_version)) if happened else (int(listing.resource_version), 0)
+        if not happened:
+            wait()
+
+    def has_happened(version: int) -> bool:
+        found = list_at_version(api, PODS, options, str(version), event.selector, event.namespace)
+        return event.has_happened(found)
+
+    step = 1
+    while not low:
+        earlier = high - step
+        if earlier <= 0:
+            raise VersionGone(str(earlier), api.server)
+        low, high, step = (0, earlier, step * STEP_FACTOR) if has_happened(earlier) else (earlier, high, step)
+    return str(first_version(has_happened, low, high) - 1)

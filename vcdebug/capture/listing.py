@@ -16,7 +16,7 @@ from vcdebug.capture.permission import (
     required_failed,
     served_groups,
 )
-from vcdebug.errors import CaptureError
+from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS, ResourceKind
 from vcdebug.snapshot.manifest import object_in
 from vcdebug.snapshot.problems import Problem
@@ -197,7 +197,7 @@ def _torn_problem(changed: tuple[str, ...]) -> Problem:
     )
 
 
-class VersionGone(CaptureError):
+class VersionGone(VcdebugError):
     """The server cannot show this earlier state: compacted, or it shows no exact states at all."""
 
     def __init__(self, version: str, where: str) -> None:

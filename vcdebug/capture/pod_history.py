@@ -36,15 +36,15 @@ class PodEvent:
         return cls(namespace, name, bind)
 
     @property
-    def pod(self) -> str:
+    def pod_name(self) -> str:
         return f"{self.namespace}/{self.name}"
 
     @property
-    def word(self) -> str:
+    def event_name(self) -> str:
         return "bind" if self.bind else "eviction"
 
     @property
-    def selector(self) -> str:
+    def field_selector(self) -> str:
         """The field selector that lists the pod alone."""
         return f"metadata.name={self.name}"
 
@@ -63,7 +63,7 @@ def find_version_before(
     while not high:
         # A look for days must not end at the deadline of one capture.
         api = Api(transport or connect_transport(options), options, lambda _: wait())
-        listing = Listing(api, PODS, options.page_size, None, "", event.selector, event.namespace)
+        listing = Listing(api, PODS, options.page_size, None, "", event.field_selector, event.namespace)
         happened = event.has_happened(listing.read_all())
         if not listing.resource_version.isdecimal():
             raise VersionGone(listing.resource_version or "unknown", api.server)
@@ -72,7 +72,7 @@ def find_version_before(
             wait()
 
     def has_happened(version: int) -> bool:
-        found = list_at_version(api, PODS, options, str(version), event.selector, event.namespace)
+        found = list_at_version(api, PODS, options, str(version), event.field_selector, event.namespace)
         return event.has_happened(found)
 
     step = 1

@@ -49,7 +49,7 @@ class VerifyCommand(Command):
             metavar="TIME",
             dest="duration",
             type=parse_seconds,
-            help="without SNAPSHOT: judge one cycle after the other for so long, each from its own first state",
+            help="without SNAPSHOT: judge one cycle after the other for this time, each from its own first state",
         )
         parser.add_argument(
             "--argument",

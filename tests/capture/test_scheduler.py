@@ -120,7 +120,8 @@ def test_schedulers_that_share_a_cluster_are_a_problem(api: FakeApi, options: Ca
 
 def test_several_deployments_are_noted(api: FakeApi, options: CaptureOptions) -> None:
     api.objects[SCHEDULER] = deployments(deployment([CONF_FLAG]), deployment([CONF_FLAG], namespace="b"))
-    assert ["there are 2: volcano-system/volcano-scheduler, b/volcano-scheduler"] == [
+    takes = "takes schedulerName volcano"
+    assert [f"there are 2: volcano-system/volcano-scheduler {takes}; b/volcano-scheduler {takes}"] == [
         problem.what for problem in capture_cluster(options).problems
     ]
 
@@ -225,3 +226,54 @@ def test_device_taint_rules_are_kept_and_not_missed_where_no_server_has_them(
     snapshot = capture_cluster(options)
     assert snapshot.provenance is not None
     assert ((), []) == (snapshot.provenance.missing, snapshot.problems)
+
+
+def unlabelled(replicas: int = 1, **container: Any) -> dict[str, Any]:
+    """A Deployment that only its name makes a scheduler's."""
+    found = deployment(["--default-queue=research"], namespace="batch", image="registry.example/ours:7", name="main")
+    del found["metadata"]["labels"]
+    found["metadata"]["name"] = "ours"
+    found["spec"]["replicas"] = replicas
+    found["spec"]["template"]["spec"]["containers"][0].update(container)
+    return found
+
+
+@pytest.mark.parametrize("replicas", [1, 0])
+def test_a_workload_without_label_is_found_by_its_name(replicas: int, api: FakeApi, options: CaptureOptions) -> None:
+    api.objects["/apis/apps/v1/namespaces/batch/deployments"] = deployments(unlabelled(replicas))
+    snapshot = capture_cluster(replace(options, scheduler="batch/ours", scheduler_configmap=CONFIG_NAME))
+    assert "research" == snapshot.flags.default_queue
+    stopped = [one.format_line() for one in snapshot.problems if one.field == "spec.replicas"]
+    assert ([] if replicas else [STOPPED]) == stopped
+    with pytest.raises(CaptureError, match="there is no scheduler batch/other"):
+        capture_cluster(replace(options, scheduler="batch/other"))
+
+
+CONFIG_NAME = "volcano-system/volcano-scheduler-configmap"
+STOPPED = (
+    "capture: Deployment batch/ours: spec.replicas: is 0: it does not run; the replay shows what it would do, and "
+    "nothing comes of it"
+)
+
+
+def test_several_schedulers_are_listed_with_what_each_takes(api: FakeApi, options: CaptureOptions) -> None:
+    other = deployment([CONF_FLAG, "--scheduler-name=batch", "--node-selector=pool:gpu"], namespace="batch")
+    api.objects[ANYWHERE] = deployments(deployment([CONF_FLAG]), other)
+    (problem,) = [one for one in capture_cluster(options).problems if one.object == "schedulers"]
+    assert problem.what == (
+        "there are 2: volcano-system/volcano-scheduler takes schedulerName volcano; "
+        "batch/volcano-scheduler takes schedulerName batch on nodes pool:gpu"
+    )
+
+
+def test_an_agent_scheduler_is_named_and_not_replayed(api: FakeApi, options: CaptureOptions) -> None:
+    container = {"name": "agent", "image": "docker.io/volcanosh/vc-agent-scheduler:v1.15.1", "args": [CONF_FLAG]}
+    metadata = {"name": "agent-1", "namespace": "volcano-system", "uid": "agent-1"}
+    agent = {"metadata": metadata, "spec": {"containers": [container]}, "status": {"phase": "Running"}}
+    api.objects["/api/v1/pods"]["items"].append(agent)
+    snapshot = capture_cluster(options)
+    assert ["is an agent-scheduler and takes schedulerName agent-scheduler"] == [
+        one.what for one in snapshot.problems if one.object == "Pod volcano-system/agent-1"
+    ]
+    assert snapshot.provenance is not None
+    assert ("volcano-system/volcano-scheduler",) == snapshot.provenance.schedulers

@@ -75,11 +75,13 @@ def read_settings(api: Api, options: CaptureOptions, objects: scheduler_workload
     Raises CaptureError where the scheduler or ConfigMap that the options name does not exist.
     """
     settings = SchedulerSettings()
-    found = scheduler_workloads.find_schedulers(api, objects, settings.problems)
+    found = scheduler_workloads.find_schedulers(api, objects, settings.problems, options.scheduler)
     scheduler = scheduler_workloads.choose_scheduler(found, options.scheduler, api.server, settings.problems)
     workload = scheduler.workload if scheduler is not None else None
-    container = command_line.scheduler_container(workload) if workload is not None else {}
+    container = scheduler.main_container if scheduler is not None else {}
+    scheduler_workloads.note_agent_schedulers(objects, settings.problems)
     if scheduler is not None:
+        scheduler_workloads.note_stopped(scheduler, settings.problems)
         settings.flags = _scheduler_flags(container, scheduler.problem_place, settings.problems)
         settings.image = str(container.get("image") or "")
         settings.started = scheduler_workloads.started_at(scheduler, objects)

@@ -9,10 +9,21 @@ from vcdebug.capture.listing import items_of
 from vcdebug.capture.permission import FORBIDDEN, PROBLEM_FILE
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import object_in
-from vcdebug.snapshot.problems import Problem
-from vcdebug.snapshot.settings import APP_LABEL, is_up, running_since, scheduler_container, workload_of
-from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.snapshot.manifest import key_of, object_in, object_list
+from vcdebug.snapshot.problems import Problem, ProblemReport
+from vcdebug.snapshot.settings import (
+    AGENT_SCHEDULER,
+    APP_LABEL,
+    flag_values,
+    is_named_scheduler,
+    is_up,
+    parse_command_line,
+    running_since,
+    scheduler_container,
+    with_flags,
+    workload_of,
+)
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 VOLCANO_NAMESPACE = "volcano-system"
 APP_SELECTOR = [("labelSelector", f"app={APP_LABEL}")]
@@ -41,9 +52,24 @@ class Scheduler:
         """Its name in problems."""
         return f"{self.kind} {self.key}"
 
+    @property
+    def main_container(self) -> Manifest:
+        """The container that runs it; the first one where none is known as a scheduler's."""
+        return scheduler_container(self.workload) or next(iter(_containers_of(self.workload)), {})
 
-def find_schedulers(api: Api, objects: ObjectsByKind, problems: list[Problem]) -> list[Scheduler]:
-    """All schedulers, each once, those in Volcano's namespace first; a problem if there is none."""
+    @property
+    def describe_pods(self) -> str:
+        """Which pods it takes, on which nodes, in words."""
+        flags = with_flags(SchedulerFlags(), flag_values(self.main_container), "", ProblemReport(), "")
+        nodes = f" on nodes {', '.join(flags.node_selector)}" if flags.node_selector else ""
+        return f"{self.key} takes schedulerName {' or '.join(flags.scheduler_names)}{nodes}"
+
+
+def find_schedulers(api: Api, objects: ObjectsByKind, problems: list[Problem], wanted: str = "") -> list[Scheduler]:
+    """All schedulers, each once, those in Volcano's namespace first; a problem if there is none.
+
+    The workload named `wanted` is one whatever its labels and containers are.
+    """
     found = [_workload_scheduler("Deployment", manifest) for manifest in _find_deployments(api, problems)]
     found += [
         _workload_scheduler("StatefulSet", manifest)
@@ -55,6 +81,8 @@ def find_schedulers(api: Api, objects: ObjectsByKind, problems: list[Problem]) -
         if scheduler.key not in known:
             known.add(scheduler.key)
             found.append(scheduler)
+    if wanted and wanted not in known:
+        found += _named_workload(api, objects, wanted)
     found.sort(key=lambda scheduler: scheduler.namespace != VOLCANO_NAMESPACE)
     if not found and not any(problem.object == MISSING_DEPLOYMENT for problem in problems):
         problems.append(
@@ -75,10 +103,55 @@ def choose_scheduler(schedulers: list[Scheduler], wanted: str, where: str, probl
             raise CaptureError(f"there is no scheduler {wanted}", hint=f"found: {names}", where=where)
         return match
     if len(schedulers) > 1:
-        what = f"there are {len(schedulers)}: {', '.join(scheduler.key for scheduler in schedulers)}"
+        what = f"there are {len(schedulers)}: {'; '.join(scheduler.describe_pods for scheduler in schedulers)}"
         effect = f"{schedulers[0].key} is used; name another with --scheduler"
         problems.append(Problem(PROBLEM_FILE, "schedulers", "", what, effect))
     return schedulers[0] if schedulers else None
+
+
+def note_stopped(scheduler: Scheduler, problems: list[Problem]) -> None:
+    """Add a problem for a scheduler that has been scaled to nothing."""
+    if object_in(scheduler.workload.get("spec")).get("replicas") == 0:
+        effect = "the replay shows what it would do, and nothing comes of it"
+        problems.append(
+            Problem(PROBLEM_FILE, scheduler.problem_place, "spec.replicas", "is 0: it does not run", effect)
+        )
+
+
+def note_agent_schedulers(objects: ObjectsByKind, problems: list[Problem]) -> None:
+    """Add a problem for each running agent-scheduler: it takes pods of its own, and is not replayed."""
+    for pod in objects.get("Pod", ()):
+        agents = [one for one in _containers_of(workload_of(pod)) if is_named_scheduler(one, AGENT_SCHEDULER)]
+        if not agents or not is_up(pod):
+            continue
+        given = parse_command_line(agents[0]).get("scheduler-name", [AGENT_SCHEDULER])
+        metadata, (kind, name) = object_in(pod.get("metadata")), _final_owner(pod, objects)
+        where = f"{kind} {metadata.get('namespace')}/{name}"
+        effect = "its cycle is not replayed; where it places pods is known from their nodes"
+        found = Problem(
+            PROBLEM_FILE, where, "", f"is an agent-scheduler and takes schedulerName {' or '.join(given)}", effect
+        )
+        if found not in problems:
+            problems.append(found)
+
+
+def _containers_of(workload: Manifest) -> list[Manifest]:
+    template = object_in(object_in(workload.get("spec")).get("template"))
+    return object_list(object_in(template.get("spec")).get("containers"))
+
+
+def _named_workload(api: Api, objects: ObjectsByKind, wanted: str) -> list[Scheduler]:
+    """The StatefulSet or Deployment of this `namespace/name`, if there is one."""
+    namespace, _, name = wanted.partition("/")
+    sets = [one for one in objects.get("StatefulSet", ()) if key_of(one) == wanted]
+    kind = KIND_BY_NAME["Deployment"]
+    try:
+        page = api.get_object(kind.list_path(namespace), [("fieldSelector", f"metadata.name={name}")])
+        deployments = [one for one in items_of(page, kind) if key_of(one) == wanted]
+    except ApiRefusal:
+        deployments = []
+    named = [*(("StatefulSet", one) for one in sets), *(("Deployment", one) for one in deployments)]
+    return [_workload_scheduler(kind_name, manifest) for kind_name, manifest in named]
 
 
 def started_at(scheduler: Scheduler | None, objects: ObjectsByKind) -> datetime | None:

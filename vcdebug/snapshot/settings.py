@@ -371,7 +371,7 @@ def scheduler_container(deployment: Manifest) -> Manifest:
     spec = deployment
     for key in ("spec", "template", "spec"):
         spec = object_in(spec.get(key))
-    containers = object_list(spec.get("containers"))
+    containers = [one for one in object_list(spec.get("containers")) if not is_named_scheduler(one, AGENT_SCHEDULER)]
     # Not simply the first one: a sidecar may be listed before the scheduler.
     configured = [container for container in containers if CONF_FLAG in parse_command_line(container)]
     named = [container for container in containers if is_named_scheduler(container)]
@@ -440,10 +440,15 @@ def _flag_value(flag: str, given: list[str]) -> Any:
     return given[-1]
 
 
-def is_named_scheduler(container: Manifest) -> bool:
-    """Whether image, name or command of a container are those of Volcano's scheduler."""
+AGENT_SCHEDULER: Final = "agent-scheduler"
+"""Volcano's scheduler for agents, which has another cycle."""
+
+
+def is_named_scheduler(container: Manifest, name: str = "") -> bool:
+    """Whether image, name or command of a container are those of Volcano's scheduler, or contain another `name`."""
     words = (container.get("image"), container.get("name"), *_list_or_empty(container.get("command")))
-    return any(isinstance(word, str) and ("vc-scheduler" in word or word == "volcano-scheduler") for word in words)
+    texts = [word for word in words if isinstance(word, str)]
+    return any(name in word if name else "vc-scheduler" in word or word == "volcano-scheduler" for word in texts)
 
 
 # The scheduler's own pods tell its image, its command line and when its process started.

@@ -9,7 +9,7 @@ from vcdebug.debugger.commands import list_verbs
 from vcdebug.debugger.fields import FIELD_TYPES, describe_fields
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui.clipboard import CLIPBOARDS
-from vcdebug.tui.config import THEMES
+from vcdebug.tui.config import THEME_NAMES
 from vcdebug.tui.key_names import key_name
 from vcdebug.tui.keymap import binding_keys, key_scopes
 from vcdebug.tui.panels import PANELS
@@ -56,7 +56,7 @@ FILTERS = """## Filters
 """
 
 _THEMES = (
-    ", ".join(f"`{name}`" for name in THEMES)
+    ", ".join(f"`{name}`" for name in THEME_NAMES)
     + "; `NO_COLOR` in the environment goes before it; also `--theme` and `:theme`"
 )
 _CLIPBOARDS = (

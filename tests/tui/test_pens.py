@@ -1,22 +1,91 @@
-"""Every meaning has a look in every theme, and what is good never looks like what is bad."""
+"""Every meaning has a look in every theme that can be read, and what is good never looks like what is bad."""
+
+from collections.abc import Iterator
 
 import pytest
-from textual.app import App
+from rich.color import Color as RichColor
+from rich.color import ColorType
+from rich.style import Style
+from textual.color import Color
+from textual.theme import BUILTIN_THEMES
 
-from vcdebug.tui.config import THEMES
-from vcdebug.tui.widgets.strokes import style_of_meaning
+from tests.tui.driving import WIDE, Desk, opened
+from vcdebug.tui.app import VcdebugApp
+from vcdebug.tui.config import LEAST_CONTRAST, THEME_NAMES, contrast, find_theme
+from vcdebug.tui.widgets.strokes import cell_style, style_of_meaning
+
+MEANINGS = ("good", "bad", "warn", "accent", "here", "muted", "strong", "title", "")
+TRUE_COLOUR = [name for name, theme in BUILTIN_THEMES.items() if not theme.ansi]
 
 
-@pytest.mark.parametrize("name", THEMES)
+def variables_of(name: str) -> dict[str, str]:
+    app = VcdebugApp(None)
+    app.theme = find_theme(name) or ""
+    return app.get_css_variables()
+
+
+@pytest.mark.parametrize("name", THEME_NAMES)
 def test_meanings_can_be_told_apart(name: str) -> None:
-    app: App[None] = App()
-    app.register_theme(THEMES[name])
-    app.theme = name
-    variables = app.get_css_variables()
-    looks = {
-        word: style_of_meaning(word, variables)
-        for word in ("good", "bad", "accent", "here", "muted", "strong", "cursor")
-    }
-    assert len(dict.fromkeys(map(str, looks.values()))) == len(looks)
-    assert looks["cursor"].bgcolor is not None
+    variables = variables_of(name)
+    looks = [str(style_of_meaning(word, variables)) for word in MEANINGS]
+    assert len(dict.fromkeys(looks)) == len(looks)
     assert style_of_meaning("", variables) == style_of_meaning("no such word", variables)
+    rows = [str(cell_style("", variables, selected=selected, chosen=False)) for selected in (False, True)]
+    assert rows[0] != rows[1]
+
+
+@pytest.mark.parametrize("name", TRUE_COLOUR)
+def test_each_meaning_can_be_read_on_each_ground_and_on_the_row_under_the_cursor(name: str) -> None:
+    variables = variables_of(name)
+    for word in MEANINGS:
+        for selected in (False, True):
+            style = cell_style(word, variables, selected=selected, chosen=False)
+            ink = style.color or Color.parse(variables["foreground"]).rich_color
+            grounds = [style.bgcolor] if selected else [Color.parse(variables[ground]).rich_color for ground in GROUNDS]
+            for ground in grounds:
+                assert ground is not None
+                assert contrast_of(ink, ground) >= LEAST_CONTRAST, f"{word or 'plain'} {selected=}"
+
+
+GROUNDS = ("background", "surface")
+
+
+def contrast_of(ink: RichColor, ground: RichColor) -> float:
+    return contrast(Color.from_rich_color(ink), Color.from_rich_color(ground))
+
+
+@pytest.mark.parametrize("name", ["ansi", "ansi-light"])
+def test_with_16_colours_the_row_under_the_cursor_has_no_ink_of_its_own(name: str) -> None:
+    variables = variables_of(name)
+    for word in MEANINGS:
+        style = cell_style(word, variables, selected=True, chosen=False)
+        assert (True, None, None) == (style.reverse, style.color, style.bgcolor)
+
+
+def drawn(desk: Desk) -> Iterator[tuple[str, Style]]:
+    """The words on the terminal with their styles."""
+    for strip in desk.app.screen._compositor.render_strips():
+        for text, style, _ in strip:
+            if style is not None and any(letter.isalnum() for letter in text):
+                yield text, style
+
+
+async def test_every_word_on_the_screen_can_be_read_in_every_theme() -> None:
+    async with opened("preempt-blocked-by-gang", WIDE) as desk:
+        await desk.command("break victim")
+        await desk.command("goto 103")
+        await desk.press("5", "down")
+        for name in TRUE_COLOUR:
+            desk.app.theme = name
+            desk.app.refresh_css(animate=False)
+            await desk.pause()
+            assert [] == [faint for text, style in drawn(desk) if (faint := faint_words(text, style))], name
+
+
+def faint_words(text: str, style: Style) -> str:
+    """The text, where it cannot be read."""
+    ink, ground = (style.bgcolor, style.color) if style.reverse else (style.color, style.bgcolor)
+    if ink is None or ground is None or ColorType.TRUECOLOR not in (ink.type, ground.type):
+        return f"{text}: {style}"
+    ratio = contrast_of(ink, ground)
+    return f"{text}: {ratio:.1f}" if ratio < LEAST_CONTRAST - 0.01 else ""

@@ -26,7 +26,14 @@ from vcdebug.model.names import Seq
 from vcdebug.snapshot.archive import MAX_BYTES
 from vcdebug.snapshot.file_access import read_stdin
 from vcdebug.snapshot.saved_files import order_captures
-from vcdebug.tui.config import THEMES, UserSettings, read_settings
+from vcdebug.tui.config import (
+    DEFAULT_THEME,
+    UserSettings,
+    find_theme,
+    read_settings,
+    readable_variables,
+    require_theme,
+)
 from vcdebug.tui.key_names import key_names
 from vcdebug.tui.keymap import main_screen_keys
 from vcdebug.tui.main.screen import MainScreen
@@ -65,9 +72,8 @@ class VcdebugApp(App[int]):
         # Animated scrolling would delay the frame that answers a key.
         self.animation_level = "none"
         self._type_ahead = TypeAhead(self, self._deliver_key)
-        for theme in THEMES.values():
-            self.register_theme(theme)
-        self.theme = self.settings.theme
+        theme = self.settings.asked_theme or self.store.remembered_theme(self.settings.theme)
+        self.theme = find_theme(theme) or require_theme(DEFAULT_THEME)
         self.set_keymap(self.settings.keys)
 
     def on_mount(self) -> None:
@@ -80,6 +86,11 @@ class VcdebugApp(App[int]):
             self.open_chooser()
         else:
             self.open_snapshot(self.start)
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The theme's variables, with inks that can be read."""
+        self.theme_variables = readable_variables(self.current_theme, super().get_css_variables())
+        return self.theme_variables
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's filters and ours, through which every widget's text passes."""

@@ -20,7 +20,7 @@ from vcdebug.explain.pending.cause_groups import list_known_causes
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.sources import list_bundled
-from vcdebug.tui.config import THEMES
+from vcdebug.tui.config import THEME_NAMES
 from vcdebug.tui.panels import PANELS
 
 MAX_NAMES = 2_000
@@ -146,7 +146,7 @@ def _cycle_numbers(moment: DebuggerState | None) -> list[str]:
 _NEXT_WORDS: Final[Mapping[str, Callable[[DebuggerState | None], Iterable[str]]]] = {
     "explain": lambda moment: _object_names("job", moment),
     "panel": lambda _: [panel.command_name for panel in PANELS],
-    "theme": lambda _: THEMES,
+    "theme": lambda _: THEME_NAMES,
     "toggle": _breakpoint_numbers,
     "change": _breakpoint_numbers,
     "unwatch": lambda moment: [*(str(watch.number) for watch in moment.watches), "all"] if moment is not None else [],

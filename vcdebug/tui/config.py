@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from textwrap import wrap
 from typing import Final, TypeVar
 
 import yaml
+from textual.color import BLACK, WHITE, Color
 from textual.theme import BUILTIN_THEMES, Theme
 
-from vcdebug.errors import ConfigError, SnapshotError
+from vcdebug.errors import ConfigError, SnapshotError, closest_name_hint
 from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.manifest import Json
 from vcdebug.tui.clipboard import CLIPBOARDS, Clipboard
@@ -18,75 +20,31 @@ from vcdebug.tui.key_names import key_name
 from vcdebug.tui.keymap import ConfigProblem, check_keys, key_scopes
 from vcdebug.tui.session_state import config_file, home_relative
 
-DARK_THEME: Final = "dark"
-_LIGHT_THEME = Theme(
-    name="light",
-    primary="#004a87",
-    secondary="#005f9e",
-    accent="#7a3e00",
-    warning="#7a4b00",
-    error="#a4002a",
-    success="#0b5c24",
-    foreground="#1c1c1c",
-    background="#fbfbfb",
-    surface="#ececec",
-    panel="#e2e2e2",
-    dark=False,
-    variables={
-        "text-success": "#0b5c24",
-        "text-error": "#a4002a",
-        "text-warning": "#7a4b00",
-        "text-accent": "#7a3e00",
-        "text-primary": "#004a87",
-        "text-muted": "#555555",
-        "primary-muted": "#cfe0f2",
-        "border": "#004a87",
-        "border-blurred": "#9a9a9a",
-    },
-)
-_ANSI_VARIABLES = {
-    "text-success": "ansi_green",
-    "text-error": "ansi_red",
-    "text-warning": "ansi_yellow",
-    "text-accent": "ansi_magenta",
-    "text-primary": "ansi_cyan",
-    "text-muted": "ansi_default",
-    "text": "ansi_default",
-    "border": "ansi_cyan",
-    "border-blurred": "ansi_default",
-    "primary-muted": "ansi_bright_black",
-}
-_ANSI_LIGHT_VARIABLES = {
-    **_ANSI_VARIABLES,
-    "text-warning": "ansi_red",
-    "text-accent": "ansi_magenta",
-    "text-primary": "ansi_blue",
-    "border": "ansi_blue",
-    "primary-muted": "ansi_white",
-}
-
-THEMES: Final[dict[str, Theme]] = {
-    DARK_THEME: replace(BUILTIN_THEMES["textual-dark"], name=DARK_THEME),
-    "light": _LIGHT_THEME,
-    "ansi": replace(
-        BUILTIN_THEMES["ansi-dark"], name="ansi", variables={**BUILTIN_THEMES["ansi-dark"].variables, **_ANSI_VARIABLES}
-    ),
-    "ansi-light": replace(
-        BUILTIN_THEMES["ansi-light"],
-        name="ansi-light",
-        variables={**BUILTIN_THEMES["ansi-light"].variables, **_ANSI_LIGHT_VARIABLES},
-    ),
-}
-"""By the name that --theme, the settings and the command `theme` take; the ansi themes have 16 colours."""
+DEFAULT_THEME: Final = "dark"
+_SHORT_NAMES: Final = {DEFAULT_THEME: "textual-dark", "light": "textual-light", "ansi": "ansi-dark"}
+THEME_NAMES: Final = (*_SHORT_NAMES, *BUILTIN_THEMES)
+"""The names that --theme, the settings and the command `theme` take; the ansi themes have 16 colours."""
 
 
 def find_theme(word: str) -> str | None:
-    """The theme with this name or the only one that begins with it; None for none."""
-    found = [name for name in THEMES if name == word] or [name for name in THEMES if word and name.startswith(word)]
-    return found[0] if len(found) == 1 else None
+    """The name by which Textual knows the theme with this name, or the only one that begins with it; None for none."""
+    names = [word] if word in THEME_NAMES else [name for name in THEME_NAMES if word and name.startswith(word)]
+    found = dict.fromkeys(_SHORT_NAMES.get(name, name) for name in names)
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def require_theme(word: str) -> str:
+    """As `find_theme`; raises ConfigError for none, which names the closest one or all."""
+    name = find_theme(word)
+    if name is None:
+        hint = closest_name_hint(word, THEME_NAMES, f"there are {', '.join(THEME_NAMES)}")
+        raise ConfigError(f"no theme {word!r}", hint)
+    return name
 
 
 Word = TypeVar("Word", bound=str)
+EXAMPLE_WIDTH: Final = 100
+"""Width of the lines that list names in the example."""
 SETTING_NAMES: Final = ("theme", "mouse", "clipboard", "keys")
 
 
@@ -94,17 +52,19 @@ SETTING_NAMES: Final = ("theme", "mouse", "clipboard", "keys")
 class UserSettings:
     """The settings in force."""
 
-    theme: str = DARK_THEME
+    theme: str = DEFAULT_THEME
     mouse: bool = True
     clipboard: Clipboard = "auto"
     keys: Mapping[str, str] = field(default_factory=dict)
     """Keys by the id of a binding, where they differ from the default."""
     problems: tuple[str, ...] = ()
     """One line per fault of the file."""
+    asked_theme: str = ""
+    """The theme that the command line names, which holds for this time."""
 
     def with_flags(self, *, theme: str | None = None, mouse: bool | None = None) -> UserSettings:
         """A copy with the options of the command line, which override the file."""
-        return replace(self, theme=theme or self.theme, mouse=self.mouse if mouse is None else mouse)
+        return replace(self, asked_theme=theme or "", mouse=self.mouse if mouse is None else mouse)
 
 
 def read_settings(path: Path | None = None) -> UserSettings:
@@ -135,7 +95,7 @@ def parse_settings(content: Json) -> tuple[UserSettings, list[ConfigProblem]]:
         if name not in SETTING_NAMES
     ]
     usual = UserSettings()
-    theme = _known_or_usual("theme", content.get("theme", usual.theme), tuple(THEMES), usual.theme, lines)
+    theme = _theme_or_usual(content.get("theme", usual.theme), usual.theme, lines)
     clipboard = _known_or_usual(
         "clipboard", content.get("clipboard", usual.clipboard), CLIPBOARDS, usual.clipboard, lines
     )
@@ -152,6 +112,14 @@ def _known_or_usual(name: str, value: object, known: tuple[Word, ...], usual: Wo
     if found is None:
         lines.append(ConfigProblem(name, f"{value!r} is none of {', '.join(known)}", f"it is {usual}"))
     return usual if found is None else found
+
+
+def _theme_or_usual(value: object, usual: str, lines: list[ConfigProblem]) -> str:
+    if isinstance(value, str) and find_theme(value) is not None:
+        return value
+    hint = closest_name_hint(str(value), THEME_NAMES, "--print-config lists them")
+    lines.append(ConfigProblem("theme", f"{value!r} is no theme ({hint})", f"it is {usual}"))
+    return usual
 
 
 def _keys_as_text(keys: object, lines: list[ConfigProblem]) -> dict[str, str]:
@@ -179,7 +147,8 @@ def example_config() -> str:
         "# vcdebug's settings: what is left out is as written here.",
         f"# The usual place is {home_relative(config_file())}; --config names another one.",
         "",
-        f"theme: {DARK_THEME}  # {', '.join(THEMES)}; NO_COLOR in the environment goes before it",
+        f"theme: {DEFAULT_THEME}  # NO_COLOR in the environment goes before it; there are:",
+        *(f"#   {line}" for line in wrap(", ".join(THEME_NAMES), EXAMPLE_WIDTH)),
         "mouse: on  # off leaves the mouse to the terminal; --no-mouse does the same",
         f"clipboard: auto  # {', '.join(CLIPBOARDS)}; auto is the terminal (OSC 52) and a native tool, if there is one",
         "",
@@ -202,3 +171,82 @@ def _yaml_key(keys: str) -> str:
     written = ",".join(key.strip() for key in keys.split(","))
     shown = key_name(written)
     return f'"{shown if len(shown) == 1 and shown.isascii() else written}"'
+
+
+# The inks of a theme.
+
+
+LEAST_CONTRAST: Final = 4.5
+"""Between text and its ground, by WCAG."""
+CURSOR_CONTRAST: Final = 5.5
+"""Between plain text and the ground of the row under the cursor, which leaves coloured text some room for its hue."""
+_GROUNDS: Final = ("background", "surface")
+CURSOR_GROUND: Final = "primary-muted"
+MUTED_INK: Final = "text-muted"
+_INKS: Final = tuple(f"text-{role}" for role in ("success", "error", "warning", "accent", "primary", "secondary"))
+_SHARES: Final = tuple(step / 20 for step in range(21))
+_ANSI_DARK_INKS: Final = {
+    "text-accent": "ansi_bright_blue",
+    "text-primary": "ansi_bright_yellow",
+    "text-secondary": "ansi_cyan",
+    MUTED_INK: "ansi_default",
+    CURSOR_GROUND: "ansi_bright_black",
+}
+_ANSI_LIGHT_INKS: Final = {
+    "text-warning": "ansi_magenta",
+    "text-accent": "ansi_blue",
+    "text-primary": "ansi_magenta",
+    "text-secondary": "ansi_black",
+    MUTED_INK: "ansi_default",
+    CURSOR_GROUND: "ansi_white",
+}
+"""Yellow and bright colours cannot be seen on a light ground."""
+
+
+def readable_variables(theme: Theme, variables: Mapping[str, str]) -> dict[str, str]:
+    """A theme's variables with every ink as near to the theme's own as can be read on all grounds."""
+    if theme.ansi:
+        # What a terminal makes of its 16 colours is unknown: the choice among them is all there is.
+        return {**variables, **(_ANSI_DARK_INKS if theme.dark else _ANSI_LIGHT_INKS)}
+    extreme = WHITE if theme.dark else BLACK
+    background, surface = (Color.parse(variables[name]) for name in _GROUNDS)
+    foreground = _readable_ink(Color.parse(variables["foreground"]), extreme, (background, surface))
+    cursor = _cursor_ground(background, Color.parse(variables["primary"]), foreground)
+    grounds = (background, surface, cursor)
+    inks = {name: _readable_ink(Color.parse(variables[name]), extreme, grounds).hex for name in _INKS}
+    foreground = _readable_ink(foreground, extreme, grounds)
+    muted = next(_fitting(_mixtures(background.blend(foreground, 0.5), foreground), grounds), foreground)
+    changed = {"foreground": foreground.hex, MUTED_INK: muted.hex, CURSOR_GROUND: cursor.hex}
+    return {**variables, **inks, **changed}
+
+
+def _readable_ink(ink: Color, extreme: Color, grounds: Iterable[Color]) -> Color:
+    """The ink, moved towards white or black as far as the grounds ask for."""
+    return next(_fitting(_mixtures(ink, extreme), grounds), extreme)
+
+
+def _cursor_ground(background: Color, primary: Color, foreground: Color) -> Color:
+    """As much of the theme's main colour in the background as plain text allows."""
+    mixtures = list(_mixtures(background, background.blend(primary, 0.3)))
+    readable = (ground for ground in reversed(mixtures) if contrast(foreground, ground) >= CURSOR_CONTRAST)
+    return next(readable, mixtures[len(mixtures) // 2])
+
+
+def _mixtures(start: Color, end: Color) -> Iterator[Color]:
+    return (start.blend(end, share) for share in _SHARES)
+
+
+def _fitting(inks: Iterable[Color], grounds: Iterable[Color]) -> Iterator[Color]:
+    grounds = tuple(grounds)
+    return (ink for ink in inks if min(contrast(ink, ground) for ground in grounds) >= LEAST_CONTRAST)
+
+
+def contrast(one: Color, other: Color) -> float:
+    """WCAG's contrast ratio of two colours."""
+    dark, light = sorted((_luminance(one), _luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: Color) -> float:
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

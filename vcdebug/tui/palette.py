@@ -18,7 +18,7 @@ from vcdebug.debugger.figures import RESOURCE_KINDS, object_names
 from vcdebug.explain.pending.cause_groups import list_known_causes
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.recording.recording import Recording
-from vcdebug.tui.config import THEMES
+from vcdebug.tui.config import THEME_NAMES
 from vcdebug.tui.key_names import key_name, keys_by_binding
 from vcdebug.tui.panels import PANELS
 from vcdebug.whatif.forecast import QUESTIONS
@@ -186,7 +186,7 @@ def described_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
     for question in QUESTIONS:
         line = f"ask {question.name}"
         yield PaletteEntry("question", line, f"{question.words}?", partial(main.run_command, line))
-    for name in THEMES:
+    for name in THEME_NAMES:
         yield PaletteEntry(
             "theme", f"theme {name}", "colours of the screen", partial(main.run_command, f"theme {name}")
         )

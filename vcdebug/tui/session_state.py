@@ -162,6 +162,16 @@ class SessionStore:
         """Keep that the first `count` steps of a lesson are answered."""
         self._save_json("lessons.json", {**self.answered_steps(), lesson: count})
 
+    def remembered_theme(self, usual: str) -> str:
+        """The theme that was chosen last; the usual one, where the settings name another one since."""
+        found = self._load_json("theme.json")
+        chosen = found.get("theme") if isinstance(found, dict) and found.get("instead of") == usual else None
+        return str(chosen or usual)
+
+    def save_theme(self, name: str, usual: str) -> None:
+        """Keep the chosen theme, and the one of the settings that it replaces."""
+        self._save_json("theme.json", {"theme": name, "instead of": usual})
+
     def is_first_time(self) -> bool:
         """Whether the hint of the first start is still to be shown; true once."""
         if self.folder is None or (self.folder / "told").exists():

@@ -20,7 +20,7 @@ from vcdebug.cli.arguments import (
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.capture import add_cluster_arguments, cluster_options, parse_seconds
 from vcdebug.cli.output import Output
-from vcdebug.errors import ConfigError, VcdebugError
+from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.manifest import JsonDict
 
 if TYPE_CHECKING:
@@ -64,7 +64,11 @@ class OpenCommand(Command):
         parser.add_argument("--panel", metavar="NAME", help="begin in this panel")
         parser.add_argument("--filter", metavar="TEXT", help="show only rows of --panel that match, else of the jobs")
         parser.add_argument("--fresh", action="store_true", help="ignore what earlier sessions have set")
-        parser.add_argument("--theme", metavar="NAME", help="dark, light, ansi or ansi-light (16 colours)")
+        parser.add_argument(
+            "--theme",
+            metavar="NAME",
+            help="dark, light, ansi or ansi-light (16 colours), or another one of Textual, such as nord",
+        )
         parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
         parser.add_argument("--config", metavar="FILE", help="another file of settings than the usual one")
         parser.add_argument("--print-config", action="store_true", help="print a file of settings to begin with")
@@ -119,12 +123,9 @@ def _find_theme(word: str | None) -> str | None:
     """The theme's full name; raises ConfigError for an unknown one."""
     if word is None:
         return None
-    from vcdebug.tui.config import THEMES, find_theme
+    from vcdebug.tui.config import require_theme
 
-    name = find_theme(word)
-    if name is None:
-        raise ConfigError(f"no theme {word!r}", f"there are {', '.join(THEMES)}", "--theme")
-    return name
+    return require_theme(word)
 
 
 def is_in_browser() -> bool:

@@ -111,7 +111,12 @@ VERBS: Final = (
         "Open a lesson, or continue the last one; without any, list them",
         open_command("lesson"),
     ),
-    Verb(("theme",), "NAME", "Set the theme: dark, light, ansi, ansi-light", open_command("theme")),
+    Verb(
+        ("theme",),
+        "NAME",
+        "Set the theme, and keep it: dark, light, ansi, ansi-light, or one of Textual, such as nord",
+        open_command("theme"),
+    ),
     Verb(("open", "o"), "[SNAPSHOT]", "open another snapshot", open_command("open")),
     Verb(("help", "h", "?"), "", "keys and commands", open_command("help")),
     Verb(("quit", "q", "exit"), "", "leave", open_command("quit")),

@@ -16,7 +16,7 @@ from vcdebug.debugger.driver import DebuggerState, Driver, DriverStep
 from vcdebug.errors import VcdebugError
 from vcdebug.tui import messages
 from vcdebug.tui.clipboard import copy_text
-from vcdebug.tui.config import THEMES, UserSettings, find_theme
+from vcdebug.tui.config import UserSettings, require_theme
 from vcdebug.tui.key_names import key_names
 from vcdebug.tui.keymap import MAIN_KEYS, main_screen_keys, show_footer_keys
 from vcdebug.tui.main.background_work import BackgroundWork, PanelRerun, RecordingLoader, ScreenState
@@ -267,11 +267,12 @@ class MainScreen(Screen[NextScreen]):
             log.set_level(int(level))
 
     def choose_theme(self, word: str) -> None:
-        name = find_theme(word)
-        if name is None:
-            self.say_line(f"no theme {word!r}: {', '.join(THEMES)}", error=True)
+        try:
+            self.app.theme = require_theme(word)
+        except VcdebugError as error:
+            self.say_line(error.format_line(), error=True)
         else:
-            self.app.theme = name
+            self.store.save_theme(self.app.theme, self.settings.theme)
 
     def run_command(self, text: str) -> None:
         self.commands.run_command(text)

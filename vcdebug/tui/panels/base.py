@@ -40,7 +40,7 @@ class Panel(Grid):
     DEFAULT_CSS = """
     Panel { border-top: solid $foreground 35%; border-title-color: $foreground; }
     Panel.-ruled { border-left: solid $foreground 35%; }
-    Panel:focus { border-top: heavy $accent; border-title-style: bold; border-title-color: $accent; }
+    Panel:focus { border-top: heavy $accent; border-title-style: bold; border-title-color: $text-accent; }
     """
 
     moment: reactive[DebuggerState | None] = reactive(None, repaint=False)

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from rich.cells import cell_len
+from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.containers import Container
@@ -28,10 +29,12 @@ from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.release import Release
 from vcdebug.tui.messages import GotoRequested
+from vcdebug.tui.widgets.strokes import style_of_meaning
 from vcdebug.views.headline import path_words
 from vcdebug.views.pieces import ACTION, BOOKMARK, BREAK, COMMIT, DISCARD, EVICT, HERE, PATH, sign_legend
 from vcdebug.whatif.branch import BRANCH
 
+BOLD: Final = Style(bold=True)
 PATH_SEPARATOR = f" {PATH} "
 PROGRAM_TITLE = " vcdebug "
 PART_SEPARATOR = " │ "
@@ -77,7 +80,7 @@ class Header(Widget):
             apart,
             cycle,
             apart if branch else "",
-            (branch, "bold yellow"),
+            (branch, style_of_meaning("warn", self.app.theme_variables) + BOLD),
             apart,
             "event ",
             (count, "bold"),
@@ -288,15 +291,8 @@ def _write_segments(
 LINE: Final = "━"
 LEGEND = f" {sign_legend(HERE, COMMIT, DISCARD, EVICT, BREAK, BOOKMARK, ACTION)}".replace("  ", " ")
 LEGEND_WIDTH = 100
-_MARK_STYLES = {
-    EVICT: "yellow",
-    COMMIT: "green",
-    DISCARD: "red",
-    BREAK: "bold magenta",
-    BOOKMARK: "bold cyan",
-    HERE: "bold reverse",
-    ACTION: "",
-}
+_MARK_MEANINGS: Final = {EVICT: "warn", COMMIT: "good", DISCARD: "bad", BREAK: "accent", BOOKMARK: "title"}
+_MARK_STYLES: Final = {HERE: BOLD + Style(reverse=True), LINE: Style(dim=True)}
 
 
 class Timeline(Widget):
@@ -330,9 +326,10 @@ class Timeline(Widget):
         cells[self.cell_of(self.moment.seq)] = HERE
         text = Text(no_wrap=True)
         for cell, run in groupby(cells):
-            text.append("".join(run), _MARK_STYLES.get(cell, "dim"))
+            looks = style_of_meaning(_MARK_MEANINGS.get(cell, ""), self.app.theme_variables)
+            text.append("".join(run), _MARK_STYLES.get(cell, looks))
         if width < self.size.width:
-            text.append(" " + LEGEND, "dim")
+            text.append(" " + LEGEND, style_of_meaning("muted", self.app.theme_variables))
         return text
 
     def _marked_cells(self, moment: DebuggerState, width: int) -> list[str]:

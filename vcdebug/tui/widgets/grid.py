@@ -19,7 +19,7 @@ from vcdebug.debugger.figures import Figure
 from vcdebug.printable import make_line_printable
 from vcdebug.tui.widgets.row_order import ColumnOrder, mark_order, next_order
 from vcdebug.tui.widgets.rows import ShownRows
-from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke, fill_line, row_strokes, style_of_meaning
+from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke, cell_style, fill_line, row_strokes
 from vcdebug.tui.widgets.table_layout import PlacedLine, TableLayout, lay_out
 from vcdebug.tui.widgets.text_wrap import GUTTER_WIDTH, enclosing_rows, enclosing_rows_in_sight, wrap_line
 from vcdebug.views.pieces import CURSOR, HERE
@@ -376,11 +376,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def _stroke_style(self, style: str, selected: bool, cell: bool) -> RichStyle:
         pen = self._pens.get((style, selected, cell))
         if pen is None:
-            names = [name for name, wanted in (("cursor", selected), (style, bool(style)), ("cell", cell)) if wanted]
-            pen = self.rich_style
-            for name in names:
-                pen += style_of_meaning(name, self.app.theme_variables)
-            self._pens[style, selected, cell] = pen
+            looks = cell_style(style, self.app.theme_variables, selected=selected, chosen=cell)
+            pen = self._pens[style, selected, cell] = self.rich_style + looks
         return pen
 
     def watch_cursor(self) -> None:

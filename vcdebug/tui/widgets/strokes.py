@@ -70,7 +70,6 @@ def fill_line(strokes: Iterable[Stroke], width: int) -> Iterator[Stroke]:
 _FONT_STYLES: Final[Mapping[str, Style]] = {
     "title": Style(bold=True),
     "strong": Style(bold=True),
-    "muted": Style(dim=True),
     "accent": Style(bold=True),
     "here": Style(bold=True),
     "cell": Style(underline=True),
@@ -82,9 +81,19 @@ _COLOUR_VARIABLES: Final[Mapping[str, str]] = {
     "warn": "text-warning",
     "accent": "text-accent",
     "here": "text-primary",
+    "muted": "text-muted",
 }
 """Variables of the theme."""
 _BACKGROUND_VARIABLES: Final[Mapping[str, str]] = {"cursor": "primary-muted"}
+
+
+def cell_style(meaning: str, variables: Mapping[str, str], *, selected: bool, chosen: bool) -> Style:
+    """The style of a text, to be added to that of the table: on the row under the cursor, and in the chosen cell."""
+    names = [name for name, wanted in (("cursor", selected), (meaning, bool(meaning)), ("cell", chosen)) if wanted]
+    if selected and Color.parse(variables[_BACKGROUND_VARIABLES["cursor"]]).ansi is not None:
+        # Of 16 colours none is sure to be seen on another one.
+        return Style.combine([Style(reverse=True), *(_FONT_STYLES.get(name, Style()) for name in names)])
+    return Style.combine([Style(), *(style_of_meaning(name, variables) for name in names)])
 
 
 def style_of_meaning(name: str, variables: Mapping[str, str]) -> Style:
@@ -100,4 +109,6 @@ def style_of_meaning(name: str, variables: Mapping[str, str]) -> Style:
 @lru_cache(maxsize=64)
 def _colour_style(text: str, *, ground: bool) -> Style:
     colour = Color.parse(text).rich_color
-    return Style(bgcolor=colour) if ground else Style(color=colour)
+    if ground:
+        return Style(bgcolor=colour)
+    return Style(dim=True) if colour.is_default else Style(color=colour)

@@ -108,6 +108,8 @@ def style_of_meaning(name: str, variables: Mapping[str, str]) -> Style:
 
 @lru_cache(maxsize=64)
 def _colour_style(text: str, *, ground: bool) -> Style:
+    if text.startswith("auto"):
+        return Style(dim=True)  # a share of whatever colour the text has
     colour = Color.parse(text).rich_color
     if ground:
         return Style(bgcolor=colour)

@@ -10,6 +10,7 @@ from time import monotonic, process_time
 from unittest.mock import patch
 
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from tests.tui.drawing import contents_alone
 from tests.tui.settling import SLICE, settled
@@ -70,10 +71,14 @@ class Desk:
         """What a panel shows, whole."""
         return format_table(self.panel(name).table)
 
+    def strips(self) -> list[Strip]:
+        """The lines on the terminal with their styles."""
+        return self.app.screen._compositor.render_strips()
+
     def screen(self) -> str:
         """Every character on the terminal."""
         width, height = self.app.size
-        lines = self.app.screen._compositor.render_strips()
+        lines = self.strips()
         assert height == len(lines)
         text = ["".join(segment.text for segment in line) for line in lines]
         assert all(len(line) <= width + 8 for line in text)

@@ -11,7 +11,7 @@ from textual.theme import BUILTIN_THEMES
 
 from tests.tui.driving import WIDE, Desk, opened
 from vcdebug.tui.app import VcdebugApp
-from vcdebug.tui.config import LEAST_CONTRAST, THEME_NAMES, contrast, find_theme
+from vcdebug.tui.config import LEAST_CONTRAST, THEME_NAMES, contrast_ratio, find_theme
 from vcdebug.tui.widgets.strokes import cell_style, style_of_meaning
 
 MEANINGS = ("good", "bad", "warn", "accent", "here", "muted", "strong", "title", "")
@@ -51,7 +51,7 @@ GROUNDS = ("background", "surface")
 
 
 def contrast_of(ink: RichColor, ground: RichColor) -> float:
-    return contrast(Color.from_rich_color(ink), Color.from_rich_color(ground))
+    return contrast_ratio(Color.from_rich_color(ink), Color.from_rich_color(ground))
 
 
 @pytest.mark.parametrize("name", ["ansi", "ansi-light"])
@@ -64,7 +64,7 @@ def test_with_16_colours_the_row_under_the_cursor_has_no_ink_of_its_own(name: st
 
 def drawn(desk: Desk) -> Iterator[tuple[str, Style]]:
     """The words on the terminal with their styles."""
-    for strip in desk.app.screen._compositor.render_strips():
+    for strip in desk.strips():
         for text, style, _ in strip:
             if style is not None and any(letter.isalnum() for letter in text):
                 yield text, style

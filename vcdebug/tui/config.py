@@ -228,7 +228,7 @@ def _readable_ink(ink: Color, extreme: Color, grounds: Iterable[Color]) -> Color
 def _cursor_ground(background: Color, primary: Color, foreground: Color) -> Color:
     """As much of the theme's main colour in the background as plain text allows."""
     mixtures = list(_mixtures(background, background.blend(primary, 0.3)))
-    readable = (ground for ground in reversed(mixtures) if contrast(foreground, ground) >= CURSOR_CONTRAST)
+    readable = (ground for ground in reversed(mixtures) if contrast_ratio(foreground, ground) >= CURSOR_CONTRAST)
     return next(readable, mixtures[len(mixtures) // 2])
 
 
@@ -238,10 +238,10 @@ def _mixtures(start: Color, end: Color) -> Iterator[Color]:
 
 def _fitting(inks: Iterable[Color], grounds: Iterable[Color]) -> Iterator[Color]:
     grounds = tuple(grounds)
-    return (ink for ink in inks if min(contrast(ink, ground) for ground in grounds) >= LEAST_CONTRAST)
+    return (ink for ink in inks if min(contrast_ratio(ink, ground) for ground in grounds) >= LEAST_CONTRAST)
 
 
-def contrast(one: Color, other: Color) -> float:
+def contrast_ratio(one: Color, other: Color) -> float:
     """WCAG's contrast ratio of two colours."""
     dark, light = sorted((_luminance(one), _luminance(other)))
     return (light + 0.05) / (dark + 0.05)

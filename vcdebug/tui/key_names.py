@@ -107,7 +107,8 @@ def hint_line(active: Mapping[str, ActiveBinding], hints: tuple[KeyHint, ...]) -
 def footer_entries(hints: tuple[KeyHint, ...], keys: Mapping[str, list[str]]) -> Iterator[FooterKey]:
     """The hints that have an active key, each binding with its first one."""
     for hint in hints:
-        shown = [key_name(keys[name][0]) for name in hint.ids if keys.get(name)]
+        pressed = tuple(keys[name][0] for name in hint.ids if keys.get(name))
+        shown = [key_name(key) for key in pressed]
         if shown:
             apart = "" if len(shown) <= MAX_JOINED_LETTERS and all(len(name) == 1 for name in shown) else " "
-            yield FooterKey(apart.join(shown), hint.does)
+            yield FooterKey(apart.join(shown), hint.does, tuple(zip(shown, pressed, strict=True)))

@@ -180,6 +180,7 @@ class MainLayout(Widget):
         super().__init__(id=id)
         self.places: PanelPlaces = {}
         self.tabs = Tabs(id=TABS)
+        self.tabs.helps = {panel.command_name: panel.help for panel in PANELS}
         self._tabs_of: ScreenClass | None = None
         """The class of sizes that the tabs are for."""
         self._docked = ""

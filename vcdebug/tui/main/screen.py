@@ -27,7 +27,7 @@ from vcdebug.tui.main.session_keeper import SessionKeeper
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import SessionStore
-from vcdebug.tui.widgets.bars import ALL_PANELS, FirstKeys, Footer, Header, Status, Tabs, Timeline
+from vcdebug.tui.widgets.bars import FirstKeys, Footer, Header, Status, Timeline
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.worker import NextScreen, Start
@@ -298,13 +298,6 @@ class MainScreen(Screen[NextScreen]):
     def goto_asked(self, event: messages.GotoRequested) -> None:
         self.movement.goto_event(event.seq)
 
-    @on(Tabs.Chosen)
-    def tab_chosen(self, event: Tabs.Chosen) -> None:
-        if event.panel == ALL_PANELS:
-            self.action_panels()
-        else:
-            self.show_panel(event.panel)
-
     @on(Grid.Opened)
     def cell_opened(self, event: Grid.Opened) -> None:
         self.parts.page_opener.open_cell(event)
@@ -333,6 +326,9 @@ class MainScreen(Screen[NextScreen]):
 
     def action_panel(self, key: str) -> None:
         self.show_panel(next(panel.command_name for panel in PANELS if key == panel.key))
+
+    def action_show(self, name: str) -> None:
+        self.show_panel(name)
 
     def action_panels(self) -> None:
         """Every panel with its key, by group."""

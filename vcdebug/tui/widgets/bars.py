@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from rich.cells import cell_len
@@ -12,7 +12,6 @@ from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.containers import Container
-from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
@@ -204,15 +203,12 @@ class Tabs(Widget):
 
     DEFAULT_CSS = "Tabs { padding: 0 1; color: $text; }"
 
+    auto_links = reactive(False)
+    helps: Mapping[str, str] = MappingProxyType({})
+    """What each panel shows, in words."""
     active: reactive[str] = reactive("")
     tabs: reactive[tuple[PanelTab, ...]] = reactive(())
     all_key: reactive[str] = reactive("P")
-
-    @dataclass(eq=False)
-    class Chosen(Message):
-        """A tab was clicked."""
-
-        panel: str
 
     def render(self) -> Text:
         """The lines of tabs."""
@@ -221,8 +217,15 @@ class Tabs(Widget):
     def _line_text(self, number: int) -> Text:
         text = Text(no_wrap=True, overflow="ellipsis")
         for part in self.line_segments(number):
-            text.append(part.text, part.style)
+            looks = Style.parse(part.style)
+            action = "screen.panels" if part.panel == ALL_PANELS else f"screen.show('{part.panel}')"
+            text.append(part.text, looks + _on_click(action) if part.panel else looks)
         return text
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Say what the panel under the pointer shows."""
+        _, _, panel = str(event.style.meta.get("@click", "")).partition("'")
+        self.tooltip = self.helps.get(panel.rstrip("')"))
 
     def line_segments(self, number: int) -> list[TabSegment]:
         """The parts of a line: of two, the first has the first group; its last part opens the list of all."""
@@ -240,15 +243,6 @@ class Tabs(Widget):
         parts = list(_write_segments(tabs, shown, self.active, labelled=labelled))
         used = sum(len(part.text) for part in parts)
         return [*parts, TabSegment(" " * max(1, width - used - len(last))), TabSegment(last, "", ALL_PANELS)]
-
-    def on_click(self, event: events.Click) -> None:
-        offset = event.get_content_offset(self)
-        start = 0
-        for part in self.line_segments(offset.y) if offset is not None else ():
-            end = start + len(part.text)
-            if part.panel and offset is not None and start <= offset.x < end:
-                self.post_message(self.Chosen(part.panel))
-            start = end
 
 
 def choose_tabs(tabs: Sequence[PanelTab], active: str, width: int, *, labelled: bool = True) -> tuple[PanelTab, ...]:
@@ -370,6 +364,23 @@ class FooterKey(NamedTuple):
 
     key: str
     does: str
+    presses: tuple[tuple[str, str], ...] = ()
+    """Each key as it is shown and as Textual names it; a click does the same as the key."""
+
+    def write_to(self, text: Text) -> None:
+        """`<n> over`: a click on a key of several is that one, elsewhere the first."""
+        first = _on_click(f"app.simulate_key('{self.presses[0][1]}')") if self.presses else Style()
+        text.append("<", BOLD + first)
+        for number, (shown, pressed) in enumerate(self.presses):
+            apart = " " if number and len(self.key) > len(self.presses) else ""
+            text.append(f"{apart}{shown}", BOLD + _on_click(f"app.simulate_key('{pressed}')"))
+        text.append(">", BOLD + first)
+        text.append(f" {self.does}  ", first)
+
+
+def _on_click(action: str) -> Style:
+    """Textual runs the action of the text under a click."""
+    return Style(meta={"@click": action})
 
 
 class Footer(Container):
@@ -389,6 +400,7 @@ class Status(Widget):
     Status.-error { color: $text-error; text-style: bold; }
     """
 
+    auto_links = reactive(False)
     message: reactive[str] = reactive("", layout=True)
     keys: reactive[tuple[FooterKey, ...]] = reactive(())
     always: reactive[tuple[FooterKey, ...]] = reactive(())
@@ -409,8 +421,7 @@ class Status(Widget):
             shown.append(key)
         text = Text(no_wrap=True)
         for key in (*shown, *self.always):
-            text.append(f"<{key.key}>", "bold")
-            text.append(f" {key.does}  ")
+            key.write_to(text)
         return text
 
 

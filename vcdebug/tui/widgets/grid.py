@@ -446,7 +446,11 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        placed = self._placed_line(offset.y)
+        placed, column = self._placed_line(offset.y), self._layout.column_at(offset.x)
+        if column is not None and placed is not None:
+            self.cursor_column = column
+            if placed.heads:
+                self.action_sort()
         if placed is None or placed.row < 0:
             return
         again = placed.row == self.cursor and event.chain > 1

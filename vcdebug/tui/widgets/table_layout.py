@@ -75,6 +75,12 @@ class TableLayout(NamedTuple):
         """Lines of the heads, which stay in sight: one, or none where no column has a title."""
         return len([placed for placed in self.top if placed.heads])
 
+    def column_at(self, x: int) -> int | None:
+        """The column under a cell of a line; None beside all of them."""
+        ends = accumulate(width + self.gap for width in self.widths)
+        found = (column for column, end in zip(self.columns, ends, strict=True) if x < text_wrap.GUTTER_WIDTH + end)
+        return next(found, None) if x >= text_wrap.GUTTER_WIDTH else None
+
     def first_line_of(self, row: int) -> int:
         """The first line of a row."""
         if not self.body:

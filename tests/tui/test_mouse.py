@@ -1,0 +1,69 @@
+"""A click on what names a key does what the key does."""
+
+import pytest
+
+from tests.tui.driving import NARROW, WIDE, Desk, opened
+from vcdebug.tui.widgets.bars import Tabs
+
+SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+
+
+def place_of(desk: Desk, words: str) -> tuple[int, int]:
+    """Where the words stand on the terminal, the lowest ones."""
+    lines = desk.screen().splitlines()
+    row = max(number for number, line in enumerate(lines) if words in line)
+    return lines[row].rindex(words), row
+
+
+async def click(desk: Desk, words: str, letter: int = 0) -> None:
+    x, y = place_of(desk, words)
+    await desk.pilot.click(offset=(x + letter, y))
+    await desk.pause()
+
+
+@SIZES
+async def test_a_key_of_the_footer_is_pressed_by_its_sign_and_by_its_word(size: tuple[int, int]) -> None:
+    async with opened(size=size) as desk:
+        await click(desk, "<n> over", 1)
+        assert 8 == desk.seq
+        await click(desk, "<s> into", 4)
+        assert 9 == desk.seq
+        await click(desk, "<?> help", 5)
+        assert "Help" in desk.screen()
+
+
+async def test_keys_that_stand_together_are_pressed_one_by_one() -> None:
+    async with opened() as desk:
+        await desk.command("goto 40")
+        await click(desk, "<NSFC> back", 2)
+        assert 39 == desk.seq
+
+
+async def test_a_click_on_a_head_sorts_and_one_on_a_cell_moves_the_cursor_there() -> None:
+    async with opened() as desk:
+        await desk.press("5")
+        jobs = desk.panel("jobs")
+        as_it_was = [row.key for row in jobs.shown_rows]
+        for descending in (False, True):
+            await click(desk, " pending", 2)
+            assert jobs.shown.order is not None
+            assert (2, descending) == (jobs.shown.order.column, jobs.shown.order.descending)
+        await click(desk, " pending", 2)
+        assert as_it_was == [row.key for row in jobs.shown_rows]
+        await click(desk, "research/speech-asr")
+        assert ("research/speech-asr", 0) == (jobs.shown_rows[jobs.cursor].key, jobs.cursor_column)
+
+
+@SIZES
+async def test_a_click_on_a_tab_opens_its_panel_and_the_pointer_over_it_says_what_it_shows(
+    size: tuple[int, int],
+) -> None:
+    async with opened(size=size) as desk:
+        x, y = place_of(desk, " 6 Nodes")
+        await desk.pilot.hover(offset=(x + 3, y))
+        await desk.pause()
+        assert desk.panel("nodes").shows.help == desk.main.query_one(Tabs).tooltip
+        await click(desk, " 6 Nodes", 3)
+        assert desk.main.focused is desk.panel("nodes")
+        await click(desk, "P panels", 3)
+        assert "Panels" in desk.screen()

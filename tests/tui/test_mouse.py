@@ -15,7 +15,7 @@ def place_of(desk: Desk, words: str) -> tuple[int, int]:
     return lines[row].rindex(words), row
 
 
-async def click(desk: Desk, words: str, letter: int = 0) -> None:
+async def click_on(desk: Desk, words: str, letter: int = 0) -> None:
     x, y = place_of(desk, words)
     await desk.pilot.click(offset=(x + letter, y))
     await desk.pause()
@@ -24,18 +24,18 @@ async def click(desk: Desk, words: str, letter: int = 0) -> None:
 @SIZES
 async def test_a_key_of_the_footer_is_pressed_by_its_sign_and_by_its_word(size: tuple[int, int]) -> None:
     async with opened(size=size) as desk:
-        await click(desk, "<n> over", 1)
+        await click_on(desk, "<n> over", 1)
         assert 8 == desk.seq
-        await click(desk, "<s> into", 4)
+        await click_on(desk, "<s> into", 4)
         assert 9 == desk.seq
-        await click(desk, "<?> help", 5)
+        await click_on(desk, "<?> help", 5)
         assert "Help" in desk.screen()
 
 
 async def test_keys_that_stand_together_are_pressed_one_by_one() -> None:
     async with opened() as desk:
         await desk.command("goto 40")
-        await click(desk, "<NSFC> back", 2)
+        await click_on(desk, "<NSFC> back", 2)
         assert 39 == desk.seq
 
 
@@ -45,12 +45,12 @@ async def test_a_click_on_a_head_sorts_and_one_on_a_cell_moves_the_cursor_there(
         jobs = desk.panel("jobs")
         as_it_was = [row.key for row in jobs.shown_rows]
         for descending in (False, True):
-            await click(desk, " pending", 2)
+            await click_on(desk, " pending", 2)
             assert jobs.shown.order is not None
             assert (2, descending) == (jobs.shown.order.column, jobs.shown.order.descending)
-        await click(desk, " pending", 2)
+        await click_on(desk, " pending", 2)
         assert as_it_was == [row.key for row in jobs.shown_rows]
-        await click(desk, "research/speech-asr")
+        await click_on(desk, "research/speech-asr")
         assert ("research/speech-asr", 0) == (jobs.shown_rows[jobs.cursor].key, jobs.cursor_column)
 
 
@@ -63,7 +63,7 @@ async def test_a_click_on_a_tab_opens_its_panel_and_the_pointer_over_it_says_wha
         await desk.pilot.hover(offset=(x + 3, y))
         await desk.pause()
         assert desk.panel("nodes").shows.help == desk.main.query_one(Tabs).tooltip
-        await click(desk, " 6 Nodes", 3)
+        await click_on(desk, " 6 Nodes", 3)
         assert desk.main.focused is desk.panel("nodes")
-        await click(desk, "P panels", 3)
+        await click_on(desk, "P panels", 3)
         assert "Panels" in desk.screen()

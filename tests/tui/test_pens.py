@@ -62,7 +62,7 @@ def test_with_16_colours_the_row_under_the_cursor_has_no_ink_of_its_own(name: st
         assert (True, None, None) == (style.reverse, style.color, style.bgcolor)
 
 
-def drawn(desk: Desk) -> Iterator[tuple[str, Style]]:
+def drawn_words(desk: Desk) -> Iterator[tuple[str, Style]]:
     """The words on the terminal with their styles."""
     for strip in desk.strips():
         for text, style, _ in strip:
@@ -79,7 +79,7 @@ async def test_every_word_on_the_screen_can_be_read_in_every_theme() -> None:
             desk.app.theme = name
             desk.app.refresh_css(animate=False)
             await desk.pause()
-            assert [] == [faint for text, style in drawn(desk) if (faint := faint_words(text, style))], name
+            assert [] == [faint for text, style in drawn_words(desk) if (faint := faint_words(text, style))], name
 
 
 def faint_words(text: str, style: Style) -> str:

@@ -1,20 +1,20 @@
 #!/bin/sh
-# Makes the archive that krew.yaml names, for this machine's system, processor and Python, and prints its checksum.
+# Makes the archive that krew.yaml names, for this machine's system and processor and all supported Pythons, and prints
+# its checksum. It holds wheels; kubectl-vcdebug unpacks those of the Python that it finds.
 #   deploy/krew-archive.sh [FOLDER]
 set -eu
 source=$(cd "$(dirname "$0")/.." && pwd)
 target=$(mkdir -p "${1:-.}" && cd "${1:-.}" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-python3 -m pip install --quiet --constraint "$source/constraints.txt" --target "$work/lib" "$source"
-mkdir "$work/bin"
-cat >"$work/bin/kubectl-vcdebug" <<'LAUNCHER'
-#!/bin/sh
-# krew puts a link to this file on the path.
-here=$(dirname "$(readlink -f "$0")")
-PYTHONPATH="$here/../lib${PYTHONPATH:+:$PYTHONPATH}" exec python3 -m vcdebug "$@"
-LAUNCHER
-chmod 755 "$work/bin/kubectl-vcdebug"
+mkdir -p "$work/wheels/any" "$work/bin"
+python3 -m pip wheel --quiet --no-deps --wheel-dir "$work/wheels/any" "$source"
+for minor in 11 12 13 14; do
+    python3 -m pip download --quiet --only-binary=:all: --python-version "3.$minor" --constraint "$source/constraints.txt" \
+        --dest "$work/wheels/cp3$minor" "$work"/wheels/any/vcdebug-*.whl
+    mv "$work/wheels/cp3$minor"/*-none-any.whl "$work/wheels/any"
+done
+install -m 755 "$source/deploy/kubectl-vcdebug" "$work/bin/kubectl-vcdebug"
 cp "$source/LICENSE" "$work/LICENSE"
-tar -C "$work" -czf "$target/vcdebug.tar.gz" bin lib LICENSE
+tar -C "$work" -czf "$target/vcdebug.tar.gz" bin wheels LICENSE
 sha256sum "$target/vcdebug.tar.gz"

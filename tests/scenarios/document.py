@@ -28,6 +28,7 @@ GROUPS: tuple[tuple[str, tuple[int, ...]], ...] = (
     ),
     ("Preemption does not happen, or does", (2034, 1539, 3332, 4439, 3079, 3207, 2622, 2976, 3512, 3916, 3559, 5884)),
     ("Gangs and statements", (3291, 5131, 5044, 5022, 2083, 1755, 3040)),
+    ("Updates, kubelets and priority classes", (2143, 2861, 4360)),
     ("Reclaim", (3861, 3842, 4658, 3003, 5881, 4949, 5896)),
 )
 

@@ -126,15 +126,15 @@ QUESTIONS = (
     Question(
         4385,
         "enqueue-held-by-inqueue",
-        ("team/batch-1, team/batch-2, team/batch-3 are Inqueue but not placed, and reserve 30 cpu",),
+        ("team/batch-1, team/batch-2, team/batch-3 are Inqueue without pods, and reserve 30 cpu",),
         {"jobs.holding": 3, "held.cpu": 30, "limit.cpu": 38.4},
         ("minResources 10 + inqueue 30 > idle 38.4 = 32 x 1.2 - used 0", "team/batch-2: Inqueue, reserves 10 cpu"),
-        "Find out why team/batch-1 is not placed",
+        "Find out why the controllers of team/batch-1, team/batch-2, team/batch-3 created no pods yet",
     ),
     Question(
         2633,
         "enqueue-held-by-inqueue",
-        ("team/run-2, team/run-3 are Inqueue but not placed, and reserve 16 cpu",),
+        ("team/run-2, team/run-3 are Inqueue without pods, and reserve 16 cpu",),
         {"jobs.holding": 2},
         ("team/run-2: Inqueue, reserves 8 cpu", "team/run-3: Inqueue, reserves 8 cpu"),
         "Delete PodGroup team/run-2; this releases 8 cpu",
@@ -486,6 +486,27 @@ QUESTIONS = (
         "enqueue-overcommit",
         ("overcommit allows 9.6 more (8 x 1.2 - 0 used)", "waiting cannot help"),
         advice="above 1.25",
+    ),
+    Question(
+        2143,
+        "enqueue-held-by-inqueue",
+        ("team/podgroup-a, team/podgroup-b are Inqueue without pods, and reserve 12 cpu", "team/web-a, team/web-b"),
+        {"held.cpu": 12, "limit.cpu": 19.2},
+        ("minResources 8 + inqueue 12 > idle 19.2",),
+        "Delete Inqueue PodGroups without pods: team/podgroup-a, team/podgroup-b",
+    ),
+    Question(
+        2861,
+        "predicates-unresolvable",
+        ("The kubelet of n1 runs NUMA policy restricted; web-0 asks for single-numa-node",),
+        advice="Ask for a NUMA policy that kubelets run",
+    ),
+    Question(
+        4360,
+        "priority",
+        ("team/ray, has 1000 (the class of its PodGroup; the pods' own priority 10 does not count)",),
+        {"priority.victim": 1000},
+        advice="Give team/serve a PriorityClass above 1000",
     ),
 )
 

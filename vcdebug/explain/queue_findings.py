@@ -426,29 +426,33 @@ def _hopeless_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
     )
 
 
-def _first_stuck_advice(empty: Sequence[JobInfo], stuck: Sequence[JobInfo]) -> answer.Advice:
+def find_left_behind(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
+    """Jobs without pods that an update left behind, each with its ReplicaSet that wants 0 replicas."""
+    snapshot = recording.snapshot
+    wanted = {key_of(one): spec_of(one).get("replicas") for one in snapshot.objects_of("ReplicaSet")}
+    owners = {key_of(one): owners_of(one) for one in snapshot.objects_of("PodGroup")} if wanted else {}
+    owned = [(job, f"{job.namespace}/{owner.get('name')}") for job in jobs for owner in owners.get(job.uid, ())]
+    return {job.uid: name for job, name in owned if not job.tasks and wanted.get(name) == 0}
+
+
+def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> answer.Advice:
+    left, empty = find_left_behind(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
+    if left:
+        return answer.queue_admin_advice(f"Delete Inqueue PodGroups without pods: {join_names(left)}.")
     if empty:
-        return answer.queue_admin_advice(f"Delete Inqueue PodGroups without pods: {join_names(j.uid for j in empty)}.")
+        whose = f"the controllers of {join_names(empty)}"
+        return answer.outside_advice(f"Find out why {whose} created no pods yet (quota, webhook, controller log).")
     first = stuck[0].uid
     return answer.outside_advice(f"Find out why {first} is not placed: vcdebug explain SNAPSHOT {first}.")
 
 
-def _without_pods_facts(view: JobView, empty: Sequence[JobInfo], stuck: Sequence[JobInfo]) -> tuple[str, ...]:
-    """Inqueue PodGroups without pods: those of a ReplicaSet that wants none are left over from an update."""
-    if not empty:
+def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
+    left = find_left_behind(view.recording, stuck)
+    if not left:
         return ()
-    snapshot = view.recording.snapshot
-    wanted = {key_of(one): spec_of(one).get("replicas") for one in snapshot.objects_of("ReplicaSet")}
-    owners = {key_of(one): owners_of(one) for one in snapshot.objects_of("PodGroup")}
-    owned = {job.uid: [f"{job.namespace}/{owner.get('name')}" for owner in owners.get(job.uid, ())] for job in empty}
-    scaled = [name for job in empty for name in owned[job.uid] if wanted.get(name) == 0]
-    who = join_names(job.uid for job in empty)
-    some = "" if len(empty) == len(stuck) else f"{who} {'has' if len(empty) == 1 else 'have'} no pods. "
-    if len(scaled) < len(empty):
-        return (some.strip(),) if some else ()
-    which = "ReplicaSet that wants" if len(empty) == 1 else "ReplicaSets that want"
-    belongs = "It belongs" if len(empty) == 1 else "They belong"
-    return (f"{some}{belongs} to {which} 0 replicas: {join_names(scaled)}.",)
+    belongs = "belongs to a ReplicaSet that wants" if len(left) == 1 else "belong to ReplicaSets that want"
+    who = "They" if 1 < len(left) == len(stuck) else join_names(left)
+    return (f"{who} {belongs} 0 replicas: {join_names(left.values())}.",)
 
 
 def stuck_jobs_finding(
@@ -467,7 +471,7 @@ def stuck_jobs_finding(
         view.job.uid, f"{who} {verbs[0]} {placed}, and {verbs[1]} {amount_text.format_resource(held, names)}"
     )
     without = f"Without {verbs[2]}, {plugin} would admit its minResources of {amount_text.format_resource(minimum)}."
-    facts = (*_hopeless_facts(view, stuck), *_without_pods_facts(view, empty, stuck), without)
+    facts = (*_hopeless_facts(view, stuck), *_left_behind_facts(view, stuck), without)
     numbers = {
         **answer.numbers("minResources", minimum, names),
         **answer.numbers("held", held, names),
@@ -475,7 +479,7 @@ def stuck_jobs_finding(
         "jobs.holding": answer.count(len(stuck), "jobs"),
     }
     advice = (
-        _first_stuck_advice(empty, stuck),
+        _first_stuck_advice(view, stuck),
         answer.queue_admin_advice(
             f"Delete PodGroup {stuck[0].uid}; this releases "
             f"{amount_text.format_resource(_reserved_by(view, stuck[0]), names)}.",

@@ -6,7 +6,7 @@ Upstream: plugins/numaaware.
 from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number, join_names
-from vcdebug.explain.answer import AdviceHarm, ConstraintFailure, outside_advice
+from vcdebug.explain.answer import AdviceHarm, ConstraintFailure, outside_advice, owner_advice
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
@@ -80,11 +80,14 @@ def find_numa_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     for (said, known), names in group_by_key((_failure_words(room, found), name) for name, found in refused).items():
         kubelet_runs = "The kubelets of {} run" if len(names) > 1 else "The kubelet of {} runs"
         shown = said.format(kubelet_runs=kubelet_runs.format(join_names(names)), nodes=join_names(names))
-        advice = () if known else (outside_advice(_EXPORTER_ADVICE, AdviceHarm.CLUSTER),)
-        yield ConstraintFailure(shown, advice, "Numatopology")
+        advice = _POLICY_ADVICE if known else outside_advice(_EXPORTER_ADVICE, AdviceHarm.CLUSTER)
+        yield ConstraintFailure(shown, (advice,), "Numatopology")
 
 
 _EXPORTER_ADVICE = "Run Volcano's resource-exporter on every node, and capture the nodes' Numatopology objects."
+
+
+_POLICY_ADVICE = owner_advice("Ask for a NUMA policy that kubelets run and have CPUs for, or configure a kubelet.")
 
 
 def _failure_words(room: NodeFits, found: NumaRoom) -> tuple[str, bool]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.plugins.resourcequota import quota_edits
+from vcdebug.explain.queue_findings import find_left_behind
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import PREEMPTABLE_KEY
@@ -277,7 +278,7 @@ def _propose_held_back_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Inqueue PodGroups that reserve their minimum and have nothing placed, those without pods first."""
+    """Inqueue PodGroups that reserve their minimum and have nothing placed, those that an update left behind first."""
     opening = situation.recording.timeline.opening_phases
     held = [
         job
@@ -285,12 +286,12 @@ def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix
         if uid != situation.explanation.job and opening.get(uid) == INQUEUE and job.pod_group.min_resources is not None
     ]
     idle = [job for job in held if job.count_tasks(TaskStatus.PENDING) == len(job.tasks)]
-    empty = [job for job in idle if not job.tasks]
-    full = sorted((job for job in idle if job.tasks), key=lambda job: job.priority)
+    left = find_left_behind(situation.recording, idle)
+    others = sorted((job for job in idle if job.uid not in left), key=lambda job: job.priority)
     causes = ("enqueue-held-*", "enqueue-overcommit", "enqueue-queue-quota", "queue-capability")
     for jobs, what, kind in (
-        (empty, "PodGroups without pods", fix.FixKind.REPAIR),
-        (full, "jobs without a place", fix.FixKind.OTHER_PODS),
+        ([job for job in idle if job.uid in left], "PodGroups without pods", fix.FixKind.REPAIR),
+        (others, "jobs without a place", fix.FixKind.OTHER_PODS),
     ):
         some = jobs[:_MAX_RELEASED]
         gone = [(f"PodGroup/{job.uid}:-", *(f"Pod/{task.key}:-" for task in job.tasks.values())) for job in some]

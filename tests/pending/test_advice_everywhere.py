@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.recorded import each_case, find_recorded, recorded
-from tests.scenarios.questions import QUESTIONS, Question
+from tests.scenarios.question import Question
+from tests.scenarios.questions import QUESTIONS
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.kube.taints import CONTROL_PLANE_PREFIXES

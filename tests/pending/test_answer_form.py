@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.recorded import ROOT, bundled, cases, recorded, user_questions
-from tests.scenarios.questions import QUESTIONS, Question
+from tests.scenarios.question import Question
+from tests.scenarios.questions import QUESTIONS
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import write_blocks
 from vcdebug.cli.reports.explanation import explanation_blocks, short_fix_blocks_of

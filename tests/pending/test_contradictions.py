@@ -9,7 +9,8 @@ import pytest
 from tests.builders import cluster, node, pod, pod_group, priority_class, queue
 from tests.pending.contradictions import contradictions, not_in_the_survey
 from tests.recorded import ROOT, bundled
-from tests.scenarios.questions import QUESTIONS, Question, asked
+from tests.scenarios.question import Question
+from tests.scenarios.questions import QUESTIONS, asked
 from vcdebug.explain.answer import CauseHeadline
 from vcdebug.explain.pending.explanation import Survey, explain_by_name
 from vcdebug.recording.effects import cycle_effects

@@ -200,3 +200,24 @@ def test_a_pod_that_should_have_ended_long_ago_is_to_be_looked_at_or_removed() -
     assert [f"Check the kubelet of n1 and the finalizers of a-0, {removal}"] == [one.text for one in late.advised]
     soon = asked([*waits, ending("a-0", "2026-11-01T12:00:00Z")], PLAIN)
     assert ("pipelined", ()) == (soon.cause_code, soon.advised)
+
+
+def volcano_job(name: str, replicas: int) -> Manifest:
+    """A Volcano Job of one role."""
+    spec = {"tasks": [{"name": "worker", "replicas": replicas}]}
+    named = metadata(name, "default")
+    return {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": named, "spec": spec, "status": {}}
+
+
+def test_pods_that_a_quota_keeps_from_being_created_are_missed_even_where_all_others_run() -> None:
+    group = pod_group("wanted", phase="Running", min_member=2)
+    owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "train", "uid": "t", "controller": True}
+    group["metadata"]["ownerReferences"] = [owner]
+    limit = {"hard": {"requests.cpu": "2"}, "used": {"requests.cpu": "2"}}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata("q", "default"), "status": limit}
+    running_pods = [group, *pods("wanted", 2, cpu="1", on="n1")]
+    found = asked([*nodes("n1"), volcano_job("train", 5), {**quota, "spec": {"hard": limit["hard"]}}, *running_pods])
+    first, second = found.dominant.facts
+    assert "train asks for 3 pods more, not created yet." == first
+    assert second.startswith("ResourceQuota q: 2 of 2 requests.cpu used by wanted-0, wanted-1: no more pods")
+    assert () == asked([*nodes("n1"), volcano_job("train", 2), *running_pods]).dominant.facts

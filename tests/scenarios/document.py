@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.scenarios.questions import Question, asked
+from tests.scenarios.question import Question
+from tests.scenarios.questions import asked
 from vcdebug.explain.pending.explanation import explain_by_name
 
 PAGE = Path(__file__).parents[2] / "docs" / "questions.md"

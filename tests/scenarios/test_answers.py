@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.rows import over
 from tests.scenarios.document import GROUPS, PAGE, page
-from tests.scenarios.questions import CLUSTERS, COMMAND, QUESTIONS, Question
+from tests.scenarios.question import CLUSTERS, COMMAND, Question
+from tests.scenarios.questions import QUESTIONS
 from vcdebug.explain.pending.explanation import explain_by_name
 
 MINIMUM = (

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
@@ -24,6 +25,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.checklist import NOT_TRIED_CAUSE, allocate_findings, failed_search_seq
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
+from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.quirks import BOUND_ELSEWHERE
 from vcdebug.framework.record import BIND_OP, PLACING_OPS, Level, Note, OpEvent, StatementEvent
@@ -32,7 +34,7 @@ from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
-from vcdebug.snapshot.manifest import metadata_of
+from vcdebug.snapshot.manifest import key_of, metadata_of, name_of, object_in, owners_of, spec_of, status_of
 
 PLACES_CAUSE = "places"
 PIPELINED_CAUSE = "pipelined"
@@ -79,10 +81,27 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
         headline, facts = _loss_headline(view, subject, lost), (*room, f"{capitalize_first(before)}.")
     elif asked and (rest := _other_pending(view)):
         facts = (f"Other pods of {view.job.uid} are Pending: {join_names(rest)}.",)
+    elif not asked:
+        facts = tuple(_missing_pod_facts(view))
     evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
     proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in lost))
     numbers = {"pods": count(len(tasks), "pods"), "pods.evicted": count(len(lost), "pods")}
     return Finding(EVICTED_CAUSE if lost else PLACES_CAUSE, headline, numbers, tuple(sorted(proof)), facts=facts)
+
+
+def _missing_pod_facts(view: JobView) -> Iterator[str]:
+    """Pods that the Volcano Job of the PodGroup asks for and that are not there, and the quota that is full."""
+    snapshot = view.recording.snapshot
+    groups = (one for one in snapshot.objects_of("PodGroup") if key_of(one) == view.job.uid)
+    owners = [f"{view.job.namespace}/{owner.get('name')}" for group in groups for owner in owners_of(group)]
+    for job in (one for one in snapshot.objects_of("Job") if key_of(one) in owners):
+        wanted = [object_in(task).get("replicas") for task in spec_of(job).get("tasks") or ()]
+        missing = sum(each if isinstance(each, int) else 0 for each in wanted) - len(view.tasks)  # exact: ints
+        finished = sum(object_in(status_of(job)).get(name) or 0 for name in ("succeeded", "failed"))  # exact: ints
+        if missing > finished:
+            yield f"{name_of(job)} asks for {count_noun(missing - finished, 'pod')} more, not created yet."
+            full = exhausted_quotas(view.recording, view.job.namespace, next_pod_amounts(view))
+            yield from (one.quota_text for one in islice(full, 1))
 
 
 def _loss_headline(view: JobView, subject: str, lost: Sequence[Eviction]) -> CauseHeadline:

@@ -2,9 +2,12 @@
 
 import pytest
 
+from tests.recorded import BLOCKED, bundled
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.resource import CPU, Resource
-from vcdebug.views.bars import draw_bar, fullest_dimension, node_bar
+from vcdebug.views.bars import draw_bar, node_bar
+from vcdebug.views.nodes import nodes_table
+from vcdebug.views.queues import queues_table
 
 
 @pytest.mark.parametrize(
@@ -34,4 +37,20 @@ def test_a_promise_is_made_on_what_leaves_first() -> None:
 def test_nothing_offered_has_no_bar() -> None:
     amounts = NodeAmounts(idle=cores(0), used=cores(0), releasing=cores(0), pipelined=cores(0))
     assert "" == node_bar(amounts, cores(0), CPU, 8)
-    assert "" == fullest_dimension(amounts, cores(0), [CPU])
+
+
+def test_a_queues_bar_shows_allocated_up_to_deserved_beyond_it_and_the_rest_of_the_limit() -> None:
+    recording = bundled(BLOCKED)
+    table = queues_table(recording, 120)
+    at = [column.title for column in table.columns].index("of limit")
+    drawn = {row.key: row.cells[at].text for row in table.rows}
+    assert ("███░········", "█████████░░·") == (drawn["research cpu"], drawn["research nvidia.com/gpu"])
+    assert "–" == drawn["default cpu"]
+
+
+def test_nodes_have_a_bar_for_each_dimension_that_jobs_compete_for() -> None:
+    table = nodes_table(bundled(BLOCKED), 120)
+    heads = [column.title for column in table.columns]
+    row = next(row for row in table.rows if row.key == "gpu-a100-01")
+    used = {head: row.cells[at].text for at, head in enumerate(heads) if head.endswith(" used")}
+    assert {"cpu used": "█□······", "mem used": "█□······", "gpu used": "████□□□□"} == used

@@ -12,9 +12,9 @@ def heads(name: str, seq: int = 1) -> list[str]:
 
 
 def test_nodes_show_what_is_released_and_promised_where_the_cycle_evicts_or_pipelines() -> None:
-    assert ["fullest", "releasing", "pipelined"] == heads("preempt-works")
+    assert ["gpu used", "releasing", "pipelined"] == heads("preempt-works")
     assert heads("preempt-works") == heads("preempt-works", len(bundled("preempt-works")))
-    assert "fullest" == heads("persist-queue-without-gpus")[-1]
+    assert "gpu used" == heads("persist-queue-without-gpus")[-1]
 
 
 def test_nodes_show_remarks_where_one_of_them_keeps_pods_away() -> None:

@@ -39,12 +39,6 @@ def draw_bar(parts: Sequence[float], signs: Sequence[str], total: float, width: 
     return "".join(sign * size for sign, size in zip(signs, sizes, strict=True))
 
 
-def fullest_dimension(amounts: NodeAmounts, allocatable: Resource, dims: Sequence[str]) -> str:
-    """The dimension with the largest used fraction; empty if none is allocatable."""
-    offered = [dim for dim in dims if allocatable.get(dim) > 0]
-    return max(offered, key=lambda dim: amounts.used.get(dim) / allocatable.get(dim), default="")
-
-
 PICTURE_WIDTH: Final = 24
 BINDING_STATUSES: Final = (TaskStatus.ALLOCATED, TaskStatus.BINDING, TaskStatus.BOUND)
 PLACED_STATUSES: Final = (*BINDING_STATUSES, TaskStatus.RUNNING, TaskStatus.SUCCEEDED)

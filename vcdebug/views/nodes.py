@@ -24,7 +24,7 @@ from vcdebug.recording.event_index import NODE
 from vcdebug.recording.input_problems import noteworthy_nodes, overfull_dimensions
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import ClusterState
-from vcdebug.views.bars import LEGEND, fullest_dimension, node_bar
+from vcdebug.views.bars import LEGEND, node_bar
 from vcdebug.views.cell_figures import node_figure, task_figure
 from vcdebug.views.equation import equation_table
 from vcdebug.views.headline import bare_name
@@ -33,7 +33,9 @@ from vcdebug.views.pieces import NO, SKIPPED, USED, YES, Line, Piece, make_line,
 from vcdebug.views.predicates_inside import CHECK_COLUMNS, node_checks
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, embed_table, plain_columns
 
-BAR_WIDTH = 8
+BAR_WIDTH, MAX_BARS = 8, 4
+SELDOM_SCARCE: Final = (PODS, "ephemeral-storage", "attachable-volumes", "hugepages-")
+"""How the names of dimensions begin that get no bar."""
 MAX_CACHED_ROWS = 8_192
 MIN_REMARK_WIDTH = 24
 """Width that remarks keep in any case: `dedicated=a:NoSchedule`."""
@@ -45,7 +47,7 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     columns = (
         Column("node", name=True),
         *(Column(short_name(dim), right=True) for dim in dims),
-        Column("fullest"),
+        *(Column(f"{short_name(dim)} used") for dim in _bar_dimensions(recording)),
         *(_optional_column(title) for title in optional_node_columns(recording)),
     )
     rows = _node_rows(recording, recording.timeline.earliest_same_seq(seq))
@@ -81,7 +83,7 @@ def _node_row(recording: Recording, name: NodeName, changed: Seq) -> Row:
     cells = (
         Piece(name, "strong"),
         *(_idle_piece(dim, amounts.idle, node.allocatable) for dim in dims),
-        _fullest_piece(node, amounts, dims),
+        *(_bar_piece(node, amounts, dim) for dim in _bar_dimensions(recording)),
         *(_optional_piece(recording, title, name, amounts) for title in optional_node_columns(recording)),
     )
     return Row(name, cells, subject=("node", name))
@@ -94,10 +96,17 @@ def _idle_piece(dim: str, idle: Resource, allocatable: Resource) -> Piece:
     return Piece(text, "warn" if idle.get(dim) < 0 else "") if idle.get(dim) else muted_piece(text)
 
 
-def _fullest_piece(node: NodeInfo, amounts: NodeAmounts, dims: Sequence[str]) -> Piece:
-    """The bar of the fullest dimension; pods only if the node has nothing else."""
-    dim = fullest_dimension(amounts, node.allocatable, [dim for dim in dims if dim != PODS] or dims)
-    return Piece(f"{node_bar(amounts, node.allocatable, dim, BAR_WIDTH)} {short_name(dim)}".strip(), "accent")
+@per_recording()
+def _bar_dimensions(recording: Recording) -> Sequence[str]:
+    """The dimensions that jobs compete for; pods only if no node offers anything else."""
+    dims = node_dimensions(recording)
+    named = [dim for dim in dims if not dim.startswith(SELDOM_SCARCE)]
+    return (named or dims)[:MAX_BARS]
+
+
+def _bar_piece(node: NodeInfo, amounts: NodeAmounts, dim: str) -> Piece:
+    drawn = node_bar(amounts, node.allocatable, dim, BAR_WIDTH)
+    return Piece(drawn, "accent") if drawn else muted_piece(SKIPPED)
 
 
 def _optional_piece(recording: Recording, title: str, name: NodeName, amounts: NodeAmounts) -> Piece:

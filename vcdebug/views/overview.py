@@ -206,7 +206,7 @@ def _first_table(recording: Recording) -> Table:
     whole = Row("overview", (muted_piece("… evictions, placements, problems"), *[Piece("")] * (len(BOARD_COLUMNS) - 1)))
     # No wrapping: what is cut stands in the page, and every cause is in sight.
     head = _overview_head(recording)[1:-1]
-    return replace(board, rows=[*board.rows, whole], head=head, wraps=False, rest_below=True)
+    return replace(board, rows=[*board.rows, whole], head=head, rest_below=True)
 
 
 def arithmetic_table(recording: Recording, seq: Seq, at_overview: bool) -> Table:

@@ -122,14 +122,18 @@ def waiting_table(here: DebuggerState, cause: str = "") -> Table:
     groups = group_by_cause(survey)
     if not cause:
         return board_table(survey) if len(survey.unscheduled_jobs) > MAX_LISTED_JOBS else _jobs_table(survey)
-    found = [job for group in groups if group.cause == cause for job in group.jobs]
+    chosen = [group for group in groups if group.cause == cause]
+    found = [job for group in chosen for job in group.jobs]
     if not found:
         codes = dict.fromkeys(group.cause for group in groups)
         raise CommandError(
             f"no job is Pending for {cause!r}", closest_name_hint(cause, codes, f"causes: {', '.join(codes)}")
         )
     rows = [_pending_row(job) for job in found]
-    return Table(f"Jobs {format_count(len(rows))}: {cause}, oldest first", PENDING_JOBS_COLUMNS, rows)
+    # In full what a row of the board may cut.
+    head = tuple(make_line(text) for group in chosen for text in (group.words, group.first_fix) if text)
+    title = f"Jobs {format_count(len(rows))}: {cause}, oldest first"
+    return Table(title, PENDING_JOBS_COLUMNS, rows, head=head, wraps=False)
 
 
 def board_table(survey: Survey) -> Table:
@@ -140,7 +144,7 @@ def board_table(survey: Survey) -> Table:
     partly = len(survey.partly_waiting_jobs)
     more = f"; {format_count(partly)} more lack pods above minMember" if partly else ""
     jobs = f"{format_count(len(survey.unscheduled_jobs))} of {count_noun(survey.jobs, 'job')}"
-    return Table(f"Pending by cause: {jobs}{more}", BOARD_COLUMNS, rows)
+    return Table(f"Pending by cause: {jobs}{more}", BOARD_COLUMNS, rows, wraps=False)
 
 
 def _cause_row(group: CauseGroup) -> Row:
@@ -154,7 +158,7 @@ def _jobs_table(survey: Survey) -> Table:
     """A row per job or pod with pending pods, unscheduled ones first."""
     rows = [_pending_row(surveyed) for surveyed in (*survey.unscheduled_jobs, *survey.partly_waiting_jobs)]
     title = f"Jobs with missing pods: {len(rows)} of {survey.jobs}"
-    return Table(title, PENDING_JOBS_COLUMNS, rows, foot=() if rows else (_none_pending_line(survey),))
+    return Table(title, PENDING_JOBS_COLUMNS, rows, foot=() if rows else (_none_pending_line(survey),), wraps=False)
 
 
 def _pending_row(surveyed: SurveyedJob) -> Row:

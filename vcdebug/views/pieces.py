@@ -14,8 +14,10 @@ YES, NO, SOME, SKIPPED, BEST = "✓", "✗", "◐", "–", "★"
 HERE, CURSOR, OPEN, CLOSED, PATH = "●", "▌", "▾", "▸", "›"
 COMMIT, DISCARD, EVICT, RESERVED, ALLOCATED, ACTION = "○", "◆", "▲", "□", "■", "┿"
 BREAK, BOOKMARK, PROBLEM = "◉", "▼", "!"
-USED, RELEASING, IDLE, BEYOND = "█", "▒", "·", "▓"
+USED, RELEASING, IDLE, TO_DESERVED, BEYOND = "█", "▒", "·", "░", "▓"
 BAR_SIGNS: Final = (USED, RELEASING, RESERVED, IDLE)
+QUEUE_SIGNS: Final = (USED, TO_DESERVED, BEYOND, IDLE)
+"""Of what a queue has allocated up to deserved, may still get, has beyond it, and of the rest up to its limit."""
 GANG_SIGNS: Final = (ALLOCATED, RESERVED, SKIPPED)
 """Of pods that are placed, that wait for resources, and that are missing."""
 SIGNS: Final = {
@@ -41,6 +43,7 @@ SIGNS: Final = {
     USED: "used",
     RELEASING: "releasing",
     IDLE: "idle",
+    TO_DESERVED: "up to deserved",
     BEYOND: "beyond deserved",
 }
 """What each sign of trees, tables, bars and the timeline means: one sign has one meaning everywhere."""

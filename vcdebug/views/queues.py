@@ -23,20 +23,24 @@ from vcdebug.model.resource import PODS, Resource
 from vcdebug.plugins import CAPACITY, OVERCOMMIT, PROPORTION
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.timeline import ClusterState
+from vcdebug.views.bars import draw_bar
 from vcdebug.views.cell_figures import queue_figure
 from vcdebug.views.equation import equation_table
-from vcdebug.views.pieces import BEYOND, NO, YES, Line, Piece, Style, make_line, muted_piece, value_text
+from vcdebug.views.pieces import BEYOND, NO, QUEUE_SIGNS, YES, Line, Piece, Style, make_line, muted_piece, value_text
 from vcdebug.views.table import Column, Row, Table, embed_table, plain_columns
 
 AMOUNT_FIGURES = ("deserved", "allocated", "request", "inqueue", "guarantee", "capability", "realCapability", "elastic")
 QUEUE_COLUMNS = (
     Column("queue", name=True),
-    *plain_columns("dim", "alloc#", "deserved#"),
+    *plain_columns("dim", "alloc#", "deserved#", "of limit"),
     Column("share", right=True, flexible=True),
     *plain_columns("request#", "inqueue#", "limit#", "weight#"),
 )
 STATE_COLUMN = Column("state", flexible=True)
 MAX_PAIRS = 6
+BAR_WIDTH: Final = 12
+ENDLESS: Final = 1e18
+"""From here on an amount is no limit: Go's largest float stands for none."""
 NO_RESOURCE: Final = Resource()
 NO_SHARER = "no plugin shares out: neither proportion nor capacity is configured"
 BROKEN_TREE = (
@@ -99,6 +103,7 @@ def _iter_queue_rows(
             muted_piece(short_name(dim)),
             _allocated_piece(queue_figures.sharing_plugin(recording), amounts, dim),
             _amount_piece(amounts, "deserved", dim),
+            _bar_piece(amounts, dim),
             Piece(_share_text(recording, seq, name, figures) if first else ""),
             *(_amount_piece(amounts, key, dim) for key in ("request", "inqueue")),
             _limit_piece(amounts, dim),
@@ -133,7 +138,7 @@ def _iter_cluster_rows(state: ClusterState, queued: Mapping[str, None]) -> Itera
         idle, held = (format_amount(dim, figures[key].get(dim)) for key in ("idle", "inqueue"))
         name = Piece("cluster" if index == 0 else "", "strong")
         nothing = muted_piece("–")
-        cells = (name, muted_piece(short_name(dim)), nothing, nothing, Piece(""), nothing, Piece(held), Piece(idle))
+        cells = (name, muted_piece(short_name(dim)), *[nothing] * 3, Piece(""), nothing, Piece(held), Piece(idle))
         yield Row(f"cluster {dim}", (*cells, Piece(""), Piece("")), subject=("cluster", OVERCOMMIT))
 
 
@@ -179,10 +184,26 @@ def _allocated_piece(plugin: str, amounts: Mapping[str, Resource], dim: str) -> 
 
 
 def _limit_piece(amounts: Mapping[str, Resource], dim: str) -> Piece:
-    for key in ("realCapability", "capability"):
-        if key in amounts and amounts[key].has_dimension(dim):
-            return Piece(format_amount(dim, amounts[key].get(dim)))
-    return muted_piece("–")
+    limit = _limit_of(amounts, dim)
+    return muted_piece("–") if limit is None else Piece(format_amount(dim, limit))
+
+
+def _limit_of(amounts: Mapping[str, Resource], dim: str) -> float | None:
+    limits = (amounts[key] for key in ("realCapability", "capability") if key in amounts)
+    return next((limit.get(dim) for limit in limits if limit.has_dimension(dim)), None)
+
+
+def _bar_piece(amounts: Mapping[str, Resource], dim: str) -> Piece:
+    """What is allocated, up to deserved and beyond it, of the limit; without a limit, of the larger of both."""
+    allocated, deserved = (amounts.get(key, NO_RESOURCE).get(dim) for key in ("allocated", "deserved"))
+    # Without a limit of its own a queue may deserve an amount without end.
+    known = _limit_of(amounts, dim) or 0.0
+    known = known if known < ENDLESS else 0.0
+    deserved = min(deserved, max(known, allocated)) if known or deserved >= ENDLESS else deserved
+    limit, within = max(known, allocated, deserved), min(allocated, deserved)
+    parts = (within, deserved - within, allocated - within, limit - max(allocated, deserved))
+    drawn = draw_bar(parts, QUEUE_SIGNS, limit, BAR_WIDTH)
+    return Piece(drawn, "accent") if drawn else muted_piece("–")
 
 
 # The page of a queue: amounts, share, limits, rounds of deserved, and the PodGroups behind its inqueue.

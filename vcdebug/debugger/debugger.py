@@ -177,10 +177,14 @@ class Debugger:
         return stop._replace(position=target)
 
     def last_change(self, figure: Figure) -> MoveResult:
-        """Go to the event that wrote the figure's current value, or to the write before if already there."""
+        """Go to the event that wrote the figure's current value, or to the write before if already there.
+
+        The overview is of the whole cycle: from there to the last write of all.
+        """
         followed = figure_history(self.recording, figure)
-        change = followed.change_at(self.seq)
-        found = followed.last_change(self.seq if change is None else self.seq - 1)
+        here = self.last_seq if self.at_overview else self.seq
+        change = followed.change_at(here) if not self.at_overview else None
+        found = followed.last_change(here if change is None else here - 1)
         if found is None:
             return MoveResult(self.position, f"{figure} is as it was when the session opened")
         old, new = format_figure(figure, found.old), format_figure(figure, found.new)

@@ -11,7 +11,8 @@ from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.errors import closest_name_hint
 from vcdebug.explain.answer import ADVICE_OWNER, Explanation, Finding, age_text
-from vcdebug.model.names import JobId, Seq
+from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import gang_line
 from vcdebug.views.document import make_listing
@@ -231,11 +232,31 @@ def questions_table(here: DebuggerState, kind: str = "", name: str = "") -> Tabl
         subject = subject_of(here, question, kind, name)
         if subject or question.name == "next":
             asked.append((question.words, subject, f"ask {question.name} {subject}".rstrip()))
+    if kind == "node" and (pod := here.task or _first_waiting_pod(here.recording)):
+        refused = ("why does it reject the pod", pod, f"ask refused {pod}")
+        asked = [refused, *(each for each in asked if each[-1] != refused[-1])]
     rows = [
         Row(command, (Piece(f"{words}?"), Piece(about, "strong"), muted_piece(f":{command}")))
         for words, about, command in asked
     ]
     return Table("Questions", MENU_COLUMNS, rows)
+
+
+def _first_waiting_pod(recording: Recording) -> TaskKey:
+    """The first Pending pod of the first job that the overview lists; empty before the jobs are explained."""
+    from vcdebug.explain.pending.explanation import is_surveyed, survey_jobs
+
+    if not is_surveyed(recording):
+        return ""
+    state = recording.timeline.state_at(len(recording))
+    waiting = (
+        task.key
+        for surveyed in survey_jobs(recording).unscheduled_jobs[:1]
+        if surveyed.explanation.job in recording.session.jobs
+        for task in recording.session.jobs[surveyed.explanation.job].tasks.values()
+        if state.tasks[task.key].status is TaskStatus.PENDING
+    )
+    return min(waiting, default="")
 
 
 def subject_of(here: DebuggerState, question: NamedQuestion, kind: str = "", name: str = "") -> str:

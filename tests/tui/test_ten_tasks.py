@@ -1,0 +1,101 @@
+"""Ten tasks of a newcomer, each with the keys that it takes from the overview; letters of names do not count."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.recorded import ROOT
+from tests.tui.driving import WIDE, Desk, opened
+from vcdebug.tui.screens.pages import DetailScreen, PageScreen
+
+LARGE = ROOT.parent / "shared" / "perf" / "mixed-1000"
+
+
+async def press_all(desk: Desk, keys: Sequence[str]) -> None:
+    """Key by key; a text in parentheses is a name, whose letters do not count."""
+    for key in keys:
+        if key.startswith("("):
+            await desk.press(*(SIGNS.get(letter, letter) for letter in key.strip("()")))
+        else:
+            await desk.press(key)
+        await desk.until_at_rest()
+
+
+SIGNS = {"-": "minus", "_": "underscore", '"': "quotation_mark", "=": "equals_sign", ".": "full_stop", " ": "space"}
+
+
+def counted(keys: Sequence[str]) -> int:
+    return len([key for key in keys if not key.startswith("(")])
+
+
+TASKS = {
+    "the veto with its numbers": (2, ("enter", "enter"), ("gang  ", "ready", "allows", "0 of 2")),
+    "the last change of Idle": (3, ("6", "right", "L"), ("idle cpu 40 → 16", "event 57/")),
+    "a what-if of minMember and the comparison": (
+        7,
+        ("5", "down", "w", "backspace", "1", "enter", "X"),
+        ("Original and branch", "first difference"),
+    ),
+    "the derivation of a share": (3, ("7", "enter"), ("share = the largest of allocated / deserved", "deserves")),
+    "why a node refuses a pod": (3, ("6", "I", "enter"), ("llm-finetune-worker-0", "reject")),
+    "the next cycle": (1, ("right_curly_bracket",), ("cycle 2 of 2", "event 0/")),
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+async def test_a_task_takes_few_keys(task: str) -> None:
+    most, keys, words = TASKS[task]
+    assert counted(keys) <= most
+    async with opened("preempt-blocked-by-gang", WIDE) as desk:
+        await desk.until_at_rest()
+        await press_all(desk, keys)
+        for word in words:
+            assert word in desk.screen()
+
+
+async def test_a_conditional_breakpoint_takes_few_keys_with_completion() -> None:
+    keys = (
+        "colon",
+        "b",
+        "r",
+        "tab",
+        "space",
+        "v",
+        "i",
+        "tab",
+        "space",
+        *"if",
+        "space",
+        '(plugin=="gang")',
+        "enter",
+        "c",
+    )
+    assert counted(keys) <= 16
+    async with opened("preempt-blocked-by-gang", WIDE) as desk:
+        await desk.until_at_rest()
+        await press_all(desk, keys)
+        assert "breakpoint 1 (victim)" == desk.moment.reason
+        assert "gang" in desk.text("moment")
+
+
+async def test_a_report_takes_four_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    keys = ("ctrl+p", "(report)", "enter", "(here.md)", "enter")
+    assert counted(keys) <= 4
+    async with opened("preempt-blocked-by-gang", WIDE) as desk:
+        await desk.until_at_rest()
+        await press_all(desk, keys)
+        await desk.until((tmp_path / "here.md").exists, "the report is written")
+
+
+@pytest.mark.skipif(not LARGE.exists(), reason="the large snapshots lie beside the checkout only")
+async def test_a_job_among_1300_takes_six_keys() -> None:
+    keys = ("5", "slash", "(job-1101)", "enter", "enter")
+    assert counted(keys) <= 6
+    async with opened(str(LARGE), WIDE) as desk:
+        await desk.until_at_rest()
+        await press_all(desk, keys)
+        page = desk.app.screen
+        assert isinstance(page, DetailScreen | PageScreen)
+        assert "default/job-1101" in page.table.title

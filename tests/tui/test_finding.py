@@ -89,7 +89,7 @@ FOUND = {
     "score": ("panel", "Inside", "i"),
     "gang": ("plugin", "gang", ""),
     "breakpoint": ("panel", "Breaks", "8"),
-    "compare": ("command", "diff", "X"),
+    "compare": ("command", "diff [N [N]]", "X"),
     "why": ("command", "why [WHAT]", "="),
     "pending": ("command", "pending [CAUSE]", ""),
     "evict": ("panel", "Evictions", "E"),

@@ -118,6 +118,12 @@ def asks_for_mig() -> Snapshot:
     return sharing(cards(1), pod_group("j"), asking("j-0", vgpu_mode="mig"))
 
 
+def two_jobs_on_one_card() -> Snapshot:
+    """Together they ask for no more than the card has."""
+    jobs = [pod_group("j"), asking("j-0", memory="400"), pod_group("k"), asking("k-0", "k", memory="400")]
+    return sharing(cards(1), jobs)
+
+
 def asks_for_no_a100() -> Snapshot:
     member = asking("j-0")
     member["metadata"]["annotations"] |= {"nvidia.com/nouse-gputype": "A100"}
@@ -156,6 +162,7 @@ BEFORE_1_12: dict[str, Callable[[], Snapshot]] = {
     "dra-absent": claim_without_devices,
     "sidecars-as-init": beside_a_sidecar,
     "vgpu-modes-absent": asks_for_mig,
+    "vgpu-charged-by-news": two_jobs_on_one_card,
     "vgpu-unwanted-type-ignored": asks_for_no_a100,
     "gpushare-number-uncharged": whole_card_in_use,
 }
@@ -163,5 +170,6 @@ BEFORE_1_12: dict[str, Callable[[], Snapshot]] = {
 BESIDE_BEFORE_1_12: dict[str, str] = {
     "reclaim-whole-request": "capacity-reclaim-all-under-deserved",
     "requeue-when-ready": "allocate-flat-retry",
+    "vgpu-charged-by-news": "vgpu-ledger-leaks",
     "refused-pipeline-undone": "statement-no-self-rollback",
 }

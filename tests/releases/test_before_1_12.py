@@ -6,6 +6,7 @@ from tests.builders import conf_of, metadata, node, pod_group, pods, queue
 from tests.releases import shown_before_1_12 as shown
 from tests.releases.shown import BESIDE
 from tests.releases.shown_before_1_13 import deciding, volume_elsewhere
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.framework.record import CloseEvent, OpEvent, PanicEvent
 from vcdebug.framework.registry import registry_for
 from vcdebug.plugins import LATER_PLUGINS, OTHER_FORMS, PLUGINS
@@ -53,6 +54,7 @@ def panicked(recording: Recording) -> bool:
         ("queue-state-unread", {}, {"j-0": "n1"}),
         ("dra-absent", {}, {"j-0": "n1"}),
         ("vgpu-modes-absent", {}, {"j-0": "n1"}),
+        ("vgpu-charged-by-news", {"j-0": "n1", "k-0": "n1"}, {"j-0": "n1"}),
         ("vgpu-unwanted-type-ignored", {}, {"j-0": "n1"}),
         ("gpushare-number-uncharged", {"r-0": "n1"}, {"r-0": "n1", "j-0": "n1"}),
     ],
@@ -158,3 +160,15 @@ MINIMUM = ", once minAvailable is satisfied"
 
 def message_of(snapshot: Snapshot) -> str | None:
     return closed(replay_cycle(snapshot)).jobs["default/j"].tasks["default/j-0"].message
+
+
+@pytest.mark.parametrize(
+    ("change", "job", "said"),
+    [
+        ("backfill-ends-at-failure", "default/b", "backfill ended at default/a-0, and b-0 is behind it"),
+        ("volumes-at-allocation", "default/j", "n1 was chosen for j-0 and then refused it"),
+    ],
+)
+def test_what_no_condition_says_is_explained(change: str, job: str, said: str) -> None:
+    older = both(change)[1]
+    assert said in explain_by_name(older, job).sentence

@@ -53,6 +53,7 @@ SCHEDULER_HINT = f"{LOG_HINT}; it must be a vc-scheduler, whose log says when a 
 MIN_VERBOSITY = 4
 """The lowest verbosity at which a scheduler logs the begin and end of a cycle."""
 _VERBOSITY = re.compile(r"(?<!\S)--?v[= ]?(\d+)(?!\S)")
+KUBECONFIG = "kubeconfig"
 INHERITED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
 
 
@@ -316,7 +317,7 @@ def _keep_nothing(_: ApiWrite) -> bool:
 
 def _command_line(program: SchedulerProgram, snapshot: Snapshot, address: str, folder: Path) -> list[str]:
     """Write the kubeconfig and configuration into `folder`, and give the command line that names them."""
-    kubeconfig = folder / "kubeconfig"
+    kubeconfig = folder / KUBECONFIG
     kubeconfig.write_text(json.dumps(_kubeconfig_data(address)), encoding="utf-8")
     conf = []
     if snapshot.scheduler_conf is not None:
@@ -375,8 +376,10 @@ def _kubeconfig_data(address: str) -> Manifest:
 def _running_program(
     command: Sequence[str], wire: loopback_server.LoopbackServer, folder: str, log: SchedulerLog
 ) -> Iterator[_ProgramRun]:
-    # Without the rest of the environment: a KUBECONFIG there would lead the program to a real cluster.
-    environment = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ} | {"HOME": folder}
+    # Without the rest of the environment: a KUBECONFIG there would lead the program to a real cluster. Before v1.12 the
+    # ledger of virtual GPUs has a client of its own, which looks for one there.
+    environment = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
+    environment |= {"HOME": folder, "KUBECONFIG": str(Path(folder) / KUBECONFIG)}
     try:
         process = subprocess.Popen(
             command,

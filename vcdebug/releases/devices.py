@@ -262,6 +262,13 @@ VGPU_MODES_ABSENT = Change(
     "feasible nodes and cards of pods with a mode, and cards in MIG mode",
     "v1.12.0; #4290; M",
 )
+VGPU_CHARGED_BY_NEWS = Change(
+    "vgpu-charged-by-news",
+    "A pod is charged for its virtual GPUs once more as it is bound, when the news of its annotations comes back: "
+    "session and cache share the ledger.",
+    "which later tasks of the session find room on those cards",
+    "v1.12.0; #4290; M",
+)
 VGPU_UNWANTED_TYPE_IGNORED = Change(
     "vgpu-unwanted-type-ignored",
     "One unwanted type of cards is none: only a list of several counts.",

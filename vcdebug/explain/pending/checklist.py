@@ -15,13 +15,14 @@ from vcdebug.explain.pending.gates.validity import gated, validity
 from vcdebug.explain.pending.no_node import no_best_node_finding, no_node_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE, discarded_finding, search_reasons
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_ENQUEUEABLE, JOB_STARVING, JOB_VALID, OVERUSED, PREEMPTIVE
-from vcdebug.framework.record import HookEvent, StateEvent
+from vcdebug.framework.record import HookEvent, PredicateEvent, StateEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, NodeTry, TaskTry, says_no
+from vcdebug.releases.scheduling import BACKFILL_ENDS_AT_FAILURE
 
 NumberedCall = tuple[Seq, HookEvent]
 
@@ -325,7 +326,7 @@ def not_tried_finding(view: JobView) -> answer.Finding:
         headline = answer.CauseHeadline(view.job.uid, "has no Pending pods", "every pod has a node or has ended")
     elif task.best_effort and BACKFILL not in view.actions:
         return _no_backfill_finding(view, task)
-    elif found := _passed_over_finding(view, task):
+    elif found := _passed_over_finding(view, task) or _behind_failure_finding(view, task):
         return found
     else:
         headline = answer.pending_headline(
@@ -335,6 +336,27 @@ def not_tried_finding(view: JobView) -> answer.Finding:
     return answer.Finding(
         NOT_TRIED_CAUSE, headline, {}, evidence, (answer.owner_advice("Check the actions, and the next cycle."),)
     )
+
+
+def _behind_failure_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
+    """The first best-effort task without a node has ended backfill."""
+    start, end = view.action_starts(BACKFILL), view.action_ends(BACKFILL)
+    release = view.recording.snapshot.release
+    if start is None or end is None or not (task.best_effort and release.has_older_form(BACKFILL_ENDS_AT_FAILURE)):
+        return None
+    failed = [
+        (seq, event.task)
+        for seq, event in view.recording.events_of_type(PredicateEvent)
+        if start < seq < end and not len(event.feasible)
+    ]
+    if not failed:
+        return None
+    seq, other = failed[-1]
+    headline = answer.pending_headline(view.job.uid, f"backfill ended at {other}, and {task.name} is behind it")
+    facts = (f"In {release.display_name()} the first pod that finds no node ends backfill for all others.",)
+    evidence = (answer.Evidence(seq, f"no node takes {other}"),)
+    advice = (answer.owner_advice(f"Find out why no node takes {other}: vcdebug explain."),)
+    return answer.Finding(NOT_TRIED_CAUSE, headline, {}, evidence, advice, facts=facts)
 
 
 def _last_action_evidence(view: JobView, text: str) -> tuple[answer.Evidence, ...]:

@@ -19,12 +19,14 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import TDM, USAGE
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
+from vcdebug.releases.scheduling import VOLUMES_AT_ALLOCATION
 
 UNRESOLVABLE_CAUSE = "predicates-unresolvable"
 MIXED_CAUSE = "predicates-mixed"
 POD_COUNT = "pod-count"
 LARGER_CAUSE = "larger-than-any-node"
 NODE_ORDER = "node-order"
+UNDO_ALLOCATION = "unallocate"
 
 
 def no_node_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
@@ -54,6 +56,9 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
     if not passed:
         return None
     seq, event = passed[-1]
+    undone = [(s, e) for attempt in attempts for s, e in attempt.events if isinstance(e, OpEvent) and s > seq]
+    if undone and (undone[-1][1].op, undone[-1][1].task) == (UNDO_ALLOCATION, task.key):
+        return _refused_placement_finding(view, task, *undone[-1])
     feasible = count_noun(len(event.feasible), "node")
     fit = "fits" if len(event.feasible) == 1 else "fit"
     headline = answer.pending_headline(view.job.uid, f"{feasible} {fit} {task.name}, but scoring failed")
@@ -66,6 +71,19 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
     evidence = (answer.Evidence(seq, f"{count_noun(len(event.feasible), 'node')} pass; no best node follows"),)
     nodes = {"nodes.feasible": answer.count(len(event.feasible), "nodes")}
     return answer.Finding(NODE_ORDER, headline, nodes, evidence, advice, facts=facts)
+
+
+def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, undone: OpEvent) -> answer.Finding:
+    """A node was chosen, and the placement there was refused: the task is lost without a word."""
+    headline = answer.pending_headline(view.job.uid, f"{undone.node} was chosen for {task.name} and then refused it")
+    release, has_volumes = view.recording.snapshot.release, bool(task.pod.spec.get("volumes"))
+    by_volumes = has_volumes and release.has_older_form(VOLUMES_AT_ALLOCATION)
+    why = f"{release.display_name()} looks at volumes only then" if by_volumes else "A plugin refused the placement"
+    facts = (f"{why}; the pod's condition gives no reason.",)
+    evidence = (answer.Evidence(seq, f"the placement of {task.name} on {undone.node} is undone"),)
+    text = f"Check that {undone.node} has the volumes of {task.name}, or keep it off such nodes: nodeAffinity."
+    advice = (answer.owner_advice(text if by_volumes else f"Check what {undone.node} lacks for {task.name}."),)
+    return answer.Finding(MIXED_CAUSE, headline, {}, evidence, advice, facts=facts)
 
 
 def search_evidence(view: JobView, task: TaskInfo) -> tuple[answer.Evidence, ...]:

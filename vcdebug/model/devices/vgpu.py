@@ -226,6 +226,11 @@ class VgpuLedger:
                 if card.uuid in held.uuid:
                     card.add_pod_usage(pod, held.memory, held.core)
 
+    def charge_bound(self, pod: Pod) -> None:
+        """A bound pod's annotations reach the ledger that the cache shares with sessions, which counts them too."""
+        if self.rules.counts_news:
+            self._add_resource(pod, self._given.get(pod.uid, ()))
+
     def _is_assigned_here(self, pod: Pod) -> bool:
         """Whether the pod already names cards of this node."""
         notes = self._notes.annotations_of(pod)

@@ -121,6 +121,8 @@ class CardRules(NamedTuple):
     """The memory of instances is not divided by a factor, and a release frees the requested memory."""
     plain: bool = False
     """There are no modes, entries count for the card of that very UUID, and a choice is not noted on the card."""
+    counts_news: bool = False
+    """A pod is charged once more as it is bound."""
     one_unwanted_ignored: bool = False
     """An unwanted type counts only in a list of several."""
     says_reason: bool = False
@@ -149,6 +151,7 @@ class CardRules(NamedTuple):
             mig,
             release.has_older_form(changes.MIG_MEMORY_FACTOR),
             release.has_older_form(changes.VGPU_MODES_ABSENT),
+            release.has_older_form(changes.VGPU_CHARGED_BY_NEWS),
             release.has_older_form(changes.VGPU_UNWANTED_TYPE_IGNORED),
             release.has_older_form(changes.VGPU_REASON_SAID),
         )

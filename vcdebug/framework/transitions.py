@@ -10,8 +10,7 @@ from vcdebug.framework.quirks import BOUND_BECOMES_RUNNING, VICTIM_LEAVES_TWICE
 from vcdebug.framework.record import ALLOCATE_OP, OpEvent, fast_tuple
 from vcdebug.framework.reuse import OperationStep
 from vcdebug.framework.session import Session
-from vcdebug.model.devices.vgpu import DEVICE_NAME as VGPU
-from vcdebug.model.devices.vgpu import VgpuLedger
+from vcdebug.model.devices import BoundCharging
 from vcdebug.model.node import binding_error
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.proposals import PR_5854
@@ -179,9 +178,9 @@ def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
         return binding_error(task.node_name, task, names, idle)
     idle.sub_without_assert(task.resreq)
     ssn.given_to_cache[task.key] = task.node_name
-    ledger = ssn.nodes[task.node_name].devices.get(VGPU)
-    if isinstance(ledger, VgpuLedger):
-        ledger.charge_bound(task.pod)
+    for ledger in ssn.nodes[task.node_name].devices.values():
+        if isinstance(ledger, BoundCharging):
+            ledger.charge_bound(task.pod)
     return None
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.manifest import JsonObject
@@ -58,6 +58,14 @@ class DeviceLedger(Protocol):
 
     def clone(self) -> DeviceLedger:
         """An independent copy."""
+
+
+@runtime_checkable
+class BoundCharging(Protocol):
+    """A ledger that may count a pod again as it is bound."""
+
+    def charge_bound(self, pod: Pod) -> None:
+        """The pod is bound."""
 
 
 def container_limit(container: JsonObject, name: str) -> object | None:

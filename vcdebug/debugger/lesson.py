@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.expression import parse_expression
 from vcdebug.debugger.fields import FIELD_TYPES, fields_of
-from vcdebug.debugger.notebook import Watch, evaluate_watch, normalize_watch
+from vcdebug.debugger.notebook import evaluate_text
 from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
@@ -148,17 +148,13 @@ def find_place(step: LessonStep, recording: Recording) -> Seq:
     return hits[0]
 
 
-def _evaluate_text(text: str, recording: Recording, seq: Seq) -> str:
-    return evaluate_watch(recording, seq, Watch(0, normalize_watch(recording, text))).now
-
-
 def judge_reply(step: LessonStep, recording: Recording, reply: str) -> StepVerdict:
     """Compare a reply, a choice or its letter, with the recording."""
     letter = reply.strip().lower().removesuffix(")")
     if letter and letter in LETTERS[: len(step.choices)]:
         reply = step.choices[LETTERS.index(letter)]
     seq = find_place(step, recording)
-    answer = _evaluate_text(step.answer, recording, seq)
+    answer = evaluate_text(recording, seq, step.answer)
     return StepVerdict(_names_of(reply) == _names_of(answer), answer, tuple(_proof_lines(step, seq, answer)))
 
 
@@ -179,13 +175,13 @@ def _proof_lines(step: LessonStep, seq: Seq, answer: str) -> list[str]:
 def check_step(step: LessonStep, recording: Recording) -> list[str]:
     """What a step states and the recording does not confirm; empty where all is true."""
     seq = find_place(step, recording)
-    answer = _evaluate_text(step.answer, recording, seq)
+    answer = evaluate_text(recording, seq, step.answer)
     faults = [] if not step.choices or answer in step.choices else [f"the answer {answer} is none of the choices"]
     for condition in step.holds:
         if parse_expression(condition, FIELD_TYPES).evaluate(fields_of(recording, seq)) is not True:
             faults.append(f"{condition}: is not true at event {seq}")
     for text, value in step.figures.items():
-        if (found := _evaluate_text(text, recording, seq)) != value:
+        if (found := evaluate_text(recording, seq, text)) != value:
             faults.append(f"{text}: is {found}, not {value}")
     for line, count in step.stops.items():
         if (hits := len(parse_breakpoint(line, 1).hit_seqs(recording))) != count:

@@ -7,21 +7,11 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import value_in_units
+from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.expression import Expression, read_expression
 from vcdebug.debugger.expression_tokens import TokenReader
 from vcdebug.debugger.fields import FIELD_TYPES, fields_of
-from vcdebug.debugger.figures import (
-    JOB,
-    NODE,
-    QUEUE,
-    all_dimensions,
-    figure_history,
-    figure_parts,
-    figure_value,
-    object_names,
-    parse_figure,
-)
 from vcdebug.framework import record
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
@@ -101,12 +91,15 @@ def _iter_statements(recording: Recording) -> Iterator[RecordedRow]:
 
 
 def _iter_amounts(recording: Recording, kind: str) -> Iterator[RecordedRow]:
-    for name in object_names(recording, kind):
-        for part in figure_parts(recording, kind, name):
-            figure = parse_figure(recording, (kind, name, part))
-            changes = figure_history(recording, figure).changes
+    for name in figures.object_names(recording, kind):
+        for part in figures.figure_parts(recording, kind, name):
+            figure = figures.parse_figure(recording, (kind, name, part))
+            changes = figures.figure_history(recording, figure).changes
             known: dict[str, float] = {}
-            for seq, found in ((0, figure_value(recording, figure, 0)), *((one.seq, one.new) for one in changes)):
+            for seq, found in (
+                (0, figures.figure_value(recording, figure, 0)),
+                *((one.seq, one.new) for one in changes),
+            ):
                 for dim, amount in _split_dimensions(recording, found):
                     if known.get(dim) != amount:
                         known[dim] = amount
@@ -116,7 +109,7 @@ def _iter_amounts(recording: Recording, kind: str) -> Iterator[RecordedRow]:
 def _split_dimensions(recording: Recording, found: object) -> Iterator[tuple[str, float]]:
     """(dimension, amount): each dimension of the recording for an amount, since one that is missing counts as 0."""
     if isinstance(found, Resource):
-        for dim in all_dimensions(recording):
+        for dim in figures.all_dimensions(recording):
             yield dim, float(value_in_units(dim, found.get(dim)))
     elif isinstance(found, int | float) and not isinstance(found, bool):
         yield "", float(found)
@@ -167,7 +160,7 @@ TABLES: Final[Mapping[str, RecordedTable]] = {
         {**_columns("seq", "action what"), **_columns("number", "op task node")},
         _iter_statements,
     ),
-    **{f"{kind}_amounts": _amounts_table(kind) for kind in (NODE, JOB, QUEUE)},
+    **{f"{kind}_amounts": _amounts_table(kind) for kind in (figures.NODE, figures.JOB, figures.QUEUE)},
 }
 """Table → its columns and rows. The names are a contract."""
 

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import vcdebug
 from vcdebug.errors import SnapshotError, VcdebugError
 from vcdebug.garbage_collection import collector_paused
-from vcdebug.recording.file.form import (
-    FILE_MAGIC,
-    NAMEABLE_ROOMS,
-    DamagedRecordingError,
-    ForeignRecordingError,
-    UnstorableError,
-)
+from vcdebug.recording.file import form
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.file_access import check_replaceable, replace_file
 from vcdebug.snapshot.sources import Source
@@ -28,7 +22,7 @@ if TYPE_CHECKING:
 
 
 RECORDING_SUFFIX: Final = ".vcrec"
-DIGESTED_ROOMS: Final = NAMEABLE_ROOMS
+DIGESTED_ROOMS: Final = form.NAMEABLE_ROOMS
 """Rooms whose code decides what a recording holds; the others only show it, and may change."""
 
 
@@ -68,7 +62,7 @@ def is_recording_file(source: Source) -> bool:
         if not path.is_file():
             return False
         with path.open("rb") as file:
-            return file.read(len(FILE_MAGIC)) == FILE_MAGIC
+            return file.read(len(form.FILE_MAGIC)) == form.FILE_MAGIC
     except (OSError, ValueError):
         return False
 
@@ -83,10 +77,10 @@ def open_recording(path: Path) -> Recording:
         with path.open("rb") as file:
             data = mmap(file.fileno(), 0, access=ACCESS_READ)
         return open_stored_recording(data, program_id())
-    except ForeignRecordingError as error:
+    except form.ForeignRecordingError as error:
         hint = "open it with that one, or make it again from the snapshot"
         raise SnapshotError(f"was recorded by vcdebug {error}; this is {program_id()}", hint, str(path)) from error
-    except DamagedRecordingError as error:
+    except form.DamagedRecordingError as error:
         raise SnapshotError(f"is no recording that can be opened: {error}", where=str(path)) from error
     except (OSError, ValueError) as error:
         raise SnapshotError(f"cannot be read: {error}", where=str(path)) from error
@@ -105,8 +99,8 @@ def save_recording(recording: Recording, path: Path, step: Callable[[], object] 
         with collector_paused(), replace_file(path) as file:
             for piece in store_recording(recording, program_id(), step):
                 file.write(piece)
-    except UnstorableError as error:
-        raise UnstorableError(f"this recording cannot be saved: {error}", where=str(path)) from error
+    except form.UnstorableError as error:
+        raise form.UnstorableError(f"this recording cannot be saved: {error}", where=str(path)) from error
     except OSError as error:
         raise UnwritableError(f"cannot be written: {error.strerror or error}", where=str(path)) from error
 
@@ -158,7 +152,7 @@ class RecordingCache:
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             save_recording(recording, self._path_of(key), step)
-        except (UnstorableError, UnwritableError, OSError):
+        except (form.UnstorableError, UnwritableError, OSError):
             return
         self._make_room()
 

@@ -138,17 +138,12 @@ class VolumeLimits:
             return None
         if strict and claim_name.ephemeral and not is_owned_by(claim, pod):
             raise _LookupFailed(FitStatus(ERROR, not_owner_text(claim, pod)))
-        return self._driver_and_handle(pod.namespace, claim_name.name, claim, csi_node)
-
-    def _driver_and_handle(
-        self, namespace: str, name: str, claim: Manifest, csi_node: Manifest | None
-    ) -> tuple[str, str] | None:
         volume = self._listers.volumes.get(spec_of(claim).get("volumeName") or "")
         if volume is None:
             storage_class = self._listers.storage_classes.get(storage_class_name(claim)) or {}
             provisioner = storage_class.get("provisioner") or ""
             # An unbound claim will become one volume of its class's driver; upstream counts it by a made-up handle.
-            return (provisioner, f"unbound {namespace}/{name}") if provisioner else None
+            return (provisioner, f"unbound {pod.namespace}/{claim_name.name}") if provisioner else None
         csi = spec_of(volume).get("csi")
         if csi is not None:
             return csi.get("driver") or "", csi.get("volumeHandle") or ""

@@ -146,7 +146,7 @@ def _iter_parents(recording: Recording, span: record.Span) -> Iterator[record.Sp
 
 def _build_visit(recording: Recording, span: record.Span) -> JobVisit:
     action = next((parent.name for parent in _iter_parents(recording, span) if parent.level == record.Level.ACTION), "")
-    events = _numbered_events(recording, span)
+    events = tuple(zip(range(span.first, span.last + 1), recording.events[span.first - 1 : span.last], strict=True))
     tasks = list(_nodes_by_task(spans_inside(recording, span)))
     tries = tuple(_build_task_try(action, task, nodes, events) for task, nodes in tasks)
     ends = [
@@ -191,10 +191,6 @@ def spans_inside(recording: Recording, span: record.Span) -> Iterator[record.Spa
         if inner.parent < span.index:
             return
         yield inner
-
-
-def _numbered_events(recording: Recording, span: record.Span) -> tuple[NumberedEvent, ...]:
-    return tuple(zip(range(span.first, span.last + 1), recording.events[span.first - 1 : span.last], strict=True))
 
 
 def _calls_of(events: Sequence[NumberedEvent], points: tuple[str, ...]) -> Iterator[tuple[Seq, record.HookEvent]]:

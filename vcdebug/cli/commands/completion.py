@@ -3,6 +3,7 @@
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from vcdebug.cli.commands import Command, CommandOutcome, load_all_commands
 from vcdebug.cli.output import Output
@@ -10,23 +11,7 @@ from vcdebug.releases.release import release_names
 from vcdebug.snapshot.sources import list_bundled
 
 SHELLS = ("bash", "zsh", "fish")
-BASH_SCRIPT = """_vcdebug() {
-  local word="${COMP_WORDS[COMP_CWORD]}" words
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    words="%(commands)s"
-  else
-    case "${COMP_WORDS[1]}" in
-%(cases)s
-    esac
-  fi
-  case "${COMP_WORDS[COMP_CWORD-1]}" in
-    --release) words="%(releases)s" ;;
-    --context) words="$(kubectl config get-contexts -o name 2>/dev/null)" ;;
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$word") $([[ "$COMP_CWORD" -eq 1 || "$word" == -* ]] || compgen -f -- "$word"))
-}
-complete -o filenames -o default -F _vcdebug vcdebug kubectl-vcdebug
-"""
+BASH_SCRIPT = Path(__file__).with_suffix(".bash")
 BASH_CASE = '      %s) words="%s" ;;'
 ZSH_PREFIX = "autoload -U +X bashcompinit && bashcompinit\n"
 FISH_COMMAND = "complete -c vcdebug -n __fish_use_subcommand -a %s -d '%s'"
@@ -43,8 +28,6 @@ class CompletionCommand(Command):
         parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.commands import load_all_commands
-
         commands = load_all_commands()
         # argparse knows the options: a list of our own would miss the next one.
         options = {name: [*_long_options(command), *_snapshot_names(command)] for name, command in commands.items()}
@@ -52,7 +35,8 @@ class CompletionCommand(Command):
             output.write_text("\n".join(_fish_lines(commands, options)))
             return CommandOutcome.DONE
         cases = "\n".join(BASH_CASE % (name, " ".join(words)) for name, words in options.items())
-        script = BASH_SCRIPT % {"commands": " ".join(options), "cases": cases, "releases": " ".join(release_names())}
+        blanks = {"commands": " ".join(options), "cases": cases, "releases": " ".join(release_names())}
+        script = BASH_SCRIPT.read_text(encoding="utf-8") % blanks
         output.write_text((ZSH_PREFIX if args.shell == "zsh" else "") + script.rstrip())
         return CommandOutcome.DONE
 

@@ -14,16 +14,7 @@ from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import join_names
 from vcdebug.cli.arguments import positive_number
-from vcdebug.cli.commands import Command, CommandOutcome
-from vcdebug.cli.commands.capture import (
-    CAPTURE_SECONDS,
-    KEPT_CAPTURES,
-    add_cluster_arguments,
-    captures_folder,
-    cluster_options,
-    parse_seconds,
-    take_patiently,
-)
+from vcdebug.cli.commands import Command, CommandOutcome, capture
 from vcdebug.cli.output import Output
 from vcdebug.errors import UnsupportedError
 
@@ -64,25 +55,25 @@ class WatchCommand(Command):
             "--most",
             metavar="N",
             type=positive_number,
-            default=KEPT_CAPTURES,
-            help=f"keep N captures ({KEPT_CAPTURES})",
+            default=capture.KEPT_CAPTURES,
+            help=f"keep N captures ({capture.KEPT_CAPTURES})",
         )
         parser.add_argument(
             "--every",
             metavar="TIME",
-            type=parse_seconds,
-            default=CAPTURE_SECONDS,
+            type=capture.parse_seconds,
+            default=capture.CAPTURE_SECONDS,
             help="time between two captures (10s)",
         )
         parser.add_argument(
             "--release", default="", metavar="VERSION", help="the scheduler's release (default: its image's tag)"
         )
-        add_cluster_arguments(parser)
+        capture.add_cluster_arguments(parser)
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.capture import capture_cluster
 
-        options = cluster_options(args)
+        options = capture.cluster_options(args)
         with suppress(KeyboardInterrupt):
             watch_cluster(args, lambda: capture_cluster(options), output)
         return CommandOutcome.DONE
@@ -97,11 +88,11 @@ def watch_cluster(
     from vcdebug.snapshot.saved_files import CaptureHistory
 
     watch = ClusterWatch(args.namespace, parse_until(args.on) if args.on else None)
-    history = CaptureHistory(captures_folder(args.keep), args.most)
+    history = CaptureHistory(capture.captures_folder(args.keep), args.most)
     said = tuple[str, ...]()
     with _serving_metrics(args.metrics, watch, output) as note_reading:
         while True:
-            snapshot = take_patiently(take, args.every, output, sleep)
+            snapshot = capture.take_patiently(take, args.every, output, sleep)
             note_reading()
             cycle = watch.judge_capture(snapshot)
             # The log of days has only what changed since the last reading.

@@ -5,17 +5,9 @@ Upstream: plugins/overcommit.
 
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amount, format_amounts_apart, format_number, join_names
-from vcdebug.explain import answer, equation
+from vcdebug.explain import answer, equation, queue_findings
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer
-from vcdebug.explain.queue_findings import (
-    LESS_MINIMUM_ADVICE,
-    rejection_evidence,
-    stuck_jobs,
-    stuck_jobs_finding,
-    too_early_words,
-    total_without,
-)
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -65,9 +57,9 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
         for name, (asked, promised, free, most, taken) in written.items()
         if name in names
     )
-    stuck = stuck_jobs(view, seq, same_queue=False)
-    if stuck and check._replace(total=total_without(view, check.total, stuck)).is_within_limit:
-        return stuck_jobs_finding(view, seq, NAME, stuck, lines, idle)
+    stuck = queue_findings.stuck_jobs(view, seq, same_queue=False)
+    if stuck and check._replace(total=queue_findings.total_without(view, check.total, stuck)).is_within_limit:
+        return queue_findings.stuck_jobs_finding(view, seq, NAME, stuck, lines, idle)
     wanted = check.total.clone().add(used)
     # The dimension that needs the largest factor: raising the factor for it admits the job in all others.
     name = max(names, key=lambda each: wanted.get(each) / max(total.get(each), 1.0), default=CPU)
@@ -84,7 +76,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
         *((UNREAD.format(factor=format_number(factor)),) if unread else ()),
         *_beyond_cluster_facts(minimum, total, factor, [name, *names]),
         *((f"Also short: {others}.",) if others else ()),
-        *filter(None, (amount_text.capitalize_first(too_early_words(view)),)),
+        *filter(None, (amount_text.capitalize_first(queue_findings.too_early_words(view)),)),
     )
     numbers: dict[str, answer.Number] = {
         **answer.numbers("minResources", minimum, names),
@@ -98,7 +90,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
     missing = " and ".join(amount_text.format_named_amount(each, value) for each, value in short.items())
     held = any(used.get(each) + inqueue.get(each) > 0 for each in short)
     advice = _overcommit_advice(wanted, total, names, missing if held else "", unread=unread)
-    headline, evidence = answer.rejected_headline(view.job.uid, reason), rejection_evidence(seq, NAME)
+    headline, evidence = answer.rejected_headline(view.job.uid, reason), queue_findings.rejection_evidence(seq, NAME)
     return answer.Finding(CAUSE, headline, numbers, evidence, advice, lines, facts)
 
 
@@ -130,7 +122,7 @@ def _overcommit_advice(
     else:
         words = f"Set {FACTOR_KEY} above {factor:.2f}."
     return (
-        LESS_MINIMUM_ADVICE,
+        queue_findings.LESS_MINIMUM_ADVICE,
         *free,
         answer.add_nodes_advice(),
         answer.Advice(words, answer.AdviceHarm.CLUSTER, beyond_replay=unread),

@@ -258,7 +258,9 @@ class Deviceshare(Plugin):
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
         """Upstream: plugins/deviceshare.OnSessionOpen."""
         codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
-        self._note_unknown(task.pod)
+        if self._settings.mind_cluster and _asks_ascend(task.pod):
+            text = f"{task.pod.key} asks for Ascend devices: MindCluster's are not asked, and every node passes"
+            note_unknown(self._ssn, DEVICE_NOT_REPLAYED, text)
         if self._any:
             for index, node in enumerate(nodes.node_infos):
                 refusal = self._first_refusal(task.pod, node)
@@ -274,11 +276,6 @@ class Deviceshare(Plugin):
                 if refusal is not None:
                     return refusal
         return None
-
-    def _note_unknown(self, pod: Pod) -> None:
-        if self._settings.mind_cluster and _asks_ascend(pod):
-            text = f"{pod.key} asks for Ascend devices: MindCluster's are not asked, and every node passes"
-            note_unknown(self._ssn, DEVICE_NOT_REPLAYED, text)
 
     # Scoring
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from vcdebug.cli.commands import CommandOutcome
-from vcdebug.cli.output import Output, RunFailure, run_or_failure
+from vcdebug.cli.output import Output, RunFailure, count_progress, run_or_failure
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.archive import MAX_BYTES
 from vcdebug.snapshot.file_access import read_file
@@ -63,7 +63,6 @@ def run_batch(
     args: Namespace, output: Output, title: str, function: Callable[[Item], Result], items: Iterable[Item], runs: int
 ) -> GatheredRuns[Result]:
     """Run the function on every item, on the workers that the arguments of `add_workers` choose."""
-    from vcdebug.cli.output import count_progress
     from vcdebug.cli.worker_processes import gather_answers
 
     where = choose_executor(args.workers, runs, args.scheduler, output.write_notice)

@@ -19,7 +19,15 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, TaskTry, job_visits
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, metadata_of, name_of, object_in, owners_of
+from vcdebug.snapshot.manifest import (
+    GROUP_ANNOTATION,
+    annotations_of,
+    key_of,
+    metadata_of,
+    name_of,
+    object_in,
+    owners_of,
+)
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.reported_events import event_reporter, event_time, latest_events
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
@@ -139,8 +147,8 @@ def _hidden_pods(recording: Recording) -> Mapping[tuple[str, str], list[Pod]]:
         # The identity alone is much cheaper than a Pod, and most pods of a cluster have a node.
         stated = PodIdentity.of_manifest(manifest)
         if not stated.node and stated.scheduler not in names:
-            group, pod = _group_annotation(manifest), Pod(manifest)
-            if isinstance(group, str):
+            group, pod = annotations_of(manifest).get(GROUP_ANNOTATION), Pod(manifest)
+            if group is not None:
                 found.setdefault((pod.namespace, group), []).append(pod)
     return found
 
@@ -149,12 +157,6 @@ def _hidden_pods(recording: Recording) -> Mapping[tuple[str, str], list[Pod]]:
 def _calls_by_name(recording: Recording, point: str, field: str) -> Mapping[str, Sequence[tuple[Seq, HookEvent]]]:
     """Calls of one hook by the name that a field of their subject holds."""
     return group_by_key((name_in(event.subject, field), (seq, event)) for seq, event in recording.hook_calls(point))
-
-
-def _group_annotation(manifest: dict[str, object]) -> object:
-    metadata = manifest.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return annotations.get(GROUP_ANNOTATION) if isinstance(annotations, dict) else None
 
 
 JOB_NAME_KEY = "volcano.sh/job-name"

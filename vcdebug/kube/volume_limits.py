@@ -5,6 +5,7 @@ Upstream: k8s plugin nodevolumelimits (CSILimits).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -180,17 +181,10 @@ class VolumeLimits:
 def _make_counts(
     new: VolumeDrivers, everything: VolumeDrivers, attached: VolumeDrivers, limits: dict[str, int]
 ) -> tuple[DriverCount, ...]:
-    in_use = _count_per_driver(everything)
-    wanted = _count_per_driver({key: driver for key, driver in new.items() if key not in attached})
+    in_use = Counter(everything.values())
+    wanted = Counter(driver for key, driver in new.items() if key not in attached)
     return tuple(
         DriverCount(driver, in_use.get(driver, 0), count, limits[driver])
         for driver, count in wanted.items()
         if driver in limits
     )
-
-
-def _count_per_driver(volumes: VolumeDrivers) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for driver in volumes.values():
-        counts[driver] = counts.get(driver, 0) + 1
-    return counts

@@ -15,6 +15,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin_answers import PERMIT, REJECT, NodeScores, VictimAnswer
 from vcdebug.framework.session import Plugin, Session
 from vcdebug.gotime import MINUTE, ClockError, clock_minutes, clock_time, parse_duration, unix_nanoseconds, unix_seconds
+from vcdebug.grouping import group_by_key
 from vcdebug.kube.selector import parse_int64
 from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.job import JobInfo
@@ -116,10 +117,7 @@ class Tdm(Plugin):
         if preemptor.preemptable or preemptor.revocable_zone:
             return [], REJECT
         # By job first: upstream spends each job's disruption budget over the whole list.
-        found: dict[JobId, list[TaskInfo]] = {}
-        for task in candidates:
-            if not self.bar_reason(task):
-                found.setdefault(task.job, []).append(task)
+        found = group_by_key((task.job, task) for task in candidates if not self.bar_reason(task))
         return self.within_budgets(found), PERMIT
 
     def bar_reason(self, task: TaskInfo) -> str:
@@ -146,13 +144,9 @@ class Tdm(Plugin):
 
     def evictable_in(self, zone: str) -> dict[JobId, list[TaskInfo]]:
         """Tasks on the zone's nodes that may be evicted, by job."""
-        found: dict[JobId, list[TaskInfo]] = {}
-        for node in self.ssn.nodes.values():
-            if node.revocable_zone and node.revocable_zone == zone:
-                for task in node.tasks_in_order():
-                    if is_evictable(task):
-                        found.setdefault(task.job, []).append(task)
-        return found
+        nodes = (node for node in self.ssn.nodes.values() if node.revocable_zone and node.revocable_zone == zone)
+        tasks = (task for node in nodes for task in node.tasks_in_order())
+        return group_by_key((task.job, task) for task in tasks if is_evictable(task))
 
     def within_budgets(self, found: dict[JobId, list[TaskInfo]]) -> list[TaskInfo]:
         """The first tasks of each job, as many as its disruption budget allows. Upstream: plugins/tdm.maxVictims."""

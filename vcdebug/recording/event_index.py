@@ -33,6 +33,7 @@ from vcdebug.framework.subject import JOB as JOB
 from vcdebug.framework.subject import NODE as NODE
 from vcdebug.framework.subject import QUEUE as QUEUE
 from vcdebug.framework.subject import TASK as TASK
+from vcdebug.grouping import group_by_key
 from vcdebug.model.names import BoolArray, IntArray, JobId, NodeName, QueueName, Seq, SubJobId, TaskKey
 
 
@@ -94,10 +95,8 @@ class EventIndex:
     @cached_property
     def _spans(self) -> Mapping[tuple[Level, str], list[int]]:
         spans = self._record.spans
-        found: dict[tuple[Level, str], list[int]] = {}
-        for index, key in enumerate(zip(spans.levels, spans.names, strict=True)):
-            found.setdefault(key, []).append(index)
-        return found
+        keys = zip(spans.levels, spans.names, strict=True)
+        return group_by_key((key, index) for index, key in enumerate(keys))
 
 
 def seq_after(seqs: Seqs, seq: Seq) -> Seq | None:

@@ -15,6 +15,7 @@ from vcdebug.framework.columns import OPERATION
 from vcdebug.framework.figures import Figures, Value
 from vcdebug.framework.record import Event, JobState, NodeAmounts, OpEvent, Record, StateEvent
 from vcdebug.framework.session import Session
+from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource
@@ -87,12 +88,8 @@ class StateTimeline:
     @cached_property
     def touched(self) -> Mapping[JobId, Sequence[TaskKey]]:
         """Tasks that change at all, by job."""
-        found: dict[JobId, list[TaskKey]] = {}
-        for key in self.moving:
-            job = self._owners.jobs.get(key)
-            if job is not None:
-                found.setdefault(job, []).append(key)
-        return found
+        owned = ((self._owners.jobs.get(key), key) for key in self.moving)
+        return group_by_key((job, key) for job, key in owned if job is not None)
 
     @cached_property
     def touched_on_node(self) -> Mapping[NodeName, Collection[TaskKey]]:
@@ -188,12 +185,9 @@ class StateTimeline:
     @cached_property
     def opening_on_node(self) -> Mapping[NodeName, tuple[TaskKey, ...]]:
         """Tasks by the node that they name when the session opened."""
-        found: dict[NodeName, list[TaskKey]] = {}
         restored = self._session.cluster.restored
-        for key, task in self.tasks.items():
-            node = _opening_node(task, restored.get(task.uid))
-            if node:
-                found.setdefault(node, []).append(key)
+        named = ((_opening_node(task, restored.get(task.uid)), key) for key, task in self.tasks.items())
+        found = group_by_key((node, key) for node, key in named if node)
         return {node: tuple(keys) for node, keys in found.items()}
 
     @cached_property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from vcdebug.amount_text import format_duration
 from vcdebug.cli.arguments import add_shared_arguments, cached_recordings, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
-from vcdebug.cli.output import Output
+from vcdebug.cli.output import Output, status_line
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
@@ -131,7 +131,6 @@ def check_forecast_arguments(args: Namespace) -> None:
 
 def forecast_reply(recording: Recording, args: Namespace, output: Output) -> QuestionReply:
     """The answer to `ask when`; raises VcdebugError for an unknown name in --run-time."""
-    from vcdebug.cli.output import status_line
     from vcdebug.whatif.forecast import ForecastAssumptions, forecast_job
     from vcdebug.whatif.job_course import MAX_CYCLES
 

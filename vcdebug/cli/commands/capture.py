@@ -14,7 +14,7 @@ from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.redact import check_mapping_target, check_target, report_redaction, write_mapping
-from vcdebug.cli.output import Output
+from vcdebug.cli.output import Output, capture_progress
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.settings import RELEASE_FIELDS, with_release
@@ -70,7 +70,6 @@ class CaptureCommand(Command):
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.capture import capture_cluster
-        from vcdebug.cli.output import capture_progress
         from vcdebug.snapshot.redaction import make_redaction
         from vcdebug.snapshot.saved_files import capture_file_name, save_snapshot
 

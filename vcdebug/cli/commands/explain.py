@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, add_workers, cached_recordings, snapshot_source
 from vcdebug.cli.commands import Command, CommandOutcome
-from vcdebug.cli.output import Output
+from vcdebug.cli.output import Output, count_reporter, status_line
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ class ExplainCommand(Command):
         recording = surveyor.replay_cycle(where, cached_recordings(args, output))
         if args.job is not None:
             return _explain_one(recording, args, output)
-        from vcdebug.cli.output import count_reporter, status_line
         from vcdebug.cli.reports.surveys import Surveys
 
         name = recording.snapshot.name or args.snapshot
@@ -66,7 +65,6 @@ class ExplainCommand(Command):
 
 
 def _explain_one(recording: Recording, args: Namespace, output: Output) -> CommandOutcome:
-    from vcdebug.cli.output import status_line
     from vcdebug.cli.reports.explanation import follow_up_blocks, write_explanation
     from vcdebug.explain.pending.explanation import explain_by_name
 

@@ -18,8 +18,8 @@ from vcdebug.cli.arguments import (
     source_reader,
 )
 from vcdebug.cli.commands import Command, CommandOutcome
-from vcdebug.cli.commands.capture import add_cluster_arguments, cluster_options, parse_seconds
-from vcdebug.cli.output import Output
+from vcdebug.cli.commands.capture import add_cluster_arguments, capture_announcement, cluster_options, parse_seconds
+from vcdebug.cli.output import Output, capture_progress
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.manifest import JsonDict
 
@@ -141,8 +141,6 @@ CAPTURES_FOLDER = "captures"
 def first_capture(args: Namespace, options: CaptureOptions, state: Path, output: Output) -> tuple[Path, CaptureSeries]:
     """The file of the first capture, and the series that takes further ones."""
     from vcdebug.capture import capture_cluster
-    from vcdebug.cli.commands.capture import capture_announcement
-    from vcdebug.cli.output import capture_progress
     from vcdebug.debugger.captures import CaptureSeries
     from vcdebug.snapshot.loader import load_snapshot
     from vcdebug.snapshot.saved_files import CaptureHistory

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from vcdebug.amount_text import join_names
-from vcdebug.explain.decisions.votes import hook_calls_at
+from vcdebug.explain.decisions.votes import hook_calls_at, victim_question_before
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework import gang_eviction
@@ -123,9 +123,6 @@ def _preemptor_name(recording: Recording, seq: Seq) -> str:
 
 
 def _build_eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:
-    # Imported here: most questions about evictions need no votes.
-    from vcdebug.explain.decisions.votes import victim_question_before
-
     owners, action = recording.owners, recording.span_tree.name_around(seq, Level.ACTION)
     job = owners.jobs.get(event.task, "")
     queue = owners.queues.get(job, "")
@@ -205,8 +202,6 @@ def _largest_share(victim: TaskInfo, need: Resource) -> float:
 
 def _deciding_tier_words(view: JobView, one: Eviction) -> str:
     """The plugins of the tier that named the first victim, and those that were not asked."""
-    from vcdebug.explain.decisions.votes import victim_question_before
-
     asked = victim_question_before(view.recording, one.seq)
     if asked is None or one.tier is None:
         return ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from vcdebug.gomath import int_div, int_mod
+from vcdebug.grouping import group_by_key
 from vcdebug.kube.cel import NANO_PER_UNIT, Undecided
 from vcdebug.kube.devices import AllocatorFeatures
 from vcdebug.kube.node_affinity import NodeTerm, node_term
@@ -249,14 +250,11 @@ class DevicePools:
         self._features = features
         self._ordering = ordering
         self._slices = [slices[names[name]] for name in order]
-        self._of_pool: dict[PoolId, list[DeviceSlice]] = {}
-        for one in self._slices:
-            self._of_pool.setdefault(one.pool, []).append(one)
+        self._of_pool = group_by_key((one.pool, one) for one in self._slices)
         self._everywhere = [one for one in self._slices if one.counters or not one.place.node]
-        self._of_node: dict[NodeName, list[DeviceSlice]] = {}
-        for one in self._slices:
-            if one.place.node and not one.counters:
-                self._of_node.setdefault(one.place.node, []).append(one)
+        self._of_node = group_by_key(
+            (one.place.node, one) for one in self._slices if one.place.node and not one.counters
+        )
         self._seen: dict[NodeName, tuple[DevicePool, ...]] = {}
 
     def seen_by(self, node: NodeName, labels: Labels) -> tuple[DevicePool, ...]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.gomath import MAX_FLOAT64
+from vcdebug.grouping import group_by_key
 from vcdebug.model.devices.vgpu_annotations import MEMORY_SHORT, ContainerRequest, HeldCard, parse_int32
 from vcdebug.snapshot.device_config import NpuKind
 from vcdebug.snapshot.manifest import Json, JsonObject
@@ -120,10 +121,8 @@ def select_devices_with_topology(number: int, cards: Sequence[Npu]) -> list[Npu]
     """At most `number` cards, beginning with the network that has most of them; without cards that have no network.
     Upstream: api/devices/ascend/hami/device_info.selectDevicesWithTopology.
     """
-    networks: dict[int, list[Npu]] = {}
-    for card in cards:
-        if card.registered.network is not None:
-            networks.setdefault(card.registered.network, []).append(card)
+    numbered = ((card.registered.network, card) for card in cards)
+    networks = group_by_key((network, card) for network, card in numbered if network is not None)
     found: list[Npu] = []
     for members in sorted(networks.values(), key=len, reverse=True):
         for card in members:

@@ -110,3 +110,11 @@ def test_continue_goes_on_in_the_next_cycle_and_back(tmp_path: Path) -> None:
     stops = steps(tmp_path, "advance", "cycle 1", f"break {GANG}", "goto 166", "c", "C")
     assert [2, 1] == [step["shown"]["cycle"] for step in stops[-2:]]
     assert "cycle 2" in stops[-2]["reason"]
+
+
+def test_a_log_point_speaks_on_the_way_into_the_next_cycle(tmp_path: Path) -> None:
+    lines = ("advance", "cycle 1", "goto 166", 'break starving log "{job}"', f"break {GANG}", "c")
+    last = steps(tmp_path, *lines)[-1]
+    (asked,) = steps(tmp_path, "advance", f"find starving if seq <= {last['seq']}")[1:]
+    assert last["log"]
+    assert [int(row[0]) for row in asked["rows"]] == [line["seq"] for line in last["log"]]

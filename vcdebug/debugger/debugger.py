@@ -5,7 +5,7 @@ from typing import NamedTuple
 from vcdebug.debugger import cursor
 from vcdebug.debugger.fields import fields_of
 from vcdebug.debugger.figures import Figure, figure_history, format_figure
-from vcdebug.debugger.notebook import BreakpointList, BreakpointLogLine
+from vcdebug.debugger.notebook import BreakpointList
 from vcdebug.framework.record import Event, Span
 from vcdebug.model.names import Seq
 from vcdebug.recording.event_index import Seqs, seq_after, seq_before
@@ -39,7 +39,7 @@ class Debugger:
         """Where it begins: the first event, or the overview before it."""
         self.position = cursor.Position(first)
         self.breakpoints = breakpoints if breakpoints is not None else BreakpointList()
-        self.log: list[BreakpointLogLine] = []
+        self.log = self.breakpoints.log
         """Log lines of breakpoints so far."""
         self._trail: list[_StepTaken] = []
         self._last = cursor.Position(first)

@@ -179,6 +179,8 @@ class Driver:
             if hit is not None:
                 hit.breakpoint.enabled = not hit.breakpoint.once
                 self.goto_in(other, hit.seq)
+                passed = (len(recording) + 1 if back else 0, hit.seq, step)
+                self.debugger.log.extend(self.debugger.breakpoints.log_lines_between(recording, *passed))
                 self._reason = f"{hit.breakpoint.stop_reason(recording, hit.seq)}, cycle {cycle}"
                 return self.current_state()
         return None

@@ -232,6 +232,11 @@ class BreakpointList(NumberedList[Breakpoint]):
     WHAT = "breakpoint"
     MISSING = BreakpointError
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.log: list[BreakpointLogLine] = []
+        """Log lines so far, of whichever recording."""
+
     def add_breakpoint(self, line: str, recording: Recording | None = None) -> Breakpoint:
         """Set one: `victim if plugin == "gang"`, with or without `break` before it.
 

@@ -1,12 +1,14 @@
 """Ten tasks of a newcomer, each with the keys that it takes from the overview; letters of names do not count."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.recorded import ROOT
-from tests.tui.driving import WIDE, Desk, opened
+from tests.tui.driving import NARROW, WIDE, Desk, opened
+from vcdebug.framework.record import ScoreEvent
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 
 LARGE = ROOT.parent / "shared" / "perf" / "mixed-1000"
@@ -52,6 +54,16 @@ async def test_a_task_takes_few_keys(task: str) -> None:
         await press_all(desk, keys)
         for word in words:
             assert word in desk.screen()
+
+
+async def test_scores_by_plugin_take_two_keys_and_can_be_read_on_a_narrow_screen() -> None:
+    async with opened("placed-by-score", NARROW) as desk:
+        await desk.until_at_rest()
+        await press_all(desk, ("i", "t", "z"))
+        assert isinstance(desk.moment.recording.event_at(desk.seq), ScoreEvent)
+        lines = [line for line in desk.screen().splitlines() if "nodeorder" in line or "binpack" in line]
+        assert len(lines) >= 2
+        assert all(re.search(r"\d", line) for line in lines)
 
 
 async def test_a_conditional_breakpoint_takes_few_keys_with_completion() -> None:

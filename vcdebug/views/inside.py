@@ -14,6 +14,7 @@ from vcdebug.explain.plugins.drf import hierarchy_at
 from vcdebug.framework.record import BestEvent, PopEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.plugins.drf import HierarchyNode
+from vcdebug.recording.event_index import seq_after
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import figure_text, row_name
 from vcdebug.views.headline import bare_name, short_part
@@ -24,6 +25,7 @@ from vcdebug.views.table import Column, Row, Table, plain_columns
 
 INSIDE_TITLE: Final = "Inside"
 NOTHING_INSIDE = "nothing to open here: go to a pop, to a pass of predicates, to scores, or to the best node by them"
+NEXT_SCORES = "nothing to open at this event; the next scores are at {}: t goes there"
 WEBHOOK_ANSWERED = "a webhook answered in this cycle: it cannot be run again up to here"
 SUM_OF_PARTS = "the sum of its parts"
 MAX_LABEL: Final = 16
@@ -76,8 +78,16 @@ def _gang_or_share_table(recording: Recording, seq: Seq) -> Table:
     bundles = bundles_at(recording, seq)
     if bundles is not None:
         return bundle_table(bundles, INSIDE_TITLE)
-    empty = Table(INSIDE_TITLE, foot=(make_line(muted_piece(NOTHING_INSIDE)),))
-    return share_tree(recording, seq, INSIDE_TITLE) or empty
+    return share_tree(recording, seq, INSIDE_TITLE) or _nothing_inside(recording, seq)
+
+
+def _nothing_inside(recording: Recording, seq: Seq) -> Table:
+    """One line, which leads to the next scores if there are any."""
+    following = seq_after(recording.index.seqs_of_type(ScoreEvent), seq)
+    if following is None:
+        return Table(INSIDE_TITLE, foot=(make_line(muted_piece(NOTHING_INSIDE)),))
+    row = Row("next scores", (muted_piece(NEXT_SCORES.format(following)),), following)
+    return Table(INSIDE_TITLE, (Column("", flexible=True),), (row,))
 
 
 def _iter_part_rows(

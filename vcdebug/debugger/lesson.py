@@ -187,3 +187,17 @@ def check_step(step: LessonStep, recording: Recording) -> list[str]:
         if (hits := len(parse_breakpoint(line, 1).hit_seqs(recording))) != count:
             faults.append(f"break {line}: stops {hits} times, not {count}")
     return faults
+
+
+def step_text(step: LessonStep) -> str:
+    """The question, and the choices with their letters."""
+    choices = [f"  {letter}) {choice}" for letter, choice in zip(LETTERS, step.choices, strict=False)]
+    return "\n".join([step.question, *choices])
+
+
+def verdict_text(step: LessonStep, verdict: StepVerdict) -> str:
+    """Whether the reply is right, the explanation, the difference from the article, and the proof."""
+    first = f"✓ Right: {verdict.answer}." if verdict.right else f"✗ Not right. The recording says: {verdict.answer}."
+    article = f"The article: {step.article}" if step.article else ""
+    parts = [first, step.explanation, article, "Proof:\n" + "\n".join(f"  {line}" for line in verdict.proof)]
+    return "\n\n".join(filter(None, parts))

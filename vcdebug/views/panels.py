@@ -1,18 +1,20 @@
 """The registry of panels and pages: each is a table about the current event, the same on screen and in a script."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from vcdebug.debugger import commands
 from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.driver import DebuggerState
+from vcdebug.debugger.lesson import Lesson
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.views.pieces import Piece
+from vcdebug.views.pieces import Piece, muted_piece
 from vcdebug.views.table import Column, Row, Table
 
 PanelGroup = Literal["cycle", "cluster", "debugger"]
 PANEL_GROUPS: Final[tuple[PanelGroup, ...]] = get_args(PanelGroup)
+LESSON_COLUMNS = (Column("lesson"), Column("answered"), Column("about", flexible=True), Column("snapshot"))
 VERB_COLUMNS = (Column("command"), Column("does", flexible=True))
 
 
@@ -125,6 +127,23 @@ def find_panel(here: DebuggerState, name: str) -> Table:
     if len(found) != 1:
         raise CommandError(f"no panel {name!r}", hint=f"panels are {', '.join(PANEL_VIEWS)}")
     return PANEL_VIEWS[found[0]](here)
+
+
+def lessons_table(lessons: Iterable[Lesson], answered: Mapping[str, int]) -> Table:
+    """A row per lesson with the number of answered steps; the row's key is the command that opens it."""
+    rows = [
+        Row(
+            f"lesson {lesson.name}",
+            (
+                Piece(lesson.name, "accent"),
+                Piece(f"{answered.get(lesson.name, 0)} of {len(lesson.steps)}"),
+                Piece(lesson.title),
+                muted_piece(lesson.snapshot),
+            ),
+        )
+        for lesson in lessons
+    ]
+    return Table("Lessons", LESSON_COLUMNS, rows)
 
 
 def verbs_table() -> Table:

@@ -26,7 +26,7 @@ class LearnCommand(Command):
         from vcdebug.tui.session_state import SessionStore, state_folder
 
         if args.lesson is None:
-            from vcdebug.views.lessons import lessons_table
+            from vcdebug.views.panels import lessons_table
             from vcdebug.views.table import format_table
 
             table = lessons_table(list_lessons(), SessionStore(state_folder()).answered_steps())

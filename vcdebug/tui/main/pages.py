@@ -23,8 +23,7 @@ from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 from vcdebug.tui.session_state import SessionStore
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.worker import NextScreen
-from vcdebug.views.lessons import lessons_table
-from vcdebug.views.panels import PAGES, Page
+from vcdebug.views.panels import PAGES, Page, lessons_table
 from vcdebug.views.pending import explanation_table, job_at
 from vcdebug.views.table import Table
 

@@ -10,9 +10,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
-from vcdebug.debugger.lesson import Lesson, judge_reply
+from vcdebug.debugger.lesson import Lesson, judge_reply, step_text, verdict_text
 from vcdebug.recording.recording import Recording
-from vcdebug.views.lessons import step_text, verdict_text
 
 ANSWER_KEYS = "Enter answers   ↑↓ scroll   Esc looks at the event (:lesson comes back)"
 NEXT_KEYS = "Enter goes on   ↑↓ scroll   Esc looks at the event (:lesson comes back)"

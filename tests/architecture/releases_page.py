@@ -17,13 +17,13 @@ INTRODUCTION = """# Releases: what older schedulers decide differently
 
 A snapshot is replayed by the rules of the release that it comes from: `scheduler.release` in `meta.json`, which
 `capture` reads from the scheduler's image, or `--release`, or the edit `flag:release=v1.15.1` (`:release v1.15.1` in
-the debugger). Where nothing says it, the latest rules hold. A release is a set of older forms, each with a name:
-`v1.15.1,-csi-limit-key` is v1.15.1 with one of them in its newer form, and `master,+csi-limit-key` the latest rules
-with one older form. `vcdebug diff SNAPSHOT --release VERSION` finds out which of them decide something in a cluster
+the debugger). Where nothing says it, the latest rules hold. A release is a set of old behaviors, each with a name:
+`v1.15.1,-csi-limit-key` is v1.15.1 with one of them in its new behavior, and `master,+csi-limit-key` the latest rules
+with one old behavior. `vcdebug diff SNAPSHOT --release VERSION` finds out which of them affect decisions in a cluster
 ([many-runs.md](many-runs.md)).
 
 A release that is not listed is replayed as the nearest one that is, with a problem that names what differs. `--release`
-refuses a version that does not exist yet, unless `nearest` stands behind it: `--release v1.99,nearest`.
+refuses a version that does not exist yet, unless `nearest` follows: `--release v1.99,nearest`.
 `--release nearest` alone is the nearest to the snapshot's own release; `diff` needs a version. Patch releases
 that upstream has not tagged yet are replayed as the head of their branch, of the day that the table names.
 Answers say how far a replay is trusted: `exact` where the release was recorded or compared with its program
@@ -32,7 +32,7 @@ changes), `unknown` for anything older, newer or not stated.
 """
 WEIGHTS = """Weights: **H** ordinary clusters see it, **M** clusters with that feature, **L** corners, **T** texts and
 traces only. What is marked *not replayed* is known and named where it matters (`run --json`, `inspect`, the Conf
-panel), and replayed in its newer form.
+panel), and replayed in its new behavior.
 """
 GROUPS = (
     ("Actions, session and cache", scheduling),
@@ -62,21 +62,21 @@ NOT_SWITCHED = (
         "#5529",
         (
             "A job is Pending again 5 minutes after it was admitted (annotation `volcano.sh/inqueue-timeout`) if its "
-            "phase is still Inqueue; what it has reserved is given back."
+            "phase is still Inqueue; what it has reserved is released."
         ),
     ),
-    ("#5590", "Queues of namespaces (`NamespaceQueue`) beside the cluster's, as children of a queue."),
+    ("#5590", "Queues of namespaces (`NamespaceQueue`) next to those of the cluster, as children of a queue."),
     (
         "#5663",
         (
-            "allocate ends each statement: a pipelined gang keeps its reserved places and gives idle ones back, others "
-            "are discarded; every pipelined pod is nominated, and an old nomination is cleared."
+            "allocate ends each statement: a pipelined gang keeps its reserved places and releases idle ones, all "
+            "other statements are discarded; every pipelined pod is nominated, and an old nomination is cleared."
         ),
     ),
     (
         "#5774",
         (
-            "A pod whose ReadWriteOncePod claim is in use by another pod fits no node; dry runs of preemption know "
+            "A pod with a ReadWriteOncePod claim that another pod uses fits no node; dry runs of preemption know "
             "that victims free their claims."
         ),
     ),
@@ -115,7 +115,7 @@ def page() -> str:
 
 
 def _releases() -> Iterator[str]:
-    yield "| release | Kubernetes | older forms | of them not replayed |"
+    yield "| release | Kubernetes | old behaviors | of them not replayed |"
     yield "|---|---|---|---|"
     yield f"| {MASTER_DESCRIPTION} | 1.36 | 0 | 0 |"
     for tag in sorted((*SUPPORTED_TAGS, *COMING_TAGS), reverse=True):
@@ -129,7 +129,7 @@ def _releases() -> Iterator[str]:
 def _group(title: str, module: object) -> Iterator[str]:
     rows = [change for change in CHANGES.values() if getattr(module, "CHANGES", ()).count(change)]
     yield f"## {title}\n"
-    yield "| change | up to then | decides | weight | who has it | upstream |"
+    yield "| change | up to then | decides | weight | releases with it | upstream |"
     yield "|---|---|---|---|---|---|"
     for change in rows:
         what = change.what if change.replayed else f"{change.what} *Not replayed:* {change.unshown}"

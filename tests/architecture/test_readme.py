@@ -16,7 +16,6 @@ from tests.tui.driving import opened
 from vcdebug.actions import ACTIONS
 from vcdebug.cli.commands import COMMANDS
 from vcdebug.cli.main import main
-from vcdebug.debugger.lesson import list_lessons
 from vcdebug.plugins import PLUGINS
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import SUPPORTED_TAGS, VERIFIED_TAGS, release_at_tag
@@ -30,19 +29,6 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(enco
 COMMAND_ROWS = re.findall(r"^\| `vcdebug (\w+)([^`]*)` \|", README, re.MULTILINE)
 CONSOLE = re.compile(r"^```console\n((?:(?!```).*\n)+)```$", re.MULTILINE)
 INSTALLERS = ("pipx install .", "uv tool install .", "pip install .")
-LESSONS = list_lessons()
-NOT_SAID = (
-    r"nobody|somebody|anybody|everybody|anyone|someone|everyone|whoever|who|whom|whose|falsif\w+|undrawn|foretold|"
-    r"promised?|told|lets? go|gives? up|newest rules|as things stand|takes? its say|in all|any more|beside|anew|afresh"
-)
-"""Words that sentences for users avoid."""
-PERSONS = "nobody|somebody|someone|anybody|anyone|everybody|everyone|whoever|who|whom"
-PAGES_OF_USERS = (
-    *("README.md", "install.md", "first-minutes.md", "explain.md", "hand-over.md", "compare-releases.md"),
-    *("breakpoints.md", "cycles.md", "expect.md", "extender.md", "live.md", "many-runs.md"),
-    *("events.md", "snapshot-formats.md", "exit-codes.md"),
-)
-"""The pages of docs/ that are held to PERSONS."""
 MAX_LINES = 100
 """Two screens of 50 lines: the lines with text that the README may have before its reference, without pictures."""
 
@@ -187,19 +173,6 @@ def test_the_page_of_snapshots_lists_the_bundled_ones_with_their_sentences() -> 
     named = re.findall(r"`((?:pending|preempt)-[\w-]+)` \|$", SNAPSHOTS, re.MULTILINE)
     assert named
     assert [] == [name for name in named if name not in {one.name for one in list_bundled()}]
-
-
-@pytest.mark.parametrize(
-    "name", ["README.md", "docs/lessons.md", *(f"vcdebug/lessons/{one.name}.yaml" for one in LESSONS)]
-)
-def test_a_text_for_users_uses_no_word_that_sentences_avoid(name: str) -> None:
-    assert [] == re.findall(rf"\b(?:{NOT_SAID})\b", (ROOT / name).read_text(encoding="utf-8"), re.IGNORECASE)
-
-
-@pytest.mark.parametrize("name", PAGES_OF_USERS)
-def test_a_page_of_users_calls_no_program_a_person(name: str) -> None:
-    text = re.sub(r"```.*?```|`[^`\n]*`", "", (ROOT / "docs" / name).read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert [] == re.findall(rf"\b(?:{PERSONS})\b", text, re.IGNORECASE)
 
 
 def test_the_index_lists_each_page_once() -> None:

@@ -1,43 +1,88 @@
-"""Texts of the program name things: the words below say who instead of what, or stand for a term of the glossary."""
+"""No text for users has a word of tests/plain_words.py: strings of the program, pages, lessons, help and outputs."""
 
 import ast
-import re
 from collections.abc import Iterator
+from pathlib import Path
 
-from tests.architecture.source_tree import Source, sources
+import pytest
 
-NEVER = re.compile(
-    r"\b(nobody|no one|somebody|someone|anybody|anyone|everybody|everyone|whoever|falsifies|undrawn|outvoted|"
-    r"promised?|spare[sd]|taken back|gives? back|let in|lets in|gets in|got in|is not whole|in part|as things stand|"
-    r"for ever|newest rules|is told|told of|afresh|anew|so many|so long|this very|has a say|had a say|in pieces)\b",
-    re.IGNORECASE,
+from tests.architecture.source_tree import ROOT, Source, sources
+from tests.plain_words import never_words, prose
+
+UPSTREAM = (
+    "comparison/logs/",
+    "kube/cel/",
+    "plugins/tdm.py",
+    "plugins/extender/answers",
+    "snapshot/redact_words",
+    "tui/palette",
 )
-KEYWORDS = ("nobody", "offer")
-"""Of the language in which answers are forced: files of edits use them."""
-APART = ("comparison/logs/", "snapshot/redact_words", "framework/forced_answers")
-"""Lines that upstream prints, words that a redaction keeps, and the home of the keywords."""
+"""Lines and errors that upstream prints, words that a redaction keeps, and words that users may type."""
+OTHERS_PAGES = ("docs/performance.md", "docs/decisions/")
+"""Pages about the code, for its developers."""
+PAGES = [
+    str(path.relative_to(ROOT))
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if not str(path.relative_to(ROOT)).startswith(OTHERS_PAGES)
+]
+DATA = [
+    *sorted((ROOT / "vcdebug" / "lessons").glob("*.yaml")),
+    *sorted((ROOT / "tests" / "cli" / "golden").glob("*.txt")),
+]
+"""The lessons, and what the commands print on the bundled snapshots."""
 
 
 def texts(source: Source) -> Iterator[tuple[int, str]]:
-    """String constants of a module without its docstrings."""
-    told = {
+    """String constants of a module without its docstrings; the constant parts of an f-string are one text."""
+    apart = {
         id(node.value)
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
     for node in ast.walk(source.tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
+        if isinstance(node, ast.JoinedStr):
+            parts = [part.value if isinstance(part, ast.Constant) else "{}" for part in node.values]
+            apart.update(id(part) for part in node.values)
+            yield node.lineno, "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in apart:
             yield node.lineno, node.value
 
 
-def test_no_text_uses_a_word_that_does_not_name_the_thing() -> None:
+def test_no_text_of_the_program_uses_a_word_that_does_not_name_the_thing() -> None:
     found = [
-        f"{source.path}:{line}: {match[0]}"
+        f"{source.path}:{line}: {word}"
         for source in sources()
-        if not any(part in str(source.path) for part in APART)
+        if not any(part in str(source.path) for part in UPSTREAM)
         for line, text in texts(source)
-        # Keys of documents and codes of quirks are contracts.
-        if " " in text.strip() and text not in KEYWORDS
-        for match in NEVER.finditer(text)
+        # Keys of documents and codes of quirks are contracts, and rules of CSS are no text.
+        if " " in text.strip() and "{ " not in text
+        for word in never_words(text)
     ]
     assert [] == found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_uses_such_a_word(page: str) -> None:
+    assert [] == list(never_words(prose((ROOT / page).read_text(encoding="utf-8"))))
+
+
+@pytest.mark.parametrize("path", DATA, ids=lambda path: path.name)
+def test_no_lesson_and_no_output_uses_such_a_word(path: Path) -> None:
+    assert [] == list(never_words(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("gang offers 0 victims", ["offers"]),
+        ('the scheduler writes "nobody"', []),
+        ("the job is no longer Pending", []),
+        ("'4Gx' is no amount", ["is no"]),
+        ("1 rows, 11 pods and 0.1 nodes", ["1 rows"]),
+        ("3 jobs in all.", ["in all"]),
+        ("fits in all resources", []),
+        ("so large that it fails", []),
+    ],
+)
+def test_words_are_told_by_their_context(text: str, found: list[str]) -> None:
+    assert found == [word.partition(":")[0] for word in never_words(text)]

@@ -24,7 +24,7 @@ SPEC = "framework/hooks.py"
 OUT_OF_SCOPE = {
     "actions/factory": "a registry: vcdebug/actions/__init__.py names the actions",
     "api/cluster_info": "prints a cluster for a log",
-    "api/devices/ascend/mindcluster": "NPUs of MindCluster are not replayed; a snapshot that asks for one is told so",
+    "api/devices/ascend/mindcluster": "NPUs of MindCluster are not replayed; a problem names them in a snapshot",
     "api/devices/config": "reads the cluster's device ConfigMap while the scheduler runs",
     "api/devices/nvidia/vgpu/metrics": "metrics",
     "api/devices/nvidia/vgpu/sharing_factory": "a registry of sharing modes",
@@ -36,7 +36,7 @@ OUT_OF_SCOPE = {
     "cache": "informers and writes to a cluster; a snapshot takes their place",
     "framework/mock_gen": "upstream's tests",
     "plugins/factory": "a registry: vcdebug/plugins/__init__.py names the plugins",
-    "plugins/deviceshare/devices": "NPUs of MindCluster are not replayed; a snapshot that asks for one is told so",
+    "plugins/deviceshare/devices": "NPUs of MindCluster are not replayed; a problem names them in a snapshot",
     "plugins/util/k8s": "the handle through which Kubernetes' plugins are called; vcdebug/kube has their rules",
     "plugins/util/nodelock": "locks nodes of a cluster",
     "util/assert": "panics or logs, by an environment variable",

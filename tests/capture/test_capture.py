@@ -190,9 +190,9 @@ def test_capturing_leaves_the_servers_objects_as_they_are(api: FakeApi, options:
     ("image", "replayed", "problems"),
     [
         ("volcanosh/vc-scheduler:v1.14.4", "v1.14.4", []),
-        ("volcanosh/vc-scheduler@sha256:0123", "master", ["does not tell which release it is"]),
-        ("registry.example/x/vc-scheduler:v1.15.1-acme.3", "v1.15.1", ["v1.15.1-acme.3 is a build of its own"]),
-        ("volcanosh/vc-scheduler:latest", "master", ["does not tell which release it is"]),
+        ("volcanosh/vc-scheduler@sha256:0123", "master", ["cannot derive the release"]),
+        ("registry.example/x/vc-scheduler:v1.15.1-acme.3", "v1.15.1", ["v1.15.1-acme.3 is a vendor build"]),
+        ("volcanosh/vc-scheduler:latest", "master", ["cannot derive the release"]),
     ],
 )
 def test_the_schedulers_image_tells_the_release(

@@ -100,7 +100,7 @@ def test_only_get_is_sent_to_the_recorded_server(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("user", "path", "message"),
     [
-        ("nobody", PODS, "the API server does not accept the credentials (401 Unauthorized)"),
+        ("nobody", PODS, "the API server rejected the credentials (401 Unauthorized)"),
         ("viewer", "/api/v1/nodes", 'missing permission: verb "list", resource "nodes", API group ""'),
         ("viewer", "/apis/scheduling.volcano.sh/v1beta1/queues", 'API group "scheduling.volcano.sh"'),
         ("anonymous", PODS, 'User "system:anonymous" cannot list resource "pods"'),

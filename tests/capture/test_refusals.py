@@ -36,9 +36,9 @@ def error_of(options: CaptureOptions) -> VcdebugError:
 def test_wrong_credentials_are_named_with_the_context(api: FakeApi, options: CaptureOptions) -> None:
     api.scripted["/version"] = [UNAUTHORIZED_REPLY]
     error = error_of(options)
-    assert "the API server does not accept the credentials (401 Unauthorized)" == error.message
+    assert "the API server rejected the credentials (401 Unauthorized)" == error.message
     assert error.where.startswith("context 'dev' (http://127.0.0.1:")
-    assert "log in again and check with: kubectl --context dev get nodes" == error.hint
+    assert "log in again, then check: kubectl --context dev get nodes" == error.hint
 
 
 def test_credentials_that_expire_on_the_way_stop_the_capture(api: FakeApi, options: CaptureOptions) -> None:
@@ -53,7 +53,7 @@ def test_a_missing_required_permission_is_named_in_full(api: FakeApi, options: C
         'missing permission: verb "list", resource "queues", API group "scheduling.volcano.sh" '
         '(queues.scheduling.volcano.sh is forbidden: User "viewer" cannot read it)'
     ) == error.message
-    assert "check with: kubectl --context dev auth can-i list queues.scheduling.volcano.sh" in error.hint
+    assert "check: kubectl --context dev auth can-i list queues.scheduling.volcano.sh" in error.hint
 
 
 def test_every_other_missing_permission_is_named_at_once(api: FakeApi, options: CaptureOptions) -> None:
@@ -80,8 +80,8 @@ def test_a_forbidden_optional_kind_is_skipped_and_noted(api: FakeApi, options: C
     assert [
         (
             'capture: poddisruptionbudgets.policy: missing permission "list poddisruptionbudgets.policy" '
-            "(check with: kubectl auth can-i list poddisruptionbudgets.policy --all-namespaces); "
-            "the replay may be wrong about which victims the pdb plugin protects"
+            "(check: kubectl auth can-i list poddisruptionbudgets.policy --all-namespaces); the replay can "
+            "be wrong about victims protected by plugin pdb"
         )
     ] == [problem.format_line() for problem in snapshot.problems]
 
@@ -90,8 +90,8 @@ def test_a_missing_optional_api_group_is_noted(api: FakeApi, options: CaptureOpt
     del api.objects[SHARDS], api.groups["shard.volcano.sh"]
     assert [
         (
-            "capture: nodeshards.shard.volcano.sh: the server has no API group shard.volcano.sh; "
-            "the scheduler of this cluster works without it, and so does the replay"
+            "capture: nodeshards.shard.volcano.sh: the cluster does not serve API group shard.volcano.sh; this "
+            "cluster's scheduler runs without it, and so does the replay"
         )
     ] == [problem.format_line() for problem in capture_cluster(options).problems]
 
@@ -103,7 +103,7 @@ def test_without_a_kind_that_the_scheduler_waits_for_there_is_no_cycle_to_replay
     path = next(path for path in api.objects if path.startswith(f"/apis/{group}/"))
     del api.objects[path], api.groups[group]
     (problem,) = capture_cluster(options).problems
-    assert problem.effect.startswith("Volcano's scheduler waits for it and begins no cycle")
+    assert problem.effect.startswith("Volcano's scheduler does not start a cycle without it")
 
 
 def test_an_optional_api_group_in_another_version_is_noted(api: FakeApi, options: CaptureOptions) -> None:
@@ -111,8 +111,8 @@ def test_an_optional_api_group_in_another_version_is_noted(api: FakeApi, options
     api.groups["topology.volcano.sh"] = ["v1beta1"]
     assert [
         (
-            "capture: hypernodes.topology.volcano.sh: the server has API group topology.volcano.sh only in version "
-            "v1beta1, not v1alpha1; the replay may be wrong about network topology placement"
+            "capture: hypernodes.topology.volcano.sh: the cluster serves topology.volcano.sh in version v1beta1 only, "
+            "not v1alpha1; the replay can be wrong about network topology placement"
         )
     ] == [problem.format_line() for problem in capture_cluster(options).problems]
 
@@ -127,17 +127,16 @@ def test_groups_are_looked_up_once_for_many_missing_kinds(api: FakeApi, options:
 def test_a_cluster_without_volcano_is_told_so(api: FakeApi, options: CaptureOptions) -> None:
     api.scripted[QUEUES] = [NOT_FOUND_REPLY]
     error = error_of(options)
-    assert "the server has no queues.scheduling.volcano.sh v1beta1" == error.message
-    assert "is Volcano installed in this cluster?" == error.hint
+    assert "this cluster does not serve queues.scheduling.volcano.sh v1beta1" == error.message
+    assert "is Volcano installed?" == error.hint
 
 
 def test_an_optional_kind_that_fails_to_the_end_is_skipped_and_noted(api: FakeApi, options: CaptureOptions) -> None:
     api.scripted[BUDGETS] = [INTERNAL] * options.attempts
     assert [
         (
-            "capture: poddisruptionbudgets.policy: cannot be listed: "
-            "the server answered 500: etcdserver: leader changed; "
-            "the replay may be wrong about which victims the pdb plugin protects"
+            "capture: poddisruptionbudgets.policy: cannot be listed: the server answered 500: etcdserver: leader "
+            "changed; the replay can be wrong about victims protected by plugin pdb"
         )
     ] == [problem.format_line() for problem in capture_cluster(options).problems]
 
@@ -176,7 +175,7 @@ def test_an_answer_that_is_no_json_is_quoted(text: str, api: FakeApi, options: C
 @pytest.mark.parametrize("body", [{"kind": "Pod"}, {"items": 3}, {"items": ["pod"]}, [], "null", "3"])
 def test_json_that_is_no_list_is_an_error(body: object, api: FakeApi, options: CaptureOptions) -> None:
     api.scripted[PODS] = [ApiReply(200, body)]
-    assert error_of(options).message.startswith("cannot list pods: the server answered 200: JSON, but no ")
+    assert error_of(options).message.startswith("cannot list pods: the server answered 200: JSON, but not a")
 
 
 def test_a_redirect_is_not_followed(api: FakeApi, options: CaptureOptions) -> None:
@@ -194,7 +193,7 @@ def test_a_server_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
     error = error_of(at(address, tmp_path))
-    assert error.message.startswith("no answer from the API server: Failed to establish a new connection: ")
+    assert error.message.startswith("no response from the API server: Failed to establish a new connection: ")
     assert error.message.endswith("Connection refused")
     assert f"context 'dev' ({address})" == error.where
 
@@ -204,13 +203,13 @@ def test_a_server_that_never_answers_is_one_clear_error(tmp_path: Path) -> None:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         error = error_of(at(f"http://127.0.0.1:{silent.getsockname()[1]}", tmp_path))
-    assert error.message.startswith("no answer from the API server: Read timed out.")
+    assert error.message.startswith("no response from the API server: Read timed out.")
 
 
 def test_a_certificate_that_is_not_trusted_is_one_clear_error(options: CaptureOptions, tmp_path: Path) -> None:
     server = json.loads(Path(options.kubeconfig).read_text(encoding="utf-8"))["clusters"][0]["cluster"]["server"]
     message = error_of(at(server.replace("http:", "https:"), tmp_path)).message
-    assert message.startswith("no answer from the API server: [SSL")
+    assert message.startswith("no response from the API server: [SSL")
 
 
 def test_a_connection_that_breaks_off_later_is_tried_again(options: CaptureOptions) -> None:
@@ -221,7 +220,7 @@ def test_a_connection_that_breaks_off_later_is_tried_again(options: CaptureOptio
 
 def test_a_connection_that_stays_broken_is_one_clear_error(options: CaptureOptions) -> None:
     transport = BreakingTransport(breaks=1000)
-    with pytest.raises(NoAnswer, match="no answer from the API server: reset by peer"):
+    with pytest.raises(NoAnswer, match="no response from the API server: reset by peer"):
         capture_cluster(options, transport=transport)
 
 

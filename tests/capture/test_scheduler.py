@@ -99,7 +99,7 @@ def test_without_a_deployment_the_usual_names_are_tried(api: FakeApi, options: C
 def test_a_forbidden_deployment_is_noted(api: FakeApi, options: CaptureOptions) -> None:
     api.forbidden = {"deployments.apps"}
     assert [
-        'capture: scheduler Deployment: missing permission "list deployments.apps"; upstream\'s default flags are used'
+        'capture: scheduler Deployment: missing permission "list deployments.apps"; using upstream\'s default flags'
     ] == [problem.format_line() for problem in capture_cluster(options).problems]
 
 
@@ -138,7 +138,7 @@ def test_a_configuration_that_is_missing_is_noted(api: FakeApi, options: Capture
 def test_a_forbidden_configuration_is_noted_with_the_permission(api: FakeApi, options: CaptureOptions) -> None:
     api.forbidden = {"configmaps"}
     can_i = "auth can-i get configmaps/volcano-scheduler-configmap --namespace volcano-system"
-    assert [f'missing permission: verb "get", resource "configmaps", API group "" (check with: kubectl {can_i})'] == [
+    assert [f'missing permission: verb "get", resource "configmaps", API group "" (check: kubectl {can_i})'] == [
         problem.what for problem in capture_cluster(options).problems
     ]
 

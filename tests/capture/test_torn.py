@@ -147,7 +147,7 @@ def test_inspect_shows_the_moment_and_what_tore_it(tmp_path: Path) -> None:
     file = torn_file(tmp_path)
     code, out, _ = call(["inspect", file])
     assert 2 == code
-    assert "read at different moments: Pod team-a/late-0, PodGroup team-a/late changed meanwhile" in out
+    assert "inconsistent capture: Pod team-a/late-0, PodGroup team-a/late changed while it was read" in out
     document = json.loads(call(["inspect", file, "--json"])[1])["capture"]
     assert (False, ["Pod team-a/late-0", "PodGroup team-a/late"]) == (document["consistent"], document["changed"])
 
@@ -156,16 +156,16 @@ def test_inspect_shows_the_moment_and_what_tore_it(tmp_path: Path) -> None:
 def test_explain_says_that_its_answer_may_be_wrong(job: list[str], tmp_path: Path) -> None:
     file = torn_file(tmp_path)
     _, out, _ = call(["explain", file, *job])
-    assert "this answer can be wrong: the kinds were read at different moments" in " ".join(out.split())
+    assert "this answer can be wrong: objects changed during the capture" in " ".join(out.split())
     document = json.loads(call(["explain", file, *job, "--json"])[1])
-    assert "the kinds were read at different moments" in json.dumps(document)
+    assert "objects changed during the capture" in json.dumps(document)
 
 
 def test_a_whole_capture_is_shown_with_its_moment(tmp_path: Path) -> None:
     save_snapshot(captured(small_server()), tmp_path / "whole.tar.gz")
     _, out, _ = call(["inspect", str(tmp_path / "whole.tar.gz")])
-    assert "captured as of one moment, resource version 1" in out
-    assert "may be wrong" not in call(["explain", str(tmp_path / "whole.tar.gz")])[1]
+    assert "consistent capture (resource version 1" in out
+    assert "can be wrong" not in call(["explain", str(tmp_path / "whole.tar.gz")])[1]
 
 
 def test_kinds_that_were_read_and_found_empty_are_not_missing(tmp_path: Path) -> None:

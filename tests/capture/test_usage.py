@@ -63,7 +63,7 @@ def elsewhere(url: str) -> bytes:
 
 @pytest.mark.parametrize(
     ("ask", "what"),
-    [(refusing, "no answer"), (elsewhere, "the answer is not one of Prometheus")],
+    [(refusing, "no answer"), (elsewhere, "not a Prometheus response")],
     ids=["gone", "another server"],
 )
 def test_a_source_that_does_not_answer_is_a_problem(ask: object, what: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vcdebug.cli.commands import Command, load_all_commands
+from vcdebug.cli.main import positional_names
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 
@@ -29,10 +30,11 @@ def _section(name: str, command: Command) -> Iterator[str]:
     command.add_arguments(parser)
     # argparse has no public way to list them, and its help text is laid out differently from Python to Python.
     arguments = parser._actions
-    positional = " ".join(_positional(one) for one in arguments if not one.option_strings)
+    positional = " ".join(positional_names(parser))
     yield f"## {name}\n"
     yield f"{_sentence(command.HELP)}\n"
     yield f"```text\nvcdebug {name} {'[OPTIONS] ' if len(arguments) else ''}{positional}".rstrip() + "\n```\n"
+    yield "```console\n" + "\n".join(f"$ vcdebug {line}" for line in command.EXAMPLES) + "\n```\n"
     yield from _table(arguments)
     yield f"{_sentence(command.EXITS)}\n"
 
@@ -45,15 +47,10 @@ def _table(arguments: list[Action]) -> Iterator[str]:
         yield ""
 
 
-def _positional(one: Action) -> str:
-    shown = str(one.metavar or one.dest)
-    return f"[{shown}]" if one.nargs in ("?", "*") else shown
-
-
 def _names(one: Action) -> str:
     """The names of an option, the last one with its value."""
     if not one.option_strings:
-        return f"`{_positional(one)}`"
+        return f"`{one.metavar}`"
     value = one.metavar or one.dest.upper()
     value = "" if one.nargs == 0 else f" [{value}]" if one.nargs == "?" else f" {value}"
     return ", ".join([*(f"`{name}`" for name in one.option_strings[:-1]), f"`{one.option_strings[-1]}{value}`"])

@@ -48,13 +48,13 @@ def test_when_says_after_how_long_and_under_which_assumption() -> None:
 
 def test_what_is_about_the_future_belongs_to_when() -> None:
     code, _, err = call(["ask", "next", BLOCKED, "--run-time", "1h"])
-    assert (1, "vcdebug: --run-time is about what comes after the cycle; ask when\n") == (code, err)
+    assert (1, "vcdebug: --run-time is only for `ask when`; ask when\n") == (code, err)
 
 
 def test_a_run_time_of_nobody_is_refused() -> None:
     code, _, err = call(["ask", "when", WAITS, "team/next", "--run-time", "team/firs=1m"])
     assert 1 == code
-    assert "team/firs is no job or pod of the session" in err
+    assert "team/firs is not a job or pod of the session" in err
 
 
 def test_the_snapshot_may_stand_before_the_question() -> None:
@@ -62,5 +62,5 @@ def test_the_snapshot_may_stand_before_the_question() -> None:
     assert right == call(["ask", BLOCKED, "when", "research/llm-finetune"])
     code, out, err = call(["ask", BLOCKED, "wen", "research/llm-finetune"])
     assert (1, "") == (code, out)
-    assert "no question 'preempt-blocked-by-gang'" in err
+    assert "unknown question 'preempt-blocked-by-gang'" in err
     assert "vcdebug ask QUESTION SNAPSHOT SUBJECT" in err

@@ -35,7 +35,7 @@ def test_the_file_replays(kubeconfig: str, tmp_path: Path) -> None:
     target = tmp_path / "cluster.tar.gz"
     code, out, err = call(["capture", "--kubeconfig", kubeconfig, "-o", str(target)])
     assert (0, f"{target}\n") == (code, out)
-    assert "objects in" in err.splitlines()[-1]
+    assert "wrote " in err.splitlines()[-1]
     assert 0 == call(["run", str(target)])[0]
     assert call(["inspect", str(target), "--json"])[0] in (0, 2)
 
@@ -152,7 +152,7 @@ def test_somebody_at_the_terminal_is_asked_for_a_release_that_nothing_tells(
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(sys, "stdin", Typist("v1.14.4\n"))
     assert 0 == main(["capture", "--kubeconfig", kubeconfig, "-o", str(tmp_path / "x.tar.gz")])
-    assert "which release of Volcano" in screen.getvalue()
+    assert "Volcano release of this scheduler" in screen.getvalue()
     snapshot = load_snapshot(tmp_path / "x.tar.gz")
     assert ("v1.14.4", []) == (snapshot.release.stated, [one.field for one in snapshot.problems])
 

@@ -108,13 +108,13 @@ def test_a_cluster_is_sent_nothing_but_bytes(address: str, monkeypatch: pytest.M
 
 def test_an_address_where_nobody_listens_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vcdebug.cli.dask_cluster.CONNECT_TIMEOUT_SECONDS", 0.2)
-    expected = "vcdebug: tcp://127.0.0.1:1: no Dask scheduler answers; an address looks like tcp://host:8786\n"
+    expected = "vcdebug: tcp://127.0.0.1:1: no Dask scheduler responds; give an address such as tcp://host:8786\n"
     assert (1, "", expected) == call(["odds", NAME, "-n", "2", "--scheduler", "tcp://127.0.0.1:1"])
 
 
 def test_without_the_extra_a_scheduler_is_one_line_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    expected = "vcdebug: --scheduler needs the extra dask; install it with: pip install 'vcdebug[dask]'\n"
+    expected = "vcdebug: the extra dask is not installed; --scheduler needs it; run: pip install 'vcdebug[dask]'\n"
     assert (1, "", expected) == call(["odds", NAME, "-n", "2", "--scheduler", "tcp://127.0.0.1:1"])
 
 
@@ -122,7 +122,7 @@ def test_a_cluster_with_another_version_is_one_line(address: str, monkeypatch: p
     monkeypatch.setattr("vcdebug.cli.dask_cluster.__version__", "9.9")
     code, out, err = call(["odds", NAME, "-n", "2", "--scheduler", address])
     assert (1, "") == (code, out)
-    assert err.startswith(f"vcdebug: {address}: 3 of 3 do not have vcdebug 9.9; install vcdebug ")
+    assert err.startswith(f"vcdebug: {address}: 3 of 3 workers have no vcdebug 9.9; install vcdebug ")
 
 
 def test_a_cluster_without_workers_is_waited_for_and_said_so() -> None:
@@ -135,4 +135,4 @@ def test_a_cluster_without_workers_is_waited_for_and_said_so() -> None:
 
         gathered = gather_answers(DaskExecutor(empty.scheduler_address, hire), square, range(3), ignore)
         assert [0, 1, 4] == list(gathered.results.values())
-        assert [f"{empty.scheduler_address}: no worker is connected yet; waiting for one"] == said
+        assert [f"{empty.scheduler_address}: waiting for a worker to connect"] == said

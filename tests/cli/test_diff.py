@@ -125,7 +125,7 @@ def test_programs_read_the_changes_too_and_may_switch_one_of_them() -> None:
 def test_nothing_parts_a_release_from_itself() -> None:
     code, out, _ = call(["diff", WORKS, "--release", "master"])
     assert 0 == code
-    assert "the recordings are the same (0 changes" in out
+    assert "the recordings are identical (0 changes" in out
 
 
 def test_a_folder_of_snapshots_is_searched_in_worker_processes(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_people_read_a_row_per_snapshot_and_a_total_per_change(tmp_path: Path) -
     code, out, err = call(["diff", str(tmp_path), "--release", "v1.15.1", "-j", "1"])
     assert (1, 1) == (code, err.count("broken.zip"))
     assert "podgroup-phase-releasing, balanced-allocation-absolute" in out
-    assert "only 2 of 3 snapshots: 1 decides otherwise under v1.15.1" in out
+    assert "only 2 of 3 snapshots: 1 decides with v1.15.1" in out
 
 
 def test_a_release_with_another_change_of_the_input_is_compared_without_a_search() -> None:
@@ -158,5 +158,5 @@ def test_a_release_with_another_change_of_the_input_is_compared_without_a_search
 def test_what_is_no_release_is_said_and_the_nearest_one_is_replayed_for_an_unknown_one() -> None:
     assert error_line(["diff", WORKS, "--release", "nonsense"]).startswith("--release: nonsense is no release of")
     _, out, err = call(["diff", WORKS, "--release", "v1.15.1-acme.3"])
-    assert "v1.15.1-acme.3 is a build of its own: replayed as v1.15.1" in err
+    assert "v1.15.1-acme.3 is a vendor build: replayed as v1.15.1" in err
     assert f"after   {WORKS} under v1.15.1" in out

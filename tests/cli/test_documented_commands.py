@@ -23,11 +23,18 @@ EXAMPLE = "preempt-blocked-by-gang"
 PLACEHOLDERS = {
     r"\b(team/train|ml/train)\b|\bJOB\b": "research/llm-finetune",
     r"\bteam/etl\b": "research/speech-asr",
-    r"-n 1000\b": "-n 3 -j 1",
+    r"-n (1000|20)\b": "-n 3 -j 1",
     r"--goto N\b": "--goto 1",
     r"(?=--prove$)": "--budget 1 -j 1 ",
 }
 """Words of the documents, and what replaces them in the example: names of jobs, numbers, fewer runs."""
+WRITTEN = {
+    "FILE": "{}",
+    "commands.txt": "break victim\ncontinue\n",
+    "expectations.yaml": "- {snapshot: preempt-works, jobs: {assistants/chat-api: {placed: true}}}",
+    "job.yaml": "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {schedulerName: volcano, containers: []}}",
+}
+"""The files that examples name, with their text."""
 PENDING = r" (explain|ask) preempt-blocked-by-gang research/llm-finetune(?!.* --set)"
 """Commands about a job that waits, which end with 2."""
 ALL_PENDING = ("README.md", "docs/snapshots.md")
@@ -46,7 +53,8 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copytree(FIXTURES / name, tmp_path / "FOLDER" / name)
     for name in ("cluster.tar.gz", "incident.tar.gz"):
         save_snapshot(load_snapshot(tmp_path / "SNAPSHOT"), tmp_path / name)
-    (tmp_path / "FILE").write_text("{}")
+    for name, text in WRITTEN.items():
+        (tmp_path / name).write_text(text)
     return tmp_path
 
 

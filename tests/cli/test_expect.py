@@ -104,8 +104,8 @@ def test_a_snapshot_that_is_not_there_does_not_hide_the_others(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[]", "holds no list of expectations"),
-        ("- {waiting: 0}", "[0]: names no snapshot"),
+        ("[]", "is not a list of expectations"),
+        ("- {waiting: 0}", "[0]: missing field snapshot"),
         (f"- {{snapshot: {WORKS}}}", "[0]: expects nothing"),
         (f"- {{snapshot: {WORKS}, wating: 0}}", "no field wating; did you mean waiting?"),
         (f"- {{snapshot: {WORKS}, waiting: many}}", "waiting is 'many'; write a whole number"),

@@ -74,7 +74,7 @@ def test_one_job_may_be_asked_about_in_every_snapshot(folder: Path) -> None:
 
 
 def test_a_job_that_is_nowhere_is_an_error(folder: Path) -> None:
-    expected = (1, "", "vcdebug: no/such: no such job or pod in any of the snapshots\n")
+    expected = (1, "", "vcdebug: no/such is in none of the snapshots\n")
     assert expected == call(["explain", str(folder), "no/such", "-j", "1"])
 
 
@@ -96,7 +96,7 @@ def test_a_snapshot_that_fails_is_one_line_and_the_others_are_explained(folder: 
 def test_whatever_takes_one_snapshot_says_that_a_folder_holds_several(command: str, folder: Path) -> None:
     code, out, err = call([command, str(folder)])
     assert (1, "") == (code, out)
-    assert err.startswith(f"vcdebug: {folder}: is a folder of 2 snapshots; name one: {folder}/monday, ")
+    assert err.startswith(f"vcdebug: {folder}: contains 2 snapshots; name one: {folder}/monday, ")
 
 
 def test_edits_are_made_in_every_snapshot(folder: Path) -> None:
@@ -115,7 +115,7 @@ def test_ctrl_c_reports_what_was_explained_until_then(folder: Path, monkeypatch:
         base, "gather_answers", lambda where, function, items, _: gather(where, function, items, interrupted)
     )
     code, out, err = call(["explain", str(folder), "-j", "1"])
-    assert (130, "vcdebug: interrupted: 1 of 2 snapshots were looked at\n") == (code, err)
+    assert (130, "vcdebug: interrupted: checked 1 of 2 snapshots\n") == (code, err)
     assert "only 1 of 2 snapshots: 0 of 4 jobs are not scheduled" in out
     assert "tuesday" not in out
 
@@ -145,7 +145,7 @@ def test_proven_remedies_come_as_edits_that_set_takes() -> None:
 
 def test_proving_without_a_job_is_refused() -> None:
     code, _, err = call(["explain", BLOCKED, "--prove"])
-    assert (1, f"vcdebug: --prove is about one job; name it: vcdebug explain {BLOCKED} JOB --prove\n") == (code, err)
+    assert (1, f"vcdebug: --prove needs a job; for example: vcdebug explain {BLOCKED} JOB --prove\n") == (code, err)
 
 
 def test_a_scheduled_job_needs_no_remedy() -> None:

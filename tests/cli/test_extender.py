@@ -231,5 +231,5 @@ def test_a_proxy_is_not_asked_about_this_machine(webhook: Webhook, monkeypatch: 
 
 
 def test_an_address_is_checked_before_anything_is_read() -> None:
-    with pytest.raises(VcdebugError, match="is no http or https URL"):
+    with pytest.raises(VcdebugError, match="is not an http or https URL"):
         ExtenderClient("ftp://extender")

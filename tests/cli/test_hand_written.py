@@ -52,10 +52,10 @@ def test_whoever_says_so_has_them_as_they_are(tmp_path: Path) -> None:
 
 def test_explain_says_that_the_input_has_problems(manifests: str) -> None:
     completed = (
-        "2 objects lack what every server fills in (uid, phase, namespace); they are completed as a server would; "
-        '"complete": false in meta.json leaves them as they are'
+        '2 objects lack server-set fields (uid, phase, namespace); they were completed; "complete": false '
+        "in meta.json disables this"
     )
-    conf = "volcano-scheduler.conf: not in the snapshot; the built-in configuration is in force"
+    conf = "volcano-scheduler.conf: not in the snapshot; the built-in configuration is used"
     lines = call(["explain", manifests, "pg"])[1].splitlines()
     assert [f"Input problem: {completed}", f"Input problem: {conf}"] == lines[-2:]
 
@@ -104,5 +104,5 @@ def test_a_bare_job_of_volcano_is_no_snapshot_and_the_error_says_what_is(tmp_pat
     path.write_text("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j, namespace: default}\n")
     code, _, err = call(["run", str(path)])
     assert 1 == code
-    assert "holds only objects of kinds that no scheduler reads: Job" in err
+    assert "contains only kinds that the scheduler does not read: Job" in err
     assert "vcdebug submit" in err

@@ -75,7 +75,7 @@ def test_open_of_a_missing_snapshot_is_one_line() -> None:
     ("arguments", "says"),
     [
         (["run", ""], "the name of the snapshot is empty"),
-        (["run", WORKS, "--trace", "-", "--json"], "cannot both go to standard output"),
+        (["run", WORKS, "--trace", "-", "--json"], "cannot both write to standard output"),
         (["run", WORKS, "--trace", ""], "Is a directory"),
         (["inspect", WORKS, "--against", __file__], f"{__file__}: not a dump"),
         (["diff", WORKS, "--conf", __file__], f"{__file__}: rejected: "),
@@ -202,12 +202,12 @@ def test_help_names_every_command_and_its_exit_codes(capsys: pytest.CaptureFixtu
         call(["--help"])
     assert 0 == left.value.code
     for command in load_all_commands().values():
-        assert "exit status: 0" in command.EXITS
+        assert "Exit status: 0" in command.EXITS
 
 
 def test_the_debugger_asks_for_a_terminal() -> None:
     line = error_line(["open", "preempt-works"])
-    assert "the debugger needs a terminal; run, explain and inspect do without" in line
+    assert "the debugger needs a terminal; without one, use run, explain or inspect" in line
 
 
 def test_a_command_imports_none_of_the_others_nor_what_only_other_questions_need() -> None:

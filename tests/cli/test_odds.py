@@ -28,7 +28,7 @@ def test_people_read_how_often_each_job_is_placed_and_what_matters_first() -> No
     assert (2, "") == (code, err)
     assert out.startswith(f"{NAME}: 4 draws, ")
     assert "where draws part" in out
-    assert "what matters first: the order in which maps are visited (before event 59)" in out
+    assert "first random choice that changes the result: map iteration order (before event 59)" in out
 
 
 def test_a_draw_that_fails_is_named_and_the_others_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,8 +41,8 @@ def test_a_draw_that_fails_is_named_and_the_others_count(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(SeedDraws, "__call__", sometimes)
     code, out, err = call(["odds", NAME, "-n", "3", "-j", "1"])
-    assert (1, "vcdebug: draw 2: event 7: no such row\n") == (code, err)
-    assert out.startswith(f"{NAME}: only 2 of 3 draws, ")
+    assert (1, "vcdebug: run 2: event 7: no such row\n") == (code, err)
+    assert out.startswith(f"{NAME}: only 2 of 3 random runs completed, ")
 
 
 def test_ctrl_c_reports_what_was_drawn_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,8 +51,8 @@ def test_ctrl_c_reports_what_was_drawn_until_then(monkeypatch: pytest.MonkeyPatc
         base, "gather_answers", lambda where, function, _, done: gather(where, function, Interrupts(after=3), done)
     )
     code, out, err = call(["odds", NAME, "-n", "40", "-j", "1"])
-    assert (130, "vcdebug: interrupted: 3 of 40 draws were made\n") == (code, err)
-    assert out.startswith(f"{NAME}: only 3 of 40 draws, ")
+    assert (130, "vcdebug: interrupted: 3 of 40 random runs completed\n") == (code, err)
+    assert out.startswith(f"{NAME}: only 3 of 40 random runs completed, ")
 
 
 def test_the_number_of_draws_must_be_positive() -> None:

@@ -59,7 +59,7 @@ def test_a_release_is_the_snapshots_not_the_recordings(saved: str) -> None:
     code, _, err = call(["run", saved, "--release", "v1.14.0"])
 
     assert 1 == code
-    assert "--release is for a snapshot, and this is a recording" in err
+    assert "--release needs a snapshot; this is a recording" in err
 
 
 def test_a_damaged_recording_is_one_line(saved: str) -> None:
@@ -70,7 +70,7 @@ def test_a_damaged_recording_is_one_line(saved: str) -> None:
     code, out, err = call(["run", saved])
 
     assert (1, "", 1) == (code, out, err.count("\n"))
-    assert "is no recording that can be opened: it is damaged" in err
+    assert "is not a readable recording: it is damaged" in err
 
 
 def test_the_recording_of_another_program_says_which(saved: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +79,7 @@ def test_the_recording_of_another_program_says_which(saved: str, monkeypatch: py
     code, _, err = call(["run", saved])
 
     assert 1 == code
-    assert "this is 0.0 (another); open it with that one, or make it again from the snapshot" in err
+    assert "this is 0.0 (another); use that version, or record again from the snapshot" in err
 
 
 def test_where_nothing_can_be_written_nothing_is_left(tmp_path: Path) -> None:

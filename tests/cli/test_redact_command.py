@@ -23,7 +23,7 @@ def test_the_copy_decides_the_same_under_other_names(target: Path) -> None:
     code, out, err = call(["redact", CASE, "-o", str(target), "--map", str(mapping)])
     assert (0, f"{target}\n") == (code, out)
     assert "replaced" in err
-    assert "keep it to yourself" in err
+    assert "keep it private" in err
     names = json.loads(mapping.read_text(encoding="utf-8"))
     assert {"Node", "Pod", "PodGroup", "Queue", "value"} <= set(names)
     group = names["PodGroup"]["llm-finetune"]

@@ -183,7 +183,7 @@ def test_markdown_goes_to_standard_output_and_a_file_is_written_once(tmp_path: P
     assert before.startswith("<!DOCTYPE html>")
     assert f"vcdebug report {BLOCKED} -o &#x27;{file}&#x27;" in before
     code, _, err = call(["report", BLOCKED, "--job", JOB, "-o", str(file)])
-    assert (1, True) == (code, "is there already; --force writes over it" in err)
+    assert (1, True) == (code, "is there already; --force overwrites it" in err)
     assert before == file.read_text(encoding="utf-8")
     assert 0 == call(["report", BLOCKED, "--job", JOB, "-o", str(file), "--force"])[0]
     assert before != file.read_text(encoding="utf-8")
@@ -193,8 +193,8 @@ def test_markdown_goes_to_standard_output_and_a_file_is_written_once(tmp_path: P
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-o", "report.txt"], "report.txt: a report is Markdown or HTML; name it .md or .html"),
-        (["-o", "missing/report.md"], "missing/report.md: its folder does not exist"),
+        (["-o", "report.txt"], "report.txt: unsupported report type; the file name must end in .md or .html"),
+        (["-o", "missing/report.md"], "missing/report.md: folder does not exist"),
         (["--job", "ml/none"], "ml/none"),
         (["--bookmarks", "missing.json"], "missing.json: no such file"),
     ],
@@ -223,7 +223,7 @@ def test_bookmarks_come_from_the_debuggers_own_file_or_from_a_list(tmp_path: Pat
     assert "> from a file" in out
     assert "### Event 110" in out
     assert "'oops': not in a form" in err
-    assert "1 of further cycles or of a branch left out" in err
+    assert "ignored 1 bookmark of other cycles or branches" in err
 
 
 def test_a_file_of_bookmarks_that_is_none_is_one_line(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_script_writes_a_report_with_its_bookmarks(tmp_path: Path) -> None:
     target, commands = tmp_path / "r.md", tmp_path / "commands"
     commands.write_text(f"goto 110\nnote seen <here>\nreport {target}\nreport {target}\n")
     code, out, err = call(["script", BLOCKED, str(commands)])
-    assert (1, True) == (code, "line 4" in err and "--force writes over it" in err)
+    assert (1, True) == (code, "line 4" in err and "--force overwrites it" in err)
     assert f"wrote {target}" in out
     text = target.read_text(encoding="utf-8")
     assert "> seen &lt;here&gt;" in text

@@ -47,9 +47,9 @@ def test_a_repeat_is_data_too() -> None:
         (["--every", "5"], "give --cycles N"),
         (["--recreate"], "give --cycles N"),
         (["--finish", "thirds"], "give --cycles N"),
-        (["--cycles", "2", "--trace", "-", "--json"], "cannot both go to standard output"),
-        (["--cycles", "2", "--every", "soon"], "no time that passes"),
-        (["--cycles", "2", "--every", "0"], "no time that passes"),
+        (["--cycles", "2", "--trace", "-", "--json"], "cannot both write to standard output"),
+        (["--cycles", "2", "--every", "soon"], "is not a duration"),
+        (["--cycles", "2", "--every", "0"], "is not a duration"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(options: list[str], says: str) -> None:
@@ -61,7 +61,7 @@ def test_what_makes_no_sense_is_one_line(options: list[str], says: str) -> None:
 def test_a_forced_answer_is_told_apart_from_quirks() -> None:
     code, out, _ = call(["run", BLOCKED, "--set", "answer:103.Preemptable.gang=nobody"])
     assert 0 == code
-    assert "answers that were forced\n  event 103  gang was made to say nobody" in out
+    assert "forced answers\n  event 103  gang: forced answer nobody" in out
 
 
 def test_edits_of_a_file_are_those_of_the_command_line(tmp_path: Path) -> None:

@@ -88,10 +88,10 @@ def test_edits_act_before_the_cycle_runs(tmp_path: Path) -> None:
     [
         ("dance", "no command 'dance'"),
         ("goto x", "no event number"),
-        ("goto 9999", "there is no event 9999; events are 1 to 166"),
-        ("goto +162", "there is no event 167; events are 1 to 166"),
-        ("goto -5", "there is no event 0; events are 1 to 166"),
-        ("goto 0", "there is no event 0; events are 1 to 166"),
+        ("goto 9999", "event 9999; events are 1 to 166"),
+        ("goto +162", "event 167; events are 1 to 166"),
+        ("goto -5", "event 0; events are 1 to 166"),
+        ("goto 0", "event 0; events are 1 to 166"),
         ("break victim if", "at character"),
         ("toggle 9", "no breakpoint 9"),
         ("filter x", "filter needs the screen"),
@@ -131,7 +131,7 @@ def test_commands_may_come_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_stdin_cannot_be_both() -> None:
-    assert "cannot be both" in call(["script", "-", "-"])[2]
+    assert "cannot both be standard input" in call(["script", "-", "-"])[2]
 
 
 def test_what_is_set_can_be_saved_and_loaded(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_question_is_answered_as_ask_does(tmp_path: Path) -> None:
 def test_an_unknown_question_fails(tmp_path: Path) -> None:
     code, _, err = run(tmp_path, "ask whatever")
     assert 1 == code
-    assert "no question 'whatever'" in err
+    assert "unknown question 'whatever'" in err
 
 
 def test_a_table_has_columns_and_rows_in_json(tmp_path: Path) -> None:

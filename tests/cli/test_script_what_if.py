@@ -107,10 +107,10 @@ def test_text_says_what_changed(tmp_path: Path) -> None:
     [
         ("set", "say what to change"),
         ("set Queue/nope:spec.weight=1", "there is no Queue nope"),
-        ("force yes", "event 7 is no hook call"),
-        ("undo", "there is no edit to undo"),
-        ("redo", "there is no edit to redo"),
-        ("branch", "there is no branch yet"),
+        ("force yes", "event 7 is not a plugin call"),
+        ("undo", "no edit to undo"),
+        ("redo", "no edit to redo"),
+        ("branch", "no branch yet"),
         ("diff", "there are no edits to compare with"),
         ("edits dance", "edits cannot 'dance'"),
         ("edits save x", "there are no edits to save"),
@@ -122,7 +122,7 @@ def test_text_says_what_changed(tmp_path: Path) -> None:
         ("cycle x", "'x' is no cycle"),
         ("{", "this is the first cycle"),
         ("goto 2:5", "there is only cycle 1"),
-        ("goto 1:9999", "there is no event 9999 in cycle 1"),
+        ("goto 1:9999", "event 9999 in cycle 1"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(line: str, says: str, tmp_path: Path) -> None:

@@ -151,29 +151,29 @@ def error_line(*arguments: str) -> str:
 def test_a_port_that_is_taken_is_one_line() -> None:
     with create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        expected = f"127.0.0.1:{port}: cannot be served there: Address already in use; choose another --port"
+        expected = f"127.0.0.1:{port}: cannot listen there: Address already in use; choose another --port"
         assert expected == error_line(NAME, "--port", str(port))
 
 
 @pytest.mark.parametrize("port", ["-1", "70000"])
 def test_a_port_that_cannot_be_is_one_line(port: str) -> None:
-    assert f"argument --port: '{port}' is no port: 0 to 65535; see vcdebug serve --help" == error_line(
+    assert f"argument --port: '{port}' is not a port (0 to 65535); see vcdebug serve --help" == error_line(
         NAME, f"--port={port}"
     )
 
 
 def test_an_address_that_others_reach_must_be_asked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert error_line(NAME, "--host", "0.0.0.0").startswith("0.0.0.0: other machines can reach it, and every client ")
+    assert error_line(NAME, "--host", "0.0.0.0").startswith("0.0.0.0: reachable from other machines, and any client ")
     monkeypatch.setattr(browser.BrowserServer, "run", lambda _: None)
     code, out, err = call(["serve", NAME, "--host", "0.0.0.0", "--port", "0", "--expose"])
     assert (0, "") == (code, out)
-    assert err.startswith("vcdebug: warning: other machines can reach 0.0.0.0, and every client that reaches it can ")
+    assert err.startswith("vcdebug: warning: other machines can reach 0.0.0.0, and any client that can connect can ")
 
 
 def test_what_cannot_be_served_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert error_line("-").startswith("standard input cannot be served")
+    assert error_line("-").startswith("SNAPSHOT cannot be standard input")
     assert error_line("no-such-file").startswith("no-such-file: no such file or folder")
     assert error_line(NAME, "--host", "no.such.host.invalid").startswith("no.such.host.invalid: no such host")
     monkeypatch.delitem(sys.modules, "vcdebug.cli.browser")
     monkeypatch.setitem(sys.modules, "textual_serve.server", None)
-    assert "serve needs the extra serve; install it with: pip install 'vcdebug[serve]'" == error_line(NAME)
+    assert "the extra serve is not installed; run: pip install 'vcdebug[serve]'" == error_line(NAME)

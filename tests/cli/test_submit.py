@@ -47,4 +47,4 @@ def test_a_manifest_that_is_no_workload_is_one_line(tmp_path: Path) -> None:
     file.write_text("kind: Node\nmetadata: {name: n}\n", encoding="utf-8")
     code, _, err = call(["submit", "preempt-works", str(file)])
     assert (1, 1) == (code, len(err.splitlines()))
-    assert "no controller is known for Node" in err
+    assert "unsupported kind Node" in err

@@ -109,8 +109,8 @@ def test_an_outage_is_outlasted_and_told(tmp_path: Path) -> None:
     args = Namespace(until="j is placed", output=str(tmp_path), every=50.0, keep=9)
     capture_until(args, take, Output(err=said), waits.append)
     assert [50.0, 100.0, 120.0] == waits
-    assert "no answer; the cluster is not seen until it answers again" in said.getvalue()
-    assert "what happened in at least 270s before was not seen" in said.getvalue()
+    assert "no answer; changes of the cluster are missed until the API server responds again" in said.getvalue()
+    assert "changes of at least 270s were missed" in said.getvalue()
 
 
 def test_credentials_that_are_refused_end_it(tmp_path: Path) -> None:
@@ -130,4 +130,4 @@ def test_words_that_cannot_be_waited_for_are_an_error_before_anything_is_read(tm
 
 def test_a_snapshot_and_a_cluster_cannot_both_be_opened() -> None:
     code, _, err = call(["open", "preempt-quota-gang", "--context", "prod"])
-    assert (1, True) == (code, "not both" in err)
+    assert (1, True) == (code, "cannot be combined" in err)

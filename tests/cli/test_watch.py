@@ -155,7 +155,7 @@ def test_a_prediction_that_failed_is_counted_and_both_captures_are_kept(tmp_path
     watching = Watching(server, tmp_path, bind_elsewhere)
     watching.run()
     assert "prediction failed for team-a/waiting" in watching.err.getvalue()
-    assert "team-a/waiting: the scheduler decided otherwise than the replay" in watching.out.getvalue()
+    assert "team-a/waiting: the scheduler decided differently than the replay" in watching.out.getvalue()
     bound = [
         [pod["spec"].get("nodeName") for pod in load_snapshot(file).objects_of("Pod") if "waiting-0" in str(pod)]
         for file in sorted(tmp_path.iterdir())
@@ -219,7 +219,7 @@ def test_nothing_is_written_to_the_cluster(tmp_path: Path) -> None:
 @pytest.mark.parametrize("address", ["nonsense", ":99999", "127.0.0.1:x"])
 def test_an_address_that_is_none_is_an_error(address: str, tmp_path: Path) -> None:
     watching = Watching(small_server(), tmp_path, stop_after(1), "--metrics", address)
-    with pytest.raises(VcdebugError, match="is no address"):
+    with pytest.raises(VcdebugError, match="is not an address"):
         watch_cluster(watching.args, lambda: pytest.fail("read"), Output(watching.out, watching.err))
 
 

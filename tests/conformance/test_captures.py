@@ -86,7 +86,7 @@ def test_a_job_that_fared_otherwise_while_a_node_left_was_overtaken() -> None:
     later = with_objects(later, "Node", [one for one in later.objects_of("Node") if key_of(one) != gone])
     found = judge_captures(before, later)
     overtaken = [one for one in found.jobs if one.word == "overtaken"]
-    assert [(f"Node {gone} is gone",)] == [one.changes for one in overtaken]
+    assert [(f"Node {gone} was removed",)] == [one.changes for one in overtaken]
     assert found.is_agreed
 
 

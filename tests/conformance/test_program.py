@@ -65,7 +65,7 @@ def test_a_node_drawn_among_equals_is_followed_not_called_a_difference(tmp_path:
 
 def test_a_program_that_ends_is_said_to_have_ended(tmp_path: Path) -> None:
     found = verify_program(ties(), scheduler(tmp_path, ties(), CycleOutcome(), panics="books do not balance"))
-    assert "the program ended: panic: books do not balance" == found.ended
+    assert "the scheduler exited: panic: books do not balance" == found.ended
     assert not found.is_agreed
 
 
@@ -79,7 +79,7 @@ def test_a_program_whose_action_panics_still_closes_and_agrees_with_a_replay_tha
     assert outcome.waiting
     program = scheduler(tmp_path, snapshot, outcome, panics_at_last=outcome.panic)
     found = verify_program(snapshot, program)
-    assert f"the program ended: panic: {outcome.panic}" == found.ended
+    assert f"the scheduler exited: panic: {outcome.panic}" == found.ended
     assert found.is_agreed
     assert 1 == found.count_verdicts("agreed")
 
@@ -96,7 +96,7 @@ def test_a_program_that_dies_before_its_cycle_agrees_with_a_replay_that_panics(t
     snapshot = cluster(node("n1"), pod_group("r"), runs, conf=conf_of("gang", "predicates deviceshare") + arguments)
     snapshot = snapshot_at_release(snapshot, "v1.15.1")
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, CycleOutcome(), dies="no ledger"))
-    assert "it ended before the cycle that counts: panic: no ledger" == found.ended
+    assert "exited before the compared cycle: panic: no ledger" == found.ended
     assert "nil pointer" in found.predicted.panic
     assert found.is_agreed
 
@@ -113,7 +113,7 @@ def test_writes_on_their_way_when_the_process_ends_at_once_are_no_difference(tmp
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, CycleOutcome(), panics="nil pointer"))
     assert ["default/a-0"] == list(found.predicted.bound)
     assert found.is_agreed
-    assert "1 write of the replay may have been on the way when the process ended" in found.notes
+    assert "1 write may have been in flight when the process exited" in found.notes
 
 
 def test_pods_whose_volumes_are_being_bound_are_waited_for_longer() -> None:
@@ -161,7 +161,7 @@ def test_the_command_prints_verdicts_and_exits_by_them(tmp_path: Path) -> None:
 def test_a_snapshot_without_a_program_is_an_error() -> None:
     code, _, err = call(["verify", "preempt-quota-gang"])
     assert 1 == code
-    assert "which scheduler?" in err
+    assert "--scheduler is missing" in err
 
 
 def test_claims_that_the_replay_does_not_allocate_are_said(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_bind_that_a_sample_would_not_explain_but_that_fits_is_chance(tmp_path
     (job,) = found.jobs
     assert ("by chance", True) == (job.word, found.is_agreed)
     assert job.decision is not None
-    assert "sampled search: 3 of 10 nodes were looked at" in job.decision.text
+    assert "node sampling: 3 of 10 nodes were looked at" in job.decision.text
 
 
 def test_a_bind_to_a_node_that_does_not_fit_differs(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_no_search_is_followed_where_all_nodes_are_looked_at(tmp_path: Path) -> 
     says = [line.partition("] ")[2] for line in lines(POD, ("n4", "n5"))]
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, outcome, says=says))
     assert {} == found.recording.snapshot.chance.searches
-    assert ("the log is not compared line by line: no scheduling cycle in this log",) == found.notes
+    assert ("the log is not compared line by line: no scheduling cycle found in this log",) == found.notes
 
 
 def test_of_a_long_log_the_beginning_and_the_end_are_kept(tmp_path: Path) -> None:
@@ -173,5 +173,5 @@ def test_a_cycle_that_saw_too_few_jobs_is_named(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("vcdebug.conformance.scheduler_program.time", clock)
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, CycleOutcome(), sees=0), tell=clock.hear)
     assert clock.ahead
-    assert "the cycle did not end in time" == found.ended
+    assert "the cycle did not finish in time" == found.ended
     assert any("its cycle began with 0 jobs, the replay's with 1" in note for note in found.notes)

@@ -182,11 +182,11 @@ def test_a_program_that_ends_by_itself_agrees_with_a_replay_that_says_so(
     last_words: str, stack: str, tmp_path: Path
 ) -> None:
     found = verified(tmp_path, fatal(), CycleOutcome(), ends=last_words + stack)
-    assert f"it ended before its first cycle: {last_words}" == found.ended
+    assert f"exited before the first cycle: {last_words}" == found.ended
     assert "can not define true in both" in found.predicted.panic
     assert found.is_agreed
 
 
 def test_a_program_that_ends_by_itself_is_an_error_where_the_replay_goes_on(tmp_path: Path) -> None:
-    with pytest.raises(VcdebugError, match="it ended before its first cycle: unknown flag"):
+    with pytest.raises(VcdebugError, match="exited before the first cycle: unknown flag"):
         verified(tmp_path, busy(), CycleOutcome(), ends="unknown flag")

@@ -24,4 +24,4 @@ def test_the_circle_is_named() -> None:
     decision = judge_jobs(found, swapped("default/j-w-0", "default/j-w-1"))[0].decision
     assert decision is not None
     way = "default/j-w-0 before default/j-w-1 before default/j-w-x before default/j-w-0"
-    assert f"the order of its pods goes round: {way}; which of them come first is chance" == decision.text
+    assert f"the order of its pods is cyclic ({way}), so the first ones are random" == decision.text

@@ -154,9 +154,9 @@ def test_arrivals_are_read_from_json_and_yaml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[]", "does not say what arrives when"),
-        ('{"1": []}', "'1' is no cycle before which something can arrive"),
-        ('{"two": []}', "'two' is no cycle"),
+        ("[]", "is not a mapping of cycles to objects"),
+        ('{"1": []}', "'1' is not a cycle from 2 on"),
+        ('{"two": []}', "'two' is not a cycle"),
         ('{"2": [{"metadata": {"name": "x"}}]}', "without kind"),
         ('{"2": [{"kind": "Pod", "metadata": {"name": "x"}, "spec": 5}]}', "spec"),
         ("{", "a.json"),

@@ -145,7 +145,7 @@ def test_a_breakpoint_is_saved_as_the_words_that_set_it(line: str) -> None:
         ("victims", "no kind of breakpoint 'victims'; did you mean victim?"),
         ("", "no kind of breakpoint ''"),
         ("statement dicard", "break statement does not know 'dicard'; it takes commit"),
-        ("starving now", "it takes no further words"),
+        ("starving now", "it takes no further arguments"),
         ("victim if", "found the end"),
         ("victim if plugin == 'gang' often", "expected one of if, hits, once, log, disabled, found 'often'"),
         ("victim hits 3", "expected one of == !="),

@@ -63,7 +63,7 @@ def test_a_new_capture_says_what_changed_and_is_shown() -> None:
     assert "captured; changed: 1 object; :changes lists it" == run(driver, "recapture")
     assert (2, 2) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count)
     said = run(driver, "recapture")
-    assert "3 pods decided otherwise" in said
+    assert "3 pods decided differently" in said
     names = {row.cells[1].text for row in capture_changes(driver.current_state()).rows}
     assert {"default/j-0", "default/j", "n2"} <= names
 
@@ -80,7 +80,7 @@ def test_nothing_new_is_said_to_be_nothing() -> None:
     stamped = [{**one, "metadata": {**one["metadata"], "resourceVersion": "7"}} for one in same.objects_of("Node")]
     later = replace(same, objects={**same.objects, "Node": stamped})
     found = compare_captures(replay_cycle(same), replay_cycle(later))
-    assert "nothing has changed" == found.format_changes()
+    assert "no changes" == found.format_changes()
     assert found.first_difference_seq is None
 
 
@@ -130,14 +130,14 @@ def test_whoever_stays_at_an_earlier_capture_costs_no_memory_and_misses_nothing(
     run(driver, "previous-cycle")
     said = [run(driver, "recapture") for _ in range(2 * MAX_OPEN_CAPTURES)]
     assert (1, MAX_OPEN_CAPTURES) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count)
-    assert "3 pods decided otherwise" in said[0]
-    assert {"captured; nothing has changed"} == set(said[1:])
+    assert "3 pods decided differently" in said[0]
+    assert {"captured; no changes"} == set(said[1:])
     for _ in range(2 * MAX_OPEN_CAPTURES + 1):
         run(driver, "next-cycle")
     assert (MAX_OPEN_CAPTURES, MAX_OPEN_CAPTURES) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count)
     assert driver.captures is not None
     assert [] == driver.captures.later
-    assert "captured; nothing has changed" == run(driver, "recapture")
+    assert "captured; no changes" == run(driver, "recapture")
     assert MAX_OPEN_CAPTURES == driver.open_recordings.cycle
 
 
@@ -154,7 +154,7 @@ def test_going_back_through_many_keeps_no_more_open_than_going_on() -> None:
         driver.captures.earlier,
     )
     assert 2 * MAX_OPEN_CAPTURES + 1 == len(driver.captures.later)
-    assert "captured; nothing has changed" == run(driver, "recapture")
+    assert "captured; no changes" == run(driver, "recapture")
 
 
 def test_edits_keep_their_capture_open_and_no_more_than_usual() -> None:

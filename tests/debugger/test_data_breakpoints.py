@@ -91,7 +91,7 @@ def test_it_is_saved_as_the_words_that_set_it() -> None:
         ("data node gpu-a100-99 idle", "no node 'gpu-a100-99'"),
         ("data node gpu-a100-01 idle if newer > 1", "no field 'newer'"),
         ('data node gpu-a100-01 idle log "{newest}"', "no field 'newest'"),
-        ("data node gpu-a100-01 idle if new > 4Gx", "'4Gx' is no amount"),
+        ("data node gpu-a100-01 idle if new > 4Gx", "'4Gx' is not an amount"),
     ],
 )
 def test_one_that_cannot_be_set_says_why_and_is_not_set(line: str, words: str) -> None:

@@ -99,7 +99,7 @@ def test_values_of_different_kinds_are_unequal_and_neither_is_smaller() -> None:
         ("__import__ == 1", 0, "no field"),
         ("plugin.x == 1", 0, "no field 'plugin.x'"),
         ("plugin ; 1", 7, "unexpected ';'"),
-        ("score < 4Gx", 8, "'4Gx' is no amount"),
+        ("score < 4Gx", 8, "'4Gx' is not an amount"),
         ('plugin == "gang', 10, "unexpected"),
         ("not " * 60 + "op", 200, "nested too deeply"),
         ("score < " + "9" * 5000, 8, "at most 100 characters"),

@@ -87,7 +87,7 @@ def between_actions() -> Driver:
 def test_the_command_refuses_a_job_that_is_not_there() -> None:
     with pytest.raises(CommandError, match="no job 'nothing'"):
         execute_line(Driver(bundled()), "fits nothing")
-    with pytest.raises(CommandError, match="there is no job here"):
+    with pytest.raises(CommandError, match="no job at this event"):
         execute_line(between_actions(), "fits")
 
 

@@ -60,15 +60,15 @@ def test_a_wrong_claim_of_each_kind_is_found() -> None:
     )
     faults = check_step(step, bundled("preempt-works"))
     assert [
-        "the answer search/embedding-backfill-worker-2 is none of the choices",
+        "the answer search/embedding-backfill-worker-2 is not among the choices",
         'action == "reclaim": is not true at event 64',
         "node gpu-l40s-01 idle gpu: is 1, not 7",
-        "break statement commit: stops 1 times, not 9",
+        "break statement commit: 1 hit, not 9",
     ] == faults
 
 
 def test_a_place_that_is_never_reached_is_an_error() -> None:
-    with pytest.raises(LessonError, match="never stops"):
+    with pytest.raises(LessonError, match="no hits"):
         judge_reply(STEP, bundled("pending-no-node-fits"), "")
 
 
@@ -79,7 +79,7 @@ def test_a_place_that_is_never_reached_is_an_error() -> None:
         ("title: T\nsnapshot: s\nsteps: [{at: cycle}]", "question is missing"),
         ("title: T\nsnapshot: s\nsteps: [{ad: cycle}]", "no field ad"),
         ("titel: T", "no field titel"),
-        ("- 1", "is no mapping"),
+        ("- 1", "is not a mapping"),
         ("{", "not YAML"),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_field_and_an_expression_that_begins_with_a_kind_are_expressions() -> 
         ("watch node gone idle", "no node 'gone'"),
         ("watch nonsense", "no field 'nonsense'"),
         ("unwatch 7", "no watch 7"),
-        ("unwatch", "no watch's number"),
+        ("unwatch", "not a valid watch's number"),
         ("last-change", "say which figure"),
         ("last-change node gone idle", "no node 'gone'"),
         ("note", "say what to note"),

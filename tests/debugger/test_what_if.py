@@ -122,7 +122,7 @@ def test_the_first_difference_is_where_the_recordings_part() -> None:
 
 
 def test_recordings_that_say_the_same_part_nowhere() -> None:
-    after = with_edits(base(), ["answer:103=offer resnet-sweep-worker-0"])
+    after = with_edits(base(), ["answer:103=allow resnet-sweep-worker-0"])
     assert len(bundled()) + 1 == divergence_seq(base(), after)
 
 

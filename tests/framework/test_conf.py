@@ -27,7 +27,7 @@ def test_an_unstated_switch_is_on_except_hierarchy_and_cluster_order() -> None:
 def test_a_misspelt_switch_is_ignored_and_named_with_the_right_spelling() -> None:
     conf = one_plugin("enabledJobOrder: false")
     assert conf.tiers[0][0].is_enabled(JOB_ORDER.switches)
-    assert ["did you mean enableJobOrder? no such switch"] == [problem.what for problem in conf.problems]
+    assert ["unknown switch (did you mean enableJobOrder?)"] == [problem.what for problem in conf.problems]
 
 
 def test_go_yaml_words_are_booleans_and_quoted_ones_reject_the_file() -> None:
@@ -126,7 +126,7 @@ def test_which_actions_there_are_is_said_by_their_list_alone() -> None:
 def test_an_older_release_leaves_out_an_action_that_it_does_not_know() -> None:
     conf = parse_conf('actions: "allocate, gangpreempt, backfill"\n', resolve_release("v1.13.3").release)
     assert (("allocate", "backfill"), False) == (conf.actions, conf.built_in)
-    assert ["there is no action 'gangpreempt'"] == [problem.what for problem in conf.problems]
+    assert ["unknown action 'gangpreempt'"] == [problem.what for problem in conf.problems]
     assert ((), False) == (parse_conf("tiers: []\n", resolve_release("v1.13.3").release).actions, conf.built_in)
     assert parse_conf('actions: "allocate, gangpreempt"\n', resolve_release("v1.14.0").release).built_in
 

@@ -57,10 +57,10 @@ def lines(recording: Recording) -> list[str]:
 @pytest.mark.parametrize(
     ("value", "result", "vote"),
     [
-        (f"offer {A} {B}", (A, B), 1),
+        (f"allow {A} {B}", (A, B), 1),
         ("bert-pretrain-worker-0", (A,), 1),
         (f"{B}, {A}", (B, A), 1),
-        ("nobody", (), 1),
+        ("none", (), 1),
         ("no", (), 1),
         ("yes", (A, B), 1),
         ("abstain", (), 0),
@@ -72,14 +72,14 @@ def test_victims_are_offered_as_told(value: str, result: tuple[str, ...], vote: 
 
 
 def test_everything_before_the_event_is_as_it_was() -> None:
-    branch = forced(f"answer:{VICTIMS}=nobody")
+    branch = forced(f"answer:{VICTIMS}=none")
     assert lines(bundled())[: VICTIMS - 1] == lines(branch)[: VICTIMS - 1]
     assert lines(bundled())[VICTIMS - 1] != lines(branch)[VICTIMS - 1]
 
 
 def test_a_forced_answer_is_named_at_its_event_with_the_plugins_own() -> None:
-    (note,) = forced(f"answer:{VICTIMS}=nobody").notes_at(VICTIMS)
-    assert (FORCED_CODE, f"gang was made to say nobody; by itself it says {B}") == (note.code, note.text)
+    (note,) = forced(f"answer:{VICTIMS}=none").notes_at(VICTIMS)
+    assert (FORCED_CODE, f"gang answers none (its own answer: {B})") == (note.code, note.text)
 
 
 def test_a_forced_answer_has_consequences() -> None:
@@ -117,17 +117,17 @@ def test_a_single_nodes_predicate_can_fail() -> None:
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
-        ("answer:103.Preemptable.drf=nobody", "event 103 is Preemptable of gang, not Preemptable of drf"),
+        ("answer:103.Preemptable.drf=none", "event 103 is Preemptable of gang, not Preemptable of drf"),
         ("answer:103.JobReady=yes", "event 103 is Preemptable of gang, not JobReady"),
-        ("answer:100=yes", "event 100 is no hook call"),
-        ("answer:9999=yes", "the run ends at event 166"),
-        ("answer:103=offer nobody-i-know", "nobody-i-know is no candidate there"),
-        ("answer:95=perhaps", "'perhaps' is no answer to this hook; yes or no"),
-        ("answer:136=perhaps", "'perhaps' is no vote; permit, reject or abstain"),
-        ("answer:here=yes", "'here' is no event number"),
+        ("answer:100=yes", "event 100 is not a plugin call"),
+        ("answer:9999=yes", "event 9999 does not exist in the edited run (166 events)"),
+        ("answer:103=allow nobody-i-know", "nobody-i-know is not a candidate at this event"),
+        ("answer:95=perhaps", "invalid answer 'perhaps'; yes or no"),
+        ("answer:136=perhaps", "invalid vote 'perhaps'; permit, reject or abstain"),
+        ("answer:here=yes", "'here' is not an event number"),
         ("answer:103.a.b.c=yes", "an answer has no parts"),
         ("answer:103=", "the answer is missing"),
-        ("answer:103-", "no answer is forced at event 103"),
+        ("answer:103-", "no forced answer at event 103"),
     ],
 )
 def test_an_answer_that_cannot_be_given_is_one_clear_error(edit: str, says: str) -> None:
@@ -138,24 +138,24 @@ def test_an_answer_that_cannot_be_given_is_one_clear_error(edit: str, says: str)
 
 
 def test_an_answer_is_taken_back_by_its_event() -> None:
-    edits = [parse_edit("answer:103=nobody"), parse_edit("answer:103-")]
+    edits = [parse_edit("answer:103=none"), parse_edit("answer:103-")]
     assert () == edited_snapshot(bundled().snapshot, edits).answers
 
 
 def test_the_later_of_two_answers_at_one_event_counts() -> None:
-    edits = [parse_edit("answer:103=nobody"), parse_edit("answer:103=abstain")]
+    edits = [parse_edit("answer:103=none"), parse_edit("answer:103=abstain")]
     assert ["abstain"] == [answer.value for answer in edited_snapshot(bundled().snapshot, edits).answers]
 
 
 def test_two_answers_count_events_of_the_run_with_those_before_them() -> None:
-    first = forced("answer:103.Preemptable.gang=nobody")
+    first = forced("answer:103.Preemptable.gang=none")
     seq = next(
         seq
         for seq in range(104, len(first))
         if isinstance(event := first.event_at(seq), HookEvent) and event.point == "JobStarving"
     )
     word = "no" if hook(first, seq).result else "yes"
-    edits = [parse_edit("answer:103.Preemptable.gang=nobody"), parse_edit(f"answer:{seq}={word}")]
+    edits = [parse_edit("answer:103.Preemptable.gang=none"), parse_edit(f"answer:{seq}={word}")]
     both = replay_cycle(edited_snapshot(bundled().snapshot, edits))
     assert lines(first)[: seq - 1] == lines(both)[: seq - 1]
     assert [103, seq] == [note.seq for note in both.notes if note.code == FORCED_CODE]
@@ -197,8 +197,8 @@ def test_without_forced_answers_the_calls_are_the_usual_ones() -> None:
 ANSWERS = {
     "yes or no": ("yes", "no"),
     "permit, reject or abstain": ("permit", "reject", "abstain"),
-    "offer and candidates, yes for all, no for nobody, or abstain": ("nobody", "yes", "abstain"),
-    "offer and tasks, yes for all, or no for nobody": ("nobody", "yes"),
+    "allow and candidates, yes for all, no for none, or abstain": ("none", "yes", "abstain"),
+    "allow and tasks, yes for all, or no for none": ("none", "yes"),
     "yes, or no and a reason": ("yes", "no made up"),
 }
 """Answers that can be forced at any call, by what the hook allows."""

@@ -183,7 +183,7 @@ def test_only_the_word_true_restores() -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "what"), [("gone", "names gone, which is no node of the snapshot"), ("", "is missing")]
+    ("where", "what"), [("gone", "names gone, which is not a node of the snapshot"), ("", "is missing")]
 )
 def test_an_unknown_node_does_not_restore(where: str, what: str) -> None:
     ssn = opened(node("n1"), pod_group("j"), pipelined("j-0", where))
@@ -387,4 +387,4 @@ def test_a_cycle_in_which_books_would_fall_below_nothing_goes_on_with_persistenc
     assert isinstance(off.events[-1], PanicEvent)
     assert isinstance(on.events[-1], CloseEvent)
     clamped = [note.text for note in on.notes if note.code == BOOKS_CLAMPED]
-    assert ["capacity: l holds less cpu, memory, pods than is given back; it stays at 0"] == clamped
+    assert ["capacity: l has less cpu, memory, pods than is released; it stays at 0"] == clamped

@@ -115,7 +115,7 @@ def test_a_difference_is_kept_too_and_fails_until_the_rule_is_found(tmp_path: Pa
 def test_a_program_that_ended_gives_no_case(tmp_path: Path) -> None:
     code, _, err = keep(scheduler(tmp_path, ties(), CycleOutcome(), panics="books do not balance"), tmp_path)
     assert 1 == code
-    assert "a program that ended within its cycle gives no case" in err
+    assert "no case from a process that exited within its cycle" in err
     assert not (tmp_path / "kept").exists()
 
 
@@ -131,4 +131,4 @@ def test_a_case_is_not_written_over_another_one(tmp_path: Path) -> None:
 
 def test_a_cluster_gives_no_case(tmp_path: Path) -> None:
     code, _, err = call(["verify", "--keep", str(tmp_path / "kept")])
-    assert (1, True) == (code, "--argument, --log and --keep are for a scheduler's program" in err)
+    assert (1, True) == (code, "--argument, --log and --keep need a scheduler binary" in err)

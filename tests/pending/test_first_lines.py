@@ -26,7 +26,9 @@ def test_the_first_line_names_the_victims_and_the_evidence_the_final_placement()
 def test_room_that_is_spread_over_nodes_is_listed_with_the_user_of_the_nearest_node() -> None:
     small = [node("n1", cpu="5"), node("n2", cpu="6"), *running("a", "n2", 1, cpu="4")]
     found = asked([*small, *wanted(cpu="6", phase="Pending", min_resources={"cpu": "6"})], PLAIN, second=OVERCOMMIT)
-    told = "7 cpu is free in total, but spread over 2 nodes (n1 5, n2 2); enqueue compares minResources with sums only."
+    told = (
+        "7 cpu is free in total, but spread over 2 nodes (n1 5, n2 2); enqueue compares minResources with totals only."
+    )
     assert told in found.dominant.facts[0]
     assert "In use on n2 (cpu): default/a-0 4." in found.dominant.facts
 

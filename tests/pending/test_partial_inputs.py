@@ -150,7 +150,7 @@ def test_a_part_is_said_to_be_one_with_the_command_that_supplies_the_rest(
 def test_inspect_of_a_part_says_what_is_missing(name: str, tmp_path: Path) -> None:
     code, out, _ = call(["inspect", INCOMPLETE[name][0](tmp_path)])
     assert code == 2
-    assert "no cause can be named for a job: add the output of `kubectl get " in out
+    assert "no cause can be determined for a job: add the output of `kubectl get " in out
 
 
 QUESTIONS = (

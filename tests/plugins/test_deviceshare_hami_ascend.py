@@ -467,4 +467,4 @@ def test_a_configuration_that_is_void_is_told() -> None:
     assert [] == problem_texts(MIXED)
     void = "is not what the scheduler reads there, which voids the configuration"
     assert [void] == problem_texts(MIXED, "v1.14.3") == problem_texts("vnpus: 3")
-    assert ["is no configuration"] == problem_texts("[")
+    assert ["is not a configuration"] == problem_texts("[")

@@ -40,7 +40,7 @@ def test_a_cut_recording_can_be_looked_at(events: int) -> None:
     recording = cut_at(events)
     last = len(recording)
     assert "✗ the recording ends here, the cycle does not" in format_table(event_view(recording, last))
-    assert "✗ cut off" in format_table(flow_table(recording, (), last))
+    assert "✗ stopped at the limit" in format_table(flow_table(recording, (), last))
     assert [span.last >= span.first - 1 for span in recording.spans] == [True] * len(recording.spans)
     assert cycle_effects(recording).panic is None
     assert all(write.seq < last for write in api_writes(recording))

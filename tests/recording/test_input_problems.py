@@ -66,7 +66,7 @@ def claiming() -> list[Manifest]:
     ("server", "gates", "slices", "rules"),
     [
         ((1, 36), {}, "", "its feature gate DRADeviceTaintRules is off"),
-        ((1, 36), {"DRADeviceTaintRules": True}, "", "the scheduler goes by it; the replay does not"),
+        ((1, 36), {"DRADeviceTaintRules": True}, "", "the scheduler uses it; the replay does not"),
         ((1, 35), {}, "its feature gate DRADeviceTaints is off", "its feature gate DRADeviceTaints is off"),
     ],
 )

@@ -30,7 +30,7 @@ def test_a_misspelt_switch_stands_at_the_hook_that_it_meant() -> None:
     found = [each for each in iter_registrations(opened(enablePreemptible=False)) if each.misspelt]
     assert [("gang", "Preemptable", "on by default")] == [(each.plugin, each.hook, each.state) for each in found]
     row = next(row for row in tiers_table(opened(enablePreemptible=False)).rows if row.key == "1 gang Preemptable")
-    assert "enablePreemptible is no switch" in row.cells[4].text
+    assert "enablePreemptible is not a switch" in row.cells[4].text
 
 
 def test_plugins_that_are_told_of_operations_are_named() -> None:

@@ -56,9 +56,9 @@ def left_out() -> Recording:
 def test_who_is_left_out_is_named_with_the_reason() -> None:
     opened = opening_step(left_out())
     assert "left out: queue nowhere does not exist" == said(opened, "job default/lost")
-    assert "left out: there is no such PodGroup" == said(opened, "job default/gone")
+    assert "left out: its PodGroup does not exist" == said(opened, "job default/gone")
     assert "left out: its job default/gone is not in the session" == said(opened, "pod default/gone-0")
-    assert said(opened, "pod default/stray").endswith("so that it belongs to no job; it takes room on n1")
+    assert said(opened, "pod default/stray").endswith("so that it belongs to no job; it uses room on n1")
     assert "on n9, which the session does not have" == said(opened, "pod default/elsewhere")
     assert said(opened, "node n2").startswith("in the session: the condition Ready is Unknown")
 
@@ -66,7 +66,7 @@ def test_who_is_left_out_is_named_with_the_reason() -> None:
 def test_nodes_outside_the_selector_are_left_out() -> None:
     snapshot = cluster(node("n1", labels={"pool": "a"}), node("n2"), queue("q1"))
     selected: Snapshot = replace(snapshot, flags=replace(snapshot.flags, node_selector=("pool:a",)))
-    assert "left out: --node-selector does not take it" == said(opening_step(replay_cycle(selected)), "node n2")
+    assert "left out: excluded by --node-selector" == said(opening_step(replay_cycle(selected)), "node n2")
 
 
 def test_plugins_open_tier_by_tier_with_what_they_register() -> None:
@@ -82,7 +82,7 @@ def test_a_job_that_is_not_valid_gets_no_cycle_state() -> None:
     recording = replay_cycle(
         cluster(node("n1"), queue("q"), pod_group("j", queue="q", min_member=3), pods("j", 1, cpu="1"))
     )
-    stages = stage(opening_step(recording), "CycleState of each pod that waits").inner_steps()
+    stages = stage(opening_step(recording), "CycleState of each Pending pod").inner_steps()
     assert [False] == [each.good for each in stages]
     assert "no pod gets a state" in stages[0].said
     assert "JobValid" == getattr(recording.event_at(stages[0].seq), "point", "")

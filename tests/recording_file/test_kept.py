@@ -186,7 +186,7 @@ def test_cache_says_what_is_kept_and_removes_it(tmp_path: Path) -> None:
 def test_a_setting_that_is_no_number_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, "much")
 
-    assert "VCDEBUG_CACHE: 'much' is no number of megabytes" in call(["cache"])[2]
+    assert "VCDEBUG_CACHE: 'much' is not a size in MB" in call(["cache"])[2]
 
 
 def test_the_screen_opens_what_is_kept(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ HEAD = """# What the articles say, and where it is seen
 
 Five articles explain how Volcano schedules: its sessions, its resources, its plugins, preemption, and task state that
 lives on between sessions. Each row is one of their claims, formulas or code paths; the commands, in a bundled snapshot,
-show it, and the last column is on the screen then. `panel NAME` is a key on the screen, named beside it. The page is
+show it, and the last column is on the screen then. `panel NAME` is a key on the screen, with its name. The page is
 written by the tests, which follow every row.
 """
 KEYS = {panel.command_name: panel.key for panel in PANELS}
@@ -103,7 +103,12 @@ SESSION = (
         "break statement pipeline; continue; panel statement",
         "▲ evict embedding-backfill-worker-5 gpu-l40s-02 to come",
     ),
-    claim("It is committed where the job gets what it needs", WORKS, "find statement commit", "○ commit 4 operations"),
+    claim(
+        "It is committed if the job has a place for all pods it needs",
+        WORKS,
+        "find statement commit",
+        "○ commit 4 operations",
+    ),
     claim("Otherwise it is discarded", BLOCKED, "find statement discard", "◆ discard 2 operations"),
     claim(
         "Evict marks a task Releasing",
@@ -112,7 +117,7 @@ SESSION = (
         "Running → Releasing: its room counts as future idle",
     ),
     claim(
-        "Pipeline promises room that is being released",
+        "Pipeline reserves resources that are being released",
         WORKS,
         "break statement pipeline; continue; panel moment",
         "node pipelined gpu 0 +2 2",
@@ -149,7 +154,7 @@ SESSION = (
         "panel session",
         "keys: VolumeBinding, DynamicResources, proportionState",
     ),
-    claim("It is given up with the session", WORKS, "panel session", "given up with the session"),
+    claim("It is discarded with the session", WORKS, "panel session", "discarded with the session"),
     claim("Opening and closing are branches of the cycle", WORKS, "panel flow", "session closes 4 jobs"),
     claim(
         "Plugins close, gang with a condition of each PodGroup",
@@ -162,7 +167,7 @@ SESSION = (
     ),
     claim("JobUpdater writes only what changed", WORKS, "panel session", "4 PodGroups written"),
     claim(
-        "Event handlers are told of an allocation",
+        "Event handlers receive an allocation",
         WORKS,
         f"{PIPELINES}; panel moment",
         "event handlers notified: drf, pre",
@@ -274,12 +279,12 @@ PREEMPTION = (
         "phase 1, between jobs",
     ),
     claim(
-        "Preempt's two phases are told apart in the flow",
+        "Preempt's two phases are distinguished in the flow",
         WORKS,
         "find search; panel flow; break search; continue; panel flow",
         ", phase 1",
     ),
-    claim("A breakpoint at the entry of preempt()", WORKS, "break search; continue", "stops 2 times"),
+    claim("A breakpoint at the entry of preempt()", WORKS, "break search; continue", "2 hits"),
     claim(
         "The entry of preempt() for one task",
         WORKS,
@@ -306,13 +311,13 @@ PREEMPTION = (
         "share of the preemptor's job with it ≤",
     ),
     claim(
-        "Priority offers tasks of lower priority",
+        "Priority allows tasks of lower priority",
         WORKS,
         "break victim; continue; panel equation",
         "candidate's priority < preemptor's priority",
     ),
     claim(
-        "Victims leave in the reverse of the tasks' order",
+        "Victims are evicted in the reverse of the tasks' order",
         RECLAIM,
         "break victim; continue; panel order",
         "reversed for victims",
@@ -324,7 +329,7 @@ PREEMPTION = (
         "tasks of other jobs in queue inference",
     ),
     claim(
-        "Reclaim looks at other queues that allow it",
+        "Reclaim considers other queues that allow it",
         RECLAIM,
         "break victim; continue; panel funnel",
         "reclaimable queues other than team-ads",
@@ -363,7 +368,7 @@ PREEMPTION = (
         "embedding-backfill-worker-2 chat-api-server-0 ○ committed 88",
     ),
     claim(
-        "A task whose preemptionPolicy is Never evicts nobody",
+        "A task with preemptionPolicy Never evicts no pod",
         "preempt-never",
         "explain",
         "no node has free room for music-tagging-worker-0, and its preemptionPolicy Never rules out preempt",
@@ -376,13 +381,13 @@ PREEMPTION = (
         "safe of elastic",
     ),
     claim(
-        "Rescheduling: idle and busy nodes, and whose turn it is to leave",
+        "Rescheduling: idle and busy nodes, and the pods to evict",
         "shuffle-clears-nodes",
         'break vote VictimTasks if plugin == "rescheduling"; continue; panel equation',
         "the node is below its targets",
     ),
     claim(
-        "tdm: who has to leave a revocable node whose window is shut",
+        "tdm: pods to evict from a revocable node with a closed window",
         "shuffle-clears-nodes",
         'break vote VictimTasks if plugin == "tdm"; continue; panel equation',
         "the disruption budget of nightly allows 2 evictions",
@@ -407,10 +412,10 @@ PREEMPTION = (
         "take away job-06-worker-1 ✓ it fits now",
     ),
     claim(
-        "Dry run: each victim may be spared",
+        "Dry run: each victim can be restored",
         TOPOLOGY,
         "break search; continue; panel dryrun",
-        "put back job-06-worker-1 ✗ a victim: it would not fit: cpu is short",
+        "restored job-06-worker-1 ✗ a victim: it would not fit: cpu is short",
     ),
     claim(
         "Dry run: how many candidates are wanted",
@@ -424,9 +429,7 @@ PREEMPTION = (
         "break search; continue; panel dryrun",
         "node-000 wins: the only candidate",
     ),
-    claim(
-        "Commit and Discard can be stopped at", BLOCKED, "break statement discard if ops > 0; continue", "stops 1 time"
-    ),
+    claim("Commit and Discard can be stopped at", BLOCKED, "break statement discard if ops > 0; continue", "1 hit"),
     claim(
         "Topology-aware preemption simulates nodes",
         WORKS,

@@ -46,9 +46,9 @@ ASKED = (
     ("JobPipelined: a vote that decides on commit or discard", BLOCKED, "find vote JobPipelined", "gang ✗ reject"),
     ("JobStarving", WORKS, "find vote JobStarving", "3 × JobStarving priority ✓ starving"),
     ("JobEnqueueable", QUOTA, "find vote JobEnqueueable", "proportion ✗ reject"),
-    ("JobEnqueued: told of an admission", QUOTA, "find vote JobEnqueued", "JobEnqueued overcommit notified"),
+    ("JobEnqueued: notified of an admission", QUOTA, "find vote JobEnqueued", "JobEnqueued overcommit notified"),
     (
-        "Overused: is the queue beyond what it deserves?",
+        "Overused: is the queue above deserved?",
         RECLAIM,
         "find vote Overused",
         "4 × Overused proportion ✓ not overused",
@@ -56,18 +56,18 @@ ASKED = (
     ("Allocatable: may the queue take the task?", RECLAIM, "find vote Allocatable", "proportion ✓ yes"),
     ("Preemptive: may the queue reclaim?", RECLAIM, "find vote Preemptive", "Preemptive proportion ✓ yes"),
     (
-        "Preemptable: who may go inside a queue",
+        "Preemptable: victims inside a queue",
         WORKS,
         "find vote Preemptable",
         "Preemptable priority ✓ allows 3 victims",
     ),
     (
-        "Reclaimable: who may go across queues",
+        "Reclaimable: victims across queues",
         RECLAIM,
         "find vote Reclaimable",
         "Reclaimable proportion ✓ allows 2 victims",
     ),
-    ("VictimTasks: whom shuffle evicts", SHUFFLE, "find vote VictimTasks", "VictimTasks rescheduling crunch-{1,2}"),
+    ("VictimTasks: victims of shuffle", SHUFFLE, "find vote VictimTasks", "VictimTasks rescheduling crunch-{1,2}"),
     ("NodeOrder: a score per node", WORKS, "panel tiers", "nodeorder NodeOrder ✓ on by default enableNodeOrder"),
     (
         "BatchNodeOrder: all nodes at once",
@@ -76,7 +76,7 @@ ASKED = (
         "nodeorder BatchNodeOrder ✓ on by default enableNodeOrder",
     ),
     (
-        "BestNode, TargetJob, ReservedNodes, ClusterOrder: nobody registers them",
+        "BestNode, TargetJob, ReservedNodes, ClusterOrder: registered by no plugin",
         WORKS,
         "panel tiers",
         "registered by no plugin here: VictimQueueOrder, ClusterOrder, VictimTasks, BestNode",
@@ -143,13 +143,13 @@ FIELDS = (
         "no plugin decides",
     ),
     claim(
-        "Evictions tell the handlers, too",
+        "Event handlers receive evictions, too",
         WORKS,
         "break statement evict; continue; panel moment",
         "event handlers notified: drf, predicates, proportion",
     ),
     claim(
-        "A task's turns: Pending, Pipelined, Releasing and others",
+        "A task's states: Pending, Pipelined, Releasing and more",
         WORKS,
         "watch task assistants/chat-api-server-0 status",
         "assistants/chat-api-server-0 status: Pending",
@@ -197,7 +197,10 @@ RESOURCE_RULES = (
     ),
     claim("Idle + used = allocatable holds at every event", WORKS, "find invariant", "find invariant: 0 events"),
     claim(
-        "AddTask, Pipelined: room is promised, idle stays", WORKS, f"{PIPELINES}; panel equation", "pipelined + request"
+        "AddTask, Pipelined: resources are reserved, idle stays",
+        WORKS,
+        f"{PIPELINES}; panel equation",
+        "pipelined + request",
     ),
     claim(
         "AddTask, Allocated: idle becomes used",
@@ -212,13 +215,13 @@ RESOURCE_RULES = (
         "releasing + request",
     ),
     claim(
-        "RemoveTask: a discarded promise is taken back",
+        "RemoveTask: a discarded reservation is rolled back",
         BLOCKED,
         "break statement unpipeline; continue; panel equation",
         "pipelined − request",
     ),
     claim(
-        "Room below nothing is told and goes on",
+        "Negative room is reported, and the cycle continues",
         PODS,
         "panel problems",
         "pods hold more example.com/fpga than the node has",

@@ -7,17 +7,17 @@ AGAIN = "persist-restarted-in-turns"
 ALLOCATES = "break statement allocate; continue"
 PERSISTENCE = (
     claim(
-        "Without it jobs evict each other in turns",
+        "Without it jobs evict each other alternately",
         TURNS,
         "advance 3 recreate; cycles",
         "cycle 3 repeats cycle 1: team/a-0 evicted each time",
     ),
-    claim("With it the cluster settles", TURNS, f"{ON}; advance 3 recreate; cycles", "no cycle repeats an earlier one"),
+    claim("With it the cluster settles", TURNS, f"{ON}; advance 3 recreate; cycles", "no repeating cycles"),
     claim(
         "A scheduler that was restarted goes on where it was, over ten cycles",
         AGAIN,
         "advance 9 recreate; cycles",
-        "no cycle repeats an earlier one",
+        "no repeating cycles",
     ),
     claim(
         "Without it a restart leads to turns again",
@@ -29,12 +29,12 @@ PERSISTENCE = (
         "The first difference of on and off is named", AGAIN, f"{OFF}; diff", "JobReady  gang ✗ not ready (event 18)"
     ),
     claim(
-        "Annotations of others are never touched",
+        "Annotations of other clients are never touched",
         "persist-bound-meanwhile",
         "panel effects",
         "Pod team/search-worker-0 without volcano.sh/pipelined-status",
     ),
-    claim("Off by default: every session forgets who was pipelined", TURNS, "panel conf", "off (no pods carry"),
+    claim("Off by default: every session forgets which pods were pipelined", TURNS, "panel conf", "off (no pods carry"),
     claim("It can be switched on", TURNS, f"{ON}; panel conf", "on (set in meta.json)"),
     claim("Pipelining writes the status annotation", TURNS, f"{ON}; panel effects", "volcano.sh/pipelined-status=true"),
     claim("Pipelining writes the node annotation", TURNS, f"{ON}; panel effects", "volcano.sh/pipelined-node=n1"),
@@ -46,7 +46,7 @@ PERSISTENCE = (
         f"{ON}; advance; panel jobs",
         "✗ 0/1     0     1     0  Inqueue",
     ),
-    claim("A fast path binds it where it was promised to", TURNS, f"{ON}; advance", "cycle 2: 1 bound"),
+    claim("A fast path binds it to its reserved node", TURNS, f"{ON}; advance", "cycle 2: 1 bound"),
     claim(
         "1: annotations win over the phase", "persist-restarted", "panel session", "Pipelined on gpu-01, restored from"
     ),
@@ -54,12 +54,12 @@ PERSISTENCE = (
         "1: an unknown node is a problem, the task Pending",
         "persist-node-gone",
         "panel problems",
-        "names gpu-09, which is no",
+        "names gpu-09, which is not",
     ),
     claim("2: it counts as waiting", "persist-eviction-under-way", "panel jobs", "✗ 0/1     0     1     0"),
-    claim("2: nobody else is evicted for it", "persist-eviction-under-way", "find victim", "find victim: 0 events"),
+    claim("2: no other pod is evicted for it", "persist-eviction-under-way", "find victim", "find victim: 0 events"),
     claim(
-        "3: the fast path takes the promised room",
+        "3: the fast path uses the reserved resources",
         "persist-restarted",
         f"{ALLOCATES}; panel moment",
         "Pipelined → Allocated",
@@ -83,7 +83,7 @@ PERSISTENCE = (
         "from an earlier cycle",
     ),
     claim(
-        "3: a cordoned node's promise is released",
+        "3: a cordoned node's reservation is released",
         "persist-node-gone",
         "find statement unpipeline",
         "unpipeline search-worker-0 @gpu-01",
@@ -127,7 +127,7 @@ PERSISTENCE = (
         "panel effects",
         "team/search-worker-0  without volcano.sh/pipelined",
     ),
-    claim("8: books stop at nothing", "persist-deep-queues", "panel quirks", "it stays at 0"),
+    claim("8: accounting stops at 0", "persist-deep-queues", "panel quirks", "it stays at 0"),
     claim(
         "8: without it the process panics",
         "persist-deep-queues",

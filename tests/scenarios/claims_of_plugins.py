@@ -4,7 +4,7 @@ from tests.scenarios.claims import AT_FILTERS, AT_SCORES, BLOCKED, FILTERS, FITS
 
 PLUGINS = (
     claim(
-        "proportion: from whom may be reclaimed",
+        "proportion: queues that can be reclaimed from",
         RECLAIM,
         'break victim if plugin == "proportion"; continue; panel equation',
         "allocated > deserved in some dimension",
@@ -54,7 +54,7 @@ PLUGINS = (
     claim("The inside of topology spread: pods by domain", SCORES, AT_SCORES, "log(domains + 2)"),
     claim("The inside of image locality: size and nodes", SCORES, AT_SCORES, "2 of 4"),
     claim("The inside of taints: which are not tolerated", SCORES, AT_SCORES, "taints without a toleration"),
-    claim("The inside of binpack", SCORES, AT_SCORES, "comes to 35.417"),
+    claim("The inside of binpack", SCORES, AT_SCORES, "results in 35.417"),
     claim("The inside of usage: measured and estimated", SCORES, AT_SCORES, "cpu measured % 35 12"),
     claim("The inside of resource-strategy-fit", SCORES, AT_SCORES, "mem strategy MostAllocated MostAllocated"),
     claim(
@@ -72,7 +72,7 @@ PLUGINS = (
     claim("The volume and its nodes", FILTERS, AT_FILTERS, "its nodes: storage In fast"),
     claim("Usage against its threshold", FILTERS, AT_FILTERS, "measured % 91.5, threshold % 80"),
     claim(
-        "GPU cards drawn, with who holds them",
+        "GPU cards shown, with the pods that use them",
         FILTERS,
         AT_FILTERS,
         "memory █████████░░░, used 18, of 24, users 1; its memory is short; held by ml/share-0",

@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "kubectl.md"
 HEAD = """# A snapshot with kubectl alone
 
 This page is generated (`make docs`) from the table of kinds that a snapshot holds. `vcdebug capture` does all of it
-in one command, and at one moment; where only kubectl is at hand, these commands write the same objects into a
+in one command, and consistently; where only kubectl is at hand, these commands write the same objects into a
 folder, which is a snapshot: `vcdebug open snapshot`. A kind that the cluster does not know answers with an error:
 leave it out.
 
@@ -20,13 +20,13 @@ $ mkdir snapshot
 
 TAIL = """```
 
-Run them within a few seconds: what changes in between makes a cluster that never was. `vcdebug inspect snapshot`
-says what is missing and what that falsifies. The scheduler's flags and release are read from its Deployment, its
-configuration from its ConfigMap; with another installation, put their namespace in place of `volcano-system`.
+Run them within a few seconds: objects that change in between can contradict each other. `vcdebug inspect snapshot`
+says what is missing and which answers that can change. The scheduler's flags and release are read from its Deployment,
+its configuration from its ConfigMap; with another installation, replace `volcano-system` by its namespace.
 
-When the scheduler's process started is read from its pod, which is among the pods of all namespaces; its release too,
-where the Deployment is missing. Without that pod a process is assumed that has run for long. Whoever may not read all
-namespaces adds it:
+The start of the scheduler's process is read from its pod, which is among the pods of all namespaces; its release too,
+if the Deployment is missing. Without that pod, a process that has run for long is assumed. A user without permission
+to read all namespaces adds it:
 
 ```console
 $ kubectl get pods -n volcano-system -l app=volcano-scheduler -o yaml > snapshot/scheduler-pods.yaml

@@ -107,7 +107,7 @@ def test_whoever_wants_one_snapshot_gets_the_only_one_or_an_error_that_names_the
     put(tmp_path / "monday" / "cluster.json", NODE, POD)
     assert tmp_path / "monday" == find_only_snapshot(tmp_path)
     put(tmp_path / "tuesday" / "cluster.json", NODE, POD)
-    with pytest.raises(SnapshotError, match=r"is a folder of 2 snapshots; name one: .*/monday, .*/tuesday$"):
+    with pytest.raises(SnapshotError, match=r"contains 2 snapshots; choose one: .*/monday, .*/tuesday$"):
         find_only_snapshot(tmp_path)
 
 

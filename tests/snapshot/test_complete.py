@@ -64,7 +64,7 @@ def test_the_schedulers_own_queues_are_there() -> None:
     assert [("q", 1, True, "Open"), ("root", 1, False, "Open"), ("main", 1, True, "Open")] == shown
 
 
-ASSUMED = "is not in the snapshot, and the scheduler creates it at its start; it is added as the scheduler makes it"
+ASSUMED = "is not in the snapshot, and the scheduler creates it at its start; added as the scheduler creates it"
 
 
 @pytest.mark.parametrize(

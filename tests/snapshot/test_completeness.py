@@ -33,8 +33,8 @@ def test_kinds_that_every_answer_needs_are_missing_where_there_is_none(
 
 def test_what_is_missing_is_one_problem_with_the_command_that_supplies_it() -> None:
     said = (
-        "the snapshot has no Queue, no PodGroup and no Pod; no cause can be named for a job: add the output of "
-        "`kubectl get queues.scheduling.volcano.sh,podgroups.scheduling.volcano.sh,pods -A -o json`"
+        "the snapshot has no Queue, no PodGroup and no Pod; no cause can be determined for a job: add the "
+        "output of `kubectl get queues.scheduling.volcano.sh,podgroups.scheduling.volcano.sh,pods -A -o json`"
     )
     assert [said] == [problem.format_line() for problem in completeness_problems(without("Queue", "PodGroup", "Pod"))]
 

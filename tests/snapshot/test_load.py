@@ -288,7 +288,7 @@ def test_files_put_together_without_a_separator_are_not_mixed_up(tmp_path: Path)
     one, two = (f"apiVersion: v1\nkind: Node\nmetadata: {{name: n{number}}}\n" for number in (1, 2))
     (tmp_path / "nodes.yaml").write_text(f"{one}---\n{one}{two}", encoding="utf-8")
     problem = load_snapshot(tmp_path).problems[0]
-    assert "line 9: kind is there twice in one document: is a line with --- missing above?" in problem.format_line()
+    assert "line 9: duplicate key kind in one document (missing --- separator?)" in problem.format_line()
 
 
 def test_an_odd_amount_that_stays_in_one_object_is_looked_for_in_the_next(tmp_path: Path) -> None:
@@ -319,10 +319,9 @@ def test_a_yaml_key_that_is_there_twice_is_a_problem_and_its_last_value_counts(t
     snapshot = read_yaml(REPEATED, tmp_path)
     assert {"allocatable": {"cpu": 4, "memory": "16Gi", "pods": 20}} == snapshot.objects_of("Node")[0]["status"]
     said = [problem.format_line() for problem in snapshot.problems if problem.object.startswith("key ")]
-    effect = "the last value counts, as Go reads it; kubectl apply would refuse the object"
+    effect = "the last value is used, as Go does; kubectl apply would reject the object"
     assert [
-        f"one.yaml: key {key}: line {line}: its mapping has this key already; {effect}"
-        for key, line in (("status", 8), ("cpu", 6))
+        f"one.yaml: key {key}: line {line}: duplicate key; {effect}" for key, line in (("status", 8), ("cpu", 6))
     ] == said
 
 

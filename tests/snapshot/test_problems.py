@@ -58,7 +58,7 @@ def test_a_problem_is_one_line_of_file_object_field_fault_and_effect() -> None:
 def test_a_wrong_value_is_taken_out_and_named(change: str, value: Any, expected: str) -> None:
     snapshot = snapshot_of(change=change, value=value)
     assert lines(snapshot)[0].startswith(expected)
-    assert lines(snapshot)[0].endswith("; the value is left out of the replay")
+    assert lines(snapshot)[0].endswith("; value ignored")
     again = snapshot_from_objects([m for found in snapshot.objects.values() for m in found])
     assert [] == [problem for problem in again.problems if "not" in problem.what]
 
@@ -76,19 +76,19 @@ def test_a_whole_number_may_be_written_with_a_point() -> None:
 
 def test_an_amount_beyond_64_bits_stays_and_its_reading_is_named() -> None:
     snapshot = snapshot_of(change="Node status.allocatable.cpu", value="33182284256E6")
-    assert ["it counts as -3711203891419103232"] == [problem.effect for problem in snapshot.problems]
+    assert ["-3711203891419103232 is used"] == [problem.effect for problem in snapshot.problems]
     assert "33182284256E6" == snapshot.objects_of("Node")[0]["status"]["allocatable"]["cpu"]
 
 
 def test_a_name_that_is_missing_leaves_the_object_out() -> None:
     snapshot = snapshot_of({"kind": "Node", "apiVersion": "v1", "metadata": {"name": ""}})
-    assert ["Node item 19: metadata.name: is '', not a name; the object is left out of the replay"] == lines(snapshot)
+    assert ["Node item 19: metadata.name: is '', not a name; object ignored"] == lines(snapshot)
     assert 3 == len(snapshot.objects_of("Node"))
 
 
 def test_of_two_objects_with_one_name_the_last_counts() -> None:
     snapshot = snapshot_of(queue("research", 9))
-    assert ["Queue research: is there twice; the last one counts, as if it had been updated"] == lines(snapshot)
+    assert ["Queue research: duplicate; the last one is used"] == lines(snapshot)
     assert [("research", 9), ("default", 1)] == [
         (m["metadata"]["name"], m["spec"]["weight"]) for m in snapshot.objects_of("Queue")
     ]
@@ -98,13 +98,13 @@ def test_pods_without_uid_or_with_the_same_uid_are_named() -> None:
     first, second = pod("team-a", "x", "train"), pod("team-a", "y", "train")
     first["metadata"]["uid"] = second["metadata"]["uid"] = "uid-train-0"
     del second["metadata"]["uid"]
-    same = "is the same as that of Pod team-a/train-0; the later pod takes the earlier one's place"
+    same = "duplicate uid, also of Pod team-a/train-0; the later pod replaces the earlier one"
     expected = [
         f"Pod team-a/x: metadata.uid: {same}",
-        "Pod team-a/y: metadata.uid: is missing; pods without uid take each other's place",
+        "Pod team-a/y: metadata.uid: is missing; pods without uid replace each other",
     ]
     hint, *found = lines(snapshot_of(first, second))
-    assert hint.startswith("1 object lacks what every server fills in")
+    assert hint.startswith("1 object lacks server-set fields")
     assert expected == found
 
 
@@ -117,8 +117,8 @@ def test_kinds_that_nothing_reads_are_counted() -> None:
     }
     foreign = {"kind": "PodGroup", "apiVersion": "scheduling.x-k8s.io/v1alpha1", "metadata": {"name": "p"}}
     expected = [
-        ("Secret", "7 objects of a kind that is not read"),
-        ("PodGroup (scheduling.x-k8s.io/v1alpha1)", "1 object of a kind that is not read"),
+        ("Secret", "7 objects of an unsupported kind"),
+        ("PodGroup (scheduling.x-k8s.io/v1alpha1)", "1 object of an unsupported kind"),
         ("Job", "1 Volcano Job without a PodGroup, such as team/j"),
     ]
     assert expected == [(problem.object, problem.what) for problem in snapshot_of(*secrets, job, foreign).problems]
@@ -127,9 +127,9 @@ def test_kinds_that_nothing_reads_are_counted() -> None:
 @pytest.mark.parametrize(
     ("change", "value", "expected"),
     [
-        ("PodGroup spec.queue", "none", "queue none is not in the snapshot; the job is left out of the session"),
+        ("PodGroup spec.queue", "none", "queue none is not in the snapshot; the job is not in the session"),
         ("PodGroup spec.priorityClassName", "none", "PriorityClass none is not in the snapshot; its priority is"),
-        ("Pod spec.nodeName", "none", "node none is not in the snapshot; the pod occupies no known node"),
+        ("Pod spec.nodeName", "none", "node none is not in the snapshot; the pod's node is unknown"),
         ("Pod spec.volumes.0.persistentVolumeClaim.claimName", "none", "PersistentVolumeClaim none is not in the"),
     ],
 )
@@ -147,14 +147,14 @@ def test_an_unknown_priority_class_is_named_in_completed_manifests_too() -> None
     stray["spec"].update(priorityClassName="urgnt", schedulerName="volcano")
     stray["spec"].pop("priority", None)
     said = " ".join(problem.format_line() for problem in snapshot_from_objects([stray], complete=True).problems)
-    assert "urgnt is not in the snapshot; a server would refuse the pod; its priority is 1" in said
+    assert "urgnt is not in the snapshot; an API server would reject this pod; priority 1 is used" in said
 
 
 def test_an_unknown_priority_class_of_a_pod_that_has_no_priority_is_named() -> None:
     stray = pod("team-a", "solo", "train")
     stray["spec"].update(priorityClassName="urgnt", schedulerName="volcano")
     stray["spec"].pop("priority", None)
-    assert "PriorityClass urgnt is not in the snapshot; a server would refuse the pod" in " ".join(
+    assert "PriorityClass urgnt is not in the snapshot; an API server would reject this pod" in " ".join(
         lines(snapshot_of(stray))
     )
     stray["spec"]["priority"] = 7
@@ -164,7 +164,9 @@ def test_an_unknown_priority_class_of_a_pod_that_has_no_priority_is_named() -> N
 def test_many_pods_of_one_missing_group_are_one_problem() -> None:
     strays = [pod("team-a", f"stray-{number}", "gone") for number in range(30)]
     problems = snapshot_of(*strays).problems
-    assert ["PodGroup gone is not in the snapshot (30 Pod objects name it)"] == [problem.what for problem in problems]
+    assert ["PodGroup gone is not in the snapshot (referenced by 30 Pod objects)"] == [
+        problem.what for problem in problems
+    ]
     assert "Pod team-a/stray-0" == problems[0].object
 
 
@@ -174,7 +176,7 @@ def test_many_faults_of_one_sort_are_cut_off_with_a_count() -> None:
         group["spec"]["minMember"] = "many"
     problems = snapshot_of(*groups).problems
     assert 6 == len(problems)
-    assert ("PodGroup", "45 more with the same fault") == (problems[5].object, problems[5].what)
+    assert ("PodGroup", "45 more with the same problem") == (problems[5].object, problems[5].what)
 
 
 def test_fields_that_nothing_reads_may_be_anything() -> None:
@@ -186,13 +188,13 @@ def test_fields_that_nothing_reads_may_be_anything() -> None:
 
 @pytest.mark.parametrize(("field", "text"), [("memory", "Gi"), ("cpu", "m"), ("memory", ".")])
 def test_a_quantity_without_digits_counts_as_nothing_as_in_go(field: str, text: str) -> None:
-    said = f"Node gpu-0: status.allocatable.{field}: '{text}' has no digits; it counts as 0, as Go reads it"
+    said = f"Node gpu-0: status.allocatable.{field}: '{text}' has no digits; 0 is used, as Go does"
     assert [said] == lines(snapshot_of(change=f"Node status.allocatable.{field}", value=text))
 
 
 def test_identical_copies_make_one_line_with_a_count() -> None:
     again = [copy.deepcopy(manifest) for manifest in cluster() for _ in range(3)]
-    said = f"{len(again)} copies of {len(cluster())} objects say the same; each object counts once, and nothing changes"
+    said = f"{len(again)} copies of {len(cluster())} objects say the same; identical copies are used once"
     assert [said] == lines(snapshot_of(*again))
 
 
@@ -200,15 +202,15 @@ def test_copies_that_differ_are_named() -> None:
     again = copy.deepcopy(cluster())
     again[0]["metadata"]["labels"] = {"changed": "yes"}
     said = lines(snapshot_of(*again))
-    named = f"{again[0]['kind']} {again[0]['metadata']['name']}: is there twice; the last one counts"
+    named = f"{again[0]['kind']} {again[0]['metadata']['name']}: duplicate; the last one is used"
     assert (2, True) == (len(said), said[0].startswith(named))
 
 
 def test_the_same_problem_is_told_once_with_how_often_it_is_there() -> None:
     report = ProblemReport()
     for _ in range(4):
-        report.add_problem("holds a document without kind", "it is left out", file="events.yaml")
-    assert ["events.yaml: holds a document without kind (4 times); it is left out"] == [
+        report.add_problem("contains a document without kind", "it is left out", file="events.yaml")
+    assert ["events.yaml: contains a document without kind (4 times); it is left out"] == [
         problem.format_line() for problem in report.all_problems()
     ]
 
@@ -216,6 +218,6 @@ def test_the_same_problem_is_told_once_with_how_often_it_is_there() -> None:
 def test_problems_alike_in_many_files_are_counted_together() -> None:
     report = ProblemReport()
     for number in range(60):
-        report.add_problem("holds a document without kind", "it is left out", file=f"{number}.yaml")
+        report.add_problem("contains a document without kind", "it is left out", file=f"{number}.yaml")
     assert [*(f"{number}.yaml" for number in range(5)), ""] == [problem.file for problem in report.all_problems()]
-    assert "55 more with the same fault, in 55 files" == report.all_problems()[-1].what
+    assert "55 more with the same problem, in 55 files" == report.all_problems()[-1].what

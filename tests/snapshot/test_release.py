@@ -113,13 +113,13 @@ def test_ids_are_unique_and_each_row_says_what_and_decides_what() -> None:
         ("master", "master", ""),
         ("v1.15.2", "v1.15.2", ""),
         ("v1.14.5", "v1.14.5", ""),
-        ("v1.15.2-acme.1", "v1.15.2", "v1.15.2-acme.1 is a build of its own"),
-        ("v1.15", "v1.15.1", "v1.15 names no patch release"),
-        ("v1.15.1-acme.3", "v1.15.1", "v1.15.1-acme.3 is a build of its own"),
-        ("v1.16.0", "master", "of v1.16.0 only what came before it was compared"),
+        ("v1.15.2-acme.1", "v1.15.2", "v1.15.2-acme.1 is a vendor build"),
+        ("v1.15", "v1.15.1", "v1.15 has no patch version"),
+        ("v1.15.1-acme.3", "v1.15.1", "v1.15.1-acme.3 is a vendor build"),
+        ("v1.16.0", "master", "v1.16.0 itself was not compared with a real scheduler"),
         ("v1.16.0-alpha.1", "master", "v1.16.0-alpha.1 is a pre-release"),
-        ("v1.17.0", "master", "v1.17.0 is newer than what is replayed"),
-        ("bonkers", "master", "bonkers is no release of Volcano"),
+        ("v1.17.0", "master", "v1.17.0 is newer than the supported releases"),
+        ("bonkers", "master", "bonkers is not a Volcano release"),
     ],
 )
 def test_the_nearest_release_is_replayed_and_what_differs_is_said(name: str, replayed: str, what: str) -> None:
@@ -174,9 +174,9 @@ def test_a_release_older_than_all_that_are_replayed_names_what_differs() -> None
 def test_an_image_says_the_release_and_how_far_it_is_trusted(image: str, said: str) -> None:
     snapshot = deployed(image)
     assert said == snapshot.release.describe_trust()
-    unclear = [one.format_line() for one in snapshot.problems if "does not tell which release" in one.what]
-    asked = f"scheduler image: {image} does not tell which release it is; the latest rules are replayed; "
-    assert ([f"{asked}name the release with --release"] if "unknown, " in said else []) == unclear
+    unclear = [one.format_line() for one in snapshot.problems if "cannot derive the release" in one.what]
+    asked = f"scheduler image: cannot derive the release from {image}; replaying the latest rules (master); "
+    assert ([f"{asked}set the release with --release"] if "unknown, " in said else []) == unclear
 
 
 def test_a_switched_change_is_as_near_as_its_release() -> None:
@@ -250,7 +250,7 @@ def test_an_edit_chooses_a_release_and_takes_the_problem_of_the_one_before_along
 
 
 def test_an_edit_that_names_no_release_is_refused() -> None:
-    with pytest.raises(EditError, match="nonsense is no release of Volcano"):
+    with pytest.raises(EditError, match="nonsense is not a Volcano release"):
         apply_edits(stated("v1.15.0"), [parse_edit("flag:release=nonsense")], "")
 
 
@@ -265,7 +265,7 @@ def test_one_change_is_switched_alone_and_back() -> None:
 
 def test_a_change_that_does_not_exist_is_said() -> None:
     named = resolve_release("v1.15.1,+csi-limit-keys")
-    assert ("+csi-limit-keys is no change: did you mean csi-limit-key?", "it is left out") == (named.what, named.effect)
+    assert ("unknown change +csi-limit-keys: did you mean csi-limit-key?", "ignored") == (named.what, named.effect)
 
 
 def test_defaults_of_flags_and_gates_follow_the_release() -> None:
@@ -284,7 +284,7 @@ def test_defaults_of_flags_and_gates_follow_the_release() -> None:
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("v1.99", "there are master"), ("v1.51.1", "did you mean v1.15.1? there are"), ("mastr", "did you")],
+    [("v1.99", "releases: master"), ("v1.51.1", "did you mean v1.15.1? releases:"), ("mastr", "did you")],
 )
 def test_a_release_that_cannot_exist_is_refused_on_the_command_line(name: str, hint: str) -> None:
     code, out, err = call(["explain", "preempt-works", "--release", name])

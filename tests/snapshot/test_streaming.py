@@ -91,7 +91,7 @@ def test_what_stands_before_a_damage_in_a_large_list_is_kept(tmp_path: Path) -> 
     path.write_text(text[: len(text) * 3 // 4])
     snapshot = load_snapshot(path)
     assert as_read(by_kind(cluster()))["Node"] == snapshot.objects["Node"]
-    assert ["the rest of the file is left out"] == [p.effect for p in snapshot.problems if "is not JSON" in p.what]
+    assert ["the rest of the file is ignored"] == [p.effect for p in snapshot.problems if "is not JSON" in p.what]
 
 
 @pytest.mark.parametrize(
@@ -193,4 +193,6 @@ def test_a_large_yaml_file_is_announced_with_an_estimate(tmp_path: Path, monkeyp
     (tmp_path / "pods.yaml").write_text(text)
     (tmp_path / "queues.json").write_text(json.dumps(as_list(cluster() * 9)))
     load_snapshot(tmp_path, notice=heard.append)
-    assert [f"pods.yaml: 0 MB of YAML take about {len(text) // 100} s to read; as JSON some seconds (-o json)"] == heard
+    assert [
+        f"pods.yaml: reading 0 MB of YAML takes about {len(text) // 100} s; JSON (kubectl -o json) takes a few seconds"
+    ] == heard

@@ -49,10 +49,10 @@ FILTERS = """## Filters
 |---|---|
 | `gpu` | rows that contain it; without capitals it does not matter how it is written |
 | `GPU` | a capital asks for exactly this |
-| `^node-0[1-3] .*ready` | an expression; a space also stands for the gap between two columns |
-| `!ready` | the others |
+| `^node-0[1-3] .*ready` | an expression; a space also matches the gap between two columns |
+| `!ready` | all rows that do not match |
 | `~lftn` or `-f lftn` | rows that have these letters in this order |
-| `(` | what is no expression (yet) is taken as plain text, and the frame says so |
+| `(` | text that is not an expression (yet) is plain text, and the frame says so |
 """
 
 _THEMES = (
@@ -97,13 +97,13 @@ $ vcdebug open SNAPSHOT --job NAMESPACE/NAME --panel nodes --filter '!ready'
 ## What is kept
 
 Where one stood, the panel, filters, breakpoints, watches and bookmarks of each snapshot are kept in
-`$XDG_STATE_HOME/vcdebug` (`~/.local/state/vcdebug`), one file for each path and content: not beside the snapshot, which
-may be read-only, shared or standard input. Options of the command line go before it, `--fresh` leaves it aside. If the
+`$XDG_STATE_HOME/vcdebug` (`~/.local/state/vcdebug`), one file for each path and content, since
+the folder of a snapshot may be read-only or shared. Options of the command line go before it, `--fresh` ignores it. If the
 snapshot at a path has changed, breakpoints and watches are taken over, position and bookmarks are not. A damaged file
-is put aside, one of a newer version is left as it is. Typed lines and recent snapshots are kept there too.
+is renamed, one of a newer version is not changed. Typed lines and recent snapshots are kept there too.
 
-`:save` writes breakpoints, watches and bookmarks beside the snapshot (`SNAPSHOT.vcdebug.json`), to send along with it.
-Who opens that snapshot for the first time finds them set.
+`:save` writes breakpoints, watches and bookmarks next to the snapshot (`SNAPSHOT.vcdebug.json`), to send along with it.
+They are set when that snapshot is opened for the first time.
 """
 
 

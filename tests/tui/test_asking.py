@@ -95,7 +95,7 @@ async def test_esc_stops_the_search_and_nothing_has_changed(held: Held) -> None:
         await searching(desk, held)
         assert "trying what lets research/llm-finetune in" in desk.screen()
         await desk.press("escape")
-        assert "stopped: trying what lets research/llm-finetune in; nothing has changed" in desk.status()
+        assert "stopped: trying what lets research/llm-finetune in; no changes" in desk.status()
         assert not desk.main.work.about
         held.go.set()
         await desk.until(lambda: not working(desk.app), "the thread has ended")

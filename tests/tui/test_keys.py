@@ -382,7 +382,7 @@ async def test_a_condition_that_is_wrong_says_so_in_the_dialog() -> None:
 
 WRONG = (
     ("jump", "no command 'jump'"),
-    ("goto far", "'far' is no event number"),
+    ("goto far", "'far' is not an event number"),
     ("goto 100000", "events are 0 to"),
     ("break nothing", "no kind of breakpoint"),
     ("toggle 7", "no breakpoint 7"),

@@ -121,7 +121,7 @@ async def test_a_breakpoint_on_the_number_under_the_cursor_stands_ready_to_be_na
         await desk.press("B")
         assert "break data node gpu-a100-01 releasing" == line(desk)
         await desk.press("enter")
-        assert "stops 2 times" in desk.status()
+        assert "2 hits" in desk.status()
         await desk.press("c")
         assert 107 == desk.seq
         assert "nothing → 8 cpu, 60Gi memory, 2 nvidia.com/gpu" in desk.moment.reason
@@ -189,7 +189,7 @@ async def test_the_report_is_written_once_unless_somebody_insists(tmp_path: Path
         await desk.command(f"report {target} --force")
         await desk.until(lambda: "wrote" in desk.status(), "it is written again")
         await desk.command("report")
-        assert "say which file" in desk.status()
+        assert "missing file name" in desk.status()
         await desk.command(f"report {tmp_path / 'report.pdf'}")
         await desk.until(lambda: ".md or .html" in desk.status(), "the form is refused")
 
@@ -210,7 +210,7 @@ async def test_what_was_set_is_there_the_next_time(tmp_path: Path) -> None:
 PUT_IN = {
     ("m", "m"): "note ",
     ("5", "l", "B"): f"break data job {JOB} ready",
-    ("2", "w"): "force offer research/bert-pretrain-worker-0 research/resnet-sweep-worker-0",
+    ("2", "w"): "force allow research/bert-pretrain-worker-0 research/resnet-sweep-worker-0",
 }
 
 

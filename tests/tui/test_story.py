@@ -39,7 +39,7 @@ async def test_break_on_victims_read_the_votes_step_back_and_follow_the_statemen
         assert "it would break the gang" in words(desk, "moment")
         # A small screen has only the title of the equation in sight until its key is pressed.
         await desk.press("3")
-        assert "who can llm-finetune-worker-0 take without breaking a gang?" in words(desk, "equation")
+        assert "who can llm-finetune-worker-0 can evict without breaking a gang" in words(desk, "equation")
         assert "bert-pretrain-worker-0 4 4" in words(desk, "equation")
 
         await desk.press("S")

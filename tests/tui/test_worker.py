@@ -89,4 +89,6 @@ def test_a_large_yaml_file_is_named_beside_the_progress(tmp_path: Path, monkeypa
     path = tmp_path / "cluster.yaml"
     path.write_text("".join(f"---\n{yaml.safe_dump(one)}" for one in cluster()))
     said = texts(messages_of(str(path)))
-    assert any(text.startswith("cluster.yaml: 0 MB of YAML take about ") and text.endswith("%") for text in said)
+    assert any(
+        text.startswith("cluster.yaml: reading 0 MB of YAML takes about ") and text.endswith("%") for text in said
+    )

@@ -12,7 +12,7 @@ CAUSES = {
     "preempt-never": "✗ its preemptionPolicy is Never",
     "preempt-no-candidates": "✗ none in reach on 4 of 5 nodes",
     "preempt-no-node-fits": "✗ no node passes the predicates",
-    "preempt-over-queue-quota": "✗ proportion: beyond what the queue may have on 4 of 5 nodes",
+    "preempt-over-queue-quota": "✗ proportion: above the limit of the queue on 4 of 5 nodes",
     "preempt-vetoed-by-conformance": "✗ conformance leaves no pod on 5 of 5 nodes",
     "preempt-vetoed-by-drf": "✗ drf leaves no pod on 3 of 5 nodes",
     "preempt-vetoed-by-gang": "✗ gang leaves no pod on 5 of 5 nodes",

@@ -13,7 +13,7 @@ from vcdebug.views.victim_search import funnel_table
 
 def test_a_gang_is_drawn_pod_by_pod() -> None:
     works = bundled("preempt-works")
-    assert "gang □□  2 wait for room of 2 needed" == text_of(gang_line(works, len(works), "assistants/chat-api"))
+    assert "gang □□  2 pipelined of 2 needed" == text_of(gang_line(works, len(works), "assistants/chat-api"))
     blocked = bundled(BLOCKED)
     assert "gang ––  2 missing of 2 needed" == text_of(gang_line(blocked, len(blocked), "research/llm-finetune"))
     assert "gang ■■■■  4 placed of 4 needed" == text_of(gang_line(blocked, 1, "research/bert-pretrain"))

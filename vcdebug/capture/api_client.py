@@ -103,8 +103,8 @@ class Api:
         answer = self._send_patiently(path, query)
         if answer.status == 401:
             raise CaptureError(
-                "the API server does not accept the credentials (401 Unauthorized)",
-                hint=f"log in again and check with: kubectl {self.context_flag}get nodes",
+                "the API server rejected the credentials (401 Unauthorized)",
+                hint=f"log in again, then check: kubectl {self.context_flag}get nodes",
                 where=self.server,
             )
         if answer.status != 200:
@@ -153,8 +153,8 @@ class Api:
     def _check_time(self, pause: float = 0.0) -> None:
         if self._now() + pause >= self._end:
             raise TooSlow(
-                f"the cluster could not be read within {self._options.deadline:g} seconds",
-                hint="give it more with --timeout",
+                f"the capture timed out after {self._options.deadline:g} s",
+                hint="use a longer --timeout",
                 where=self.server,
             )
 
@@ -169,8 +169,8 @@ class Api:
             if (self._answered or failure.broken_off) and not last:
                 return None
             raise NoAnswer(
-                f"no answer from the API server: {failure}",
-                hint="check that it is reachable from here, and that the context is the right one",
+                f"no response from the API server: {failure}",
+                hint="check the network and the context",
                 where=self.server,
             ) from failure
         self._answered = True
@@ -213,7 +213,7 @@ def json_object(answer: HttpAnswer) -> Manifest:
     except (ValueError, RecursionError):
         raise ApiRefusal(answer.status, f"not JSON: {shown_text(answer.content)!r}") from None
     if not isinstance(content, dict):
-        raise ApiRefusal(answer.status, f"JSON, but no object: {shown_text(answer.content)!r}")
+        raise ApiRefusal(answer.status, f"JSON, but not an object: {shown_text(answer.content)!r}")
     return content
 
 

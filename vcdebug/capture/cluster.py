@@ -124,15 +124,15 @@ def _server_version(api: Api, problems: list[Problem]) -> tuple[int, int]:
         if isinstance(failure, NoAnswer) and not api.has_answered:
             raise
         major, minor = SchedulerFlags().server_version
-        effect = f"{major}.{minor} is assumed; feature gates that follow the version may differ"
-        problems.append(Problem(PROBLEM_FILE, "/version", "", f"the server's version is not known: {failure}", effect))
+        effect = f"{major}.{minor} is assumed; version-dependent feature gates can differ"
+        problems.append(Problem(PROBLEM_FILE, "/version", "", f"server version unknown: {failure}", effect))
         return major, minor
 
 
 def _leading_number(text: object) -> int:
     match = re.match(r"\d+", text) if isinstance(text, str) else None
     if match is None:
-        raise ValueError(f"{text!r} is no version number")
+        raise ValueError(f"{text!r} is not a version number")
     return int(match[0])
 
 
@@ -146,8 +146,8 @@ def _server_time(api: Api, objects: dict[str, list[Manifest]], problems: list[Pr
         for manifest in manifests
     ]
     now = max((time for time in created if time is not None), default=DEFAULT_NOW)
-    effect = f"the newest creation time, {now.isoformat()}, is taken for now"
-    problems.append(Problem(PROBLEM_FILE, "Date", "", "the server does not tell its time", effect))
+    effect = f"using the newest creation time, {now.isoformat()}"
+    problems.append(Problem(PROBLEM_FILE, "Date", "", "server time unknown", effect))
     return now
 
 
@@ -169,7 +169,7 @@ USAGE_QUERIES = {
 }
 """The scheduler's own queries, for all nodes at once."""
 TIMEOUT_SECONDS = 10.0
-UNMEASURED_EFFECT = "every node counts as unmeasured; name a reachable address with --usage-url, or add usage.json"
+UNMEASURED_EFFECT = "no node usage available; set --usage-url, or add usage.json"
 
 Ask = Callable[[str], bytes]
 
@@ -215,7 +215,7 @@ def _values_by_instance(address: str, query: str, ask: Ask) -> Mapping[str, floa
     except (URLError, OSError) as failure:
         raise NotMeasured("no answer") from failure
     except (ValueError, KeyError, TypeError, IndexError) as failure:
-        raise NotMeasured("the answer is not one of Prometheus") from failure
+        raise NotMeasured("not a Prometheus response") from failure
 
 
 def _iter_instance_values(result: list[Json]) -> Iterator[tuple[str, float]]:

@@ -54,7 +54,7 @@ class ClientTransport:
         self.context = choice.context if choice is not None else ""
         self.user = choice.user_words if choice is not None else "this pod's service account"
         place = f"context {self.context!r}" if self.context else "this pod's cluster"
-        unchecked = "" if client.configuration.verify_ssl else ", its certificate not checked"
+        unchecked = "" if client.configuration.verify_ssl else ", certificate not checked"
         self.server = f"{place} ({client.configuration.host}{unchecked})"
 
     def send(
@@ -95,7 +95,7 @@ class ClientTransport:
             parts.append(part)
             if self._clock() >= self._end:
                 response.close()
-                raise ConnectionFailed("the answer comes too slowly")
+                raise ConnectionFailed("response too slow")
         response.release_conn()
         return b"".join(parts)
 
@@ -115,7 +115,7 @@ def connect_client(options: CaptureOptions, clock: Callable[[], float] = time.mo
     settings.host = ""
     choice = None
     if _use_service_account(options):
-        with _as_capture_error("the service account of this pod cannot be used"):
+        with _as_capture_error("cannot use this pod's service account"):
             kube_config.load_incluster_config(settings)  # type: ignore[no-untyped-call]  # the client leaves it so
         if options.as_user:
             choice = ContextChoice("", "", "this pod's service account", find_impersonation({}, options))
@@ -140,7 +140,7 @@ def _use_service_account(options: CaptureOptions) -> bool:
 def _load_kubeconfig(options: CaptureOptions, settings: Configuration) -> ContextChoice:
     """Fill the client's settings; never writes the kubeconfig, not even a refreshed token."""
     choice = choose_context(options)
-    with _as_capture_error(f"context {choice.context!r} cannot be used", where=shown_kubeconfig(options)):
+    with _as_capture_error(f"cannot use context {choice.context!r}", where=shown_kubeconfig(options)):
         kube_config.load_kube_config(choice.files, choice.context, settings, persist_config=False)  # type: ignore[no-untyped-call]
     return choice
 
@@ -233,11 +233,11 @@ def choose_context(options: CaptureOptions) -> ContextChoice:
     chosen = options.context or next(iter(current), "")
     where = shown_kubeconfig(options)
     if not chosen:
-        hint = f"name one with --context: {', '.join(contexts)}" if contexts else ""
-        raise CaptureError("the kubeconfig cannot be used: it names no current context", hint=hint, where=where)
+        hint = f"choose one with --context: {', '.join(contexts)}" if contexts else ""
+        raise CaptureError("kubeconfig has no current context", hint=hint, where=where)
     if chosen not in contexts:
         names = ", ".join(contexts)
-        raise CaptureError(f"the kubeconfig has no context {chosen!r}", hint=f"it has: {names}", where=where)
+        raise CaptureError(f"context {chosen!r} not found in kubeconfig", hint=f"contexts: {names}", where=where)
     user = str(_inner_entry(contexts[chosen], "context").get("user") or "")
     entry = _inner_entry(_by_name(documents, "users").get(user, {}), "user")
     return ContextChoice(os.pathsep.join(files), chosen, user, find_impersonation(entry, options))
@@ -253,7 +253,7 @@ def find_impersonation(user: KubeconfigEntry, options: CaptureOptions) -> Impers
         extra={str(key): _text_list(texts) for key, texts in extra.items()} if isinstance(extra, dict) else {},
     )
     if not found.user and (found.uid or found.groups or found.extra):
-        raise CaptureError("groups are to be impersonated without a user", hint="name the user with --as")
+        raise CaptureError("--as-group needs --as", hint="add --as USER")
     return found
 
 
@@ -277,7 +277,7 @@ def _kubeconfig_files(options: CaptureOptions) -> list[str]:
     listed = [Path(part).expanduser() for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
     files = [str(file) for file in listed or [default_kubeconfig()] if file.is_file()]
     if not files:
-        raise CaptureError("the kubeconfig cannot be used: no such file", where=shown_kubeconfig(options))
+        raise CaptureError("cannot use kubeconfig: no such file", where=shown_kubeconfig(options))
     return list(dict.fromkeys(files))
 
 
@@ -285,9 +285,9 @@ def _read_document(file: str) -> KubeconfigEntry:
     try:
         document = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as failure:
-        raise CaptureError(f"the kubeconfig cannot be used: {' '.join(str(failure).split())}", where=file) from failure
+        raise CaptureError(f"cannot use kubeconfig: {' '.join(str(failure).split())}", where=file) from failure
     if not isinstance(document, dict):
-        raise CaptureError("the kubeconfig cannot be used: it is no mapping", where=file)
+        raise CaptureError("cannot use kubeconfig: not a mapping", where=file)
     return document
 
 

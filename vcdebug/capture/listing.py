@@ -132,7 +132,7 @@ def items_of(page: Manifest, kind: ResourceKind) -> list[Manifest]:
     if items is None:
         return []
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise ApiRefusal(200, f"JSON, but no list of {kind.plural}")
+        raise ApiRefusal(200, f"JSON, but not a list of {kind.plural}")
     return items
 
 
@@ -151,7 +151,7 @@ MAX_READINGS = 4
 """Readings of everything at most until two agree."""
 MAX_BROKEN_KINDS = 3
 """Kinds in a row without an answer after which the server counts as gone."""
-TORN_EFFECT = "what one kind says may not fit what another says, and answers may be wrong; capture again"
+TORN_EFFECT = "objects were read at different times and can contradict each other; capture again"
 
 
 @dataclass(slots=True)

@@ -12,10 +12,10 @@ NOT_FOUND = 404
 PROBLEM_FILE = "capture"
 """The `file` of a capture's problems."""
 AWAITED_EFFECT = (
-    "Volcano's scheduler waits for it and begins no cycle, unless a feature gate turns it off: "
-    "the replay shows a cycle that this cluster may never run; apply Volcano's CRDs"
+    "Volcano's scheduler does not start a cycle without it (unless a feature gate disables it), so this "
+    "cycle may never happen here; install Volcano's CRDs"
 )
-UNUSED_EFFECT = "the scheduler of this cluster works without it, and so does the replay"
+UNUSED_EFFECT = "this cluster's scheduler runs without it, and so does the replay"
 
 
 def can_i(kind: ResourceKind, context_flag: str = "", namespace: str = "") -> str:
@@ -29,8 +29,9 @@ def required_failed(api: Api, kind: ResourceKind, refusal: ApiRefusal, namespace
     if refusal.status == FORBIDDEN:
         return _forbidden_error(api, kind, refusal, namespace)
     if refusal.status == NOT_FOUND:
-        hint = "is Volcano installed in this cluster?" if kind.group else "is this a Kubernetes API server?"
-        return CaptureError(f"the server has no {kind.kubectl_resource} {kind.version}", hint=hint, where=api.server)
+        hint = "is Volcano installed?" if kind.group else "is this a Kubernetes API server?"
+        missing = f"this cluster does not serve {kind.kubectl_resource} {kind.version}"
+        return CaptureError(missing, hint=hint, where=api.server)
     # A busy server is no answer about the cluster: followers ask again later.
     failure = NoAnswer if refusal.status in RETRIED_STATUSES else CaptureError
     return failure(f"cannot list {kind.kubectl_resource}: {refusal}", where=api.server)
@@ -45,7 +46,7 @@ def _forbidden_error(api: Api, kind: ResourceKind, refusal: ApiRefusal, namespac
         f"{where if kind.namespaced else ''} ({refusal.message})"
     )
     also = f"; also missing: {', '.join(other.needed_permission for other in others)}" if others else ""
-    hint = f"check with: {can_i(kind, api.context_flag, namespace)}"
+    hint = f"check: {can_i(kind, api.context_flag, namespace)}"
     one = "" if namespace else "; with the rights of one namespace: --namespace NAME"
     return CaptureError(message + also, hint=hint + one, where=api.server)
 
@@ -77,7 +78,7 @@ def optional_skipped(kind: ResourceKind, refusal: ApiRefusal, groups: dict[str, 
         return _absent_problem(kind, groups)
     effect = _missing_effect(kind)
     if refusal.status == FORBIDDEN:
-        what = f'missing permission "{kind.needed_permission}" (check with: {can_i(kind)})'
+        what = f'missing permission "{kind.needed_permission}" (check: {can_i(kind)})'
         return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, effect)
     return Problem(PROBLEM_FILE, kind.kubectl_resource, "", f"cannot be listed: {refusal}", effect)
 
@@ -88,18 +89,18 @@ def optional_failed(kind: ResourceKind, failure: VcdebugError) -> Problem:
 
 
 def _missing_effect(kind: ResourceKind) -> str:
-    return f"the replay may be wrong about {kind.falsifies}" if kind.decides else kind.falsifies.partition("; ")[2]
+    return f"the replay can be wrong about {kind.falsifies}" if kind.decides else kind.falsifies.partition("; ")[2]
 
 
 def _absent_problem(kind: ResourceKind, groups: dict[str, list[str]]) -> Problem:
     versions = groups.get(kind.group, [])
     if versions and kind.version not in versions:
-        what = f"the server has API group {kind.group} only in version {', '.join(versions)}, not {kind.version}"
+        what = f"the cluster serves {kind.group} in version {', '.join(versions)} only, not {kind.version}"
         return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, _missing_effect(kind))
     if not versions and kind.group:
-        what = f"the server has no API group {kind.group}"
+        what = f"the cluster does not serve API group {kind.group}"
     else:
-        what = "the server has no such resource"
+        what = "the cluster does not serve this resource"
     if kind.awaited:
         return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, AWAITED_EFFECT)
     return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, UNUSED_EFFECT)

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 CONFIG_MAP = "volcano-scheduler-configmap"
 SHARED_VARIABLE = "MULTI_SCHEDULER_ENABLE"
-NO_CONF = "the replay uses upstream's built-in configuration; name the right one with --scheduler-configmap"
+NO_CONF = "using the built-in configuration; set the right one with --scheduler-configmap"
 CONF_MISSING = "the scheduler's configuration"
 FLAGS_MISSING = "the scheduler's flags"
 UNREAD_FLAGS = {
-    "plugins-dir": "plugins that the scheduler loads from there vote in the cluster and not in the replay",
+    "plugins-dir": "plugins loaded from there take part in the cluster but not in the replay",
     "disable-default-scheduler-config": (
-        "without a valid configuration the scheduler stops, where the replay goes on with the built-in one"
+        "the scheduler stops without a valid configuration, the replay uses the built-in one"
     ),
 }
 
@@ -113,8 +113,8 @@ def _scheduler_flags(container: Manifest, where: str, problems: list[Problem]) -
     problems.extend(report.all_problems())
     problems.extend(_iter_unread_flags(container, where))
     if command_line.container_environment(container).get(SHARED_VARIABLE) == "true":
-        effect = "the real scheduler sees only its part of the pods and nodes, the replay sees all"
-        problems.append(Problem(where, SHARED_VARIABLE, "", "the cluster is shared among several schedulers", effect))
+        effect = "each scheduler sees only its share of pods and nodes, the replay sees all"
+        problems.append(Problem(where, SHARED_VARIABLE, "", "several schedulers share this cluster", effect))
     return flags
 
 
@@ -205,7 +205,7 @@ def _refusal_words(source: ConfSource, refusal: ApiRefusal) -> str:
     if refusal.status != FORBIDDEN:
         return str(refusal)
     can_i = f"kubectl auth can-i get configmaps/{source.name} --namespace {source.namespace}"
-    return f'missing permission: verb "get", resource "configmaps", API group "" (check with: {can_i})'
+    return f'missing permission: verb "get", resource "configmaps", API group "" (check: {can_i})'
 
 
 def _conf_text(data: Manifest, key: str) -> str | None:
@@ -221,7 +221,7 @@ def _conf_text(data: Manifest, key: str) -> str | None:
 DEVICE_PLUGIN = DEVICESHARE
 DEVICE_SWITCHES = ("deviceshare.VGPUEnable", "deviceshare.AscendHAMiVNPUEnable")
 DEVICES_MISSING = "the device configuration"
-BUILT_IN_NAMES = "the built-in names of virtual GPUs and Ascend NPUs are used, which this cluster may not use"
+BUILT_IN_NAMES = "using built-in vGPU and Ascend NPU resource names; this cluster can use other names"
 
 
 def read_device_config(api: Api, conf: str | None, problems: list[Problem], missing: list[str]) -> str | None:

@@ -27,7 +27,7 @@ from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 VOLCANO_NAMESPACE = "volcano-system"
 APP_SELECTOR = [("labelSelector", f"app={APP_LABEL}")]
-NO_FLAGS = "upstream's default flags are used"
+NO_FLAGS = "using upstream's default flags"
 MISSING_DEPLOYMENT = "scheduler Deployment"
 
 ObjectsByKind = dict[str, list[Manifest]]
@@ -86,7 +86,7 @@ def find_schedulers(api: Api, objects: ObjectsByKind, problems: list[Problem], w
     found.sort(key=lambda scheduler: scheduler.namespace != VOLCANO_NAMESPACE)
     if not found and not any(problem.object == MISSING_DEPLOYMENT for problem in problems):
         problems.append(
-            Problem(PROBLEM_FILE, MISSING_DEPLOYMENT, "", "none has the label app=volcano-scheduler", NO_FLAGS)
+            Problem(PROBLEM_FILE, MISSING_DEPLOYMENT, "", "no Deployment has label app=volcano-scheduler", NO_FLAGS)
         )
     return found
 
@@ -100,11 +100,11 @@ def choose_scheduler(schedulers: list[Scheduler], wanted: str, where: str, probl
         match = next((scheduler for scheduler in schedulers if scheduler.key == wanted), None)
         if match is None:
             names = ", ".join(scheduler.key for scheduler in schedulers) or "none"
-            raise CaptureError(f"there is no scheduler {wanted}", hint=f"found: {names}", where=where)
+            raise CaptureError(f"scheduler {wanted} not found", hint=f"found: {names}", where=where)
         return match
     if len(schedulers) > 1:
         what = f"there are {len(schedulers)}: {'; '.join(scheduler.describe_pods for scheduler in schedulers)}"
-        effect = f"{schedulers[0].key} is used; name another with --scheduler"
+        effect = f"using {schedulers[0].key}; choose with --scheduler"
         problems.append(Problem(PROBLEM_FILE, "schedulers", "", what, effect))
     return schedulers[0] if schedulers else None
 

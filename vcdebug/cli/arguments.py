@@ -63,7 +63,7 @@ def open_cache(args: Namespace | None = None) -> RecordingCache | None:
     if said.lower() in OFF_WORDS or getattr(args, "no_cache", False):
         return None
     if said and not said.isdecimal():
-        raise ConfigError(f"{said!r} is no number of megabytes", "off keeps none", CACHE_VARIABLE)
+        raise ConfigError(f"{said!r} is not a size in MB", "give a number, or off", CACHE_VARIABLE)
     return RecordingCache(cache_folder() / "recordings", int(said or DEFAULT_MEGABYTES))
 
 
@@ -99,8 +99,8 @@ def one_snapshot_source(word: str) -> str | Path:
 
 
 SNAPSHOT_HELP: Final = (
-    "a folder, .tar.gz, .zip or file of manifests, - for standard input, the name of a bundled snapshot, or a "
-    "recording that run --save wrote"
+    "folder, .tar.gz, .zip or manifest file; - for standard input; name of a bundled snapshot; or "
+    "recording of run --save"
 )
 DEFAULT_BUDGET_SECONDS: Final = 10
 """Seconds after the start of the command at which --prove stops."""
@@ -122,14 +122,14 @@ SHARED_ARGUMENTS: Final = {
     "release": _argument_row(
         "--release",
         metavar="VERSION",
-        help="replay the scheduler of this release, such as v1.14.4, instead of the one that the snapshot names; "
-        "v1.99,nearest takes the nearest one that is replayed",
+        help="Volcano release to replay, for example v1.14.4; v1.99,nearest picks the nearest supported one "
+        "(default: the release recorded in the snapshot)",
     ),
     "complete": _argument_row(
         "--complete",
         action="store_true",
         default=None,  # None leaves it to the snapshot's own setting
-        help="fill in what a server would have filled in hand-written manifests: uid, phase, namespace, defaults",
+        help="complete hand-written manifests with server defaults: uid, phase, namespace (default: automatic)",
     ),
     "edits": _argument_row(
         "--set",
@@ -137,52 +137,52 @@ SHARED_ARGUMENTS: Final = {
         dest="edits",
         action="append",
         default=[],
-        help="change something first: KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE, flag:NAME=VALUE, "
-        "chance:NAME=VALUE, replay:NAME=VALUE, answer:EVENT=VALUE, PATH- to remove a field, :- to remove an object, "
-        "@FILE for a file of edits; may be repeated",
+        help="change the input before the replay: KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE, "
+        "flag:NAME=VALUE, chance:NAME=VALUE, replay:NAME=VALUE or answer:EVENT=VALUE; PATH- removes a field, "
+        ":- an object; @FILE reads edits from a file; repeatable",
     ),
     "extender": _argument_row(
         "--extender-url",
         metavar="URL",
-        help="ask the extender's webhook at this address what extender.json does not answer; otherwise unknown",
+        help="call this extender webhook for answers that extender.json lacks (default: such answers are unknown)",
     ),
     "max-events": _argument_row(
         "--max-events",
         metavar="N",
         type=positive_number,
-        help="stop the replay after N events; 5 million by default",
+        help="stop after N events (default: 5 million)",
     ),
     "max-memory": _argument_row(
         "--max-memory",
         metavar="MB",
         type=positive_number,
-        help="or once the recording is about this large; 8000 by default",
+        help="stop when the recording reaches about MB megabytes (default: 8000)",
     ),
     "no-cache": _argument_row(
         "--no-cache",
         action="store_true",
-        help=f"run the cycle even if its recording is kept, and keep none; {CACHE_VARIABLE}=off does the same for good",
+        help=f"neither read nor write the cache of recordings (as {CACHE_VARIABLE}=off)",
     ),
     "source": _argument_row(
         "--source",
         metavar="DIR",
-        help=f"a checkout of Volcano, whose text the command `source` shows; {SOURCE_VARIABLE} names one for good",
+        help=f"checkout of Volcano for the command `source` (default: {SOURCE_VARIABLE})",
     ),
-    "json": _argument_row("--json", action="store_true", help="write the answer as one JSON document"),
+    "json": _argument_row("--json", action="store_true", help="print JSON"),
     "prove": _argument_row(
         "--prove",
         action="store_true",
-        help="try fixes on copies of the snapshot, replay each, and list those that work, the least harmful first",
+        help="try fixes on copies of the snapshot and list those that work, least harmful first",
     ),
     "verbose": _argument_row(
-        "-v", "--verbose", action="store_true", help="show every step through the cycle and cut no list"
+        "-v", "--verbose", action="store_true", help="show every step through the cycle, and lists in full"
     ),
     "budget": _argument_row(
         "--budget",
         metavar="SECONDS",
         type=positive_number,
         default=DEFAULT_BUDGET_SECONDS,
-        help=f"for --prove: stop SECONDS after the command began; {DEFAULT_BUDGET_SECONDS} by default",
+        help=f"with --prove: time budget in seconds (default: {DEFAULT_BUDGET_SECONDS})",
     ),
 }
 
@@ -198,12 +198,16 @@ def add_workers(parser: ArgumentParser, scope: str = "") -> None:
     """Add --workers and --scheduler, which choose where many runs happen."""
     who = parser.add_mutually_exclusive_group()
     who.add_argument(
-        "-j", "--workers", metavar="N", type=positive_number, help=f"{scope}worker processes; one per processor"
+        "-j",
+        "--workers",
+        metavar="N",
+        type=positive_number,
+        help=f"{scope}number of worker processes (default: one per CPU)",
     )
     who.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help=f"{scope}a Dask scheduler, such as tcp://host:8786, whose workers do the runs; needs the extra dask",
+        help=f"{scope}address of a Dask scheduler, for example tcp://host:8786; needs vcdebug[dask]",
     )
 
 
@@ -265,27 +269,26 @@ def add_cycle_arguments(parser: ArgumentParser, more: str = "") -> None:
         metavar="N",
         type=positive_number,
         default=1,
-        help=f"run N cycles of one scheduler process, one after another{more}",
+        help=f"run N consecutive cycles of one scheduler process{more} (default: 1)",
     )
     parser.add_argument(
         "--every",
         metavar="TIME",
         type=_parse_time_between,
-        help="time between two cycles, such as 31s or 1m30s; 1s by default",
+        help="interval between cycles, for example 31s or 1m30s (default: 1s)",
     )
-    parser.add_argument(
-        "--recreate", action="store_true", help="between cycles a controller makes a new pod for each that has left"
-    )
+    parser.add_argument("--recreate", action="store_true", help="recreate pods that terminate between cycles")
     parser.add_argument(
         "--finish",
         metavar="RULE",
         choices=FINISH_RULES,
-        help="which running pods succeed between cycles: none, the default, or thirds: alternate thirds by name",
+        help="running pods that complete between cycles: none, or thirds (every third pod by name, rotating) "
+        "(default: none)",
     )
     parser.add_argument(
         "--arrivals",
         metavar="FILE",
-        help='objects that arrive between cycles: {"2": [manifest, ...]} before cycle 2, and so on',
+        help='objects to add between cycles, as JSON: {"2": [manifest, ...]} adds before cycle 2',
     )
 
 
@@ -295,7 +298,7 @@ def _parse_time_between(text: str) -> timedelta:
 
     found = parse_interval(text)
     if found is None:
-        raise ArgumentTypeError(f"{text!r} is no time that passes, such as 31s or 1m30s")
+        raise ArgumentTypeError(f"{text!r} is not a duration, for example 31s or 1m30s")
     return found
 
 
@@ -304,7 +307,7 @@ def check_cycle_arguments(args: Namespace) -> None:
     between = ("every", "recreate", "finish", "arrivals")
     given = [f"--{name}" for name in between if getattr(args, name) not in (None, False)]
     if args.cycles == 1 and given:
-        raise VcdebugError(f"{given[0]} is about what happens between cycles", "give --cycles N")
+        raise VcdebugError(f"{given[0]} needs several cycles", "give --cycles N")
 
 
 def between_cycles(args: Namespace) -> BetweenCycles:

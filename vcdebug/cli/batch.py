@@ -55,7 +55,7 @@ class BatchResults(Generic[Result]):
     def _build_document(self, name: str, document: Callable[[Result], Mapping[str, object]]) -> dict[str, object]:
         one = self.done.get(name)
         if one is None or isinstance(one, RunFailure):
-            return {"snapshot": name, "error": "not looked at" if one is None else one.line}
+            return {"snapshot": name, "error": "not checked" if one is None else one.line}
         return {"snapshot": name, "error": None, **document(one)}
 
 

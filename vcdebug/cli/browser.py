@@ -35,7 +35,7 @@ def is_loopback(host: str) -> bool:
     try:
         found = getaddrinfo(host, None, type=SOCK_STREAM)
     except gaierror as error:
-        raise VcdebugError("no such host", "such as 127.0.0.1", host) from error
+        raise VcdebugError("no such host", "for example 127.0.0.1", host) from error
     return all(ip_address(str(address[4][0]).partition("%")[0]).is_loopback for address in found)
 
 
@@ -46,7 +46,7 @@ def open_socket(host: str, port: int) -> socket:
         return listen(address[:2], family=family)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
-        raise VcdebugError(f"cannot be served there: {reason}", "choose another --port", f"{host}:{port}") from error
+        raise VcdebugError(f"cannot listen there: {reason}", "choose another --port", f"{host}:{port}") from error
 
 
 def socket_url(bound: socket) -> str:
@@ -100,7 +100,9 @@ class BrowserServer(Server):
         return app
 
     async def on_startup(self, app: web.Application) -> None:
-        self._output.write_notice(f"open {socket_url(self._bound)}/?token={self.token} in a browser; Ctrl-C ends it")
+        self._output.write_notice(
+            f"open {socket_url(self._bound)}/?token={self.token} in a browser; Ctrl-C stops the server"
+        )
 
     async def on_shutdown(self, app: web.Application) -> None:
         for window in list(self._windows):
@@ -139,12 +141,12 @@ class BrowserServer(Server):
         """Refuse requests of other sites, those by a foreign host name (DNS rebinding), and those without the token."""
         name = urlsplit(f"//{request.host}").hostname or ""
         if not self._exposed and name not in LOCAL_NAMES and name != self._bound.getsockname()[0]:
-            raise web.HTTPForbidden(text="this debugger answers to local names only")
+            raise web.HTTPForbidden(text="this debugger accepts requests to local names only")
         origin = request.headers.get("Origin")
         if origin is not None and urlsplit(origin).netloc != request.host:
-            raise web.HTTPForbidden(text="this debugger answers to its own page only")
+            raise web.HTTPForbidden(text="this debugger accepts requests from its own page only")
         if not self._has_token(request):
-            raise web.HTTPForbidden(text="open the address that vcdebug serve printed: its token is asked for")
+            raise web.HTTPForbidden(text="missing token: open the URL that vcdebug serve printed")
         return await handler(request)
 
     def _has_token(self, request: web.Request) -> bool:

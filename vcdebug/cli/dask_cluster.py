@@ -41,7 +41,7 @@ class DaskExecutor:
         with _silence_dask(), _connect_client(self._address) as client:
             _check_versions(client, self._address)
             if not client.nthreads():
-                self._narrate(f"{self._address}: no worker is connected yet; waiting for one")
+                self._narrate(f"{self._address}: waiting for a worker to connect")
             campaign = _Campaign(client, self._address, function, items)
             try:
                 yield from campaign.iter_answers()
@@ -122,10 +122,10 @@ class _Campaign(Generic[Item, Result]):
         if future.status == "finished":
             return RunAnswer(task.number, pickle.loads(future.result()))
         if future.status != "error":
-            raise VcdebugError("the Dask scheduler has left", where=self._address)
+            raise VcdebugError("lost the connection to the Dask scheduler", where=self._address)
         error = future.exception()
         if not isinstance(error, KilledWorker):
-            raise VcdebugError(f"a worker of the cluster cannot do it: {type(error).__name__}: {error}", INSTALL_HINT)
+            raise VcdebugError(f"a Dask worker failed: {type(error).__name__}: {error}", INSTALL_HINT)
         return RunAnswer(task.number, LOST_WORKER) if task.alone else None
 
 
@@ -137,7 +137,9 @@ def _check_versions(client: Client, address: str) -> None:
     found = [*workers.values(), _version_of_scheduler(client, asked)]
     others = [one for one in found if one != __version__]
     if others:
-        raise VcdebugError(f"{len(others)} of {len(found)} do not have vcdebug {__version__}", INSTALL_HINT, address)
+        raise VcdebugError(
+            f"{len(others)} of {len(found)} workers have no vcdebug {__version__}", INSTALL_HINT, address
+        )
 
 
 def _version_of_scheduler(client: Client, asked: str) -> object:
@@ -147,7 +149,7 @@ def _version_of_scheduler(client: Client, asked: str) -> object:
         return None
 
 
-INSTALL_HINT = f"install vcdebug {__version__} where the scheduler and where the workers run"
+INSTALL_HINT = f"install vcdebug {__version__} on the machines of the scheduler and the workers"
 
 
 def hold_function(function: bytes) -> bytes:
@@ -176,12 +178,12 @@ def _connect_client(address: str) -> Iterator[Client]:
         from distributed import Client
     except ImportError as error:
         raise UnsupportedError(
-            "--scheduler needs the extra dask", "install it with: pip install 'vcdebug[dask]'"
+            "the extra dask is not installed; --scheduler needs it", "run: pip install 'vcdebug[dask]'"
         ) from error
     try:
         client = Client(address, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise VcdebugError("no Dask scheduler answers", "an address looks like tcp://host:8786", address) from error
+        raise VcdebugError("no Dask scheduler responds", "give an address such as tcp://host:8786", address) from error
     with client:
         yield client
 

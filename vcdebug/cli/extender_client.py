@@ -78,11 +78,11 @@ def _checked_host(url: str) -> str:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise VcdebugError(f"is no URL: {error}", "such as http://127.0.0.1:8080", "--extender-url") from error
+        raise VcdebugError(f"is not a URL: {error}", "for example http://127.0.0.1:8080", "--extender-url") from error
     if parts.scheme not in ("http", "https") or not host:
-        raise VcdebugError("is no http or https URL", "such as http://127.0.0.1:8080", "--extender-url")
+        raise VcdebugError("is not an http or https URL", "for example http://127.0.0.1:8080", "--extender-url")
     if parts.username is not None:
-        raise VcdebugError("holds a user or a password, which is not supported", where="--extender-url")
+        raise VcdebugError("contains a user or a password, which is not supported", where="--extender-url")
     return host
 
 

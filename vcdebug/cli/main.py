@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from vcdebug import __version__
@@ -27,7 +27,16 @@ EXIT_CODES = {
 EXIT_READER_LEFT = 141
 """128 + SIGPIPE, as a shell reports a program whose reader has closed the pipe."""
 DEFAULT_COMMAND = "open"
-DESCRIPTION = "An omniscient debugger for the scheduling cycles of Volcano."
+DESCRIPTION = """Replay, debug and explain scheduling cycles of Volcano, the Kubernetes batch scheduler.
+
+A re-implementation of the scheduler in Python: it needs no Volcano binary, and only reads from clusters.
+
+examples:
+  vcdebug                                    choose a bundled snapshot and debug its cycle
+  vcdebug explain preempt-blocked-by-gang    why is each job Pending?
+  vcdebug capture -o incident.tar.gz         read a cluster into one file
+  vcdebug COMMAND --help                     examples, options and exit status of a command"""
+EXIT_STATUS = "Exit status: 0 done, 1 error, 2 an answer that scripts should notice (see each command), 130 interrupted"
 
 
 class UsageError(VcdebugError):
@@ -80,20 +89,30 @@ def _run_command(argv: list[str], output: Output) -> int:
 
 def _build_parser(commands: dict[str, Command], words: Sequence[str]) -> CommandParser:
     """A parser of all commands; only those among the words have options, since adding them imports the command."""
-    parser = CommandParser(prog="vcdebug", description=DESCRIPTION, epilog="Without a command: open.")
+    formatter = RawDescriptionHelpFormatter
+    parser = CommandParser(prog="vcdebug", description=DESCRIPTION, epilog=EXIT_STATUS, formatter_class=formatter)
     parser.add_argument("--version", action="version", version=f"vcdebug {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, command in commands.items():
         subparser = subparsers.add_parser(
             name,
             help=command.HELP,
-            description=command.HELP,
+            description="\n  vcdebug ".join([f"{command.HELP}.\n\nexamples:", *command.EXAMPLES]),
             epilog=command.EXITS,
-            formatter_class=RawDescriptionHelpFormatter,
+            formatter_class=formatter,
         )
         if name in words:
             command.add_arguments(subparser)
+            # argparse's own usage lists every option, in lines above the first useful one.
+            subparser.usage = " ".join(["%(prog)s [OPTIONS]", *positional_names(subparser)])
     return parser
+
+
+def positional_names(parser: ArgumentParser) -> Iterator[str]:
+    """The names of the positional arguments, optional ones in brackets."""
+    for action in parser._actions:
+        if not action.option_strings:
+            yield f"[{action.metavar}]" if action.nargs == "?" else f"{action.metavar}{'...' * (action.nargs == '+')}"
 
 
 def _fill_closed_descriptors() -> None:

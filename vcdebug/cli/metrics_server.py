@@ -47,9 +47,11 @@ class WatchCollector(Collector):
             evictions.add_metric((action,), count)
         yield evictions
         yield CounterMetricFamily(
-            "vcdebug_prediction_mismatches", "Jobs decided otherwise than in the replay", figures.mismatches
+            "vcdebug_prediction_mismatches",
+            "Jobs that the scheduler decided differently from the replay",
+            figures.mismatches,
         )
-        yield CounterMetricFamily("vcdebug_readings", "Captures that were judged", figures.readings)
+        yield CounterMetricFamily("vcdebug_readings", "Captures that were compared", figures.readings)
         age = time.monotonic() - self._last
         yield GaugeMetricFamily("vcdebug_last_reading_age_seconds", "Time since the cluster was last read", age)
 
@@ -59,13 +61,13 @@ def serving_metrics(figures: WatchFigures, address: str) -> Iterator[tuple[Watch
     """Serve the figures at `HOST:PORT` or `:PORT` from a thread; the collector, and the port that was taken."""
     host, _, port = address.rpartition(":")
     if not port.isdecimal() or int(port) > MAX_PORT:
-        raise VcdebugError("is no address", "write HOST:PORT, or :PORT for this machine alone", address)
+        raise VcdebugError("is not an address", "give HOST:PORT, or :PORT for this machine only", address)
     registry, collector = CollectorRegistry(), WatchCollector(figures)
     registry.register(collector)
     try:
         server, thread = start_http_server(int(port), host or DEFAULT_ADDRESS, registry)
     except OSError as error:
-        raise VcdebugError(f"cannot be listened on: {error.strerror or error}", where=address) from error
+        raise VcdebugError(f"cannot listen there: {error.strerror or error}", where=address) from error
     try:
         yield collector, server.server_port
     finally:

@@ -90,7 +90,7 @@ def _escape_unencodable(text: str, stream: TextIO) -> str:
 
 Result = TypeVar("Result")
 
-REPORT_HINT = "this is a fault of vcdebug; run it again with VCDEBUG_TRACEBACK=1 and report what it says"
+REPORT_HINT = "internal error in vcdebug; run again with VCDEBUG_TRACEBACK=1 and report the output"
 
 
 class RunFailure(NamedTuple):
@@ -111,7 +111,7 @@ def run_or_failure(run: Callable[[], Result]) -> Result | RunFailure:
     except OSError as error:
         return RunFailure(_os_error_line(error))
     except RecursionError:
-        return RunFailure("the input is nested too deeply")
+        return RunFailure("input is nested too deeply")
     except MemoryError:
         return RunFailure("not enough memory")
     except Exception as error:  # boundary: a fault of ours is one line too

@@ -81,7 +81,7 @@ def _open_recording(where: Source, complete: bool | None, release: str | None) -
     """The recording in a file; raises VcdebugError for options that only apply to a snapshot."""
     if complete is not None or release is not None:
         option = "--release" if complete is None else "--complete"
-        raise VcdebugError(f"{option} is for a snapshot, and this is a recording", "open the snapshot", str(where))
+        raise VcdebugError(f"{option} needs a snapshot; this is a recording", "open the snapshot", str(where))
     return open_recording(Path(str(where)))
 
 
@@ -100,7 +100,7 @@ def with_configuration(snapshot: Snapshot, path: str) -> Snapshot:
     text = read_file(path).decode(errors="replace")
     conf = parse_conf(text, snapshot.release)
     if conf.built_in:
-        raise ConfigError(conf.problems[0].what, "the real scheduler would go by its built-in configuration", path)
+        raise ConfigError(conf.problems[0].what, "the real scheduler would use its built-in configuration", path)
     return replace(snapshot, scheduler_conf=text)
 
 

@@ -39,7 +39,7 @@ class Executor(Protocol):
         ...
 
 
-LOST_WORKER = RunFailure("each worker that took it ended, perhaps for want of memory")
+LOST_WORKER = RunFailure("every worker that ran it exited, possibly out of memory")
 """The result of a run that ended MAX_LOST_WORKERS workers."""
 
 

@@ -66,7 +66,7 @@ def compare_dump(text: str, snapshot: Snapshot) -> DumpComparison:
     """Compare the text of a dump with the snapshot; raises VcdebugError when the first document cannot be read."""
     documents, broken_at = read_documents(text)
     if not documents:
-        raise VcdebugError("not a dump of the scheduler's cache", "six JSON documents, written on SIGUSR1")
+        raise VcdebugError("not a dump of the scheduler's cache", "expected six JSON documents, as written on SIGUSR1")
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
     ours = _replayed_documents(read_cluster(snapshot, conf, plugins_of_release(snapshot.release)))
     walk = _DumpWalk()

@@ -354,11 +354,11 @@ class CaptureChanges:
         """The changes counted in one line."""
         counts = (
             (len(self.objects), "object", ""),
-            (len(self.decisions.tasks), "pod", " decided otherwise"),
+            (len(self.decisions.tasks), "pod", " decided differently"),
             (len(self.causes), "cause", ""),
         )
         counted = [f"{count} {what}{'s' * (count > 1)}{more}" for count, what, more in counts if count]
-        return f"changed: {', '.join(counted)}" if counted else "nothing has changed"
+        return f"changed: {', '.join(counted)}" if counted else "no changes"
 
 
 def compare_captures(before: Recording, after: Recording) -> CaptureChanges:

@@ -18,10 +18,10 @@ from vcdebug.recording.recording import Recording, per_recording
 
 NODE, QUEUE, JOB, STATEMENT = "node", "queue", "job", "statement"
 RULE_TEXTS: Final[Mapping[str, str]] = {
-    NODE: "a node's idle and used make up what it can allocate",
-    QUEUE: "what a queue has allocated is what its tasks hold",
-    JOB: "what a job has allocated is what its tasks hold",
-    STATEMENT: "when an action ends, every statement is committed or discarded",
+    NODE: "node: idle + used = allocatable",
+    QUEUE: "queue: allocated = sum of its tasks",
+    JOB: "job: allocated = sum of its tasks",
+    STATEMENT: "no statement is open when an action ends",
 }
 QUIRKS_BY_RULE: Final[Mapping[str, tuple[str, ...]]] = {
     NODE: (quirks.DEVICE_STAYS_CHARGED,),

@@ -201,9 +201,9 @@ def check_log(lines: Iterable[str], recording: Recording, *, cycle: int | None =
     """The first cycle that agrees, else the one that agrees longest; `cycle`, from 1, chooses one itself."""
     cycles = split_cycles(parse_log(lines))
     if not cycles:
-        raise VcdebugError("no scheduling cycle in this log", "the scheduler must run with -v=3 or more")
+        raise VcdebugError("no scheduling cycle found in this log", "the scheduler must run with -v=3 or higher")
     if cycle is not None and not 1 <= cycle <= len(cycles):
-        raise VcdebugError(f"no cycle {cycle} in this log", f"it has cycles 1 to {len(cycles)}")
+        raise VcdebugError(f"cycle {cycle} is not in this log", f"cycles 1 to {len(cycles)} are")
     written = list(log_lines(recording))
     best: LogComparison | None = None
     for candidate in cycles if cycle is None else [cycles[cycle - 1]]:

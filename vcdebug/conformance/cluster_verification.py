@@ -336,14 +336,14 @@ def others_changes(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey,
     """Changes that the scheduler did not make; a pod that is gone and whose eviction was expected is none."""
     changes = []
     if before.scheduler_conf != after.scheduler_conf:
-        changes.append(ForeignChange("the scheduler's configuration changed"))
+        changes.append(ForeignChange("scheduler configuration changed"))
     changes += _iter_changed_pods(before, after, expected)
     for kind, part in DECIDING_PARTS.items():
         old, new = _by_key(before, kind), _by_key(after, kind)
         for key in sorted({**old, **new}):
             if key in old and key in new and part(old[key]) == part(new[key]):
                 continue
-            word = "is new" if key not in old else "is gone" if key not in new else "changed"
+            word = "was added" if key not in old else "was removed" if key not in new else "changed"
             changes.append(ForeignChange(f"{kind} {key} {word}", kind, old.get(key), new.get(key)))
     return changes
 
@@ -359,13 +359,13 @@ def _iter_changed_pods(before: Snapshot, after: Snapshot, expected: Mapping[Task
 def _pod_change(was: Manifest | None, now: Manifest | None, *, is_expected: bool) -> str:
     """What another client did to a pod, in words; empty for nothing."""
     if was is None or (now is not None and _uid_of(now) != _uid_of(was)):
-        return "is new"
+        return "was created"
     if now is None:
-        return "" if is_expected else "is gone"
+        return "" if is_expected else "disappeared"
     if _starts_leaving(was, now) and not _by_scheduler(now):
-        return "was deleted"
+        return "is being deleted"
     phase = _status_part(now, "phase")
-    return f"ended: {phase}" if phase in ENDED_PHASES and phase != _status_part(was, "phase") else ""
+    return f"finished: {phase}" if phase in ENDED_PHASES and phase != _status_part(was, "phase") else ""
 
 
 def _by_key(snapshot: Snapshot, kind: str) -> dict[str, Manifest]:

@@ -117,7 +117,9 @@ class ClusterWatch:
             names = workload_names(before)
             differing = [one.job for one in found.jobs if one.word == "differs" and self._is_watched(one.job)]
             self.figures.mismatches += len(differing)
-            lines.extend(f"{names.get(job, job)}: the scheduler decided otherwise than the replay" for job in differing)
+            lines.extend(
+                f"{names.get(job, job)}: the scheduler decided differently than the replay" for job in differing
+            )
             reasons.extend(f"prediction failed for {names.get(job, job)}" for job in differing)
             return bool(differing)
 

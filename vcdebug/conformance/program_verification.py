@@ -71,7 +71,7 @@ def _sent_differences(seen: ObservedCycle, followed: NearestReplay) -> tuple[lis
     # Volcano binds and evicts in goroutines: those of earlier actions may not have sent their request yet.
     lost = [each for each in followed.differences if each.is_decision and each.observed == NOTHING_DONE]
     rest = [each for each in followed.differences if each not in lost]
-    text = f"{count_noun(len(lost), 'write')} of the replay may have been on the way when the process ended"
+    text = f"{count_noun(len(lost), 'predicted write')} may have been in flight when the process exited"
     return rest, (text,) if lost else ()
 
 
@@ -89,36 +89,41 @@ def _iter_comparison_notes(seen: ObservedCycle, recording: Recording, uncompared
     chance = recording.snapshot.chance
     if chance.searches:
         yield (
-            "sampled search: it is chance at which part of the nodes the scheduler looked; "
-            f"for {len(chance.searches)} pods its log tells which, and the replay looked at the same"
+            f"node sampling is random; for {count_noun(len(chance.searches), 'pod')} the replay used the nodes "
+            "shown in the scheduler's log"
         )
     if chance.dry_runs:
         yield (
-            "topology-aware preemption: it is chance which node's dry run is through first; "
-            f"for {len(chance.dry_runs)} pods the log tells which won, and the replay followed"
+            "topology-aware preemption: the first finished dry run wins, which is random; for "
+            f"{count_noun(len(chance.dry_runs), 'pod')} the replay used the winner from the log"
         )
     undecided = {note.text for note in recording.notes if note.code == CLAIMS_UNDECIDED}
     if undecided:
         yield (
-            f"{CLAIMS_UNDECIDED}: {count_noun(len(undecided), 'pod')} with resource claims that the scheduler "
-            "allocates and the replay cannot; it lets every node pass, and what differs may come of that"
+            f"{CLAIMS_UNDECIDED}: the replay cannot allocate the resource claims of "
+            f"{count_noun(len(undecided), 'pod')} and accepts every node, which can cause differences"
         )
     if uncompared:
         yield f"the log is not compared line by line: {uncompared}"
     jobs = len(recording.session.jobs)
     if seen.jobs is not None and seen.jobs < jobs:
-        yield f"its cycle began with {seen.jobs} jobs, the replay's with {jobs}: some PodGroups may have come too late"
+        yield (
+            f"the scheduler's cycle had {count_noun(seen.jobs, 'job')}, the replay's {jobs}; some PodGroups may "
+            "have arrived too late"
+        )
 
 
 def _compare_log(seen: ObservedCycle, recording: Recording) -> tuple[LogDifference | None, str]:
     """(first difference between the cycle's log and the replay's, why they are not compared); either may be empty."""
     chance = recording.snapshot.chance
     if seen.logged > len(seen.log):
-        return None, f"of {seen.logged} lines {len(seen.log)} are kept"
+        return None, f"{len(seen.log)} of {count_noun(seen.logged, 'log line')} stored"
     if chance.searches:
-        return None, "searches were followed, and nodes that are looked at side by side are logged in any order"
+        return None, (
+            "random searches were taken from the log, and nodes that are checked in parallel are logged in any order"
+        )
     if chance.dry_runs:
-        return None, "dry runs were followed, and those that run side by side are logged in any order"
+        return None, "dry runs were taken from the log, and parallel ones are logged in any order"
     try:
         found = check_log(seen.log, recording, cycle=seen.counted).best.disagreement
     except VcdebugError as error:
@@ -140,7 +145,7 @@ CONDITION = ("type", "status", *REASON)
 def write_case(found: Verification, folder: Path) -> None:
     """Write a case into a new folder; raises VcdebugError for an unfinished cycle or an existing case."""
     if found.ended:
-        raise VcdebugError("a program that ended within its cycle gives no case", "what it wrote may not be all")
+        raise VcdebugError("no case from a process that exited within its cycle", "its writes can be incomplete")
     save_snapshot(found.recording.snapshot, folder / SNAPSHOT_FOLDER)
     text = json.dumps(outcome_document(found.observed), indent=1, ensure_ascii=False)
     (folder / OUTCOME_FILE).write_text(text + "\n", encoding="utf-8")

@@ -73,7 +73,7 @@ class SchedulerLog:
     def last_words(self) -> str:
         """The panic's line, else the last line that is not blank."""
         last = next((line for line in chain(reversed(self._tail), reversed(self._head)) if line.strip()), "")
-        return self.panic_line or last or "it said nothing"
+        return self.panic_line or last or "no log lines"
 
     def drawn_chance(self, nodes: list[NodeName]) -> ChanceSettings:
         """The random choices of the last cycle as settings of a replay; `nodes` are the session's, in order."""

@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
+from vcdebug.amount_text import count_noun
 from vcdebug.conformance import loopback_server
 from vcdebug.conformance.api_server import EVENTS, ApiServer, ApiWrite
 from vcdebug.conformance.cycle_outcome import GROUPS, PODS
@@ -48,8 +49,8 @@ QUIET_SECONDS = 0.5
 VOLUMES, QUIET_OF_VOLUMES = ("persistentvolumeclaims", "persistentvolumes"), 1.4
 """The scheduler polls the volumes that it waits for once a second, and binds the pod after that."""
 LEASE_GROUP = "coordination.k8s.io"
-LOG_HINT = "--log FILE keeps what it said"
-SCHEDULER_HINT = f"{LOG_HINT}; it must be a vc-scheduler, whose log says when a cycle begins and ends"
+LOG_HINT = "--log FILE stores its log"
+SCHEDULER_HINT = f"{LOG_HINT}; the binary must be a vc-scheduler with a log that shows cycle boundaries"
 MIN_VERBOSITY = 4
 """The lowest verbosity at which a scheduler logs the begin and end of a cycle."""
 _VERBOSITY = re.compile(r"(?<!\S)--?v[= ]?(\d+)(?!\S)")
@@ -190,7 +191,7 @@ def observe_program(
             _command_line(program, present, address, Path(folder)), wire, folder, SchedulerLog(file)
         ) as run,
     ):
-        tell(f"{program.path} has begun to read the snapshot")
+        tell(f"{program.path} reads the snapshot")
         return _observe_cycle(run, api, held, present, started, program, tell)
 
 
@@ -199,8 +200,8 @@ def _check_verbosity(program: SchedulerProgram) -> None:
     asked = _VERBOSITY.findall(" ".join(program.arguments))
     if asked and int(asked[-1]) < MIN_VERBOSITY:
         raise VcdebugError(
-            f"with -v={asked[-1]} its log does not say when a cycle begins and ends",
-            f"-v={MIN_VERBOSITY} is what it is run with, more is possible",
+            f"with -v={asked[-1]} the log shows no cycle boundaries",
+            f"use at least -v={MIN_VERBOSITY}, the default",
             program.path,
         )
 
@@ -227,8 +228,8 @@ def _observe_cycle(
     early = loopback_server.at_cycle(present, datetime.now(UTC), started, ())
     if not run.wait_until(lambda: run.ended > 0, program.patience):
         if run.log.panic_line or run.over:  # os.Exit says no more than any other line
-            raise EndedEarly(f"it ended before its first cycle: {run.log.last_words()}", program.path, early)
-        raise VcdebugError(f"it never began to schedule: {run.log.last_words()}", SCHEDULER_HINT, program.path)
+            raise EndedEarly(f"exited before the first cycle: {run.log.last_words()}", program.path, early)
+        raise VcdebugError(f"did not start scheduling: {run.log.last_words()}", SCHEDULER_HINT, program.path)
     run.await_metrics(program.patience - (time.monotonic() - since))
     with run.wire.lock:
         run.counted = len(run.begun) + 1
@@ -241,18 +242,18 @@ def _observe_cycle(
             for manifest in manifests:
                 api.store.put_object(path, manifest)
         run.wire.lock.notify_all()
-    tell(f"its first cycle is over: {len(held)} PodGroups are sent, and cycle {run.counted} counts")
+    tell(f"first cycle finished; sent {count_noun(len(held), 'PodGroup')}, cycle {run.counted} is compared")
     run.wait_until(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
     while _is_missed(run, api, held):
-        tell(f"cycle {run.counted} began before the PodGroups had arrived: the next one counts")
+        tell(f"cycle {run.counted} began before the PodGroups had arrived; the next one is compared")
         with run.wire.lock:
             run.counted += 1
             api.written.clear()
         run.wait_until(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
     if run.over and len(run.begun) < run.counted:
-        raise EndedEarly(f"it ended before the cycle that counts: {run.log.last_words()}", program.path, early)
+        raise EndedEarly(f"exited before the compared cycle: {run.log.last_words()}", program.path, early)
     run.wait_for_quiet(program.patience)
-    tell(f"cycle {run.counted} is over: {len(api.written)} requests, {run.log.count} lines of log")
+    tell(f"cycle {run.counted} finished: {count_noun(len(api.written), 'request')}, {run.log.count} log lines")
     with run.wire.lock:
         api.keeps = _keep_nothing
         began = run.begun[run.counted - 1] if len(run.begun) >= run.counted else datetime.now(UTC)
@@ -283,8 +284,8 @@ def _end_reason(run: _ProgramRun) -> str:
     """Why the cycle is not whole; empty if it is."""
     # Go runs deferred calls on a panic: the log line that ends a cycle does not prove that the cycle was whole.
     if run.over or run.log.panic_line:
-        return f"the program ended: {run.log.last_words()}"
-    return "" if run.ended >= run.counted else "the cycle did not end in time"
+        return f"the scheduler exited: {run.log.last_words()}"
+    return "" if run.ended >= run.counted else "the cycle did not finish in time"
 
 
 def fill_server(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:
@@ -392,7 +393,7 @@ def _running_program(
             errors="replace",
         )
     except OSError as failure:
-        raise VcdebugError(f"cannot be run: {failure.strerror or failure}", where=command[0]) from failure
+        raise VcdebugError(f"cannot run: {failure.strerror or failure}", where=command[0]) from failure
     run = _ProgramRun(wire, process, log)
     reader = threading.Thread(target=run.read_log, daemon=True)
     reader.start()

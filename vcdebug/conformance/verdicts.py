@@ -28,7 +28,7 @@ from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 
-VerdictWord = Literal["agreed", "worded otherwise", "by chance", "differs", "overtaken"]
+VerdictWord = Literal["agreed", "different text", "random choice", "differs", "overtaken"]
 NOTHING_DONE = "nothing"
 MAX_EXPLAINED = 20
 """Jobs that differ for which the decision behind the difference is looked up."""
@@ -202,9 +202,9 @@ def _judge_job(
         return JobVerdict(job, "agreed")
     decided = [each for each in found if each.is_decision]
     if not decided:
-        return JobVerdict(job, "worded otherwise", tuple(found))
+        return JobVerdict(job, "different text", tuple(found))
     chance = _sampling_decision(recording, decided, sampled) or _order_decision(recording, decided)
-    return JobVerdict(job, "differs" if chance is None else "by chance", tuple(found), chance)
+    return JobVerdict(job, "differs" if chance is None else "random choice", tuple(found), chance)
 
 
 def _sampling_decision(
@@ -218,7 +218,7 @@ def _sampling_decision(
     first = decided[0]
     sample = sampled[first.subject]
     looked = f"{sample.search.processed} of {sample.search.considered} nodes"
-    text = f"sampled search: {looked} were looked at for {first.subject}; {first.observed} fits too"
+    text = f"node sampling: {looked} were checked for {first.subject}; {first.observed} also fits"
     return ReplayDecision(sample.seq, text)
 
 
@@ -229,7 +229,7 @@ def _order_decision(recording: Recording, decided: list[OutcomeDifference]) -> R
     if not circle:
         return None
     first = recording.index.spans_of(Level.TASK, circle[0])
-    text = f"the order of its pods goes round: {' before '.join(circle)}; which of them come first is chance"
+    text = f"the order of its pods is cyclic ({' before '.join(circle)}), so the first ones are random"
     return ReplayDecision(first[0].first if first else None, text)
 
 

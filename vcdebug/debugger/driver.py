@@ -233,7 +233,7 @@ class Driver:
 
     def _describe_breakpoint(self, point: Breakpoint) -> str:
         hits = next(len(stand.hits) for stand in self._stands if stand.number == point.number)
-        times = f"stops {count_noun(hits, 'time')}" if hits else "never stops in this recording"
+        times = count_noun(hits, "hit") if hits else "no hits in this recording"
         meaning = point.kind.describe_meaning(self.debugger.recording)
         return f"breakpoint {point.number}: {point.command_line()}: {times}{f' ({meaning})' if meaning else ''}"
 
@@ -382,5 +382,5 @@ def open_command(what: str) -> Callable[[Driver, str], CommandReply]:
 def parse_number(argument: str, what: str) -> int:
     """Parse an integer; raises CommandError that names the missing number."""
     if not argument.isdigit():
-        raise CommandError(f"{argument!r} is no {what}")
+        raise CommandError(f"{argument!r} is not a valid {what}")
     return int(argument)

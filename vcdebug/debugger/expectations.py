@@ -75,7 +75,7 @@ def read_expectations(text: str, where: str) -> list[Expectation]:
         raise VcdebugError(f"not YAML: {error}", where=where) from error
     cases = document.get("expectations") if isinstance(document, Mapping) else document
     if not isinstance(cases, list) or not cases:
-        raise VcdebugError("holds no list of expectations", "each names a snapshot and what it should come to", where)
+        raise VcdebugError("is not a list of expectations", "each names a snapshot and expected outcomes", where)
     return [_read_expectation(case, f"{where}: [{at}]") for at, case in enumerate(cases)]
 
 
@@ -83,7 +83,7 @@ def _read_expectation(raw: object, where: str) -> Expectation:
     case = _check_fields(raw, _CASE_KINDS, where)
     snapshot = case.get("snapshot")
     if not isinstance(snapshot, str):
-        raise VcdebugError("names no snapshot", "snapshot: PATH or the name of a bundled one", where)
+        raise VcdebugError("missing field snapshot", "a path or the name of a bundled snapshot", where)
     jobs = {
         job: _check_fields(said, _JOB_KINDS, f"{where}.jobs.{job}") for job, said in _iter_mapping(case.get("jobs"))
     }
@@ -92,7 +92,7 @@ def _read_expectation(raw: object, where: str) -> Expectation:
     }
     totals = {field: count for field in TOTAL_FIELDS if isinstance(count := case.get(field), int)}
     if not (jobs or pods or totals):
-        raise VcdebugError("expects nothing", f"say one of jobs, pods, {', '.join(TOTAL_FIELDS)}", where)
+        raise VcdebugError("expects nothing", f"use one of jobs, pods, {', '.join(TOTAL_FIELDS)}", where)
     return Expectation(
         _text_or_empty(case.get("name")) or snapshot,
         snapshot,
@@ -124,7 +124,7 @@ def _check_fields(raw: object, kinds: FieldKinds, where: str) -> dict[str, objec
         raise VcdebugError(f"is {raw!r}", f"write a mapping of {', '.join(kinds)}", where)
     for field, value in raw.items():
         if field not in kinds:
-            raise VcdebugError(f"no field {field}", closest_name_hint(str(field), kinds, ", ".join(kinds)), where)
+            raise VcdebugError(f"unknown field {field}", closest_name_hint(str(field), kinds, ", ".join(kinds)), where)
         wanted = kinds[field]
         # The exact type: bool is a subclass of int, and `nodes: true` is an error.
         if type(value) not in wanted:
@@ -229,7 +229,7 @@ def _job_state_reason(recording: Recording, word: str, state: str, *, wanted: bo
     try:
         explained = explain_subject(recording, find_subject(recording.snapshot, word))
     except NotFoundError:
-        return f"{word} is not there" if state == "there" and not wanted else ""
+        return f"{word} is not in the snapshot" if state == "there" and not wanted else ""
     # A Volcano Job that this cycle admits has no pods yet: it is neither Pending nor placed.
     placed = explained.scheduled and explained.cause_code != ADMITTED_CAUSE
     holds = {"there": True, "placed": placed, "pending": not explained.scheduled}[state]

@@ -459,7 +459,7 @@ class _Parser:
             # Through milli-units, so that `500m` and `0.5` are the same number.
             return milli_value(token.text) / MILLI
         except QuantityError:
-            raise self.reader.error_at(f"{token.text!r} is no amount", token) from None
+            raise self.reader.error_at(f"{token.text!r} is not an amount", token) from None
 
     def parse_list_items(self) -> Iterator[str]:
         while self.reader.next_token.kind == "text":

@@ -245,7 +245,7 @@ def _find_name(kind: str, word: str, known: Mapping[str, object]) -> tuple[str, 
         return whole, ()
     close = get_close_matches(word, list(known)[:MAX_COMPARED], 3) or list(known)[:MAX_NAMED]
     raise FigureError(
-        f"no {kind} {word!r}", f"there is {_list_some(close, len(known))}" if known else f"there is no {kind}"
+        f"no {kind} {word!r}", f"there is {_list_some(close, len(known))}" if known else f"no such {kind}"
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from vcdebug.amount_text import count_noun
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.expression import parse_expression
 from vcdebug.debugger.fields import FIELD_TYPES, fields_of
@@ -90,7 +91,7 @@ def read_lesson(file: Path) -> Lesson:
     fields = _check_keys(document, _LESSON_KEYS, ("title", "snapshot", "steps"), file.name)
     steps = fields["steps"]
     if not isinstance(steps, list) or not steps:
-        raise LessonError("steps is no list", "write one entry per question", file.name)
+        raise LessonError("steps is not a list", "write one entry per question", file.name)
     read = tuple(_read_step(raw, f"{file.name}: step {number}") for number, raw in enumerate(steps, start=1))
     return Lesson(
         file.stem, str(fields["title"]), str(fields["snapshot"]), str(fields.get("article", "")).strip(), read
@@ -99,7 +100,7 @@ def read_lesson(file: Path) -> Lesson:
 
 def _check_keys(raw: object, known: tuple[str, ...], needed: tuple[str, ...], where: str) -> Mapping[str, object]:
     if not isinstance(raw, Mapping):
-        raise LessonError("is no mapping", f"write {', '.join(known)}", where)
+        raise LessonError("is not a mapping", f"write {', '.join(known)}", where)
     for key in raw:
         if key not in known:
             raise LessonError(f"no field {key}", closest_name_hint(str(key), known, ", ".join(known)), where)
@@ -129,14 +130,14 @@ def _read_step(raw: object, where: str) -> LessonStep:
 def _mapping_at(fields: Mapping[str, object], key: str, where: str) -> Mapping[object, object]:
     found = fields.get(key, {})
     if not isinstance(found, Mapping):
-        raise LessonError(f"{key} is no mapping", "write NAME: VALUE", where)
+        raise LessonError(f"{key} is not a mapping", "write NAME: VALUE", where)
     return found
 
 
 def _texts_at(fields: Mapping[str, object], key: str, where: str) -> tuple[str, ...]:
     found = fields.get(key, [])
     if not isinstance(found, list):
-        raise LessonError(f"{key} is no list", "write one entry per line", where)
+        raise LessonError(f"{key} is not a list", "write one entry per line", where)
     return tuple(map(str, found))
 
 
@@ -144,7 +145,7 @@ def find_place(step: LessonStep, recording: Recording) -> Seq:
     """The event of a step; raises LessonError where its breakpoint never stops."""
     hits = parse_breakpoint(step.at, 1).hit_seqs(recording)
     if not hits:
-        raise LessonError(f"break {step.at}: never stops in this recording", "open the lesson's snapshot unchanged")
+        raise LessonError(f"break {step.at}: no hits in this recording", "open the lesson's snapshot unchanged")
     return hits[0]
 
 
@@ -168,7 +169,7 @@ def _proof_lines(step: LessonStep, seq: Seq, answer: str) -> list[str]:
         f"event {seq}: {step.answer} = {answer}",
         *(f"event {seq}: {condition}" for condition in step.holds),
         *(f"event {seq}: {text} = {value}" for text, value in step.figures.items()),
-        *(f"break {line}: stops {count} times" for line, count in step.stops.items()),
+        *(f"break {line}: {count_noun(count, 'hit')}" for line, count in step.stops.items()),
     ]
 
 
@@ -176,7 +177,7 @@ def check_step(step: LessonStep, recording: Recording) -> list[str]:
     """What a step states and the recording does not confirm; empty where all is true."""
     seq = find_place(step, recording)
     answer = evaluate_text(recording, seq, step.answer)
-    faults = [] if not step.choices or answer in step.choices else [f"the answer {answer} is none of the choices"]
+    faults = [] if not step.choices or answer in step.choices else [f"the answer {answer} is not among the choices"]
     for condition in step.holds:
         if parse_expression(condition, FIELD_TYPES).evaluate(fields_of(recording, seq)) is not True:
             faults.append(f"{condition}: is not true at event {seq}")
@@ -185,7 +186,7 @@ def check_step(step: LessonStep, recording: Recording) -> list[str]:
             faults.append(f"{text}: is {found}, not {value}")
     for line, count in step.stops.items():
         if (hits := len(parse_breakpoint(line, 1).hit_seqs(recording))) != count:
-            faults.append(f"break {line}: stops {hits} times, not {count}")
+            faults.append(f"break {line}: {count_noun(hits, 'hit')}, not {count}")
     return faults
 
 

@@ -63,7 +63,7 @@ class Notebook:
         for part, read in readers.items():
             entries = data.get(part) or []
             if not isinstance(entries, list):
-                faults.append(f"{part} is no list")
+                faults.append(f"{part} is not a list")
                 continue
             faults += [fault for entry in entries if (fault := self._read_entry(part, entry, read))]
         return faults

@@ -46,7 +46,7 @@ NODE_AMOUNTS: Final[Mapping[str, NodeAmount]] = {
     "idle": NodeAmount("allocatable less the requests of the pods on it", parts=("allocatable",)),
     "used": NodeAmount("the sum of the requests of the pods on it"),
     "releasing": NodeAmount("the requests of pods that are terminating", (TaskStatus.RELEASING,)),
-    "pipelined": NodeAmount("the requests of pods that wait for this node", (TaskStatus.PIPELINED,)),
+    "pipelined": NodeAmount("the requests of pods that are pipelined to this node", (TaskStatus.PIPELINED,)),
 }
 
 
@@ -90,7 +90,7 @@ def _minimum_fields(recording: Recording, jobs: Iterable[JobId], dim: str) -> It
 def _derive_elastic(recording: Recording, figure: Figure) -> Origin:
     jobs = (job.uid for job in recording.session.jobs.values() if job.queue == figure.name)
     stated = _minimum_fields(recording, jobs, figure.dim)
-    return first_sources("what its jobs hold beyond their minResources", "job", stated)
+    return first_sources("resources of its jobs above their minResources", "job", stated)
 
 
 def _derive_held(recording: Recording, figure: Figure) -> Origin:

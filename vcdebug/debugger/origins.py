@@ -58,7 +58,7 @@ def find_fact(recording: Recording, seq: Seq, words: str) -> Fact:
     if number.isdigit():
         if 0 < int(number) <= len(recording):
             return EventFact(int(number))
-        raise FigureError(f"there is no event {number}", f"events are 1 to {len(recording)}")
+        raise FigureError(f"event {number} does not exist", f"events are 1 to {len(recording)}")
     if len(parts) == 1:
         return FigureFact(_figure_of_subject(recording, parts[0]), seq)
     return FigureFact(figures.parse_figure(recording, tuple(parts)), seq)
@@ -144,7 +144,7 @@ def _(event: record.HookEvent, recording: Recording, seq: Seq) -> Origin:
     sources = [] if found is None else list(_operands(recording, seq, found))
     rule = "" if found is None else "; ".join(filter(None, (found.formula, found.note)))
     if event.offers and not event.candidates:
-        rule = f"no candidates are offered; {rule}"
+        rule = f"no candidates; {rule}"
     if event.point == hooks.JOB_ENQUEUED.upstream:
         sources += [Source("vote", EventFact(vote)) for vote in _admission_votes(recording, seq)]
         rule = rule or "the job is admitted"
@@ -189,7 +189,7 @@ def _(event: record.OpEvent, recording: Recording, seq: Seq) -> Origin:
     if event.op == record.EVICT_OP:
         asked = victim_question_before(recording, seq)
         if asked is None:
-            rule = f"evicted: {event.reason or 'a plan is carried out'}"
+            rule = f"evicted: {event.reason or 'a plan is applied'}"
             return Origin(rule, _steps(_dry_run_of(recording, seq, event)))
         votes = (Source(f"tier {seat.tier}", EventFact(seat.seq)) for seat in asked.seats if seat.seq is not None)
         whom = f" for {asked.task}" if asked.task else ""
@@ -253,11 +253,11 @@ def _(event: record.StatementEvent, recording: Recording, seq: Seq) -> Origin:
 
 
 STATEMENT_RULES: Final[Mapping[str, str]] = {
-    "commit": "the operations are carried out in the cluster",
+    "commit": "the operations are applied to the cluster",
     "discard": "the operations are undone, the last one first",
     "merge": "the operations of a trial are added to the job's statement",
-    "save": "the operations are kept, to be carried out if this trial is chosen",
-    "recover": "the kept operations are made again",
+    "save": "the operations are saved, and applied if this trial is chosen",
+    "recover": "the saved operations are applied",
 }
 
 
@@ -312,12 +312,14 @@ def _(event: record.PopEvent, recording: Recording, seq: Seq) -> Origin:
 
 @_event_origin.register
 def _(event: record.RandomEvent, recording: Recording, seq: Seq) -> Origin:
-    return Origin(f"upstream draws a number below {event.n}, the node with which dry runs begin; the replay takes 0")
+    return Origin(
+        f"upstream picks a random number below {event.n}, the node at which dry runs start; the replay uses 0"
+    )
 
 
 @_event_origin.register
 def _(event: record.StateEvent, recording: Recording, seq: Seq) -> Origin:
-    rule = "every figure of the session at this moment, as all operations so far have left it"
+    rule = "every figure of the session at this event, after all operations so far"
     return first_sources(rule, "job", _phases(event.jobs, seq))
 
 

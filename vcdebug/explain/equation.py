@@ -209,8 +209,8 @@ LESS_EQUAL_NAMES: Final = (
     f"{TOLERANCE_NOTE}"
 )
 WITH_DIMENSION: Final = (
-    "LessEqualWithDimensionAndResourcesName: dimensions that are asked for, pods left out; one that the limit does not "
-    "state counts as 0; no tolerance"
+    "LessEqualWithDimensionAndResourcesName: dimensions that are asked for, without pods; one that the "
+    "limit does not state counts as 0; no tolerance"
 )
 LESS_EQUAL_PARTLY: Final = (
     "LessEqualPartlyWithDimensionZeroFiltered: one dimension that is asked for is enough, those left out in which both "

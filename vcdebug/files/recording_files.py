@@ -78,10 +78,10 @@ def open_recording(path: Path) -> Recording:
             data = mmap(file.fileno(), 0, access=ACCESS_READ)
         return open_stored_recording(data, program_id())
     except form.ForeignRecordingError as error:
-        hint = "open it with that one, or make it again from the snapshot"
-        raise SnapshotError(f"was recorded by vcdebug {error}; this is {program_id()}", hint, str(path)) from error
+        hint = "use that version, or record again from the snapshot"
+        raise SnapshotError(f"recorded with vcdebug {error}; this is {program_id()}", hint, str(path)) from error
     except form.DamagedRecordingError as error:
-        raise SnapshotError(f"is no recording that can be opened: {error}", where=str(path)) from error
+        raise SnapshotError(f"is not a readable recording: {error}", where=str(path)) from error
     except (OSError, ValueError) as error:
         raise SnapshotError(f"cannot be read: {error}", where=str(path)) from error
 

@@ -136,7 +136,7 @@ def form_of(file: str) -> str:
     """MARKDOWN or HTML by the file's suffix; raises ReportError for any other."""
     suffix = Path(file).suffix.lower()
     if suffix not in FORM_BY_SUFFIX:
-        raise ReportError("a report is Markdown or HTML", "name it .md or .html", file)
+        raise ReportError("unsupported report type", "the file name must end in .md or .html", file)
     return FORM_BY_SUFFIX[suffix]
 
 
@@ -166,7 +166,7 @@ def write_here(here: DebuggerState, argument: str, place: str = "") -> str:
     """
     file, force = split_force(argument)
     if not file:
-        raise ReportError("say which file", "report FILE.md or FILE.html, with --force to write over it")
+        raise ReportError("missing file name", "report FILE.md or FILE.html; --force overwrites")
     place = place or _snapshot_place(here.recording)
     typed = _typed_commands(here)
     commands = (_open_command(place), typed) if typed else (_open_command(place, here.seq),)

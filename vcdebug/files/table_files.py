@@ -30,7 +30,7 @@ def export_recording(recording: Recording, target: Path, form: str) -> list[Path
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise VcdebugError(f"cannot be made: {error.strerror}", "name a folder for --to", str(target)) from error
+        raise VcdebugError(f"cannot be made: {error.strerror}", "--to must name a folder", str(target)) from error
     written = []
     for name, table in TABLES.items():
         path = target / f"{name}.{form}"

@@ -26,7 +26,7 @@ def open_source(folder: str) -> Callable[[str], Sequence[str]]:
     """Reads files of a checkout of Volcano by path below pkg/scheduler; raises VcdebugError for another folder."""
     root = file_access.expand_path(folder) / "pkg" / "scheduler"
     if not root.is_dir():
-        raise VcdebugError("no checkout of Volcano: it has no pkg/scheduler", where=folder)
+        raise VcdebugError("is not a checkout of Volcano (no pkg/scheduler)", where=folder)
 
     @cache
     def read_lines(file: str) -> Sequence[str]:
@@ -56,9 +56,9 @@ def check_target(file: str, *, force: bool) -> Path:
     """The path to write to; raises VcdebugError for an existing file without `force`, before any work is done."""
     path = file_access.expand_path(file)
     if path.is_dir() or not path.parent.is_dir():
-        raise VcdebugError("is a folder" if path.is_dir() else "its folder does not exist", where=file)
+        raise VcdebugError("is a folder" if path.is_dir() else "folder does not exist", where=file)
     if path.exists() and not force:
-        raise VcdebugError("is there already", f"{FORCE} writes over it", file)
+        raise VcdebugError("exists", f"{FORCE} overwrites it", file)
     file_access.check_replaceable(path)
     return path
 
@@ -127,7 +127,7 @@ def load_notes(driver: Driver, argument: str) -> str:
 def _required_notes_path(driver: Driver, usage: str) -> Path:
     path = notes_path(driver.debugger.recording.snapshot)
     if path is None:
-        raise VcdebugError("this snapshot has no folder of its own for a file next to it", f"say which: {usage}")
+        raise VcdebugError("no default location for this snapshot", f"use: {usage}")
     return path
 
 

@@ -343,7 +343,7 @@ class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
                 # candidates of the next plugin.
                 if disjoint and victims is None:
                     tiers.note(
-                        INTERSECTION_RESTARTED, "the tier had no candidate left, and {} starts over", plugin_call.plugin
+                        INTERSECTION_RESTARTED, "no victims were left in the tier; {} started over", plugin_call.plugin
                     )
                 victims = candidates if victims is None else _intersection(victims, candidates)
                 disjoint = victims is None

@@ -113,13 +113,13 @@ def read_conf(text: str | None, known: Registry, *, skips: bool = False) -> Sche
     `skips`: an action that is not known is left out.
     """
     if text is None:
-        problem = Problem(CONF_FILE, "", "", "not in the snapshot", "the built-in configuration is in force")
+        problem = Problem(CONF_FILE, "", "", "not in the snapshot", "the built-in configuration is used")
         return _built_in_conf((problem,), known)
     try:
         return _parse_conf(text, known, skips=skips)
     except ConfigError as error:
         what = f"rejected: {error.message}"
-        problem = Problem(CONF_FILE, "", error.where, what, "the built-in configuration is in force")
+        problem = Problem(CONF_FILE, "", error.where, what, "the built-in configuration is used")
         return _built_in_conf((problem,), known)
 
 
@@ -139,7 +139,7 @@ def _parse_conf(text: str, known: Registry, *, skips: bool = False) -> Scheduler
     problems: list[Problem] = []
     if go_yaml.has_more_documents(text):
         what = "has more than one YAML document"
-        problems.append(Problem(CONF_FILE, "", "", what, "the scheduler reads the first one alone"))
+        problems.append(Problem(CONF_FILE, "", "", what, "the scheduler reads only the first one"))
     tiers = tuple(_parse_tier(tier, f"tiers[{i}]", problems) for i, tier in enumerate(document.get("tiers") or ()))
     actions = _parse_actions(document.get("actions") or "", known, problems if skips else None)
     arguments: dict[str, Mapping[object, object]] = {}
@@ -158,7 +158,7 @@ def _parse_actions(stated: str, known: Registry, skipped: list[Problem] | None) 
             continue
         if skipped is None:
             raise ConfigError(f"failed to find Action {name}", where="actions")
-        skipped.append(Problem(CONF_FILE, "actions", "", f"there is no action {name!r}", "it is left out: others run"))
+        skipped.append(Problem(CONF_FILE, "actions", "", f"unknown action {name!r}", "ignored; the other actions run"))
     return tuple(name for name in names if name in known)
 
 
@@ -180,8 +180,8 @@ def _parse_option(raw: Json, where: str, problems: list[Problem]) -> PluginOptio
 
 def _unknown_key(key: str, where: str) -> Problem:
     meant = find_meant_switch(key)
-    hint = f"did you mean {meant}? " if meant else ""
-    return Problem(CONF_FILE, where, key, f"{hint}no such switch", "ignored: the default applies")
+    hint = f" (did you mean {meant}?)" if meant else ""
+    return Problem(CONF_FILE, where, key, f"unknown switch{hint}", "ignored; the default applies")
 
 
 def find_meant_switch(key: str) -> str | None:

@@ -196,7 +196,7 @@ def open_plugins(ssn: Session, plugins: Registry) -> None:
         for option in tier:
             if option.name in ssn.plugins:
                 ssn.note_quirk(
-                    PLUGIN_TWICE, f"{option.name} is listed again: its second instance answers at both places"
+                    PLUGIN_TWICE, f"{option.name} is listed twice; its second instance answers at both positions"
                 )
             if option.name in plugins:
                 _open_plugin(ssn, resolve_reference(plugins[option.name]), option.arguments)

@@ -22,7 +22,7 @@ from vcdebug.snapshot.cycle_inputs import ForcedAnswer
 
 FORCED_CODE: Final = "forced-answer"
 """The code of the note at an event whose answer was forced; no quirk of upstream."""
-OTHER_RUN_HINT: Final = "the number is that of the run with all other edits"
+OTHER_RUN_HINT: Final = "event numbers are those of the run with all other edits"
 
 
 class ForcedAnswers:
@@ -44,7 +44,7 @@ class ForcedAnswers:
     def note_forced(self, plugin: str, own: object, result: object) -> None:
         """Say at the next event that this is not the plugin's own answer."""
         self._record.add_note(
-            FORCED_CODE, f"{plugin} was made to say {_answer_text(result)}; by itself it says {_answer_text(own)}"
+            FORCED_CODE, f"{plugin} answers {_answer_text(result)} (its own answer: {_answer_text(own)})"
         )
 
     def check_all_given(self) -> None:
@@ -52,11 +52,11 @@ class ForcedAnswers:
         events = self._record.events
         for answer in sorted([*self._waiting.values(), *self._given]):
             if answer.seq > len(events):
-                raise answer.make_error(f"the run ends at event {len(events)}: there is no event {answer.seq}")
+                raise answer.make_error(f"event {answer.seq} does not exist in the edited run ({len(events)} events)")
             event = events[answer.seq - 1]
             if not isinstance(event, HookEvent):
                 name = type(event).__name__.removesuffix("Event").lower()
-                raise answer.make_error(f"event {answer.seq} is no hook call: it is a {name}", OTHER_RUN_HINT)
+                raise answer.make_error(f"event {answer.seq} is not a plugin call (it is a {name})", OTHER_RUN_HINT)
             if answer.hook not in ("", event.point) or answer.plugin not in ("", event.plugin):
                 meant = " of ".join(word for word in (answer.hook, answer.plugin) if word)
                 raise answer.make_error(
@@ -140,7 +140,7 @@ def _answer_text(result: object) -> str:
     if isinstance(result, bool):
         return "yes" if result else "no"
     if isinstance(result, tuple | list) and all(isinstance(item, str) for item in result):
-        return ", ".join(map(str, result)) or "nobody"
+        return ", ".join(map(str, result)) or NONE
     if isinstance(result, list):
         return "; ".join(str(item.get("reason", item)) if isinstance(item, dict) else str(item) for item in result)
     return "nothing against it" if result is None else str(result)
@@ -150,8 +150,8 @@ def _answer_text(result: object) -> str:
 
 YES, NO = ("yes", "true", "permit", "pass", "1"), ("no", "false", "reject", "fail", "-1")
 _ABSTAIN_WORDS: Final = ("abstain", "0")
-NOBODY, NONE = "nobody", "none"
-OFFER, ORDER = "offer", "order"
+NONE = "none"
+ALLOW, ORDER = "allow", "order"
 DEFAULT_REASON: Final = "forced"
 """The reason of a refusal without one."""
 
@@ -162,7 +162,7 @@ def forced_value(gives: AnswerForm, answer: ForcedAnswer, args: Args) -> Answer:
     """The answer in the form in which a plugin gives it; raises EditError for one that the hook cannot give."""
     read = ANSWER_READERS.get(gives)
     if read is None:
-        raise answer.make_error(f"{answer.plugin or 'the plugin'} is only notified there: it answers nothing")
+        raise answer.make_error(f"{answer.plugin or 'the plugin'} is only notified at this event and gives no answer")
     return read(answer, args)
 
 
@@ -174,14 +174,14 @@ def choice_text(gives: AnswerForm) -> str:
 def _read_truth(answer: ForcedAnswer, _: Args) -> bool:
     word = answer.value.lower()
     if word not in (*YES, *NO):
-        raise answer.make_error(f"{answer.value!r} is no answer to this hook", "yes or no")
+        raise answer.make_error(f"invalid answer {answer.value!r}", "yes or no")
     return word in YES
 
 
 def _read_vote(answer: ForcedAnswer, _: Args) -> int:
     word = answer.value.lower()
     if word not in (*YES, *NO, *_ABSTAIN_WORDS):
-        raise answer.make_error(f"{answer.value!r} is no vote", "permit, reject or abstain")
+        raise answer.make_error(f"invalid vote {answer.value!r}", "permit, reject or abstain")
     return ABSTAIN if word in _ABSTAIN_WORDS else PERMIT if word in YES else REJECT
 
 
@@ -198,8 +198,8 @@ def _read_named_tasks(answer: ForcedAnswer, args: Args) -> list[TaskInfo]:
 
 def _read_tasks(answer: ForcedAnswer, candidates: Sequence[TaskInfo]) -> list[TaskInfo]:
     words = answer.value.replace(",", " ").split()
-    words = words[1:] if words and words[0].lower() == OFFER else words
-    if not words or words == [NOBODY]:
+    words = words[1:] if words and words[0].lower() == ALLOW else words
+    if not words or words == [NONE]:
         return []
     if len(words) == 1 and words[0].lower() in (*YES, *NO) and words[0] not in [task.name for task in candidates]:
         return list(candidates) if words[0].lower() in YES else []
@@ -212,19 +212,19 @@ def _find_candidate(answer: ForcedAnswer, word: str, candidates: Sequence[TaskIn
         return found[0]
     names = [task.key for task in candidates]
     if found:
-        raise answer.make_error(f"several candidates are called {word}", f"they are {', '.join(t.key for t in found)}")
+        raise answer.make_error(f"ambiguous candidate {word}", f"candidates: {', '.join(t.key for t in found)}")
     from difflib import get_close_matches  # only a misspelt name needs it
 
     close = get_close_matches(word, [*names, *(task.name for task in candidates)], 1)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names) or 'none'}"
-    raise answer.make_error(f"{word} is no candidate there", hint)
+    hint = f"did you mean {close[0]}?" if close else f"candidates: {', '.join(names) or 'none'}"
+    raise answer.make_error(f"{word} is not a candidate at this event", hint)
 
 
 def _read_refusal(answer: ForcedAnswer) -> str | None:
     """The reason of a no; None for a yes."""
     word, _, reason = answer.value.partition(" ")
     if word.lower() not in (*YES, *NO):
-        raise answer.make_error(f"{answer.value!r} is no answer to this hook", "yes, or no and a reason")
+        raise answer.make_error(f"invalid answer {answer.value!r}", "yes, or no and a reason")
     return None if word.lower() in YES else reason.strip() or DEFAULT_REASON
 
 
@@ -249,7 +249,9 @@ def _read_node(answer: ForcedAnswer, args: Args) -> Answer:
     nodes = args[1].nodes
     found = next((node for node in nodes if node.name == answer.value), None)
     if found is None:
-        raise answer.make_error(f"{answer.value} is no node there", f"there are {', '.join(n.name for n in nodes[:8])}")
+        raise answer.make_error(
+            f"{answer.value} is not a node at this event", f"nodes: {', '.join(n.name for n in nodes[:8])}"
+        )
     return found
 
 
@@ -277,7 +279,7 @@ def _read_score(answer: ForcedAnswer, number: str) -> float:
     try:
         return float(number)
     except ValueError:
-        raise answer.make_error(f"{number!r} is no score", "write HYPERNODE=SCORE") from None
+        raise answer.make_error(f"{number!r} is not a score", "write HYPERNODE=SCORE") from None
 
 
 ANSWER_READERS: Final[Mapping[AnswerForm, AnswerReader]] = {
@@ -299,8 +301,8 @@ _REASONED_CHOICE: Final = "yes, or no and a reason"
 CHOICE_TEXTS: Final[Mapping[AnswerForm, str]] = {
     "truth": "yes or no",
     "vote": "permit, reject or abstain",
-    "victims": "offer and candidates, yes for all, no for nobody, or abstain",
-    "tasks": "offer and tasks, yes for all, or no for nobody",
+    "victims": "allow and candidates, yes for all, no for none, or abstain",
+    "tasks": "allow and tasks, yes for all, or no for none",
     "validity": _REASONED_CHOICE,
     "error": _REASONED_CHOICE,
     "objection": _REASONED_CHOICE,

@@ -30,7 +30,7 @@ def clamp_request(ssn: Session, plugin: str, holder: str, held: Resource, reques
     short = [name for name, amount in request.items() if held.get(name) < amount]
     if not short:
         return request
-    ssn.note_quirk(BOOKS_CLAMPED, f"{plugin}: {holder} holds less {', '.join(short)} than is given back; it stays at 0")
+    ssn.note_quirk(BOOKS_CLAMPED, f"{plugin}: {holder} has less {', '.join(short)} than is released; it stays at 0")
     cut = request.clone()
     for name in short:
         set_amount(cut, name, max(held.get(name), 0.0))

@@ -260,7 +260,7 @@ class PredicateHelper:
         """Note the first sampled search of the helper only: most later ones are samples too."""
         if not self._sampled:
             self._sampled = True
-            text = "the search ended after {} of {} nodes, beginning at node {}"
+            text = "search stopped after {} of {} nodes (started at node {})"
             self._ssn.note_quirk(SEARCH_SAMPLED, text, visited, nodes, start, at_last=True)
 
     def _search_nodes(

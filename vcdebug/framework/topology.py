@@ -14,7 +14,7 @@ from vcdebug.releases.topology import ALLOCATED_HYPERNODE_ANNOTATION, HYPERNODES
 
 ALLOCATED_HYPER_NODE = "volcano.sh/job-allocated-hypernode"
 """The annotation of a PodGroup in which older releases keep where the job is."""
-NO_HYPER_NODE = "there is no HyperNode"
+NO_HYPER_NODE = "no HyperNode exists"
 
 
 def open_topology(ssn: Session) -> None:

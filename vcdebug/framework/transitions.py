@@ -64,7 +64,7 @@ def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> 
     if node is not None and node.tasks.get(task.key) is task:
         ssn.note_quirk(
             VICTIM_LEAVES_TWICE,
-            "{} is {}'s own object: it is Releasing before the node takes it off",
+            "{} is {}'s own object: it is Releasing before the node removes it",
             task.key,
             node.name,
         )

@@ -363,7 +363,7 @@ class TaskStatePersistence:
         node = notes.get(NODE_ANNOTATION, "")
         if node not in self.nodes:
             self._add_problem(
-                pod, NODE_ANNOTATION, f"names {node}, which is no node of the snapshot" if node else "is missing"
+                pod, NODE_ANNOTATION, f"names {node}, which is not a node of the snapshot" if node else "is missing"
             )
             return None
         return PersistedPlacement(node, notes.get(EVICTION_ANNOTATION) == TRUE)

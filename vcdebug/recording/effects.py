@@ -68,7 +68,7 @@ class JobSummary(NamedTuple):
     pipelined: int
     evicted: int
     outcome: str
-    """running, bound, pipelined, waits for its gang, pending, evicted, leaving, incomplete or done."""
+    """running, bound, pipelined, held: gang incomplete, pending, evicted, leaving, incomplete or done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def _job_outcome(job: JobInfo, counts: tuple[int, ...]) -> str:
     if pipelined:
         return "pipelined"
     if job.count_tasks(TaskStatus.ALLOCATED):
-        return "waits for its gang"
+        return "held: gang incomplete"
     if not job.tasks:
         return "no pods"
     if job.count_tasks(TaskStatus.PENDING):

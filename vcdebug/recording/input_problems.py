@@ -99,8 +99,8 @@ CIRCLE = (
     "queue for which predicates are asked"
 )
 POD_UNSEEN = "the scheduler does not see the pod at all: its job is short of it, and its node looks emptier"
-NODE_NOT_READY = "the scheduler does not look at conditions: it places pods there unless a taint keeps them away"
-NODE_OVERFULL = "nothing that asks for it fits there until pods have gone"
+NODE_NOT_READY = "the scheduler does not read conditions: it places pods there unless a taint prevents it"
+NODE_OVERFULL = "no pod that requests it fits there until pods terminate"
 
 
 def overfull_dimensions(idle: Resource) -> list[str]:
@@ -130,7 +130,7 @@ RULES_GATE_SINCE: Final = (1, 36)
 """Kubernetes version from which DeviceTaintRules have a gate of their own."""
 REPELLING_EFFECTS: Final = ("NoSchedule", "NoExecute")
 REPLAY_IGNORES_TAINTS: Final = (
-    "the scheduler goes by it; the replay does not, so that every node passes for pods whose claims wait"
+    "the scheduler uses it; the replay does not, so every node passes for pods with unallocated claims"
 )
 
 
@@ -166,7 +166,7 @@ def _gates_of_rules(flags: SchedulerFlags) -> tuple[str, ...]:
 
 def _gate_effect(flags: SchedulerFlags, *gates: str) -> str:
     off = next((gate for gate in gates if not flags.is_gate_on(gate)), "")
-    return f"the scheduler does not look at that: its feature gate {off} is off" if off else REPLAY_IGNORES_TAINTS
+    return f"the scheduler ignores this: its feature gate {off} is off" if off else REPLAY_IGNORES_TAINTS
 
 
 @per_recording()

@@ -289,7 +289,7 @@ def _stop_at(found: list[Session], until: Seq, going: ShouldContinue, session: S
     if at == until:
         session.record.silent = 1
         found.append(session)
-        raise EventReachedError("the moment is reached")
+        raise EventReachedError("the event is reached")
     if not at % CANCEL_CHECK_INTERVAL and not going(at, until):  # exact: ints
         raise EventReachedError("its result is no longer needed")
 

@@ -166,7 +166,7 @@ def _phase_reason(recording: Recording, job: JobInfo) -> str:
 def _pod_writes_step(recording: Recording) -> SessionStep:
     found = _writes_of_kind(recording, "Pod", ("condition", "annotations"))
     return SessionStep(
-        "pods that wait",
+        "Pending pods",
         f"{count_noun(len(found), 'write')}, conditions and annotations" if found else WRITES_NOTHING,
         seq=len(recording),
         parts=partial(_write_steps, found, "task"),
@@ -202,7 +202,7 @@ def _write_steps(found: Sequence[ClusterWrite], subject: str) -> Sequence[Sessio
 
 def _cycle_states_step(recording: Recording) -> SessionStep:
     names = _written_states(recording)
-    said = f"{count_noun(len(names), 'pod')}, given up with the session" if names else "no pod had a state with keys"
+    said = f"{count_noun(len(names), 'pod')}, discarded with the session" if names else "no pod had a state with keys"
     return SessionStep("CycleStates", said, seq=len(recording), parts=partial(_state_key_steps, recording))
 
 

@@ -45,9 +45,7 @@ def opening_step(recording: Recording) -> SessionStep:
 @per_recording()
 def _opening_stages(recording: Recording) -> Sequence[SessionStep]:
     words = "JobValid is asked of every job first"
-    states = SessionStep(
-        "CycleState of each pod that waits", words, seq=1, parts=partial(_cycle_state_steps, recording)
-    )
+    states = SessionStep("CycleState of each Pending pod", words, seq=1, parts=partial(_cycle_state_steps, recording))
     before = (
         _snapshot_step(recording),
         _topology_step(recording),
@@ -201,7 +199,7 @@ def _plugin_step(
 
 def _hook_step(each: HookRegistration) -> SessionStep:
     switch = f" ({each.switch})" if each.switch else ""
-    wrong = f"; {each.misspelt} is no switch" if each.misspelt else ""
+    wrong = f"; {each.misspelt} is not a switch" if each.misspelt else ""
     return SessionStep(each.hook, f"{each.state}{switch}{wrong}", each.takes_part and not wrong, seq=1)
 
 
@@ -267,7 +265,7 @@ def iter_nodes_left_out(recording: Recording) -> Iterator[SessionStep]:
     for manifest in recording.snapshot.objects_of("Node"):
         name = name_of(manifest)
         if name not in recording.session.nodes:
-            yield SessionStep(f"node {name}", "left out: --node-selector does not take it", good=False)
+            yield SessionStep(f"node {name}", "left out: excluded by --node-selector", good=False)
         elif ready := noteworthy_nodes(recording).get(name, ""):
             said = f"in the session: the condition Ready is {ready}, but only taints keep pods away"
             yield SessionStep(f"node {name}", said, subject=("node", name))
@@ -286,7 +284,7 @@ def iter_jobs_left_out(recording: Recording) -> Iterator[SessionStep]:
             yield SessionStep(f"job {job}", f"left out: {why}", good=False)
     missing = (task.job for task in recording.session.cluster.orphans if task.job not in known)
     for job in dict.fromkeys(missing):
-        yield SessionStep(f"job {job}", "left out: there is no such PodGroup", good=False)
+        yield SessionStep(f"job {job}", "left out: its PodGroup does not exist", good=False)
 
 
 def iter_pods_left_out(recording: Recording) -> Iterator[SessionStep]:
@@ -309,7 +307,7 @@ def _pod_left_out_reason(recording: Recording, pod: Pod) -> str:
     flags = recording.snapshot.flags
     if not pod.node_name and pod.scheduler_name not in flags.scheduler_names:
         return f"it has no node, and names scheduler {pod.scheduler_name or 'none'}"
-    held = f"; it takes room on {pod.node_name}" if pod.node_name in recording.session.nodes else ""
+    held = f"; it uses room on {pod.node_name}" if pod.node_name in recording.session.nodes else ""
     if pod.node_name and pod.node_name not in recording.session.nodes:
         held = f"; its node {pod.node_name} is not in the session"
     if not pod.job_id:

@@ -108,10 +108,10 @@ def sub_job_before(recording: Recording, uid: str, seq: Seq) -> SubJobInfo:
 
 PART_EFFECTS = {
     "container": "added",
-    "sidecar": "added: it runs beside the containers",
+    "sidecar": "added: it runs next to the containers",
     "initialisation": "at least this much: the largest step, with the sidecars started before it",
     "overhead": "added",
-    "pod level": "replaces what the containers come to",
+    "pod level": "replaces the sum of the containers",
 }
 
 

@@ -5,9 +5,9 @@ Upstream: api/devices, plugins/deviceshare, plugins/numaaware.
 
 from vcdebug.releases.change import Change
 
-ASCEND = "Ascend cards of MindCluster are not replayed, in no release."
+ASCEND = "Ascend cards of MindCluster are not replayed in any release."
 MIG = (
-    "Only dry runs take pods off copied cards, and what that does to the cards themselves goes by how Go grows a slice."
+    "Only dry runs remove pods from copied cards, and the effect on the original cards depends on how Go grows a slice."
 )
 
 NUMA_POD_LEVEL = Change(
@@ -18,20 +18,20 @@ NUMA_POD_LEVEL = Change(
 )
 DEVICE_ANNOTATIONS_ON_POD = Change(
     "device-annotations-on-pod",
-    "The chosen vGPU cards are written on the pod object at once, so that taking a placement back frees them.",
-    "which later tasks of the session find room on those cards",
+    "The chosen vGPU cards are written to the pod immediately, so rolling back a placement frees them.",
+    "card availability for later tasks of the session",
     "v1.16; #5588; M",
 )
 VGPU_DUPLICATE_ALLOCATE = Change(
     "vgpu-duplicate-allocate",
-    "A pod that already names vGPU cards of the node is not given cards again.",
-    "which cards a pod holds that is placed a second time",
+    "A pod that already names vGPU cards of the node gets no new cards.",
+    "cards of a pod that is placed a second time",
     "v1.16; #5588; M",
     since="v1.15.0",
 )
 VGPU_UUID_LISTS = Change(
     "vgpu-uuid-lists",
-    "Lists of wanted and unwanted vGPU cards are not read.",
+    "The annotations that select or exclude vGPU cards are not read.",
     "pods with volcano.sh/vgpu-use-gpuuuid or volcano.sh/vgpu-nouse-gpuuuid",
     "v1.16; #5726; M",
 )
@@ -43,32 +43,32 @@ VGPU_IDS_VALIDATION = Change(
 )
 GPUSHARE_IDLE_WRAPS = Change(
     "gpushare-idle-wraps",
-    "A shared GPU that holds more than it has counts as nearly endless.",
+    "An overcommitted shared GPU is treated as almost unlimited.",
     "pods on overcommitted cards",
     "v1.16; #5470; L",
 )
 GPUSHARE_RELEASE_BY_INDEX = Change(
     "gpushare-release-by-index",
-    "A placement that is rolled back leaves its shared GPU charged.",
-    "which later tasks of the session find room on those cards",
+    "A rolled-back placement keeps its shared GPU allocated.",
+    "card availability for later tasks of the session",
     "v1.16; #5588; M",
 )
 GPUSHARE_MEMORY_AND_NUMBER = Change(
     "gpushare-memory-and-number",
-    "A pod that asks for memory of a shared GPU and for whole ones is given both, where it fits.",
-    "whether such a pod is placed, and which cards are taken",
+    "A pod that requests memory of a shared GPU and whole GPUs gets both if it fits.",
+    "whether such a pod is placed, and its cards",
     "v1.16; #5588; L",
 )
 NIL_DEVICE_LEDGER = Change(
     "nil-device-ledger",
-    "A node without cards has a ledger all the same, a nil one: scoring it for a pod that asks for virtual GPUs, or a "
-    "pod there that names a shared GPU, ends the process.",
-    "the scheduler's process ends",
+    "A node without cards has a nil device record: scoring it for a pod with virtual GPUs, or a pod on "
+    "it that names a shared GPU, causes a panic.",
+    "scheduler panic",
     "v1.16; #5414; M",
 )
 DEVICESHARE_NIL_LEDGER_BATCH = Change(
     "deviceshare-nil-ledger-batch",
-    "A node whose NPUs are not known loses the scores of all nodes.",
+    "A node with unknown NPUs discards the scores of all nodes.",
     "the best node of pods with NPUs",
     "v1.16; #5217; L",
     replayed=False,
@@ -76,26 +76,27 @@ DEVICESHARE_NIL_LEDGER_BATCH = Change(
 )
 HAMI_ASCEND = Change(
     "hami-ascend-filter-code",
-    "A lack of Ascend cards is an error, so that preempt does not look at the node.",
-    "who is evicted for pods with Ascend cards",
+    "A lack of Ascend cards is an error, so preempt skips the node.",
+    "which pods are evicted for pods with Ascend cards",
     "v1.16 v1.15.2; #5843; M",
 )
 HAMI_ASCEND_CORE_MODE = Change(
     "hami-ascend-core-mode",
-    "Ascend cards have no hami-core mode, and their cores are a resource like others.",
-    "pods that ask for cores of Ascend cards, or with huawei.com/vnpu-mode",
+    "Ascend cards have no hami-core mode, and their cores are an ordinary resource.",
+    "pods that request cores of Ascend cards, or with huawei.com/vnpu-mode",
     "v1.16; #5462; M",
 )
 HAMI_ASCEND_SPREAD_SCORE = Change(
     "hami-ascend-spread-score",
-    "The policy spread favours Ascend cards with one user over those without any; a card without memory is divided by.",
+    "The policy spread prefers Ascend cards with one user to unused ones; a card without memory causes a "
+    "division by zero.",
     "which Ascend card a pod gets, and the best node",
     "v1.16; #5558; M",
 )
 HAMI_ASCEND_RELEASE_LEAKS = Change(
     "hami-ascend-release-leaks",
-    "A placement that is rolled back leaves its Ascend cards charged, unless the pod had named them before.",
-    "which later tasks of the session find room on those cards",
+    "A rolled-back placement keeps its Ascend cards allocated, unless the pod named them before.",
+    "card availability for later tasks of the session",
     "v1.16; #5588; M",
 )
 VGPU_MIG_COPY = Change(
@@ -108,26 +109,26 @@ VGPU_MIG_COPY = Change(
 )
 DEVICES_SHARED_WITH_CACHE = Change(
     "devices-shared-with-cache",
-    "Session, dry runs and cache charge one and the same ledger of cards.",
-    "cards of attempts that were rolled back stay charged",
+    "Session, dry runs and cache share one record of cards.",
+    "cards of rolled-back attempts stay allocated",
     "v1.15.0; #5235; M",
 )
 NIL_LEDGER_ASKED = Change(
     "nil-ledger-asked",
-    "Placing a pod that asks for cards on a node that has none ends the process.",
-    "the scheduler's process ends",
+    "Placing a pod with a card request on a node without cards causes a panic.",
+    "scheduler panic",
     "v1.15.0; #5290; M",
 )
 RELEASING_CHARGED_TO_DEVICES = Change(
     "releasing-charged-to-devices",
-    "A pod that is being evicted keeps its cards until it is gone: preemption for cards never helps at once.",
+    "A terminating pod keeps its cards until it is deleted, so preemption does not free cards in the same cycle.",
     "whether a node fits after evictions",
     "v1.15.0; #5235; M",
 )
 VGPU_LEDGER_LEAKS = Change(
     "vgpu-ledger-leaks",
-    "A placement that is rolled back leaves its virtual GPUs charged, and a failed attempt its first containers.",
-    "which later tasks find room on those cards",
+    "A rolled-back placement keeps its virtual GPUs allocated; a failed attempt keeps those of its first containers.",
+    "card availability for later tasks",
     "v1.15.0; #5235; M",
 )
 VGPU_DEVICE_ORDER = Change(
@@ -138,7 +139,7 @@ VGPU_DEVICE_ORDER = Change(
 )
 VGPU_SPREAD_SCORE = Change(
     "vgpu-spread-score",
-    "The spread score counts the cards that no pod used before.",
+    "The spread score counts the cards that were unused.",
     "the best node with deviceshare.SchedulePolicy: spread",
     "v1.15.0; #5252; M",
 )
@@ -147,8 +148,8 @@ VGPU_PODGROUP_SPREAD = Change(
 )
 GPU_EXCLUSIVE_RULES = Change(
     "gpu-exclusive-rules",
-    "There are no deviceshare.GPUExclusiveRules.",
-    "which pods may share a card",
+    "deviceshare.GPUExclusiveRules does not exist.",
+    "which pods can share a card",
     "v1.15.0; #5213; M",
 )
 MIG_MEMORY_FACTOR = Change(
@@ -159,99 +160,100 @@ MIG_MEMORY_FACTOR = Change(
 )
 VGPU_HANDSHAKE = Change(
     "vgpu-handshake",
-    "A node's vGPU cards count only while its device plugin answers the handshake; a release gives nothing back.",
+    "A node's vGPU cards count only while its device plugin answers the handshake; releasing a pod does "
+    "not free its cards.",
     "whether a node has vGPU cards",
     "v1.15.1 v1.14.3 v1.13.4; #5433; M",
 )
 VGPU_SCALARS_IGNORED = Change(
     "vgpu-scalars-ignored",
-    "Memory and cores of virtual GPUs are dropped from what nodes and queues have, and from what pods request unless "
-    "they were there before the scheduler started and have not changed since.",
+    "Memory and cores of virtual GPUs are ignored in the resources of nodes and queues, and in requests "
+    "of pods, except of pods that existed before the scheduler started and have not changed.",
     "node fit and quotas of pods with virtual GPUs",
     "v1.13.0; #4520; H",
 )
 VGPU_SECOND_CONTAINER_FREE = Change(
     "vgpu-second-container-free",
-    "A pod is charged for a card once, not for further containers, and ends the process when it leaves with these.",
-    "which later tasks find room on those cards; the scheduler's process ends",
+    "A pod's card is allocated for its first container only; removing a pod with further containers causes a panic.",
+    "card availability for later tasks; scheduler panic",
     "v1.13.0; #4633; M",
     since="v1.12.0",
 )
 VGPU_FIXED_NAMES = Change(
     "vgpu-fixed-names",
-    "Virtual GPUs are asked for by fixed names: the device configuration renames none.",
-    "pods that ask for virtual GPUs by other names, or for a part of a card's memory",
+    "vGPU resource names are fixed: the device configuration cannot rename them.",
+    "pods that request virtual GPUs by other names, or a percentage of a card's memory",
     "v1.13.0; #4520; L",
 )
 GPUSHARE_ALWAYS_CHARGED = Change(
     "gpushare-always-charged",
-    "Shared GPUs are charged although their switch is off.",
-    "the scheduler's process ends where a pod names a shared GPU of a node without any",
+    "Shared GPUs are allocated although their switch is off.",
+    "scheduler panic if a pod names a shared GPU of a node without any",
     "v1.13.0; v1.13.0; L",
     replayed=False,
-    unshown="The process ends as it reads the cluster, before there is a cycle.",
+    unshown="The panic happens while the cluster is read, before the first cycle.",
 )
 DEVICESHARE_SCORE_LOST = Change(
     "deviceshare-score-lost",
-    "Cards are scored only where there is a policy, and the score is thrown away.",
+    "Cards are scored only with a policy, and the score is discarded.",
     "the best node with deviceshare.ScheduleWeight",
     "v1.13.0; 90ffca92c; M",
 )
 HAMI_ASCEND_LEDGER = Change(
     "hami-ascend-ledger",
-    "Ascend cards are charged by what their plugin is yet to allocate, with each entry and every time again.",
+    "Ascend cards are allocated by the pending allocations of their plugin, for each entry and repeatedly.",
     "pods with Ascend cards",
     "v1.15.1 v1.14.4; #5363; L",
 )
 HAMI_ASCEND_UNALLOCATABLE = Change(
     "hami-ascend-unallocatable",
-    "Ascend cards that a node registers count although none of them is allocatable.",
-    "nodes whose device plugin for Ascend cards is gone",
+    "Ascend cards that a node registers count although none is allocatable.",
+    "nodes without a running device plugin for Ascend cards",
     "v1.15.1 v1.14.3; #5418; L",
 )
 HAMI_ASCEND_NO_RELEASE = Change(
     "hami-ascend-no-release",
-    "Evicting a pod does not take its Ascend cards back beyond what leaving the node does, and keeps its annotations.",
-    "which later tasks of the session find room on those cards",
+    "Evicting a pod frees its Ascend cards only by its removal from the node, and its annotations stay.",
+    "card availability for later tasks of the session",
     "v1.15.1 v1.14.3; 03a623827; L",
 )
 VNPUS_WRAPPER = Change(
     "vnpus-wrapper",
-    "The device configuration takes vnpus as a list only: anything else voids it, and the built-in one is used.",
+    "The device configuration accepts vnpus only as a list; otherwise the built-in configuration is used.",
     "pods with Ascend cards, and with virtual GPUs of other names",
     "v1.15.1 v1.14.4; #5399; L",
 )
 
 VGPU_MEMORY_PERCENTAGE = Change(
     "vgpu-memory-percentage",
-    "A part of a vGPU card's memory below 100 percent asks for none, and the whole of it is that of the first card "
-    "with a user left, for all cards of the container; an amount of memory wins over a part.",
-    "pods that ask for cards without an amount of memory, which is all of a card or a part of it",
+    "A vGPU memory percentage below 100 requests 0, and 100 requests the memory of the first card that "
+    "can take another user, for all cards of the container; an absolute amount overrides a percentage.",
+    "pods that request cards by percentage, or without memory",
     "v1.14.0; #4714; H",
 )
 DEVICES_ALWAYS_REGISTERED = Change(
     "devices-always-registered",
-    "Nodes have their cards from the start: pods are given some in the first cycle, in which no running pod is "
-    "charged for shared GPUs.",
-    "pods that ask for cards in the first cycle after a start",
+    "Nodes have their cards from the start: pods get cards in the first cycle, in which shared GPUs of "
+    "running pods do not count.",
+    "pods that request cards in the first cycle after a start",
     "v1.14.0; #4717; M",
 )
 DEVICE_MISSING_REFUSED = Change(
     "device-missing-refused",
-    "A node without cards refuses a pod that asks for some; not only its resources do.",
+    "A node without cards rejects a pod that requests some, in addition to the resource check.",
     "nodes that have virtual or shared GPUs among their resources and register none",
     "v1.14.0; #4789; M",
 )
 ASCEND_ABSENT = Change(
     "ascend-absent",
-    "deviceshare does not know Ascend cards: they are resources like others.",
+    "deviceshare does not support Ascend cards: they are ordinary resources.",
     "pods with Ascend cards",
     "v1.14.0; #4717; L",
 )
 VGPU_CHARGED_TWICE = Change(
     "vgpu-charged-twice",
-    "A pod that is given virtual GPUs is charged for them twice until the next cycle.",
-    "which later tasks of the session find room on those cards",
+    "Virtual GPUs of a placed pod are allocated twice until the next cycle.",
+    "card availability for later tasks of the session",
     "v1.14.0 v1.13.2 v1.12.3; fe1988d1b; M",
     since="v1.12.0",
 )
@@ -266,7 +268,7 @@ VGPU_CHARGED_BY_NEWS = Change(
     "vgpu-charged-by-news",
     "A pod is charged for its virtual GPUs once more as it is bound, when the news of its annotations comes back: "
     "session and cache share the ledger.",
-    "which later tasks of the session find room on those cards",
+    "card availability for later tasks of the session",
     "v1.12.0; #4290; M",
 )
 VGPU_UNWANTED_TYPE_IGNORED = Change(

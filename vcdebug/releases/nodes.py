@@ -7,13 +7,13 @@ from vcdebug.releases.change import Change
 
 BALANCED_ALLOCATION_ABSOLUTE = Change(
     "balanced-allocation-absolute",
-    "The balanced score is the final balance of the node, 0 to 100; not how much the pod improves it.",
+    "The balanced score is the resulting balance of the node (0 to 100), not the improvement by the pod.",
     "the best node, in every configuration with nodeorder",
     "v1.16; #5287; H",
 )
 NODEORDER_POD_LEVEL_REQUESTS = Change(
     "nodeorder-pod-level-requests",
-    "The balanced score does not see the pod-level requests of the pod that is placed.",
+    "The balanced score ignores the pod-level requests of the pod.",
     "the best node of pods with pod-level requests",
     "v1.16; #5287; M",
 )
@@ -25,43 +25,44 @@ IMAGE_VOLUME_SCORE = Change(
 )
 DRA_SCORE = Change(
     "dra-score",
-    "Resource claims are not scored: predicates gives each candidate 0, and a task that it never saw keeps its scores.",
+    "Resource claims are not scored: predicates gives each candidate 0, and a task without a PreFilter "
+    "result keeps its scores.",
     "the best node, where predicates is listed with enablePredicate: false",
     "v1.16; #5728; M",
 )
 PRESCORE_WRAPPING = Change(
     "prescore-wrapping",
     "A PreScore error names no plugin.",
-    "what a trace shows",
+    "trace output",
     "v1.16; #5728; T",
     replayed=False,
     unshown="PreScore fails only with the gate StorageCapacityScoring, which is off in every release.",
 )
 VOLUMEBINDING_CAPACITY = Change(
     "volumebinding-capacity",
-    "CSIStorageCapacity is looked at only with --csi-storage and the gate CSIStorage, both off by default.",
-    "feasible nodes of pods whose volumes are provisioned on demand",
+    "CSIStorageCapacity is checked only with --csi-storage and the gate CSIStorage, both off by default.",
+    "feasible nodes of pods with volumes provisioned on demand",
     "v1.16; #5287; M",
 )
 PORTWORX_MIGRATION_ANNOTATION = Change(
     "portworx-migration-annotation",
-    "Portworx volumes count as CSI volumes only where the CSINode says that they are migrated.",
+    "Portworx volumes count as CSI volumes only if the CSINode lists them as migrated.",
     "volume limits of nodes with in-tree Portworx volumes",
     "v1.16; #5287; L",
 )
 CSI_LIMIT_KEY = Change(
     "csi-limit-key",
-    "A CSI driver's limit is named as Kubernetes once did: `/` is kept, and a long driver name is shortened by a hash.",
-    "the name of the dimension in messages; limits of drivers with very long names",
+    "A CSI driver's limit has the old Kubernetes name: with `/`, and with a hash for a long driver name.",
+    "the resource name in messages; limits of drivers with very long names",
     "v1.16; #5287; L",
 )
 DRA_TIMEOUT_CODE = Change(
     "dra-timeout-code",
-    "A search for devices that takes too long makes the node unresolvable; it is no error.",
-    "which nodes preempt and reclaim look at",
+    "A device search that times out makes the node unresolvable and is not an error.",
+    "nodes that preempt and reclaim check",
     "v1.16; #5287; L",
     replayed=False,
-    unshown="A replay has no clock: no search takes too long.",
+    unshown="A replay has no clock: no search times out.",
 )
 FEATURE_GATES_1_35 = Change(
     "feature-gate-ceiling-1.35",
@@ -74,7 +75,7 @@ FEATURE_GATES_1_34 = Change(
     "Kubernetes' feature gates have at most the defaults of 1.34, whatever the server's version.",
     "features of Kubernetes 1.35",
     "v1.15.0; k8s 1.34.1; M",
-    unshown="Kubernetes 1.35 switches no gate on that a rule of the scheduler reads.",
+    unshown="Kubernetes 1.35 enables no gate that a rule of the scheduler reads.",
 )
 FEATURE_GATES_1_33 = Change(
     "feature-gate-ceiling-1.33",
@@ -84,29 +85,29 @@ FEATURE_GATES_1_33 = Change(
 )
 SIDECAR_HOST_PORTS = Change(
     "sidecar-host-ports",
-    "Host ports of sidecars are neither asked for nor taken.",
-    "feasible nodes of pods beside sidecars with host ports",
+    "Host ports of sidecars are neither required nor reserved.",
+    "feasible nodes of pods next to sidecars with host ports",
     "v1.14.0; k8s 1.33.2; M",
 )
 RESIZE_OF_NOTHING = Change(
     "resize-of-nothing",
-    "A container that states no requests and whose status has some ends the process.",
-    "the scheduler's process ends",
+    "A container without requests in the spec but with requests in the status causes a panic.",
+    "scheduler panic",
     "v1.14.0; k8s 1.33.2; L",
     replayed=False,
-    unshown="No kubelet gives requests to a container that states none: a resize may not add the first one.",
+    unshown="No kubelet adds requests to a container without any: a resize cannot add the first one.",
 )
 DEVICE_FEATURES_1_33 = Change(
     "dra-1.33",
-    "Of the features of resource claims only administrators' access is known, whatever the gates: a request with "
-    "alternatives is refused.",
+    "The only supported feature of resource claims is adminAccess, whatever the gates: a request with "
+    "alternatives is rejected.",
     "feasible nodes of pods with resource claims",
     "v1.14.0; k8s 1.33.2; M",
 )
 NODEORDER_WEIGHT_ZERO = Change(
     "nodeorder-weight-zero",
-    "Pod affinity, taints and soft spread are asked even where they count nothing: an error there voids the others.",
-    "the best node of pods with affinity or spread that cannot be read, where its weight is 0",
+    "Pod affinity, taints and soft spread are evaluated even with weight 0: their errors discard the other scores.",
+    "the best node of pods with invalid affinity or spread of weight 0",
     "v1.14.0; #4983; L",
 )
 FEATURE_GATES_1_32 = Change(
@@ -144,13 +145,13 @@ DRA_ABSENT = Change(
 )
 HOSTNAME_SPREAD_COUNTS = Change(
     "hostname-spread-counts",
-    "Soft spread over hosts counts the pods of a node, although scorers are asked node by node.",
+    "Soft spread over hosts counts the pods of a node, although scorers run node by node.",
     "the best node of pods with soft spread over kubernetes.io/hostname",
     "v1.13.0; k8s 1.32.2; M",
 )
 BALANCED_BEST_EFFORT = Change(
     "balanced-best-effort",
-    "A pod that requests nothing is scored by the balance of nodes like any other.",
+    "A pod without requests is scored by the balance of nodes, as any other.",
     "the best node of pods without requests",
     "v1.13.0; k8s 1.32.2; L",
 )
@@ -160,7 +161,7 @@ SPREAD_CONSTRAINTS_SHARE_KEY = Change(
     "feasible nodes of pods with two hard constraints over one key",
     "v1.13.0; k8s 1.32.2; L",
     replayed=False,
-    unshown="An API server refuses pods with two constraints alike over one key.",
+    unshown="An API server rejects pods with two identical constraints over one key.",
 )
 STORAGE_SCORING_OLD = Change(
     "storage-scoring-old",
@@ -172,117 +173,117 @@ STORAGE_SCORING_OLD = Change(
 )
 VOLUME_AFFINITY_TEXT = Change(
     "volume-affinity-text",
-    "A volume that does not reach a node is said to conflict with its affinity.",
+    "The message for a volume that is not reachable from a node is about a node affinity conflict.",
     "messages",
     "v1.13.0; k8s 1.32.2; T",
 )
 VOLUME_ATTACHMENTS_UNREAD = Change(
     "volume-attachments-unread",
-    "Volumes that are attached to a node and used by no pod there do not count for its limits.",
+    "Volumes that are attached to a node without a pod that uses them do not count for its limits.",
     "feasible nodes of pods with CSI volumes",
     "v1.13.0 v1.12.3; 2e96f0788; M",
 )
 BEST_ABOVE_MINUS_ONE = Change(
     "best-above-minus-one",
-    "Scores of -1 and less win nothing: where all are, a task has no best node and a job no best HyperNode.",
+    "Scores of -1 and less never win: if all are negative, a task has no best node and a job no best HyperNode.",
     "tasks that fit several nodes, where plugins score below 0",
     "v1.13.0 v1.12.2; 2f2edcac5; M",
 )
 METRICS_UNREGISTERED = Change(
     "metrics-unregistered",
-    "nodeorder ends the process where predicates is not configured, or its enablePredicate is off.",
-    "the scheduler's process ends",
+    "nodeorder panics if predicates is not configured, or its enablePredicate is off.",
+    "scheduler panic",
     "v1.13.0 v1.12.2; 981e18b26; L",
     since="v1.12.0",
 )
 PROPORTIONAL_PREDICATE = Change(
     "proportional-predicate",
-    "predicates keeps cpu and memory idle in proportion to idle accelerators; there is no resource-strategy-fit.",
+    "predicates reserves cpu and memory in proportion to idle accelerators; resource-strategy-fit does not exist.",
     "feasible nodes with predicate.ProportionalEnable, scores with resource-strategy-fit",
     "v1.13.0; #4430; M",
 )
 TAINT_TEXT = Change(
     "taint-text",
-    "The text about taints names the first one that is not tolerated.",
+    "The message about taints names the first untolerated taint.",
     "messages, which have one entry per taint",
     "v1.15.0; k8s 1.34.1; T",
 )
 NODEORDER_TWO_KINDS = Change(
     "nodeorder-two-kinds",
-    "Resource scores and node affinity are asked node by node and not normalised; soft spread over hosts sees no pods.",
+    "Resource scores and node affinity run node by node and are not normalized; soft spread over hosts sees no pods.",
     "the best node of pods with preferred node affinity or soft spread over hosts",
     "v1.15.1; #5497; H",
 )
 PREDICATES_BATCH_ALL_NODES = Change(
     "predicates-batch-all-nodes",
     "The batch score of predicates names every node of the session, each with 0.",
-    "what a trace shows",
+    "trace output",
     "v1.15.1; #5497; T",
     since="v1.14.0",
 )
 PREFILTER_REGISTRATIONS = Change(
     "prefilter-registrations",
-    "NodeAffinity, NodeVolumeLimits and VolumeZone have no PreFilter: what fails there fails node by node.",
-    "texts of pods with missing volumes or conflicting node names; where preempt may look",
+    "NodeAffinity, NodeVolumeLimits and VolumeZone have no PreFilter: their checks fail node by node.",
+    "messages of pods with missing volumes or conflicting node names; nodes that preempt checks",
     "v1.15.1 v1.14.4; #5505; L",
 )
 STABLE_SKIP = Change(
     "stable-skip",
-    "The filters that depend on the node alone run although PreFilter skipped them.",
+    "Filters that depend only on the node run although PreFilter skipped them.",
     "nothing",
     "v1.15.1; #5542; T",
     replayed=False,
-    unshown="What PreFilter skips has nothing to refuse.",
+    unshown="Filters that PreFilter skips never reject.",
 )
 DRA_PREDICATE_SWITCH = Change(
     "dra-predicate-switch",
-    "Resource claims are looked at only with predicate.DynamicResourceAllocationEnable: true.",
+    "Resource claims are checked only with predicate.DynamicResourceAllocationEnable: true.",
     "feasible nodes of pods with resource claims",
     "v1.15.0; #5198; M",
 )
 RESERVE_FAILURE_CONTINUES = Change(
     "reserve-failure-continues",
-    "A refused reservation is an error, and yet the pod enters predicates' view of the node; a discarded eviction "
-    "restores it there.",
+    "A rejected Reserve is an error, but predicates still adds the pod to its view of the node; a "
+    "discarded eviction restores it there.",
     "host ports, pod affinity, spread and pod count of later tasks on that node",
     "v1.15.0; #5116; H",
 )
 POD_AFFINITY_UNRESOLVABLE = Change(
     "pod-affinity-unresolvable",
-    "No eviction is thought to help where affinity between pods keeps a pod off a node; filters behind are not run.",
-    "where preempt and reclaim look for victims; the reasons of such nodes",
+    "Nodes that inter-pod affinity rejects are treated as not helped by evictions; later filters do not run.",
+    "nodes on which preempt and reclaim search for victims; the reasons of such nodes",
     "v1.13.0; #4279; H",
 )
 SIMULATE_WITHOUT_DEVICES = Change(
     "simulate-without-devices",
-    "Topology-aware preemption does not ask about devices in its dry run.",
-    "who is evicted for a task that wants GPUs",
+    "Topology-aware preemption ignores devices in its dry run.",
+    "which pods are evicted for a task with GPUs",
     "v1.15.0; #5235; M",
 )
 PREDICATE_ORDER = Change(
     "predicate-order",
-    "Filters and reservations run in the order of a Go map, which changes from run to run; replayed by name.",
+    "Filters and Reserve run in Go map order, which changes from run to run; replayed by name.",
     "which of several reasons a node shows",
     "v1.15.0 v1.14.2; #5259; L",
     since="v1.14.0",
 )
 IMAGE_STATES = Change(
     "image-states",
-    "Images on nodes are not known to the scorers: image locality is 0.",
-    "the best node of pods whose image lies on some nodes only",
+    "Scorers do not know the images on nodes: image locality is 0.",
+    "the best node of pods with an image on some nodes only",
     "v1.15.0 v1.14.3; da013e545; M",
     since="v1.14.0",
 )
 SUBJOB_GRADIENT_SHORTCUT = Change(
     "subjob-gradient-shortcut",
-    "A job without sub groups is tried in its hypernode as a whole; nothing narrows it to a lower one.",
-    "hypernodes of jobs with hard topology",
+    "A job without sub groups is tried in its HyperNode as a whole; it is never narrowed to a lower one.",
+    "HyperNodes of jobs with hard topology",
     "v1.15.0; #5250; M",
 )
 USAGE_SHADOW_LOAD = Change(
     "usage-shadow-load",
-    "The plugin usage knows measured load only: pods placed since the measurement count nothing, and no argument has "
-    "a range.",
+    "Plugin usage knows only measured load: pods placed since the measurement do not count, and "
+    "arguments have no valid range.",
     "the best node, and which nodes are too busy",
     "v1.16; #5314; M",
 )
@@ -294,24 +295,24 @@ NODEGROUP_RESOURCE_LIMITS = Change(
 )
 NODEGROUP_PREFERRED_ORDER = Change(
     "nodegroup-preferred-order",
-    "All preferred node groups are worth the same; there is no enablePreferredOrder.",
+    "All preferred node groups have the same score; enablePreferredOrder does not exist.",
     "the best node of queues with several preferred groups",
     "v1.15.0; #5110; M",
 )
 NODEGROUP_BY_POD_LABEL = Change(
     "nodegroup-by-pod-label",
-    "nodegroup takes the queue from the pod's label or annotation: a pod without one fits everywhere, one whose queue "
-    "has no affinity nowhere; there are neither strict nor inherited affinities.",
+    "nodegroup reads the queue from the pod's label or annotation: a pod without one fits every node, a "
+    "pod of a queue without affinity none; strict and inherited affinities do not exist.",
     "feasible nodes in every configuration with nodegroup",
     "v1.13.0; #4455; H",
 )
 NODEGROUP_NIL_ATTR = Change(
     "nodegroup-nil-attr",
-    "A task whose job or queue is not known panics the plugin nodegroup.",
-    "the scheduler's process ends",
+    "nodegroup panics for a task with unknown job or queue.",
+    "scheduler panic",
     "v1.15.0; #4982; L",
     replayed=False,
-    unshown="Actions hand plugins only tasks of jobs and queues that are in the session.",
+    unshown="Actions pass only tasks of jobs and queues in the session to plugins.",
 )
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

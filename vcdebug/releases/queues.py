@@ -7,58 +7,58 @@ from vcdebug.releases.change import Change
 
 ENQUEUE_INQUEUE_AT_VOTE = Change(
     "enqueue-inqueue-at-vote",
-    "A plugin that permits a job reserves its minimum at once, also where a later plugin of the vote refuses the job.",
+    "A plugin that permits a job reserves its minResources immediately, even if a later plugin rejects the job.",
     "which later jobs are admitted",
     "v1.16; #5339; H",
 )
 GANG_CLOSE_RELEASING = Change(
     "gang-close-releasing",
-    "A job whose tasks are all terminating is marked Unschedulable like any other that is not ready.",
-    "conditions, and the phase Unknown",
+    "A job with only terminating tasks is marked Unschedulable, as any other job that is not ready.",
+    "conditions and the phase Unknown",
     "v1.16 v1.15.2 v1.14.5 v1.13.4; #5796; M",
 )
 EXTENDER_JOB_ENQUEUED = Change(
     "extender-job-enqueued",
     "The extender is not notified of admitted jobs.",
-    "what the extender's webhook knows",
+    "state known to the extender's webhook",
     "v1.16; #5339; M",
 )
 CAPACITY_ROOT_ALWAYS_CLUSTER = Change(
     "capacity-root-always-cluster",
-    "The root of a tree of queues may use and deserves what the cluster has, whatever it states.",
-    "quotas in a tree of queues whose root states limits",
+    "The root of a queue tree has the cluster's total as limit and deserved amount, whatever its spec states.",
+    "quotas in a queue tree with limits on the root",
     "v1.13.0; #4354; M",
 )
 CAPACITY_TREE_DESERVED_CLAMPED = Change(
     "capacity-tree-deserved-clamped",
-    "What a queue in a tree deserves is kept within its limit and raised to its guarantee, before it is summed up.",
-    "who may reclaim in a tree of queues, and whether the tree counts as broken",
+    "The deserved amount of a queue in a tree is clamped to its limit and raised to its guarantee before the sum.",
+    "which queues can reclaim in a queue tree, and whether the tree is invalid",
     "v1.13.0; #4354; M",
 )
 CAPACITY_SCALARS_NOT_INHERITED = Change(
     "capacity-scalars-not-inherited",
-    "A queue does not inherit its parent's limits of accelerators: a queue below that states one breaks the tree.",
-    "everything in a tree of queues in which a limit of GPUs skips a level",
+    "A queue does not inherit its parent's accelerator limits: a child queue that states one invalidates the tree.",
+    "everything in a queue tree in which a GPU limit skips a level",
     "v1.13.0; #4504; H",
 )
 ZERO_DESERVED_DROPPED = Change(
     "zero-deserved-dropped",
-    "A queue that deserves 0 of an accelerator counts as one that says nothing about it.",
-    "who may place tasks and reclaim, where a queue deserves none of an accelerator",
+    "Deserved 0 of an accelerator is treated as not stated.",
+    "which queues can place tasks and reclaim, if a queue deserves 0 of an accelerator",
     "v1.13.0 v1.12.3; f5544dc86; M",
 )
 ROOT_DESERVED_OVERWRITTEN = Change(
     "root-deserved-overwritten",
-    "At the end of a cycle the root queue's deserved is written as what the cluster has.",
-    "what the object of the root queue states",
+    "At the end of a cycle, the cluster's total is written as the root queue's deserved.",
+    "spec of the root queue",
     "v1.13.0; #4354; L",
     replayed=False,
     unshown="Recordings hold no changes of a queue's spec.",
 )
 EXTENDER_BASIC = Change(
     "extender-basic",
-    "The extender is asked about every task, and is not notified of placements.",
-    "what the extender's webhook is asked and may refuse",
+    "The extender is called for every task, and is not notified of placements.",
+    "calls of the extender's webhook, and what it can reject",
     "v1.13.0; #4377; M",
 )
 QUOTA_EVENT_TEXT = Change(
@@ -71,32 +71,32 @@ QUOTA_EVENT_TEXT = Change(
 )
 CAPACITY_RECLAIM_LIST_ORDER = Change(
     "capacity-reclaim-list-order",
-    "capacity takes candidates for reclaim as they stand on the node, not in the order of eviction.",
-    "who is evicted",
+    "capacity evaluates reclaim candidates in node order, not in eviction order.",
+    "which pods are evicted",
     "v1.15.0; #5115; M",
 )
 CAPACITY_ANCESTOR_LEVEL = Change(
     "capacity-ancestor-level",
-    "Only a queue itself may claim what it deserves: there is no ancestorReclaimLevel.",
-    "whether a queue may reclaim through its parents",
+    "Only a queue itself can claim its deserved amount: ancestorReclaimLevel does not exist.",
+    "whether a queue can reclaim through its parents",
     "v1.15.0; #5115; M",
 )
 CAPACITY_PREEMPTIVE_NO_CAP = Change(
     "capacity-preemptive-no-cap",
-    "A queue at its limit in one dimension may still reclaim for one that it deserves more of.",
-    "who is evicted",
+    "A queue at its limit in one resource can still reclaim another resource that it deserves more of.",
+    "which pods are evicted",
     "v1.15.0; #5053; H",
 )
 INQUEUE_FULL_MINRESOURCES = Change(
     "inqueue-full-minresources",
-    "An Inqueue job reserves its whole minimum, also the part that its tasks already hold.",
+    "An Inqueue job reserves its whole minResources, including the part that its tasks already use.",
     "which jobs are admitted soon after a placement",
     "v1.15.0; #5100; H",
 )
 INQUEUE_SCALAR_UNITS = Change(
     "inqueue-scalar-units",
-    "Jobs reserve next to nothing of accelerators: whole units are compared with thousandths.",
-    "admission of jobs that ask for GPUs",
+    "Jobs reserve almost no accelerators: whole units are compared with thousandths.",
+    "admission of jobs with GPUs",
     "v1.15.1 v1.14.3; #5391; M",
 )
 DRA_QUOTA = Change(
@@ -107,8 +107,8 @@ DRA_QUOTA = Change(
 )
 DRA_COUNT_WRAPS = Change(
     "dra-count-wraps",
-    "Sums of device counts wrap around at 2^63.",
-    "quotas with absurd counts",
+    "Sums of device counts overflow at 2^63.",
+    "quotas with extreme counts",
     "v1.15.1; #5621; L",
     since="v1.15.0",
 )
@@ -120,46 +120,47 @@ DRA_CAPACITY_MUL = Change(
 )
 CAPACITY_TREE_VIOLATION_FATAL = Change(
     "capacity-tree-violation-fatal",
-    "A queue with more capability, or whose children deserve or are guaranteed more than it, stops all of capacity.",
-    "everything in a tree of queues: nothing is admitted or placed",
+    "A queue with more capability than its parent, or with children that deserve or are guaranteed more "
+    "than itself, disables all of capacity.",
+    "everything in a queue tree: nothing is admitted or placed",
     "v1.14.0; #4864; H",
 )
 CAPACITY_TREE_DESERVED_RAW = Change(
     "capacity-tree-deserved-raw",
-    "In a tree of queues a guarantee does not raise what a queue deserves.",
-    "shares, and which pods may be reclaimed",
+    "In a queue tree, a guarantee does not raise the deserved amount.",
+    "shares, and which pods can be reclaimed",
     "v1.15.0 v1.14.2; #4973; M",
 )
 CAPACITY_BEST_EFFORT_FIRST = Change(
     "capacity-best-effort-first",
-    "Queues that deserve nothing come first in capacity, not last.",
-    "which queue is served first",
+    "Queues with deserved 0 come first in capacity, not last.",
+    "order of queues",
     "v1.14.0; #4865; H",
 )
 CAPACITY_RECLAIM_ALL_UNDER_DESERVED = Change(
     "capacity-reclaim-all-under-deserved",
-    "capacity protects a queue only while it holds no more than it deserves in every dimension that it states.",
-    "who is evicted",
+    "capacity protects a queue only if it is at or below deserved in every stated resource.",
+    "which pods are evicted",
     "v1.14.0; #4919; H",
 )
 CAPACITY_PREEMPTIVE_EVERY_DIMENSION = Change(
     "capacity-preemptive-every-dimension",
-    "A queue reclaims only where it deserves more in every dimension of the task.",
-    "who is evicted",
+    "A queue reclaims only if it is below deserved in every resource of the task.",
+    "which pods are evicted",
     "v1.13.1; #4659; H",
 )
 CAPACITY_CYCLE = Change(
     "capacity-cycle",
-    "Queues that are each other's parents are not looked for.",
+    "Cycles in the queue tree are not detected.",
     "nothing",
     "v1.14.0; #4697; L",
     replayed=False,
-    unshown="The search for a cycle in newer releases never finds one.",
+    unshown="The search for such a cycle in newer releases never finds one.",
 )
 ROOT_INFINITE = Change(
     "root-infinite",
-    "The root queue's limit is the cluster, whatever it states.",
-    "quotas in a tree of queues",
+    "The root queue's limit is the cluster's total, whatever its spec states.",
+    "quotas in a queue tree",
     "v1.15.0 v1.14.2; #4973; H",
 )
 CAPACITY_DESERVED_WITHIN_REQUEST = Change(
@@ -183,13 +184,13 @@ CAPACITY_ADMISSION_LEAF_ONLY = Change(
 GUARANTEES_BEYOND_REST = Change(
     "guarantees-beyond-rest",
     "Guarantees that are more than what is left to share out end the process.",
-    "the scheduler's process ends",
+    "scheduler panic",
     "v1.12.0; 81424b85a; M",
 )
 RECLAIM_WHOLE_REQUEST = Change(
     "reclaim-whole-request",
     "Queues that hold less than the reclaimer requests, in any dimension, give nothing back.",
-    "who is evicted",
+    "which pods are evicted",
     "v1.12.0 v1.11.1; 975277f55; H",
 )
 GANG_CLOSE_WITHOUT_TASKS = Change(
@@ -201,7 +202,7 @@ GANG_CLOSE_WITHOUT_TASKS = Change(
 CDP_PREEMPT_ONLY = Change(
     "cdp-preempt-only",
     "cdp protects pods from preempt only, not from reclaim.",
-    "who is evicted by reclaim",
+    "which pods are evicted by reclaim",
     "v1.12.0; #4123; M",
 )
 

@@ -61,7 +61,7 @@ def _resolve_base(text: str) -> NamedRelease:
         return NamedRelease(replace(NEWEST, trust="exact"))
     match, shown = _VERSION.fullmatch(text), _shorten_name(text)
     if match is None:
-        return NamedRelease(NEWEST, f"{shown} is no release of Volcano", _replayed_as(NEWEST), readable=False)
+        return NamedRelease(NEWEST, f"{shown} is not a Volcano release", _replayed_as(NEWEST), readable=False)
     tag, suffix = Tag(int(match[1]), int(match[2]), int(match[3] or 0)), _ARCHITECTURE.sub("", match[4])
     same = [one for one in (*SUPPORTED_TAGS, *COMING_TAGS) if one == tag]
     line = [one for one in SUPPORTED_TAGS if one.release_line == tag.release_line]
@@ -75,14 +75,14 @@ def _resolve_base(text: str) -> NamedRelease:
     if _PRE_RELEASE.fullmatch(suffix):
         return NamedRelease(nearest, f"{shown} is a pre-release", differing)
     if exact is not None and not suffix:
-        return NamedRelease(nearest, f"{shown} names no patch release", effect)
+        return NamedRelease(nearest, f"{shown} has no patch version", effect)
     if exact is not None:
-        return NamedRelease(nearest, f"{shown} is a build of its own", f"{effect}; its makers' changes are not known")
+        return NamedRelease(nearest, f"{shown} is a vendor build", f"{effect}; vendor changes are unknown")
     if tag == (*_NEWEST_LINE, 0) and not suffix:
-        return NamedRelease(nearest, f"of {shown} only what came before it was compared", effect)
+        return NamedRelease(nearest, f"{shown} itself was not compared with a real scheduler", effect)
     newer = tag.release_line > _NEWEST_LINE
-    what = f"{shown} is newer than what is replayed"
-    what = what if newer else f"{shown} is not among the releases that are replayed ({_list_replayed()})"
+    what = f"{shown} is newer than the supported releases"
+    what = what if newer else f"{shown} is not supported ({_list_replayed()})"
     return NamedRelease(nearest, what, differing, readable=not newer)
 
 
@@ -92,7 +92,7 @@ def require_release(text: str) -> NamedRelease:
     if not found.readable:
         shown = "v1.99" if text.strip() == NEAREST else text.strip()
         meant = closest_name_hint(text, release_names())
-        ways = f"there are {', '.join(release_names())}"
+        ways = f"releases: {', '.join(release_names())}"
         # Where `nearest` is there already, a switch is at fault.
         nearest = "" if f",{NEAREST}" in text else f"; {shown},{NEAREST} replays the nearest of them"
         raise VcdebugError(found.what, f"{meant} {ways}{nearest}".strip(), "--release")
@@ -151,11 +151,9 @@ def _apply_switch(found: NamedRelease, switch: str) -> NamedRelease:
         meant = f": did you mean {close[0]}?" if close else ""
         if re.match(r"[+-]pr-?\d", switch):
             meant = f"; open pull requests are {', '.join(one.id for one in CHANGES.values() if one.is_proposed)}"
-        return found._replace(
-            what=f"{_shorten_name(switch)} is no change{meant}", effect="it is left out", readable=False
-        )
+        return found._replace(what=f"unknown change {_shorten_name(switch)}{meant}", effect="ignored", readable=False)
     if not change.replayed:
-        return found._replace(what=f"the older form of {change.id} is not replayed", effect="it is left out")
+        return found._replace(what=f"the old behavior of {change.id} is not replayed", effect="ignored")
     return found._replace(release=found.release.with_change(change, older=match[1] == "+"))
 
 

@@ -7,49 +7,49 @@ from vcdebug.releases.change import Change
 
 PREEMPT_NO_PREDICATE_RECHECK = Change(
     "preempt-no-predicate-recheck",
-    "preempt evicts until queue and size allow the task, and does not ask the predicates again.",
-    "how many are evicted, and whether the node fits in the end",
+    "preempt evicts until quota and resources suffice and does not re-check the predicates.",
+    "number of evictions, and whether the node fits afterwards",
     "v1.16 v1.15.2; #5843; H",
 )
 PREEMPT_REQUEUE_AFTER_ASSIGN = Change(
     "preempt-requeue-after-assign",
-    "A job whose last task found room goes back into preempt's queue once its statement is committed.",
+    "After the commit of its statement, a job returns to preempt's queue although its last task was pipelined.",
     "jobs that starve again because a later job evicted their tasks",
     "v1.16; #5818; M",
 )
 PODGROUP_PHASE_RELEASING = Change(
     "podgroup-phase-releasing",
-    "Terminating tasks do not count for the PodGroup's phase: with too few others it falls back to Pending.",
+    "Terminating tasks do not count for the PodGroup's phase: without enough other tasks it returns to Pending.",
     "whether the job must be admitted again",
     "v1.16 v1.15.2 v1.14.5 v1.13.4; #5796; M",
 )
 PREEMPT_SHARED_STATEMENT = Change(
     "preempt-shared-statement",
-    "What preempt evicted on a node where the task still does not fit stays in the statement.",
-    "tasks evicted for nothing; room and quota for later tasks",
+    "Evictions on a node where the task still does not fit stay in preempt's statement.",
+    "unnecessary evictions; resources and quota for later tasks",
     "v1.15.0; #5010; H",
 )
 PREEMPT_INTRA_JOB_COMMITS_FAILURES = Change(
     "preempt-intra-job-commits-failures",
-    "preempt within a job commits its evictions although the task found no room.",
-    "tasks evicted for nothing",
+    "preempt within a job commits its evictions although the task fits no node.",
+    "unnecessary evictions",
     "v1.15.0; #5010; H",
 )
 RECLAIM_SHARED_STATEMENT = Change(
     "reclaim-shared-statement",
-    "What reclaim evicted on a node where the task still does not fit stays in the statement.",
-    "tasks evicted for nothing; room and quota for later tasks",
+    "Evictions on a node where the task still does not fit stay in reclaim's statement.",
+    "unnecessary evictions; resources and quota for later tasks",
     "v1.15.0; #5067; H",
 )
 RECLAIM_EVICTS_BEFORE_TEST = Change(
     "reclaim-evicts-before-test",
-    "reclaim evicts the first victim before it looks whether the task fits without.",
-    "one victim too many",
+    "reclaim evicts the first victim before checking whether the task fits without it.",
+    "one unnecessary eviction",
     "v1.15.0; #5067; H",
 )
 UNKNOWN_ACTION_SKIPPED = Change(
     "unknown-action-skipped",
-    "An action that does not exist is left out; the configuration stands.",
+    "An unknown action is ignored; the other settings of the configuration are used.",
     "the whole configuration",
     "v1.14.0; #4661; M",
     since="v1.12.0",
@@ -62,17 +62,17 @@ HEADER_NOT_READY = Change(
 )
 NO_SHARDS = Change(
     "no-shards",
-    "There are no shards of nodes: the nodes of a search are one group, not two of which the second is mostly empty.",
+    "Node shards do not exist: a search has one group of nodes, not two (the second is mostly empty).",
     "clusters with shards; random offsets of topology-aware preemption",
     "v1.14.0; #4848; M",
 )
 VICTIMS_WITHOUT_ORPHAN_RULE = Change(
     "victims-without-orphan-rule",
-    "Tasks without a job are not evicted first: comparing them ends the process.",
-    "the scheduler's process ends",
+    "Tasks without a job are not evicted first: comparing them panics.",
+    "scheduler panic",
     "v1.14.0; #4999; L",
     replayed=False,
-    unshown="No action offers a task whose job is gone.",
+    unshown="No action passes a task without a job to plugins.",
 )
 PQ_CLONE_REPUSH = Change(
     "pq-clone-repush",
@@ -88,42 +88,43 @@ ROOT_QUEUE_WRITTEN = Change(
     "the spec of the queue root in later cycles",
     "v1.15.0 v1.14.2; #4973; L",
     replayed=False,
-    unshown="A snapshot has the queue as the last cycle left it, and a cycle does not read what it writes.",
+    unshown="A snapshot has the queue after the last cycle, and a cycle does not read its own writes.",
 )
 RECLAIM_IMMEDIATE = Change(
     "reclaim-immediate",
-    "reclaim evicts at once, task by task, counts no free room, and knows no gang.",
-    "who is evicted, also for nothing",
+    "reclaim evicts immediately, task by task, ignoring free resources and gangs.",
+    "which pods are evicted, including unnecessary evictions",
     "v1.14.0; #4794; H",
 )
 VICTIM_TIE_BY_JOB_AGE = Change(
     "victim-tie-by-job-age",
-    "Among victims of jobs that the plugins rank alike the younger job loses all its tasks first.",
-    "who is evicted",
+    "Among victims of jobs that the plugins rank equally, all tasks of the younger job are evicted first.",
+    "which pods are evicted",
     "v1.15.0; #5115; H",
 )
 QUEUE_ALLOCATION_GATE = Change(
     "queue-allocation-gate",
-    "Volcano's own scheduling gate is one like any other: the pod is not placed, and it holds no quota.",
+    "Volcano's own scheduling gate is treated as any other gate: the pod is not placed, and it uses no quota.",
     "pods with the gate scheduling.volcano.sh/queue-allocation-gate",
     "v1.15.0; #5033; M",
 )
 GANG_EVICTION = Change(
     "gang-eviction",
-    "There is neither gangpreempt nor gangreclaim: a configuration that names them is refused.",
+    "gangpreempt and gangreclaim do not exist: a configuration that names them is rejected.",
     "the whole configuration",
     "v1.15.0; #5250; M",
 )
 NOMINATION_IN_HYPERNODE = Change(
     "nomination-in-hypernode",
-    "A task's nominated node is tried even outside the hypernode that is being tried.",
-    "hypernodes of jobs with hard topology after a preemption",
+    "A task's nominated node is tried even outside the current HyperNode.",
+    "HyperNodes of jobs with hard topology after a preemption",
     "v1.15.0; #5250; M",
 )
 STATEMENT_NO_SELF_ROLLBACK = Change(
     "statement-no-self-rollback",
-    "A pipeline that a plugin refused in allocate is not undone: the task stays there, outside the statement.",
-    "room of later tasks, and whether the gang counts as pipelined",
+    "A pipeline operation that a plugin rejected in allocate is not undone: the task stays on the node, "
+    "outside the statement.",
+    "resources of later tasks, and whether the gang is pipelined",
     "v1.15.0; #5073; M",
 )
 STATEMENT_KEEPS_OPERATIONS = Change(
@@ -136,8 +137,8 @@ STATEMENT_KEEPS_OPERATIONS = Change(
 )
 EVICT_NIL_PODGROUP = Change(
     "evict-nil-podgroup",
-    "A pod of a job without PodGroup is deleted before its eviction is refused.",
-    "a pod is gone that the session still counts",
+    "A pod of a job without PodGroup is deleted before its eviction is rejected.",
+    "a pod is deleted that the session still counts",
     "v1.15.0; #5002; L",
     replayed=False,
     unshown="A session has no job without PodGroup: only one that is deleted while the cycle runs has none.",
@@ -150,57 +151,57 @@ OVERHEAD_BEFORE_INIT = Change(
 )
 POD_LEVEL_REQUESTS_IGNORED = Change(
     "pod-level-requests-ignored",
-    "Requests of the pod as a whole are not read: a pod with no others is best-effort.",
+    "Pod-level requests are not read: a pod without container requests is best-effort.",
     "the request of pods with pod-level resources",
     "v1.15.0; #5020; M",
 )
 RESIZE_STATUS_IGNORED = Change(
     "resize-status-ignored",
-    "What a task requests is read from its spec only: a resize that has begun does not count.",
+    "A task's request is read from its spec only: a resize in progress does not count.",
     "the request of pods that are being resized in place",
     "v1.14.0; #3839; M",
 )
 ADD_POD_ON_ERROR = Change(
     "add-pod-on-error",
-    "A pod whose volumes cannot be resolved takes part without volume counts.",
+    "A pod with unresolvable volumes is scheduled without volume counts.",
     "whether the pod is seen at all",
     "v1.15.0; #5725; L",
 )
 PVC_MISSING_DROPS_POD = Change(
     "pvc-missing-drops-pod",
-    "A pod whose PersistentVolumeClaim does not exist is not seen at all.",
-    "the job is short of a task, and the node looks emptier",
+    "A pod with a missing PersistentVolumeClaim is ignored by the scheduler.",
+    "the job lacks a task, and the node has more free resources",
     "v1.15.1; #5725; M",
     since="v1.15.0",
 )
 GETBOOL_STRINGS = Change(
     "getbool-strings",
-    "An argument that is a quoted boolean is refused, and its default stands.",
+    "A quoted boolean argument is rejected, and its default is used.",
     'arguments written as "true"',
     "v1.15.0; #5198; L",
 )
 ORPHAN_NIL_PANICS = Change(
     "orphan-nil-panics",
-    "capacity panics at a task whose queue a broken tree of queues does not reach.",
-    "the scheduler's process ends",
+    "capacity panics at a task in a queue that an invalid queue tree does not reach.",
+    "scheduler panic",
     "v1.15.0; #5014; L",
 )
 PREPREDICATE_ALWAYS_BREAKS = Change(
     "prepredicate-always-breaks",
-    "A task that PrePredicate refuses ends the visit of its job.",
+    "If PrePredicate rejects a task, the job's remaining tasks are skipped.",
     "whether the job's other tasks are placed",
     "v1.15.1 v1.14.4; #5528; M",
 )
 FLAT_NOMINATION = Change(
     "flat-nomination",
-    "A job without hard topology does not keep the hypernode that gangpreempt or gangreclaim chose for it.",
-    "where a job goes after its gang eviction",
+    "A job without hard topology does not stay in the HyperNode that gangpreempt or gangreclaim chose for it.",
+    "placement of a job after its gang eviction",
     "v1.15.1; #5440; M",
 )
 NIL_PODGROUP = Change(
     "nil-podgroup",
     "Jobs without PodGroup panic in Clone, String and GetMinResources.",
-    "the scheduler's process ends",
+    "scheduler panic",
     "v1.15.1 v1.14.4; #5575; L",
     replayed=False,
     unshown="A session has no job without PodGroup: only one that is deleted while the cycle runs has none.",
@@ -217,7 +218,7 @@ LOG_NAMES = Change(
     "log-names",
     "Log lines and errors of dry runs name neither the plugin that writes them nor a nominated hypernode.",
     "log lines, errors of dry runs",
-    "v1.15.0; v1.14.4 beside v1.15.0; T",
+    "v1.15.0; v1.14.4 and v1.15.0; T",
 )
 LOG_SCORES = Change(
     "log-scores",
@@ -230,78 +231,78 @@ LOG_TASK_NODE = Change(
 )
 REPRIEVE_ORDER = Change(
     "reprieve-order",
-    "Topology-aware preemption protects the least valuable of its potential victims first.",
-    "who is evicted",
+    "Topology-aware preemption protects the least important of its potential victims first.",
+    "which pods are evicted",
     "v1.15.0 v1.14.3 v1.13.4; #5214; M",
 )
 SOFT_TO_HARD = Change(
     "soft-to-hard",
-    "Jobs with soft topology take the flat path, and the hypernode that they reached is written back.",
-    "where jobs with soft topology go",
+    "Jobs with soft topology are placed without HyperNodes, and the HyperNode of their nodes is written back.",
+    "placement of jobs with soft topology",
     "v1.15.0 v1.14.3; #5206; M",
 )
 PREEMPT_QUEUE_ORDER = Change(
     "preempt-queue-order",
-    "preempt takes queues in the order of a Go map, and after each of them goes through the starving jobs of all.",
-    "who is evicted, where several queues have starving jobs",
+    "preempt visits queues in Go map order, and after each queue the starving jobs of all queues.",
+    "which pods are evicted if several queues have starving jobs",
     "v1.15.0 v1.14.2 v1.13.3 v1.12.4; #5268; H",
 )
 PREEMPT_TASKS_PER_QUEUE = Change(
     "preempt-tasks-per-queue",
-    "After the first queue's turn the starving jobs of all other queues have no tasks left to preempt for.",
-    "who is evicted, where several queues have starving jobs",
+    "After the first queue, the starving jobs of all other queues have no remaining tasks to preempt for.",
+    "which pods are evicted if several queues have starving jobs",
     "v1.15.0 v1.14.2 v1.13.3 v1.12.4; #5141; H",
 )
 PREEMPT_WITH_TOPOLOGY = Change(
     "preempt-with-topology",
-    "preempt serves jobs with network topology too, and does not look at their hypernodes.",
-    "who is evicted for jobs with network topology",
+    "preempt also handles jobs with network topology, and ignores their HyperNodes.",
+    "which pods are evicted for jobs with network topology",
     "v1.14.0; #4721; M",
 )
 PODGROUP_RUNNING_AT_ALLOCATION = Change(
     "podgroup-running-at-allocation",
-    "Tasks count for the PodGroup's phase as soon as they have a place: it is Running at the end of that cycle.",
-    "phases, and what later jobs find reserved",
+    "Tasks count for the PodGroup's phase as soon as they have a node: it is Running at the end of that cycle.",
+    "phases, and resources reserved from later jobs",
     "v1.13.0; #4384; H",
 )
 NOMINATION_NEEDS_IDLE = Change(
     "nomination-needs-idle",
-    "A task's nominated node is tried first only while it has idle room, not while victims are still leaving.",
-    "where a task goes in the cycles after its preemption",
+    "The nominated node is tried first only if it has idle resources, not while victims are terminating.",
+    "placement of a task in the cycles after its preemption",
     "v1.13.0; #4588; H",
 )
 PREEMPT_WHILE_NOMINATED = Change(
     "preempt-while-nominated",
-    "A task may preempt although it has a nominated node that is free for it or about to be.",
-    "who else is evicted for a task that has preempted before",
+    "A task can preempt although it has a nominated node with free or releasing resources.",
+    "further evictions for a task that has preempted before",
     "v1.13.0; #4279; H",
 )
 TOPOLOGY_PREEMPT_ABSENT = Change(
     "topology-preempt-absent",
-    "There is no topology-aware preemption: preempt does not read its arguments.",
-    "who is evicted where enableTopologyAwarePreemption is set",
+    "Topology-aware preemption does not exist: preempt does not read its arguments.",
+    "which pods are evicted with enableTopologyAwarePreemption",
     "v1.13.0; #4279; M",
 )
 LIVE_CACHE_DELETE = Change(
     "live-cache-delete",
-    "A task that ends and is deleted is taken off its node twice.",
+    "A task that finishes and is deleted is removed from its node twice.",
     "nothing",
     "v1.13.0; v1.13.0; L",
     replayed=False,
-    unshown="A snapshot has the pods as they are, not the deletions before.",
+    unshown="A snapshot has the current pods, not earlier deletions.",
 )
 ROLES_KEPT = Change(
     "roles-kept",
-    "Roles that are taken out of a PodGroup's minTaskMember still count.",
-    "gangs whose PodGroup has changed while the scheduler ran",
+    "Roles that were removed from a PodGroup's minTaskMember still count.",
+    "gangs with a PodGroup that changed while the scheduler ran",
     "v1.14.0 v1.13.1 v1.12.3; 138f853c7; L",
     replayed=False,
-    unshown="A snapshot has the PodGroups as they are, not the changes that led there.",
+    unshown="A snapshot has the current PodGroups, not their changes.",
 )
 HIGHEST_TIER_NAME_SUBGROUP = Change(
     "highest-tier-name-subgroup",
     "A sub group's highestTierName is not translated: its topology is not hard.",
-    "hypernodes of sub groups with highestTierName",
+    "HyperNodes of sub groups with highestTierName",
     "v1.15.0 v1.14.2; #5190; M",
 )
 SUBGROUP_WITHOUT_HARD = Change(
@@ -312,33 +313,33 @@ SUBGROUP_WITHOUT_HARD = Change(
 )
 SUBJOB_RECOVERY_TIER = Change(
     "subjob-recovery-tier",
-    "A sub job's hypernode is taken from its running pods as the one with the fewest nodes, not the lowest tier.",
-    "where the rest of a sub job may go",
+    "The HyperNode of a sub job with running pods is the one with the fewest nodes, not the one of the lowest tier.",
+    "placement of the remaining pods of a sub job",
     "v1.15.0 v1.14.1; #5008; M",
 )
 ALLOCATE_FLAT_RETRY = Change(
     "allocate-flat-retry",
-    "A job whose visit ends with tasks left is visited again, also where its gang failed: for the tasks behind.",
-    "gangs in which one task finds no room; the order of visits",
+    "A job with remaining tasks is visited again, even if its gang failed, for the tasks after the failed one.",
+    "gangs with a task that fits no node; the order of visits",
     "v1.14.0; #4721; H",
 )
 FIT_ROLES_PER_JOB = Change(
     "fit-roles-per-job",
-    "allocate goes on past a task without room where a job has fewer tasks than its minimum.",
-    "the order of visits of jobs with too few tasks, where gang does not hold them back",
+    "allocate continues after a task that fits no node if the job has fewer tasks than its minimum.",
+    "the order of visits of jobs with too few tasks, if gang does not block them",
     "v1.14.0; #4721; L",
 )
 HYPERNODE_UPDATE_REBUILD = Change(
     "hypernode-update-rebuild",
-    "A hypernode that changes does not rebuild others that claim its children.",
-    "hypernodes with two parents, and moves between parents",
+    "A change of a HyperNode does not rebuild other HyperNodes that claim its children.",
+    "HyperNodes with two parents, and moves between parents",
     "v1.16; #5076; L",
     replayed=False,
-    unshown="A snapshot has the hypernodes as they are, not the changes that led there.",
+    unshown="A snapshot has the current HyperNodes, not their changes.",
 )
 BIND_NUMA_ANNOTATION_REVERT = Change(
     "bind-numa-annotation-revert",
-    "A task whose NUMA decision cannot be written stays Binding in the cache.",
+    "A task with a NUMA decision that cannot be written stays Binding in the cache.",
     "practically nothing",
     "v1.16; #5525; L",
     replayed=False,
@@ -346,7 +347,7 @@ BIND_NUMA_ANNOTATION_REVERT = Change(
 )
 EVENT_TEXT_AS_FORMAT = Change(
     "event-text-as-format",
-    "A percent sign in an event's text is garbled.",
+    "A percent sign in an event's message is garbled.",
     "texts of events",
     "v1.16; #5287; T",
     replayed=False,
@@ -355,13 +356,13 @@ EVENT_TEXT_AS_FORMAT = Change(
 NOMINATION_UNHEEDED = Change(
     "nomination-unheeded",
     "allocate does not try a task's nominated node first: it is a node like any other.",
-    "where a task goes in the cycles after its preemption",
+    "placement of a task in the cycles after its preemption",
     "v1.12.0; #4079; H",
 )
 REQUEUE_WHEN_READY = Change(
     "requeue-when-ready",
     "A job is visited again only where its gang became ready with tasks left.",
-    "gangs in which one task finds no room; the order of visits",
+    "gangs with a task that fits no node; the order of visits",
     "v1.12.0; #4310; H",
 )
 BACKFILL_ENDS_AT_FAILURE = Change(
@@ -379,19 +380,19 @@ BACKFILL_REFUSAL_UNSAID = Change(
 BEST_NODE_NEEDED = Change(
     "best-node-needed",
     "A task that fits nodes of which none is the best ends the process.",
-    "the scheduler's process ends, where plugins score below 0",
+    "scheduler panic, where plugins score below 0",
     "v1.12.0; #4310; L",
 )
 REFUSED_PIPELINE_UNDONE = Change(
     "refused-pipeline-undone",
     "A pipeline that a plugin refused in allocate is undone.",
-    "room of later tasks, and whether the gang counts as pipelined",
+    "resources of later tasks, and whether the gang is pipelined",
     "v1.12.0; #4310; M",
 )
 PREEMPT_EVICTS_NAMED = Change(
     "preempt-evicts-named",
     "preempt ends with evicting what tdm and rescheduling name, as shuffle does, but in a statement.",
-    "who is evicted without shuffle among the actions",
+    "which pods are evicted without shuffle among the actions",
     "v1.12.0; c494f9dbd; M",
 )
 QUEUE_STATUS_RUNNING = Change(

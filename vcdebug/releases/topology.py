@@ -7,49 +7,49 @@ from vcdebug.releases.change import Change
 
 ALLOCATE_TOPOLOGY_TIERS = Change(
     "allocate-topology-tiers",
-    "A job with hard topology is tried in every HyperNode, tier by tier; there is none above all that are stated.",
-    "where jobs with hard topology go",
+    "A job with hard topology is tried in every HyperNode, tier by tier; there is no implicit root HyperNode.",
+    "placement of jobs with hard topology",
     "v1.14.0; #4721; H",
 )
 ALLOCATED_HYPERNODE_ANNOTATION = Change(
     "allocated-hypernode-annotation",
-    "The PodGroup's annotation alone says where a job is: it is neither found from running pods nor ever cleared.",
-    "where the rest of a job with topology may go",
+    "A job's HyperNode comes from the PodGroup's annotation only: it is neither derived from running pods nor cleared.",
+    "placement of the remaining pods of a job with topology",
     "v1.14.0; #4721; H",
 )
 HYPERNODE_SUM_OF_NODE_SCORES = Change(
     "hypernode-sum-of-node-scores",
-    "Of several HyperNodes the one whose chosen nodes had the highest scores in sum wins.",
+    "Of several HyperNodes, the one with the highest sum of scores of the chosen nodes wins.",
     "which HyperNode of a tier a job with hard topology gets",
     "v1.14.0; #4721; M",
 )
 HYPERNODES_NOT_READY = Change(
     "hypernodes-not-ready",
-    "Without any HyperNode a job with hard topology ends the turn of its whole queue.",
-    "queues in which a job asks for hard topology, where there is none",
+    "Without HyperNodes, a job with hard topology ends processing of its queue.",
+    "queues with a job with hard topology, in clusters without HyperNodes",
     "v1.14.0; #4721; M",
 )
 NTA_NODE_SCORE_ONLY = Change(
     "nta-node-score-only",
-    "network-topology-aware scores nodes only, for jobs with topology, up to 100 and again 100.",
+    "network-topology-aware scores only nodes, for jobs with topology, up to 100 twice.",
     "the best node of jobs with topology; HyperNodes",
     "v1.14.0; #4721; H",
 )
 NTA_HYPERNODE_SCORE = Change(
     "nta-hypernode-score",
-    "network-topology-aware scores HyperNodes too, by how near they are to the one that the job is in.",
-    "which HyperNode of a tier the rest of a job with hard topology gets",
+    "network-topology-aware also scores HyperNodes, by their distance from that of the job.",
+    "HyperNode of the remaining pods of a job with hard topology",
     "v1.13.0; #4345; M",
 )
 NTA_SOFT_ONLY = Change(
     "nta-soft-only",
-    "The HyperNode that a job reaches counts for its next nodes only where its topology is soft.",
+    "The HyperNode of placed pods counts for the next nodes only with soft topology.",
     "the best node of jobs with hard topology",
     "v1.13.0; #4345; M",
 )
 SUBJOBS_ABSENT = Change(
     "subjobs-absent",
-    "There are no sub jobs: subGroupPolicy and highestTierName are not read.",
+    "Sub jobs do not exist: subGroupPolicy and highestTierName are not read.",
     "jobs with subGroupPolicy, or with a tier's name",
     "v1.14.0; #4721; M",
 )

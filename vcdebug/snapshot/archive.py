@@ -37,7 +37,7 @@ ARCHIVE_ERRORS = (
 )
 """Errors of the standard library on a damaged, encrypted or exotic archive."""
 
-_LEFT_OUT = "the member is left out"
+_LEFT_OUT = "member ignored"
 _CHUNK = 1 << 20
 
 
@@ -61,13 +61,13 @@ class UnpackBudget:
         """Count unpacked bytes; raises SnapshotError above the limit."""
         self._bytes += count
         if self._bytes > self.max_bytes:
-            raise SnapshotError(f"holds more than {self.max_bytes >> 20} MiB when unpacked", where=where)
+            raise SnapshotError(f"exceeds {self.max_bytes >> 20} MiB when unpacked", where=where)
 
     def take_file(self, where: str) -> None:
         """Count one file; raises SnapshotError above the limit."""
         self._files += 1
         if self._files > self.max_files:
-            raise SnapshotError(f"holds more than {self.max_files} files", where=where)
+            raise SnapshotError(f"contains more than {self.max_files} files", where=where)
 
 
 class CountedGzip(io.RawIOBase):
@@ -95,9 +95,7 @@ class CountedGzip(io.RawIOBase):
         self._budget.take_bytes(len(data), self._where)
         packed = max(1, self._packed.tell() - self._start)
         if self._count > RATIO_FREE_BYTES and self._count > MAX_RATIO * packed:
-            raise SnapshotError(
-                f"unpacks to more than {MAX_RATIO} times its size, as no snapshot does", where=self._where
-            )
+            raise SnapshotError(f"compression ratio exceeds {MAX_RATIO} (rejected as unsafe)", where=self._where)
         return data
 
 
@@ -144,7 +142,7 @@ def tar_files(
 
 def _is_plain_member(member: tarfile.TarInfo, report: ProblemReport) -> bool:
     if not member.isreg() or member.issparse():
-        report.add_problem("is a link, a device or sparse", _LEFT_OUT, file=printable_name(member.name))
+        report.add_problem("is a link, device or sparse file", _LEFT_OUT, file=printable_name(member.name))
         return False
     if _leaves_archive(member.name):
         report.add_problem("has a path outside the archive", _LEFT_OUT, file=printable_name(member.name))
@@ -201,7 +199,7 @@ def _read_zip_member(
                 budget.take_bytes(len(chunk), member.filename)
                 # The header's size is not trusted: the bytes are counted as they are unpacked.
                 if count > RATIO_FREE_BYTES and count > MAX_RATIO * max(1, member.compress_size):
-                    raise SnapshotError(f"unpacks to more than {MAX_RATIO} times its size", where=member.filename)
+                    raise SnapshotError(f"compression ratio exceeds {MAX_RATIO}", where=member.filename)
                 chunks.append(chunk)
     except ARCHIVE_ERRORS as error:
         _note_damage(report, member.filename, error)
@@ -211,7 +209,7 @@ def _read_zip_member(
 
 def _note_damage(report: ProblemReport, where: str, error: BaseException) -> None:
     what = f"is damaged: {' '.join(str(error).split()) or type(error).__name__}"
-    report.add_problem(what[:200], "only what was read before the damage takes part", file=printable_name(where))
+    report.add_problem(what[:200], "only objects before the damage are used", file=printable_name(where))
 
 
 def printable_name(name: str) -> str:

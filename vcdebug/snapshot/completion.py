@@ -101,7 +101,7 @@ def complete_needed_queues(found: GatheredObjects, conf: str | None, flags: Sche
         if name_of(queue) in needed:
             _add_queue(found.objects, found.files, queue)
             what = "is not in the snapshot, and the scheduler creates it at its start"
-            found.report.add_problem(what, "it is added as the scheduler makes it", object=f"Queue {name_of(queue)}")
+            found.report.add_problem(what, "added as the scheduler creates it", object=f"Queue {name_of(queue)}")
 
 
 def _add_queue(objects: dict[str, list[Manifest]], files: dict[str, list[str]], queue: Manifest) -> None:

@@ -122,7 +122,7 @@ class ForcedAnswer(NamedTuple):
     plugin: str
     """The plugin that the event must call; empty skips the check."""
     value: str
-    """The answer as text: yes, no, offer b-0 b-1 ..."""
+    """The answer as text: yes, no, allow b-0 b-1 ..."""
     text: str = ""
     """The edit that states the answer, for messages."""
 
@@ -134,7 +134,7 @@ class ForcedAnswer(NamedTuple):
 def parse_answer(seq: str, hook: str, plugin: str, value: str, text: str) -> ForcedAnswer:
     """An answer whose event is a number and whose value is not empty; raises EditError."""
     if not seq.isdecimal() or int(seq) < MIN_SEQ:
-        raise EditError(f"{seq!r} is no event number", text, 0, "write answer:EVENT.HOOK.PLUGIN=VALUE")
+        raise EditError(f"{seq!r} is not an event number", text, 0, "write answer:EVENT.HOOK.PLUGIN=VALUE")
     answer = ForcedAnswer(int(seq), hook, plugin, value, text)
     if not value:
         raise answer.make_error("the answer is missing")

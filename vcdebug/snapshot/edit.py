@@ -4,7 +4,7 @@
 `Node/n1:-` removes an object, `Node/n9:+=n1` adds a copy. `conf:plugins.gang.enablePreemptable=false`,
 `flag:minimum_feasible_nodes=50`, `chance:tie_seed=3` and `clock:now=2026-11-01T00:05:00Z` change settings,
 `replay:persistence=on` and `replay:bound[team/a-0]=n2` (a pod that another client binds) change the replay, and
-`answer:103.Preemptable.gang=offer a-0` forces a plugin's answer at an event.
+`answer:103.Preemptable.gang=allow a-0` forces a plugin's answer at an event.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -76,11 +76,11 @@ def parse_edit(text: str) -> Edit:
     text = text.strip()
     target, colon, rest = text.partition(":")
     if not colon:
-        raise EditError("there is no ':' after what is to be changed", text, len(text), f"write {EDIT_FORMS}")
+        raise EditError("missing ':' after the object", text, len(text), f"write {EDIT_FORMS}")
     kind, name = _parse_target(text, target)
     start = len(target) + 1
     if not rest:
-        raise EditError("it does not say what to change", text, start, f"write {EDIT_FORMS}")
+        raise EditError("missing path", text, start, f"write {EDIT_FORMS}")
     if kind not in SETTING_KINDS and rest == "-":
         return Edit(text, kind, name, (), "delete")
     if kind not in SETTING_KINDS and rest.startswith("+="):
@@ -91,7 +91,7 @@ def parse_edit(text: str) -> Edit:
         return Edit(text, kind, name, path, "set", text[end + 1 :].strip(), end + 1)
     if not rest.endswith("-"):
         PathReader(text, start, end).read_steps()
-        raise EditError("there is no '=' and a value, nor a '-' that removes the field", text, end)
+        raise EditError("missing =VALUE, or - to remove the field", text, end)
     return Edit(text, kind, name, PathReader(text, start, end - 1).read_steps(), "delete")
 
 
@@ -116,11 +116,9 @@ def _parse_target(text: str, target: str) -> tuple[str, str]:
     if kind is None:
         close = get_close_matches(word.lower(), [*_KINDS, *SETTING_KINDS], 1)
         meant = _KINDS.get(close[0], close[0]) if close else ""
-        raise EditError(
-            f"no kind of object {word!r}", text, 0, f"did you mean {meant}?" if meant else f"write {EDIT_FORMS}"
-        )
+        raise EditError(f"unknown kind {word!r}", text, 0, f"did you mean {meant}?" if meant else f"write {EDIT_FORMS}")
     if not name or name.startswith("/") or name.endswith("/") or name.count("/") > 1:
-        raise EditError("the object's name is missing", text, len(word), f"write {kind}/[NAMESPACE/]NAME:...")
+        raise EditError("missing object name", text, len(word), f"write {kind}/[NAMESPACE/]NAME:...")
     return kind, name
 
 
@@ -143,7 +141,7 @@ def read_edits(path: str) -> list[str]:
     try:
         text = read_file(path).decode()
     except UnicodeDecodeError as error:
-        raise SnapshotError("the edits cannot be read: it is no text", where=path) from error
+        raise SnapshotError("the edits cannot be read: not text", where=path) from error
     edits = []
     for number, line in enumerate(text.splitlines(), start=1):
         edit = line.strip()
@@ -210,9 +208,9 @@ def _edit_plugins(root: yaml.Node, steps: Sequence[PathStep], edit: Edit) -> Non
             elif edit.change == "delete":
                 plugins.value.remove(option)
             else:
-                raise edit.make_error("which setting of the plugin?", steps[0].position)
+                raise edit.make_error("missing setting of the plugin", steps[0].position)
     if not found:
-        hint = f"there are {', '.join(named)}; conf:tiers[0].plugins[+]={{name: {steps[0].text}}} adds it"
+        hint = f"plugins: {', '.join(named)}; conf:tiers[0].plugins[+]={{name: {steps[0].text}}} adds it"
         raise edit.make_error(f"no plugin {steps[0].text}", steps[0].position, hint)
 
 
@@ -255,7 +253,7 @@ def _child_node(node: yaml.Node, step: PathStep, following: PathStep, edit: Edit
         raise _no_fields_error(node, step, edit)
     child = _find_entry(node, step.text)
     if child is None and edit.change == "delete":
-        raise edit.make_error(f"there is no {step.text}", step.position, _keys_hint(node))
+        raise edit.make_error(f"{step.text} not found", step.position, _keys_hint(node))
     if child is not None and (edit.change == "delete" or child.tag != _NULL):
         return child
     # The scheduler reads `arguments:` without a value as no arguments, so setting one of them gives it a value.
@@ -274,7 +272,7 @@ def _change_entry(node: yaml.MappingNode, step: PathStep, edit: Edit) -> None:
     elif present:
         node.value = [entry for place, entry in enumerate(node.value) if place not in present]
     else:
-        raise edit.make_error(f"there is no {step.text}", step.position, _keys_hint(node))
+        raise edit.make_error(f"{step.text} not found", step.position, _keys_hint(node))
 
 
 def _change_element(node: yaml.SequenceNode, step: PathStep, edit: Edit) -> None:
@@ -294,11 +292,13 @@ def _find_element(node: yaml.SequenceNode, step: PathStep, edit: Edit) -> yaml.N
             found: yaml.Node = node.value[int(step.text)]
             return found
         raise edit.make_error(
-            f"the list has {count_noun(len(node.value), 'element')}", step.position, "they count from 0, [+] adds one"
+            f"index out of range: {count_noun(len(node.value), 'element')}",
+            step.position,
+            "indexes start at 0, [+] appends",
         )
     named: yaml.Node | None = next((element for element in node.value if _name_of_node(element) == step.text), None)
     if named is None:
-        raise edit.make_error(f"no element is called {step.text}", step.position)
+        raise edit.make_error(f"no element is named {step.text}", step.position)
     return named
 
 
@@ -316,8 +316,8 @@ def _scalar_node(text: str) -> yaml.ScalarNode:
 
 
 def _keys_hint(node: yaml.MappingNode) -> str:
-    return f"there are {', '.join(str(key.value) for key, _ in node.value)}" if node.value else ""
+    return f"available: {', '.join(str(key.value) for key, _ in node.value)}" if node.value else ""
 
 
 def _no_fields_error(node: yaml.Node, step: PathStep, edit: Edit) -> EditError:
-    return edit.make_error(f"{step} is sought in {node.value!r}, which has no fields", step.position)
+    return edit.make_error(f"{node.value!r} has no field {step}", step.position)

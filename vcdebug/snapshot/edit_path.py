@@ -59,7 +59,7 @@ class PathReader:
             else:
                 steps.append(self._read_key())
         if not steps:
-            raise EditError("a path is missing", self._text, self._at)
+            raise EditError("missing path", self._text, self._at)
         return tuple(steps)
 
     def _read_key(self) -> PathStep:
@@ -68,7 +68,7 @@ class PathReader:
             self._at += 1
         name = self._text[start : self._at].strip()
         if not name:
-            raise EditError("a field's name is missing", self._text, start)
+            raise EditError("missing field name", self._text, start)
         return PathStep(name, start)
 
     def _read_bracket(self) -> PathStep:
@@ -116,13 +116,13 @@ class EditWalk:
             return self._apply_to_mapping(item, path[0].text, path)
         if isinstance(item, list):
             return self._apply_to_list(item, path)
-        raise self._make_error(f"{path[0]} is sought in {item!r}, which has no fields", path[0])
+        raise self._make_error(f"{item!r} has no field {path[0]}", path[0])
 
     def _apply_to_mapping(self, item: dict[str, Any], key: str, path: Sequence[PathStep]) -> dict[str, Any]:
         if self._change != "delete":
             return {**item, key: self.apply_to(item.get(key), path[1:])}
         if key not in item:
-            raise self._make_error(f"there is no {key}", path[0], f"there are {', '.join(item)}" if item else "")
+            raise self._make_error(f"{key} not found", path[0], f"available: {', '.join(item)}" if item else "")
         if len(path) == 1:
             return {name: value for name, value in item.items() if name != key}
         return {**item, key: self.apply_to(item[key], path[1:])}
@@ -143,7 +143,7 @@ class EditWalk:
             if int(step.text) < len(item):
                 return int(step.text)
             raise self._make_error(
-                f"the list has {count_noun(len(item), 'element')}", step, "they count from 0, [+] adds one"
+                f"index out of range: {count_noun(len(item), 'element')}", step, "indexes start at 0, [+] appends"
             )
         for index, element in enumerate(item):
             if isinstance(element, dict) and any(element.get(field) == step.text for field in NAMING_FIELDS):
@@ -156,7 +156,7 @@ class EditWalk:
             if field in element
         ]
         raise self._make_error(
-            f"no element is called {step.text}", step, f"there are {', '.join(named)}" if named else ""
+            f"no element is named {step.text}", step, f"available: {', '.join(named)}" if named else ""
         )
 
     def _make_error(self, message: str, step: PathStep, hint: str = "") -> EditError:

@@ -61,11 +61,9 @@ def _find_place(manifests: list[Manifest], edit: Edit) -> int:
         return bare[0]
     position = len(edit.text.partition("/")[0]) + 1
     if bare:
-        raise edit.make_error(
-            "several have this name", position, f"they are {', '.join(names[place] for place in bare)}"
-        )
-    hint = closest_name_hint(edit.name, names, f"there are {', '.join(names)}" if 0 < len(names) <= 8 else "")
-    raise edit.make_error(f"there is no {edit.subject_text}", position, hint)
+        raise edit.make_error("ambiguous name", position, f"objects: {', '.join(names[place] for place in bare)}")
+    hint = closest_name_hint(edit.name, names, f"available: {', '.join(names)}" if 0 < len(names) <= 8 else "")
+    raise edit.make_error(f"{edit.subject_text} not found", position, hint)
 
 
 def _edit_manifest(manifest: Manifest, edit: Edit) -> Manifest:
@@ -110,27 +108,25 @@ def _check_edited(edit: Edit, before: Manifest, after: Manifest) -> Manifest:
         )
     shape = SHAPES[edit.kind]
     if before != after and shape.keep_named(before) == shape.keep_named(after):
-        raise edit.make_error(f"nothing in the scheduler reads this field of a {edit.kind}", edit.path[0].position)
+        raise edit.make_error(f"the scheduler does not read this field of {edit.kind}", edit.path[0].position)
     return after
 
 
 def _dotted_hint(edit: Edit) -> str:
     """A hint for resource and label names that are written without brackets."""
     unbracketed = any("/" in step.text and not step.bracketed for step in edit.path)
-    return "names with dots stand in brackets, as [nvidia.com/gpu]" if unbracketed else ""
+    return "put names with dots in brackets: [nvidia.com/gpu]" if unbracketed else ""
 
 
 def _new_object(manifests: list[Manifest], edit: Edit) -> Manifest:
     """A new object, from a manifest or as a copy of an existing object under another name."""
     names = [object_name(manifest) for manifest in manifests]
     if edit.name in names:
-        raise edit.make_error(f"there is already a {edit.subject_text}")
+        raise edit.make_error(f"{edit.subject_text} exists")
     value = edit.read_value()
     namespace, _, name = edit.name.rpartition("/")
     if KIND_BY_NAME[edit.kind].namespaced and not namespace:
-        raise edit.make_error(
-            "the namespace is missing", len(edit.kind) + 1, f"write {edit.kind}/NAMESPACE/{name}:+=..."
-        )
+        raise edit.make_error("missing namespace", len(edit.kind) + 1, f"write {edit.kind}/NAMESPACE/{name}:+=...")
     if isinstance(value, dict):
         model = value
     else:
@@ -170,7 +166,7 @@ def _with_release(snapshot: Snapshot, edit: Edit) -> Snapshot:
     stated = edit.value.strip("\"'")
     named = resolve_release(stated)
     if not named.readable:
-        raise edit.make_error(named.what, edit.value_at, f"there are {', '.join(release_names())}")
+        raise edit.make_error(named.what, edit.value_at, f"releases: {', '.join(release_names())}")
     return snapshot_at_release(snapshot, stated)
 
 
@@ -228,7 +224,7 @@ def _with_answer(snapshot: Snapshot, edit: Edit) -> Snapshot:
     if edit.change == "set":
         return replace(snapshot, answers=(*others, answer))
     if len(others) == len(snapshot.answers):
-        raise edit.make_error(f"no answer is forced at event {seq}", edit.path[0].position)
+        raise edit.make_error(f"no forced answer at event {seq}", edit.path[0].position)
     return replace(snapshot, answers=others)
 
 
@@ -237,8 +233,8 @@ def _setting_name(edit: Edit, names: list[str], deep: Container[str] = ()) -> st
     step = edit.path[0]
     name = step.text.replace("-", "_")
     if name not in names:
-        hint = closest_name_hint(name, names, f"there are {', '.join(names)}")
-        raise edit.make_error(f"no {edit.kind} {step.text}", step.position, hint)
+        hint = closest_name_hint(name, names, f"available: {', '.join(names)}")
+        raise edit.make_error(f"unknown {edit.kind} {step.text}", step.position, hint)
     if len(edit.path) > (2 if name in deep else 1):
         raise edit.make_error(f"{name} has no parts", edit.path[1].position)
     return name

@@ -47,7 +47,7 @@ def describe_read_error(error: OSError | ValueError) -> str:
     if isinstance(error, FileNotFoundError):
         return "no such file or folder"
     if isinstance(error, PermissionError):
-        return "may not be read"
+        return "permission denied"
     return f"cannot be read: {getattr(error, 'strerror', None) or error}"
 
 
@@ -56,7 +56,7 @@ def expand_path(word: str) -> Path:
     try:
         return Path(word).expanduser()
     except RuntimeError as error:
-        raise SnapshotError("the home folder of this user is not known", where=word) from error
+        raise SnapshotError("unknown home folder of this user", where=word) from error
 
 
 def check_replaceable(path: Path) -> None:
@@ -67,7 +67,7 @@ def check_replaceable(path: Path) -> None:
     except FileNotFoundError:
         return
     except ValueError as error:
-        raise SnapshotError(f"is no name of a file: {error}", where=str(path)) from error
+        raise SnapshotError(f"is not a file name: {error}", where=str(path)) from error
     if stat.S_ISDIR(mode):
         raise SnapshotError("is a folder", "choose another name", str(path))
     if stat.S_ISLNK(mode):

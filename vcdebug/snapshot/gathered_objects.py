@@ -33,18 +33,19 @@ USAGE_FILE = "usage.json"
 EXTENDER_FILE = "extender.json"
 SETTINGS_FILES = (META_FILE, USAGE_FILE, EXTENDER_FILE)
 
-_LEFT_OUT = "the object is left out of the replay"
-_NOT_AN_OBJECT = "it is left out"
-_LAST_COUNTS = "the last value counts, as Go reads it; kubectl apply would refuse the object"
+_LEFT_OUT = "object ignored"
+_NOT_AN_OBJECT = "ignored"
+_LAST_COUNTS = "the last value is used, as Go does; kubectl apply would reject the object"
+_ONLY_EXISTING = "only existing pods and PodGroups are used, not those that its controller would create"
 _UNREAD_EFFECTS = {
-    "Job": "only pods and PodGroups that are there take part, the ones its controller would make do not",
-    "CronJob": "only pods and PodGroups that are there take part, the ones its controller would make do not",
-    "DaemonSet": "only its pods that are there take part",
+    "Job": f"{_ONLY_EXISTING} (see vcdebug submit)",
+    "CronJob": _ONLY_EXISTING,
+    "DaemonSet": "only its existing pods are used",
 }
 _UNREAD_EFFECT = "the scheduler does not read this kind"
 
 
-UNREAD_KIND = "of a kind that is not read"
+UNREAD_KIND = "of an unsupported kind"
 
 
 class GatheredObjects:
@@ -78,9 +79,7 @@ class GatheredObjects:
         try:
             encoding_of(data)
             if has_bad_bytes(data):
-                self.report.add_problem(
-                    "holds bytes that are not UTF-8", "they count as the character U+FFFD", file=name
-                )
+                self.report.add_problem("contains invalid UTF-8", "replaced by U+FFFD", file=name)
             if PurePosixPath(name).name in SETTINGS_FILES:
                 self._add_settings(name, data)
             elif PurePosixPath(name).name == DEVICE_FILE:
@@ -92,10 +91,10 @@ class GatheredObjects:
             else:
                 self._add_documents(file, read_so_far)
         except DocumentError as error:
-            self.report.add_problem(str(error), "the rest of the file is left out", file=name)
+            self.report.add_problem(str(error), "the rest of the file is ignored", file=name)
 
     def _add_descriptions(self, name: str, text: str) -> None:
-        effect = "what it does not print is missing: `kubectl get -o json` has all of it"
+        effect = "fields that it does not print are missing: `kubectl get -o json` has all of them"
         self.report.add_problem("is the output of kubectl describe", effect, file=name)
         for number, manifest in enumerate(described_objects(text), start=1):
             self.add_document(manifest, name, f"object {number}")
@@ -103,7 +102,7 @@ class GatheredObjects:
     def _add_settings(self, name: str, data: bytes) -> None:
         for document in read_documents(data):
             if not isinstance(document, dict):
-                self.report.add_problem(f"is {describe_value(document)}, not a mapping", "it is left out", file=name)
+                self.report.add_problem(f"is {describe_value(document)}, not a mapping", "ignored", file=name)
             elif PurePosixPath(name).name == META_FILE:
                 self.meta = (name, document)
             elif PurePosixPath(name).name == EXTENDER_FILE:
@@ -126,9 +125,7 @@ class GatheredObjects:
             self.add_document(document, file.name, f"document {number}")
 
     def _note_repeated(self, file: str, key: str, line: int) -> None:
-        self.report.add_problem(
-            f"line {line}: its mapping has this key already", _LAST_COUNTS, file=file, object=f"key {key}"
-        )
+        self.report.add_problem(f"line {line}: duplicate key", _LAST_COUNTS, file=file, object=f"key {key}")
 
     def _add_open_list(self, document: OpenList, file: str, number: int) -> None:
         """Add the items of an array or List that is too large to be held at once."""
@@ -146,17 +143,17 @@ class GatheredObjects:
         elif isinstance(document, dict):
             self._add_mapping(document, file, place)
         elif document is not None:
-            self.report.add_problem("holds a document that is no object", _NOT_AN_OBJECT, file=file)
+            self.report.add_problem("contains a document that is not an object", _NOT_AN_OBJECT, file=file)
 
     def _add_mapping(self, document: Manifest, file: str, place: str) -> None:
         kind = document.get("kind")
         if not isinstance(kind, str) or not kind:
-            self.report.add_problem("holds a document without kind", _NOT_AN_OBJECT, file=file)
+            self.report.add_problem("contains a document without kind", _NOT_AN_OBJECT, file=file)
         elif kind.endswith("List") and ("items" in document or kind == "List"):
             self._add_items(document, kind.removesuffix("List"), file)
         elif kind == "Status":
             message = describe_value(document.get("message") or "no message")
-            self.report.add_problem(f"holds an API server's error: {message}", "objects are missing", file=file)
+            self.report.add_problem(f"contains an API server error: {message}", "objects are missing", file=file)
         else:
             self.add_object(document, file, place)
 
@@ -261,7 +258,7 @@ Arrivals = Mapping[int, Mapping[str, Sequence[Manifest]]]
 """Number of a cycle → manifests by kind that are added before it."""
 
 FIRST_CYCLE = 2
-_FORM = '{"2": [manifest, ...], "3": [...]}: the number of a cycle from 2 on, and what arrives before it'
+_FORM = 'expected {"2": [manifest, ...], "3": [...]}: a cycle from 2 on, and the objects to add before it'
 
 
 def read_arrivals(path: Path) -> Arrivals:
@@ -271,14 +268,14 @@ def read_arrivals(path: Path) -> Arrivals:
     except DocumentError as error:
         raise SnapshotError(str(error), _FORM, str(path)) from error
     if len(documents) != 1 or not isinstance(documents[0], dict):
-        raise SnapshotError("does not say what arrives when", _FORM, str(path))
+        raise SnapshotError("is not a mapping of cycles to objects", _FORM, str(path))
     return {_parse_cycle(key, path): _read_arriving(value, path) for key, value in documents[0].items()}
 
 
 def _parse_cycle(key: Any, path: Path) -> int:
     text = str(key)
     if not text.isdecimal() or int(text) < FIRST_CYCLE:
-        raise SnapshotError(f"{text!r} is no cycle before which something can arrive", _FORM, str(path))
+        raise SnapshotError(f"{text!r} is not a cycle from 2 on", _FORM, str(path))
     return int(text)
 
 

@@ -60,22 +60,22 @@ class ResourceKind:
 
 
 _VOLCANO, _STORAGE, _DRA = "scheduling.volcano.sh", "storage.k8s.io", "resource.k8s.io"
-_VOLUMES = "volume checks and CSI counts of pods with claims"
-_DEVICES = "pods that ask for devices through resource claims"
+_VOLUMES = "volume checks and CSI volume limits"
+_DEVICES = "pods with resource claims"
 _TOPOLOGY, _NUMA = "network topology placement", "NUMA-aware placement"
-_SPREAD = "the default topology spread of pods that belong to it"
+_SPREAD = "default topology spread of its pods"
 _WARNINGS = tuple(f"involvedObject.kind={kind},type=Warning" for kind in ("Pod", "PodGroup", "Job"))
 
 KINDS: tuple[ResourceKind, ...] = (
     ResourceKind(*("Node", "", "v1", "nodes", False, "every placement"), required=True),
     ResourceKind("Pod", "", "v1", "pods", True, "every placement", required=True),
     ResourceKind("PodGroup", _VOLCANO, "v1beta1", "podgroups", True, "every job", required=True),
-    ResourceKind("Queue", _VOLCANO, "v1beta1", "queues", False, "every job: its queue is unknown", required=True),
-    ResourceKind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, "the priorities of jobs"),
+    ResourceKind("Queue", _VOLCANO, "v1beta1", "queues", False, "all jobs (queue unknown)", required=True),
+    ResourceKind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, "job priorities"),
     ResourceKind("Namespace", "", "v1", "namespaces", False, "namespace selectors in pod affinity; default queues"),
-    ResourceKind("ResourceQuota", "", "v1", "resourcequotas", True, "the resourcequota plugin's answers"),
+    ResourceKind("ResourceQuota", "", "v1", "resourcequotas", True, "answers of plugin resourcequota"),
     ResourceKind(
-        "PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, "which victims the pdb plugin protects"
+        "PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, "victims protected by plugin pdb"
     ),
     ResourceKind(*("HyperNode", "topology.volcano.sh", "v1alpha1", "hypernodes", False, _TOPOLOGY), awaited=True),
     ResourceKind(*("Numatopology", "nodeinfo.volcano.sh", "v1alpha1", "numatopologies", False, _NUMA), awaited=True),

@@ -221,34 +221,35 @@ def _find_conf(found: GatheredObjects) -> str | None:
             texts.append((file, text))
         elif text is not None:
             found.report.add_problem(
-                f"is {describe_value(text)}, not text", "it is left out", file=file, field=f"data.{settings.CONF_KEY}"
+                f"is {describe_value(text)}, not text", "ignored", file=file, field=f"data.{settings.CONF_KEY}"
             )
     if not texts:
         return None
     file, conf = texts[0]
     for other, text in texts[1:]:
         if text != conf:
-            found.report.add_problem("holds another scheduler configuration", f"the one in {file} is used", file=other)
+            found.report.add_problem("contains a second scheduler configuration", f"using {file}", file=other)
     return conf
 
 
 _NEEDED_KINDS_HINT = (
-    "a snapshot needs nodes, queues, PodGroups and pods; "
-    "`vcdebug submit SNAPSHOT FILE` adds what the controllers make of a job"
+    "a snapshot needs nodes, queues, PodGroups and pods; `vcdebug submit SNAPSHOT FILE` adds a job's pods and PodGroup"
 )
 
 
 def _nothing_found_error(problems: list[Problem], where: str) -> SnapshotError:
     """The first Problem, if it explains why nothing was found."""
-    hint = "expected manifests as YAML or JSON"
+    hint = "expected YAML or JSON manifests"
     if not problems:
-        return SnapshotError("holds no Kubernetes objects", hint, where)
+        return SnapshotError("contains no Kubernetes objects", hint, where)
     first = problems[0]
     if first.what.endswith(UNREAD_KIND):
         kinds = ", ".join(dict.fromkeys(one.object for one in problems if one.what.endswith(UNREAD_KIND)))
-        return SnapshotError(f"holds only objects of kinds that no scheduler reads: {kinds}", _NEEDED_KINDS_HINT, where)
+        return SnapshotError(
+            f"contains only kinds that the scheduler does not read: {kinds}", _NEEDED_KINDS_HINT, where
+        )
     place = ": ".join(part for part in (first.file, first.object, first.field) if part)
-    return SnapshotError(f"no objects left to replay: {first.what}", where=place or where)
+    return SnapshotError(f"no usable objects: {first.what}", where=place or where)
 
 
 Progress = Callable[[int, int, str], object]
@@ -299,7 +300,10 @@ def yaml_warning(file: SourceFile) -> str:
     except DocumentError:  # the reader says so
         return ""
     seconds = size // YAML_BYTES_PER_SECOND
-    return f"{file.name}: {size >> 20} MB of YAML take about {seconds} s to read; as JSON some seconds (-o json)"
+    return (
+        f"{file.name}: reading {size >> 20} MB of YAML takes about {seconds} s; JSON (kubectl -o json) takes "
+        "a few seconds"
+    )
 
 
 # The lines on which fields stand.

@@ -22,12 +22,12 @@ from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 SYSTEM_CLASSES = ("system-node-critical", "system-cluster-critical")
 
-_NO_JOB = "the scheduler knows no job for it: a waiting pod is never placed, a placed one only occupies its node"
-_NO_QUEUE = "the job is left out of the session"
+_NO_JOB = "no job for this pod: if Pending it is not scheduled, if running it only uses resources"
+_NO_QUEUE = "the job is not in the session"
 _NO_CLASS = "its priority is the default one"
-_NO_PRIORITY = "a server would refuse the pod; its priority is 1, as of pods that state none"
-_NO_NODE = "the pod occupies no known node"
-_NO_CLAIM = "its volumes are not counted, and the volume checks refuse every node"
+_NO_PRIORITY = "an API server would reject this pod; priority 1 is used, as for pods without a priority"
+_NO_NODE = "the pod's node is unknown"
+_NO_CLAIM = "its volumes are not counted, and the volume checks reject every node"
 
 
 class _DanglingNames:
@@ -45,7 +45,7 @@ class _DanglingNames:
     def add_problems(self) -> None:
         for (kind, field, target), (index, count, effect) in self._seen.items():
             manifest = self._found.objects[kind][index]
-            others = f" ({count} {kind} objects name it)" if count > 1 else ""
+            others = f" (referenced by {count} {kind} objects)" if count > 1 else ""
             self._found.report.add_problem(
                 f"{target} is not in the snapshot{others}",
                 effect,
@@ -163,15 +163,15 @@ def _note_copies(found: GatheredObjects, objects: int, holders: list[str]) -> No
     of = "1 object" if objects == 1 else f"{objects} objects"
     where = f", in {len(files)} files," if len(files) > 1 else ""
     what = f"{copies} of {of}{where} {'says' if len(holders) == 1 else 'say'} the same"
-    effect = "each object counts once, and nothing changes"
+    effect = "identical copies are used once"
     found.report.add_problem(what, effect, file=files[0] if len(files) == 1 else "")
 
 
 def _note_replaced(found: GatheredObjects, kind: str, index: int, winner: int) -> None:
     files = found.files[kind]
-    what = f"is there again in {files[winner]}" if files[winner] != files[index] else "is there twice"
+    what = f"duplicate, also in {files[winner]}" if files[winner] != files[index] else "duplicate"
     name = f"{kind} {object_name(found.objects[kind][index])}"
-    found.report.add_problem(what, "the last one counts, as if it had been updated", file=files[index], object=name)
+    found.report.add_problem(what, "the last one is used", file=files[index], object=name)
 
 
 def note_pod_uids(found: GatheredObjects) -> None:
@@ -186,8 +186,8 @@ def note_pod_uids(found: GatheredObjects) -> None:
         if uid and uid not in owners:
             owners[uid] = manifest
             continue
-        what = f"is the same as that of Pod {object_name(owners[uid])}" if uid else "is missing"
-        effect = "the later pod takes the earlier one's place" if uid else "pods without uid take each other's place"
+        what = f"duplicate uid, also of Pod {object_name(owners[uid])}" if uid else "is missing"
+        effect = "the later pod replaces the earlier one" if uid else "pods without uid replace each other"
         file = found.files["Pod"][index]
         found.report.add_problem(what, effect, file=file, object=f"Pod {object_name(manifest)}", field="metadata.uid")
 
@@ -206,19 +206,19 @@ class _ExpectedField(NamedTuple):
 
 EXPECTED_FIELDS = (
     _ExpectedField(
-        "Node", "status", "allocatable", "the node offers nothing; completing manifests would take its capacity"
+        "Node", "status", "allocatable", "the node has no allocatable resources; --complete uses its capacity"
     ),
-    _ExpectedField("Pod", "status", "phase", "the pod counts as Unknown; completing manifests would make it Pending"),
-    _ExpectedField("Pod", "spec", "containers", "the pod asks for nothing"),
-    _ExpectedField("Queue", "spec", "weight", "the queue weighs nothing; completing manifests would make it 1"),
-    _ExpectedField("PriorityClass", "", "value", "the class is worth 0"),
+    _ExpectedField("Pod", "status", "phase", "the pod is Unknown; --complete sets it to Pending"),
+    _ExpectedField("Pod", "spec", "containers", "the pod requests nothing"),
+    _ExpectedField("Queue", "spec", "weight", "the queue has weight 0; --complete sets it to 1"),
+    _ExpectedField("PriorityClass", "", "value", "the value of the class is 0"),
 )
 
 _NO_GROUP = "its controller has made no pods of it, and it takes no part; vcdebug submit adds what would be made"
-_NO_NAMESPACE = "the object is in no namespace; completing manifests would put it in default"
+_NO_NAMESPACE = "the object has no namespace; --complete uses default"
 _NO_SCHEDULER = "the scheduler does not see this pod"
-_LEFT = 'if they were written by hand, --complete fills that in (or "complete": true in meta.json)'
-_COMPLETED = 'they are completed as a server would; "complete": false in meta.json leaves them as they are'
+_LEFT = 'for hand-written manifests use --complete (or "complete": true in meta.json)'
+_COMPLETED = 'they were completed; "complete": false in meta.json disables this'
 
 
 def is_hand_written(found: GatheredObjects) -> bool:
@@ -236,7 +236,7 @@ def note_hand_written(found: GatheredObjects, *, completed: bool) -> None:
     if lacking:
         lack = f"{count_noun(len(lacking), 'object')} {'lacks' if len(lacking) == 1 else 'lack'}"
         found.report.add_problem(
-            f"{lack} what every server fills in (uid, phase, namespace)", _COMPLETED if completed else _LEFT
+            f"{lack} server-set fields (uid, phase, namespace)", _COMPLETED if completed else _LEFT
         )
 
 
@@ -299,7 +299,7 @@ def note_unmade_groups(found: GatheredObjects) -> None:
 # Whether a snapshot holds the kinds without which no cause can be named.
 
 NEEDED: Final = ("Node", "Queue", "PodGroup")
-EFFECT: Final = "no cause can be named for a job"
+EFFECT: Final = "no cause can be determined for a job"
 
 
 def missing_kinds(snapshot: Snapshot) -> tuple[ResourceKind, ...]:

@@ -76,5 +76,5 @@ def _count_of_rest(sort: _Sort, files: list[str]) -> Problem:
     rest = list(dict.fromkeys(files[MAX_ALIKE:]))
     same = list(dict.fromkeys(files)) == rest[:1]
     where = "" if same else f", in {len(rest)} {'file' if len(rest) == 1 else 'files'}"
-    what = f"{len(files) - MAX_ALIKE} more with the same fault{where}"
+    what = f"{len(files) - MAX_ALIKE} more with the same problem{where}"
     return Problem(rest[0] if same else "", sort.kind, sort.field, what, sort.effect)

@@ -42,7 +42,7 @@ class Provenance:
             return ""
         named = ", ".join(self.changed[:MAX_SHOWN])
         more = f" and {len(self.changed) - MAX_SHOWN} more" if len(self.changed) > MAX_SHOWN else ""
-        return f"the kinds were read at different moments, and meanwhile {named or 'some objects'}{more} changed"
+        return f"objects changed during the capture: {named or 'some objects'}{more}"
 
 
 def provenance_document(provenance: Provenance) -> dict[str, Any]:

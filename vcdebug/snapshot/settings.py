@@ -30,7 +30,7 @@ CONF_KEY = "volcano-scheduler.conf"
 RELEASE_FIELDS = ("release", "scheduler.release", "scheduler image")
 """Sources of a release in order of precedence: the caller, meta.json, the Deployment's image."""
 
-_DEFAULT_STANDS = "the default is used"
+_DEFAULT_STANDS = "using the default"
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\D.*)?", re.ASCII)
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE = ("0", "f", "F", "FALSE", "false", "False")
@@ -85,7 +85,7 @@ def _read_checked(
             continue
         value = read(values[name])
         if value is None:
-            what = f"{describe_value(values[name])} is not valid"
+            what = f"invalid value {describe_value(values[name])}"
             report.add_problem(what, _DEFAULT_STANDS, file=file, field=f"{prefix}{name}")
         else:
             valid[name] = value
@@ -120,8 +120,8 @@ def with_release(
     """
     if stated is None or stated == "":
         if image:
-            effect = "the latest rules are replayed; name the release with --release"
-            report.add_problem(f"{image} does not tell which release it is", effect, file=file, field=RELEASE_FIELDS[2])
+            effect = "replaying the latest rules (master); set the release with --release"
+            report.add_problem(f"cannot derive the release from {image}", effect, file=file, field=RELEASE_FIELDS[2])
         return flags
     from vcdebug.releases.release_names import resolve_release  # most snapshots name none: its patterns cost a start
 
@@ -137,13 +137,13 @@ def read_answers(file: str, document: Manifest, report: ProblemReport) -> dict[s
     for verb, by_key in document.items():
         if not isinstance(by_key, dict):
             what = f"is {describe_value(by_key)}, not a mapping"
-            report.add_problem(what, "the verb's answers count as unknown", file=file, field=verb)
+            report.add_problem(what, "the answers of the verb are unknown", file=file, field=verb)
             continue
         answers[verb] = {key: answer for key, answer in by_key.items() if _is_answer(answer)}
         for key, answer in by_key.items():
             if not _is_answer(answer):
                 what = f"is {describe_value(answer)}, neither a mapping nor a list of mappings"
-                report.add_problem(what, "the answer counts as unknown", file=file, field=f"{verb}.{key}")
+                report.add_problem(what, "the answer is unknown", file=file, field=f"{verb}.{key}")
     return answers
 
 
@@ -166,7 +166,7 @@ def read_usage(file: str, document: Manifest, report: ProblemReport) -> dict[str
     for node, metrics in document.items():
         if not isinstance(metrics, dict):
             report.add_problem(
-                f"is {describe_value(metrics)}, not a mapping", "the node counts as unmeasured", file=file, field=node
+                f"is {describe_value(metrics)}, not a mapping", "no usage is known for the node", file=file, field=node
             )
             continue
         usage[node] = {key: _read_metric(value, file, f"{node}.{key}", report) for key, value in metrics.items()}
@@ -182,7 +182,7 @@ def _read_metric(value: Any, file: str, path: str, report: ProblemReport) -> Any
             kept[period] = number
         else:
             what = f"is {describe_value(number)}, not a number"
-            report.add_problem(what, "the value is left out", file=file, field=f"{path}.{period}")
+            report.add_problem(what, "value ignored", file=file, field=f"{path}.{period}")
     return kept
 
 

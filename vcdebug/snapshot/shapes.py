@@ -14,8 +14,8 @@ from vcdebug.snapshot.quantity import QuantityError, has_digits, milli_value, ov
 Complain = Callable[[str, str, str], None]
 """Called with the field's path, the fault, and its effect."""
 
-REMOVED_EFFECT = "the value is left out of the replay"
-KEPT_EFFECT = "the replay reads it as the scheduler would"
+REMOVED_EFFECT = "value ignored"
+KEPT_EFFECT = "read as the scheduler reads it"
 
 INT32 = (-(1 << 31), (1 << 31) - 1)
 INT64 = (-(1 << 63), (1 << 63) - 1)
@@ -433,9 +433,9 @@ def _quantity_fault(name: str, amount: Any) -> tuple[str, str]:
     except QuantityError:
         return f"is {describe_value(amount)}, not a quantity", REMOVED_EFFECT
     if not has_digits(amount):
-        return f"{describe_value(amount)} has no digits", "it counts as 0, as Go reads it"
+        return f"{describe_value(amount)} has no digits", "0 is used, as Go does"
     if overflows_int64(amount, _unit_power(name)):
-        return f"{describe_value(amount)} is too large for the scheduler's 64-bit numbers", f"it counts as {read}"
+        return f"{describe_value(amount)} overflows the scheduler's 64-bit integers", f"{read} is used"
     return f"{describe_value(amount)} is negative", KEPT_EFFECT
 
 
@@ -459,7 +459,7 @@ TEXT = Scalar("text", lambda item: type(item) is str, "")
 BOOL = Scalar("true or false", lambda item: type(item) is bool, False)
 INT = Scalar("a whole number of 32 bits", _int_test(INT32), 0)
 LONG = Scalar("a whole number of 64 bits", _int_test(INT64), 0)
-TIME = Scalar("a time as 2026-11-01T00:00:00Z", lambda item: type(item) is str and _is_time(item), DROP)
+TIME = Scalar("a time, for example 2026-11-01T00:00:00Z", lambda item: type(item) is str and _is_time(item), DROP)
 INT_OR_TEXT = Scalar("a number or text", lambda item: type(item) is str or _int_test(INT32)(item), 0)
 QUANTITY = Scalar("a quantity", lambda item: _is_sane_amount("", item) or _lacks_digits(item), DROP)
 QUANTITIES = QuantityMap()

@@ -139,7 +139,7 @@ def _folder_paths(folder: Path, budget: archive.UnpackBudget, report: ProblemRep
         try:
             entries = sorted(waiting.pop().iterdir())
         except OSError as error:
-            report.add_problem(describe_read_error(error), "the folder is left out", file=str(folder))
+            report.add_problem(describe_read_error(error), "folder ignored", file=str(folder))
             continue
         for path in entries:
             budget.take_file(str(folder))
@@ -152,7 +152,7 @@ def _folder_paths(folder: Path, budget: archive.UnpackBudget, report: ProblemRep
                 found.append(path)
             elif not path.is_dir():
                 name = archive.printable_name(path.relative_to(folder).as_posix())
-                report.add_problem("is not a regular file of this folder", "it is left out", file=name)
+                report.add_problem("not a regular file of this folder", "ignored", file=name)
     return sorted(found)
 
 
@@ -164,7 +164,7 @@ def _read_file(
             raise SnapshotError(f"is larger than {budget.max_bytes >> 20} MiB", where=name)
         data = path.read_bytes()
     except OSError as error:
-        report.add_problem(describe_read_error(error), "the file is left out", file=name)
+        report.add_problem(describe_read_error(error), "file ignored", file=name)
         return
     budget.take_bytes(len(data), name)
     yield archive.SourceFile(name, data)
@@ -185,7 +185,7 @@ def _wanted_files(
                     continue
                 data = archive.gunzip_bytes(data, budget, name)
             except archive.ARCHIVE_ERRORS as error:
-                report.add_problem(f"is damaged: {error}", "the file is left out", file=file.name)
+                report.add_problem(f"is damaged: {error}", "file ignored", file=file.name)
                 continue
         if not _is_recording(data[:64]):
             yield archive.SourceFile(name, data)
@@ -231,7 +231,7 @@ def find_only_snapshot(folder: Path) -> Path:
     if len(found) > 1:
         named = ", ".join(str(path) for path in found[:MAX_NAMED])
         more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
-        raise SnapshotError(f"is a folder of {len(found)} snapshots", f"name one: {named}{more}", str(folder))
+        raise SnapshotError(f"contains {len(found)} snapshots", f"choose one: {named}{more}", str(folder))
     return found[0] if found else folder
 
 

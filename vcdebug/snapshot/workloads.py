@@ -41,13 +41,11 @@ def submit_workloads(snapshot: Snapshot, manifests: Sequence[Manifest]) -> Submi
     for one in made:
         names = [_object_key(other) for other in objects.setdefault(one["kind"], [])]
         if _object_key(one) in names:
-            raise SnapshotError(
-                "is in the snapshot already", "rename it, or remove the other one", f"{one['kind']} {_object_key(one)}"
-            )
+            raise SnapshotError("already in the snapshot", "rename one of them", f"{one['kind']} {_object_key(one)}")
         objects[one["kind"]].append(one)
     jobs = tuple(_object_key(one) for one in made if one["kind"] == "PodGroup")
     if not jobs:
-        raise SnapshotError("there is nothing to schedule", f"give a manifest of {', '.join(WORKLOADS)}")
+        raise SnapshotError("nothing to schedule", f"supported kinds: {', '.join(WORKLOADS)}")
     return SubmittedWorkloads(replace(snapshot, objects=objects), jobs)
 
 
@@ -65,7 +63,7 @@ def _make_objects(snapshot: Snapshot, manifest: Manifest) -> Iterator[Manifest]:
     maker = _volcano_job if kind == "Job" and volcano else WORKLOADS.get(kind)
     if maker is None:
         raise SnapshotError(
-            f"no controller is known for {kind or 'it'}", f"give {', '.join(WORKLOADS)}", _object_key(manifest)
+            f"unsupported kind {kind or '(none)'}", f"supported kinds: {', '.join(WORKLOADS)}", _object_key(manifest)
         )
     yield from maker(snapshot, manifest)
 
@@ -120,7 +118,9 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
 def _refuse_too_many(owner: Manifest, pods: int) -> None:
     """Raise SnapshotError for an absurd number of pods, before they fill the memory."""
     if pods > MOST_PODS:
-        raise SnapshotError(f"asks for {pods} pods", f"at most {MOST_PODS} are made of a workload", _object_key(owner))
+        raise SnapshotError(
+            f"asks for {pods} pods", f"at most {MOST_PODS} pods are created for a workload", _object_key(owner)
+        )
 
 
 def _task_minimum(task: Mapping[str, Any]) -> int:

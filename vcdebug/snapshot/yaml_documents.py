@@ -144,9 +144,7 @@ def _refuse_two_kinds(document: yaml.Node) -> None:
         return
     kinds = [key for key, _ in document.value if key.value == "kind"]
     if len(kinds) > 1:
-        raise DocumentError(
-            f"{_position_text(kinds[1])}kind is there twice in one document: is a line with --- missing above?"
-        )
+        raise DocumentError(f"{_position_text(kinds[1])}duplicate key kind in one document (missing --- separator?)")
 
 
 def may_be_deep(text: str) -> bool:
@@ -208,7 +206,7 @@ class _AliasExpansion:
         if key in self._known:
             return self._known[key]
         if key in self._open:
-            raise DocumentError(f"{_position_text(node)}an alias contains itself")
+            raise DocumentError(f"{_position_text(node)}recursive YAML alias")
         self._open[key] = True
         size, depth = 1, 0
         for child in _child_nodes(node):

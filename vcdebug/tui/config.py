@@ -88,7 +88,7 @@ def read_settings(path: Path | None = None) -> UserSettings:
 def parse_settings(content: Json) -> tuple[UserSettings, list[ConfigProblem]]:
     """The settings in a parsed file, and its faults."""
     if not isinstance(content, dict):
-        return UserSettings(), [ConfigProblem("the file", "is no mapping of settings", "the usual ones hold")]
+        return UserSettings(), [ConfigProblem("the file", "is not a mapping of settings", "the usual ones hold")]
     lines = [
         ConfigProblem(str(name), "no setting of this name", f"ignored; there are {', '.join(SETTING_NAMES)}")
         for name in content
@@ -110,7 +110,7 @@ def parse_settings(content: Json) -> tuple[UserSettings, list[ConfigProblem]]:
 def _known_or_usual(name: str, value: object, known: tuple[Word, ...], usual: Word, lines: list[ConfigProblem]) -> Word:
     found = next((one for one in known if one == value), None)
     if found is None:
-        lines.append(ConfigProblem(name, f"{value!r} is none of {', '.join(known)}", f"it is {usual}"))
+        lines.append(ConfigProblem(name, f"{value!r} is not one of {', '.join(known)}", f"it is {usual}"))
     return usual if found is None else found
 
 
@@ -127,7 +127,7 @@ def _keys_as_text(keys: object, lines: list[ConfigProblem]) -> dict[str, str]:
     if keys is None:
         return {}
     if not isinstance(keys, dict):
-        lines.append(ConfigProblem("keys", "is no mapping of binding names to keys", "the usual keys hold"))
+        lines.append(ConfigProblem("keys", "is not a mapping of binding names to keys", "the usual keys hold"))
         return {}
     written: dict[str, str] = {}
     for name, value in keys.items():
@@ -137,7 +137,7 @@ def _keys_as_text(keys: object, lines: list[ConfigProblem]) -> dict[str, str]:
         elif isinstance(value, str | int) and not isinstance(value, bool):
             written[str(name)] = "comma" if value == "," else str(value)
         else:
-            lines.append(ConfigProblem(f"keys.{name}", f"{value!r} is no key", "the usual ones hold"))
+            lines.append(ConfigProblem(f"keys.{name}", f"{value!r} is not a key", "the usual ones hold"))
     return written
 
 

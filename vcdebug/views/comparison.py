@@ -240,7 +240,7 @@ def difference_table(here: DebuggerState, moments: str = "") -> Table:
         return _moments_table(here.recording, *sorted(map(int, moments.split())))
     open_ = here.recordings
     if open_ is None or not open_.branch:
-        return Table("Original and branch", foot=(make_line(muted_piece("there is no branch: w or :set makes one")),))
+        return Table("Original and branch", foot=(make_line(muted_piece("no branch: w or :set creates one")),))
     sides = open_.both_sides()
     found = open_.found if open_.found is not None else cycles.compare_cycles(*sides)
     head = tuple(make_line(muted_piece("set "), text) for text in open_.edit_texts)
@@ -281,7 +281,7 @@ def _iter_divergence_rows(sides: RecordingPair, found: cycles.CycleComparison) -
     if found.divergence is not None:
         yield from _iter_divergence_detail_rows(sides, found.divergence, "first difference")
     if found.deeds_part is not None and found.deeds_part != found.divergence:
-        yield from _iter_divergence_detail_rows(sides, found.deeds_part, "first operation that differs")
+        yield from _iter_divergence_detail_rows(sides, found.deeds_part, "first different operation")
 
 
 def _iter_divergence_detail_rows(sides: RecordingPair, divergence: cycles.Divergence, title: str) -> Iterator[Row]:

@@ -49,7 +49,7 @@ def changed_flags(flags: SchedulerFlags) -> dict[str, object]:
 
 def _source_line(found: SchedulerConf) -> Line:
     if found.built_in:
-        return make_line(Piece("! the built-in configuration is in force", "warn"))
+        return make_line(Piece("! the built-in configuration is used", "warn"))
     return make_line("the snapshot's configuration is in force")
 
 

@@ -16,11 +16,11 @@ from vcdebug.whatif.cycles import CycleRepeat, find_repeat
 
 CYCLE_COLUMNS = (
     *plain_columns("cycle#", "clock", "events#", "bound#", "pipelined#", "evicted#", "unscheduled#"),
-    Column("█ bound ▒ pipelined · waits"),
+    Column("█ bound ▒ pipelined · Pending"),
     Column("", flexible=True),
 )
 CYCLE_BAR_WIDTH = 24
-PENDING_OUTCOMES = ("pending", "waits for its gang")
+PENDING_OUTCOMES = ("pending", "held: gang incomplete")
 
 
 def shown_cycles_table(here: DebuggerState) -> Table:
@@ -81,7 +81,7 @@ def _cycle_remark(number: int, done: Effects, found: CycleRepeat | None) -> Piec
 def _repeat_foot(found: CycleRepeat | None, cycles: int) -> tuple[Line, ...]:
     if found is not None:
         return (make_line(Piece(describe_repeat(found), "warn")),)
-    words = "} or :advance runs the next cycle" if cycles == 1 else "no cycle repeats an earlier one"
+    words = "} or :advance runs the next cycle" if cycles == 1 else "no repeating cycles"
     return (make_line(muted_piece(words)),)
 
 
@@ -109,7 +109,7 @@ def iter_change_rows(found: CaptureChanges, workloads: Mapping[JobId, str]) -> I
         cells = ("decision", task.task, _outcome_text(task.before), _outcome_text(task.after))
         yield Row(f"decision {task.task}", tuple(Piece(cell) for cell in cells), subject=("task", task.task))
     for cause in found.causes:
-        before, after = cause.before or "not waiting", cause.after or "waits no more"
+        before, after = cause.before or "not Pending", cause.after or "no longer Pending"
         cells = ("cause", workloads.get(cause.job, cause.job), before, after)
         yield Row(f"cause {cause.job}", tuple(Piece(cell) for cell in cells), subject=("job", cause.job))
     for change in found.objects:

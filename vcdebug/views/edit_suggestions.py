@@ -92,12 +92,12 @@ def iter_edit_words(here: DebuggerState) -> Iterator[str]:
 
 
 def iter_answer_words(here: DebuggerState) -> Iterator[str]:
-    """What the plugin of the present hook call can be made to say."""
+    """The answers that can be forced on the plugin of the current call."""
     event = here.recording.event_at(here.seq)
     if not isinstance(event, HookEvent):
         return
     if event.offers:
-        yield from ("offer", "nobody", "abstain")
+        yield from ("allow", "none", "abstain")
     elif isinstance(event.result, bool):
         yield from ("yes", "no")
     elif "permit" in choice_text(HOOK_AT[event.point].gives):
@@ -111,7 +111,7 @@ def _other_answer(event: HookEvent) -> str:
     if isinstance(event.result, bool):
         return "no" if event.result else "yes"
     if event.offers and isinstance(event.result, tuple):
-        return f"offer {' '.join(event.candidates)}" if event.candidates != event.result else "nobody"
+        return f"allow {' '.join(event.candidates)}" if event.candidates != event.result else "none"
     return ""
 
 

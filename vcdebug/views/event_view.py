@@ -95,14 +95,15 @@ def cut_table(recording: Recording, seq: Seq, event: record.CutEvent) -> Table:
     error = cut_off_error(recording)
     words = error.format_line() if error is not None else event.bound
     return Table(
-        "Cut off", head=(make_line(Piece(f"{NO} the recording ends here, the cycle does not", "bad")), make_line(words))
+        "Stopped at the limit",
+        head=(make_line(Piece(f"{NO} the recording ends here, the cycle does not", "bad")), make_line(words)),
     )
 
 
 def random_table(recording: Recording, seq: Seq, event: record.RandomEvent) -> Table:
     """A random number of upstream; the replay takes 0."""
-    words = f"the real scheduler draws a number below {event.n}; the replay takes 0, one of the possible runs"
-    return Table("Random draw", head=(make_line(words),))
+    words = f"the real scheduler picks a random number below {event.n}; the replay uses 0, one of the possible runs"
+    return Table("Random choice", head=(make_line(words),))
 
 
 def operations_table(recording: Recording, seq: Seq, event: record.StatementEvent) -> Table:

@@ -169,7 +169,7 @@ def _(event: record.PanicEvent) -> Headline:
 
 @event_headline.register
 def _(event: record.CutEvent) -> Headline:
-    return Headline(f"{NO} cut off", Piece(f"at {event.bound}", "bad"))
+    return Headline(f"{NO} stopped at the limit", Piece(f"at {event.bound}", "bad"))
 
 
 # Short names.

@@ -171,7 +171,7 @@ def bundle_table(found: DomainBundles, title: str) -> Table:
     """A row per bundle in upstream's order, its tasks below."""
     rows = [row for place, bundle in enumerate(found.bundles, start=1) for row in _iter_bundle_rows(place, bundle)]
     need, free = short_resource_text(found.need), short_resource_text(found.free)
-    words = "safe: tasks that the gang can spare; whole: the rest of a gang, which goes as a whole or not at all"
+    words = "safe: tasks that the gang can spare; whole: the rest of a gang, which is evicted as a whole or not at all"
     head = (
         make_line(f"domain {found.domain}: needs {need}; idle + releasing {free}"),
         make_line(muted_piece(words)),

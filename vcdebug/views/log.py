@@ -79,7 +79,7 @@ def log_so_far(recording: Recording, seq: Seq, level: int) -> Table:
     current = found.keys[first] if first < behind else ""
     sought = found.keys[max(first - 1, 0)] if found.keys else ""
     own = f"-v={level}: {count_noun(behind - first, 'line')} of this event"
-    head = [make_line(own, muted_piece(f", {len(found.lines)} in all"))]
+    head = [make_line(own, muted_piece(f", {len(found.lines)} in total"))]
     if not found.whole:
         words = f"! only the first {count_noun(MAX_LINES, 'line')} of the cycle are written"
         head.append(make_line(Piece(words, "warn")))

@@ -294,7 +294,7 @@ def best_grid(recording: Recording, seq: Seq, event: BestEvent) -> Table:
     found = scores_before(recording, seq)
     if found is not None:
         table, ties = score_grid(recording, *found), len(event.tied)
-        drawn = f"  drawn among {ties} that tie; the real scheduler may draw another" if ties > 1 else ""
+        drawn = f"  random choice among {ties} that tie; the real scheduler can choose another" if ties > 1 else ""
         best = make_line(
             "best ", Piece(f"{BEST} {event.name}", "accent"), f" with {format_number(event.score)}", muted_piece(drawn)
         )

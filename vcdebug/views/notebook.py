@@ -233,6 +233,6 @@ def _iter_outcome_lines(recording: Recording, seqs: Sequence[Seq]) -> Iterator[L
         return
     ranked = Counter(_outcome_words(recording.event_at(seq)) for seq in seqs).most_common()
     for words, number in ranked[:MAX_OUTCOMES]:
-        yield make_line(Piece(f"{number:>6} × ", "accent"), words or "(no words)")
+        yield make_line(Piece(f"{number:>6} × ", "accent"), words or "(no text)")
     if len(ranked) > MAX_OUTCOMES:
         yield make_line(muted_piece(f"       and {len(ranked) - MAX_OUTCOMES} other outcomes"))

@@ -35,7 +35,7 @@ MAX_EXPLAINED_EVENTS: Final = 20_000
 def overview_table(recording: Recording) -> Table:
     """The page; the key of each row is the command that opens it."""
     rows: list[Row] = [
-        *_first_rows(iter_pending_lines(recording), "waiting", "all that wait"),
+        *_first_rows(iter_pending_lines(recording), "waiting", "all Pending jobs"),
         *_first_rows(_iter_evicted_lines(recording), "panel evictions", "all evictions"),
         *_first_rows(_iter_placed_lines(recording), "panel effects", "all that was placed"),
         *_first_rows(_iter_problem_lines(recording), "panel problems", "all problems"),
@@ -157,7 +157,7 @@ def _iter_placed_lines(recording: Recording) -> Iterator[OverviewLine]:
     done = cycle_effects(recording)
     yield from _iter_lines_by_job(done.bound, Piece(f"{ALLOCATED} bound", "good"))
     pipelined = Piece(f"{RESERVED} reserved", "warn")
-    yield from _iter_lines_by_job(done.pipelined, pipelined, ": waits for room that is being released")
+    yield from _iter_lines_by_job(done.pipelined, pipelined, ": reserved, waiting for pods there to terminate")
     yield from _iter_lines_by_job(done.held, Piece(f"{SOME} held", "warn"), ": its gang is not complete")
 
 

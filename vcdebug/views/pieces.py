@@ -44,7 +44,7 @@ SIGNS: Final = {
     RELEASING: "releasing",
     IDLE: "idle",
     TO_DESERVED: "up to deserved",
-    BEYOND: "beyond deserved",
+    BEYOND: "above deserved",
 }
 """What each sign of trees, tables, bars and the timeline means: one sign has one meaning everywhere."""
 

@@ -106,7 +106,7 @@ def _iter_cache_lines(
     elif key:
         yield make_line(muted_piece(f"error cache: no hit; refusals are kept under the key {key}"))
     else:
-        yield make_line(muted_piece("error cache: the task has no role, so nothing is kept of it"))
+        yield make_line(muted_piece("error cache: the task has no role, so nothing is cached for it"))
 
 
 def _iter_prefilter_rows(asked: AskedNode) -> Iterator[Row]:

@@ -14,9 +14,7 @@ from vcdebug.views.table import Column, Row, Table, plain_columns
 
 MAX_CHECKED_EVENTS: Final = 300_000
 """Events up to which all invariants are checked when the panel is drawn: that takes less than a second."""
-UNCHECKED_SUMS: Final = (
-    "sums were not checked in a recording of this size: break invariant looks for those that do not hold"
-)
+UNCHECKED_SUMS: Final = "totals were not checked in a recording of this size: break invariant finds wrong ones"
 PROBLEM_COLUMNS = (Column("kind"), Column("where", flexible=True), Column("what", flexible=True))
 
 
@@ -37,7 +35,7 @@ def problems_table(recording: Recording) -> Table:
         cells = (Piece("≠ rule", "warn"), Piece(f"event {violation.seq}"), Piece(violation.violation_line))
         rows.append(Row(f"invariant {number}", cells, violation.seq))
     foot: tuple[Line, ...] = () if checked else (make_line(muted_piece(UNCHECKED_SUMS)),)
-    foot += () if rows else (make_line(Piece(f"{YES} nothing wrong in the snapshot, no quirk acted", "good")),)
+    foot += () if rows else (make_line(Piece(f"{YES} nothing wrong in the snapshot, no quirk occurred", "good")),)
     return Table("Problems", PROBLEM_COLUMNS, rows, foot=foot)
 
 
@@ -55,7 +53,7 @@ def quirks_table(recording: Recording, seq: Seq) -> Table:
     codes = dict.fromkeys(note.code for note in recording.notes)
     known = [QUIRKS[code] for code in codes if code in QUIRKS]
     head = tuple(make_line(Piece(f"~ {quirk.code}", "warn"), f"  {quirk.what}") for quirk in known)
-    foot = () if rows else (make_line(Piece(f"{YES} no quirk of the scheduler acted in this cycle", "good")),)
+    foot = () if rows else (make_line(Piece(f"{YES} no quirk of the scheduler occurred in this cycle", "good")),)
     current = next((row.key for row in rows if row.seq == seq), "")
     return Table("Quirks", QUIRK_COLUMNS, rows, head, foot, current=current)
 

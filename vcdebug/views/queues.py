@@ -218,7 +218,9 @@ LEDGER_COLUMNS = (
 )
 AMOUNT_KEYS = ("guarantee", "deserved", "allocated", "request", "inqueue", "elastic", "realCapability")
 SHORT_HEADS = {"realCapability": "limit"}
-ROUND_COLUMNS = plain_columns("round#", "dim", "dealt#", "× weight#", "+ had#", "= offered#", "deserved#", "decided by")
+ROUND_COLUMNS = plain_columns(
+    "round#", "dim", "dealt#", "× weight#", "+ had#", "= available#", "deserved#", "decided by"
+)
 MAX_ROUNDS = 12
 
 

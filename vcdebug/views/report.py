@@ -112,14 +112,14 @@ def _iter_lead_facts(
 
 
 def _why_section(explained: Sequence[SurveyedJob], *, named: bool) -> Section:
-    title = "Why" if named else "Why jobs wait"
+    title = "Why" if named else "Why jobs are Pending"
     if not explained:
         return Section(title, (Paragraph(make_line(Piece("✓ no job stays unscheduled", "good"))),))
     shown = [_explanation_section(job.explanation) for job in explained[:MAX_EXPLAINED]]
     rest = len(explained) - len(shown)
     blocks: tuple[Block, ...] = (_causes_table(explained),) if len(explained) > 1 else ()
     if rest:
-        blocks = (*blocks, Paragraph(make_line(f"The first {MAX_EXPLAINED} follow in full; --job chooses others.")))
+        blocks = (*blocks, Paragraph(make_line(f"The first {MAX_EXPLAINED} follow in full; --job selects other jobs.")))
     return Section(title, blocks, tuple(shown))
 
 
@@ -166,7 +166,7 @@ def _bookmarks_section(subject: ReportSubject) -> Section:
     recording = subject.recording
     there = [mark for mark in subject.bookmarks if mark.seq <= len(recording)]
     gone = len(subject.bookmarks) - len(there)
-    words = f"{count_noun(gone, 'bookmark')} beyond the end of this recording: the snapshot or vcdebug has changed."
+    words = f"{count_noun(gone, 'bookmark')} after the end of this recording: the snapshot or vcdebug has changed."
     blocks = (Paragraph(make_line(Piece(f"! {words}", "warn"))),) if gone else ()
     return Section("Bookmarks", blocks, tuple(_bookmark_section(subject, mark) for mark in there))
 
@@ -197,7 +197,7 @@ def _cycle_section(recording: Recording, done: Effects) -> Section:
         blocks.insert(0, Paragraph(make_line(Piece(words, "bad"))))
     for title, entries in (
         ("Bound", done.bound),
-        ("Pipelined: waits for room that is being released", done.pipelined),
+        ("Pipelined: reserved, waiting for pods there to terminate", done.pipelined),
         ("Placed, but not bound: its gang is not complete", done.held),
         ("Evicted", done.evicted),
     ):

@@ -104,7 +104,7 @@ def _operation_reason(event: record.OpEvent) -> str:
 def _end_words(recording: Recording, seq: Seq, span: StatementSpan) -> str:
     """The statement's outcome, short enough for a title."""
     if not span.fate:
-        return "the recording ends before its fate"
+        return "the recording ends before its commit or discard"
     mark = COMMIT if span.fate == "commit" else DISCARD
     tense = "" if span.end <= seq else "will be "
     word = "committed" if span.fate == "commit" else "discarded"

@@ -176,7 +176,7 @@ def _intersection_row(asked: HookCallGroup, tier: int) -> Row:
     if decides:
         said = Piece(f"{BEST} tier {tier} decides: {task_list_or(left, 'none')}", "accent")
     elif not any(seat.seq is not None for seat in asked.seats if seat.tier > tier):
-        said = Piece(f"{NO} no pod is left", "bad")
+        said = Piece(f"{NO} no pod remains", "bad")
     else:
         said = Piece("→ the next tier is asked", "warn")
     allowed = Piece(f"{len(left)} of {len(asked.candidates)}", "strong" if left else "bad")
@@ -230,7 +230,7 @@ def _candidate_rows(choice: VictimDecision, fate: CandidateFate) -> list[Row]:
                 taken if not place else Piece(""),
                 muted_piece(str(objection.tier)),
                 Piece(objection.plugin),
-                Piece(objection.why or "does not offer it"),
+                Piece(objection.why or "does not allow it"),
                 muted_piece(str(objection.seq)),
             ),
             objection.seq,
@@ -268,7 +268,7 @@ def _iter_unused_lines(recording: Recording) -> Iterator[Line]:
 
 def _registration_row(each: session_steps.HookRegistration) -> Row:
     state = Piece(f"{YES if each.takes_part else NO} {each.state}", "good" if each.takes_part else "bad")
-    misspelt = Piece(f"{each.switch}  ! {each.misspelt} is no switch", "warn")
+    misspelt = Piece(f"{each.switch}  ! {each.misspelt} is not a switch", "warn")
     switch = misspelt if each.misspelt else muted_piece(each.switch)
     cells = (Piece(str(each.tier)), Piece(each.plugin, "strong"), Piece(each.hook), state, switch)
     return Row(f"{each.tier} {each.plugin} {each.hook}", (*cells, muted_piece(rule_words(each.hook))))

@@ -62,7 +62,7 @@ def with_edits(open_: OpenRecordings, texts: Iterable[str]) -> OpenRecordings:
 def without_last(open_: OpenRecordings) -> OpenRecordings:
     """The last edit undone."""
     if not open_.edits:
-        raise NoRecordingError("there is no edit to undo")
+        raise NoRecordingError("no edit to undo")
     # The whole branch runs again from the original, since an edit has no inverse.
     undone = (*open_.undone, open_.edits[-1])
     return _rerun_branch(replace(open_, undone=undone), open_.edits[:-1])
@@ -78,7 +78,7 @@ def without_any(open_: OpenRecordings) -> OpenRecordings:
 def with_redone(open_: OpenRecordings) -> OpenRecordings:
     """The edit that was undone last made again."""
     if not open_.undone:
-        raise NoRecordingError("there is no edit to redo")
+        raise NoRecordingError("no edit to redo")
     return _rerun_branch(replace(open_, undone=open_.undone[:-1]), (*open_.edits, open_.undone[-1]))
 
 
@@ -183,9 +183,9 @@ class OpenRecordings:
     def show_cycle(self, side: RecordingSide, cycle: int) -> OpenRecordings:
         """Another recording shown."""
         if side == BRANCH and not self.branch:
-            raise NoRecordingError("there is no branch yet", "set EDIT makes one")
+            raise NoRecordingError("no branch yet", "set EDIT makes one")
         last = len(self.cycles_of(side))
         if not 1 <= cycle <= last:
             there = "there is only cycle 1" if last == 1 else f"there are cycles 1 to {last}"
-            raise NoRecordingError(f"there is no cycle {cycle}", f"{there}; advance runs the next one")
+            raise NoRecordingError(f"cycle {cycle} does not exist", f"{there}; advance runs the next one")
         return replace(self, side=side, cycle=cycle, found=self.found if cycle == self.cycle else None)

@@ -79,7 +79,9 @@ class Command(ABC):
 
     HELP: ClassVar[str]
     """One sentence, shown by --help."""
-    EXITS: ClassVar[str] = "exit status: 0 done, 1 error"
+    EXAMPLES: ClassVar[tuple[str, ...]]
+    """Command lines without the program's name, shown above the options."""
+    EXITS: ClassVar[str] = "Exit status: 0 done, 1 error"
 
     @abstractmethod
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -26,20 +26,22 @@ QUESTION_NAMES = ("evicted", "holders", "node", "refused", "victim", "next", "wh
 class AskCommand(Command):
     """Answers one question about one subject."""
 
-    HELP = (
-        "other questions: who evicted a pod and why, who holds what a job needs, why this node or victim, why no other "
-        "node, who is next, when will it be placed"
+    HELP = "Answer one question: evictions, resource holders, choice of node or victim, rejections, next job, forecast"
+    EXAMPLES = (
+        "ask evicted preempt-works search/embedding-backfill-worker-5",
+        "ask holders preempt-blocked-by-gang research/llm-finetune",
+        "ask when preempt-works assistants/chat-api --run-time 30m",
     )
 
-    EXITS = "exit status: 0 done, 2 the snapshot is incomplete, 1 error"
+    EXITS = "Exit status: 0 done, 2 the snapshot is incomplete, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "question",
             metavar="QUESTION",
-            help="evicted: why was this pod evicted; holders: who holds what it needs; node: why this node; "
-            "refused: why no other node; victim: why this victim; next: which job would be tried next; "
-            "when: in which cycle will it be placed",
+            help="evicted: why the pod was evicted; holders: which pods hold what it needs; node: why this node; "
+            "refused: why not the other nodes; victim: why this victim; next: which job is tried next; when: the "
+            "cycle in which it is expected to be placed",
         )
         parser.add_argument("snapshot", metavar="SNAPSHOT", help="a snapshot, as for run")
         parser.add_argument(
@@ -47,8 +49,8 @@ class AskCommand(Command):
             metavar="SUBJECT",
             nargs="?",
             default="",
-            help="a pod; for when a job or pod; for holders a job, node/NAME, queue/NAME, port/NUMBER, "
-            "claim/NAMESPACE/NAME or quota/NAMESPACE; for next a queue, or nothing for all",
+            help="a pod; for holders also a job, node/NAME, queue/NAME, port/NUMBER, claim/NAMESPACE/NAME or "
+            "quota/NAMESPACE; for when also a job; for next a queue (default: all queues)",
         )
         add_forecast_arguments(parser)
         add_shared_arguments(parser, "complete", "release", "edits", "extender", "no-cache", "json")
@@ -81,8 +83,8 @@ def _swap_question_and_snapshot(args: Namespace) -> None:
     if args.question in QUESTION_NAMES:
         return
     if args.snapshot not in QUESTION_NAMES:
-        hint = f"one of {', '.join(QUESTION_NAMES)}: vcdebug ask QUESTION SNAPSHOT SUBJECT"
-        raise VcdebugError(f"no question {args.question!r}", hint)
+        hint = f"questions: {', '.join(QUESTION_NAMES)}; vcdebug ask QUESTION SNAPSHOT SUBJECT"
+        raise VcdebugError(f"unknown question {args.question!r}", hint)
     args.question, args.snapshot = args.snapshot, args.question
 
 
@@ -100,14 +102,12 @@ def add_forecast_arguments(parser: ArgumentParser) -> None:
         type=_parse_run_time,
         action="append",
         default=[],
-        help="how long each pod runs from its start, such as 30m, or those of one job or pod, such as team/etl=2h; "
-        "without it a pod is assumed to run as long again as it has, and one that has only begun an hour",
+        help="run time of all pods (30m), or of one job or pod (team/etl=2h); repeatable (default: a running pod "
+        "runs as long again as it has, a new one 1h)",
     )
+    group.add_argument("--no-recreate", action="store_true", help="do not recreate evicted pods")
     group.add_argument(
-        "--no-recreate", action="store_true", help="evicted pods stay away: no controller makes them again"
-    )
-    group.add_argument(
-        "--cycles", metavar="N", type=positive_number, help="cycles to look ahead at most; 60 by default"
+        "--cycles", metavar="N", type=positive_number, help="maximum number of cycles to forecast (default: 60)"
     )
 
 
@@ -118,7 +118,7 @@ def _parse_run_time(text: str) -> tuple[str, timedelta]:
     name, _, time = text.rpartition("=")
     found = parse_interval(time)
     if found is None:
-        raise ArgumentTypeError(f"{time!r} is no time that passes, such as 30m or 1h30m")
+        raise ArgumentTypeError(f"{time!r} is not a duration, for example 30m or 1h30m")
     return name, found
 
 
@@ -126,7 +126,7 @@ def check_forecast_arguments(args: Namespace) -> None:
     """Raise VcdebugError for options of `ask when` with another question."""
     given = [f"--{name.replace('_', '-')}" for name in ("run_time", "no_recreate", "cycles") if getattr(args, name)]
     if args.question != WHEN_QUESTION and given:
-        raise VcdebugError(f"{given[0]} is about what comes after the cycle", "ask when")
+        raise VcdebugError(f"{given[0]} is only for `ask when`", "ask when")
 
 
 def forecast_reply(recording: Recording, args: Namespace, output: Output) -> QuestionReply:
@@ -151,4 +151,4 @@ def _check_names(recording: Recording, names: list[str]) -> None:
     known = dict.fromkeys([*jobs, *(task.key for job in jobs.values() for task in job.tasks.values())])
     for name in names:
         if name not in known:
-            raise VcdebugError(f"{name} is no job or pod of the session", "write NAMESPACE/NAME=TIME")
+            raise VcdebugError(f"{name} is not a job or pod of the session", "write NAMESPACE/NAME=TIME")

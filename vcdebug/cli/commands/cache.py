@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
 
+from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import add_shared_arguments, open_cache
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
@@ -13,16 +14,20 @@ from vcdebug.cli.output import Output
 class CacheCommand(Command):
     """Lists the cached recordings with their folder, or removes them."""
 
-    HELP = "say which recordings are kept, so that large snapshots open at once the next time, or remove them"
+    HELP = "List or clear the cached recordings of large snapshots"
+    EXAMPLES = (
+        "cache",
+        "cache --clear",
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--clear", action="store_true", help="remove all of them")
+        parser.add_argument("--clear", action="store_true", help="remove all cached recordings")
         add_shared_arguments(parser, "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         kept = open_cache()
         if kept is None:
-            output.write_notice("no recordings are kept: VCDEBUG_CACHE=off")
+            output.write_notice("the cache is disabled (VCDEBUG_CACHE=off)")
             return CommandOutcome.DONE
         if args.clear:
             output.write_notice(f"removed {kept.remove_all()} from {kept.folder}")
@@ -33,7 +38,7 @@ class CacheCommand(Command):
             listed = [{"file": entry.path.name, "bytes": entry.size} for entry in entries]
             output.write_json({"folder": str(kept.folder), "bytes": size, "recordings": listed})
             return CommandOutcome.DONE
-        output.write_text(f"{len(entries)} recordings, {size >> 20} MB in {kept.folder}")
+        output.write_text(f"{count_noun(len(entries), 'cached recording')}, {size >> 20} MB, in {kept.folder}")
         for entry in entries:
             used = datetime.fromtimestamp(entry.used, UTC)
             output.write_text(f"  {used:%Y-%m-%d %H:%M}  {entry.size >> 20:>6} MB  {entry.path.name[:16]}")

@@ -35,37 +35,45 @@ DEFAULT_TIMEOUT_SECONDS = 600.0
 class CaptureCommand(Command):
     """Reads a live cluster with get and list requests alone."""
 
-    HELP = "read a cluster through its API, changing nothing, and write one snapshot file"
-    EXITS = "exit status: 0 written, 2 written, but with --strict something that decides is missing, 1 error"
+    HELP = "Capture a cluster into one snapshot file (read-only)"
+    EXAMPLES = (
+        "capture -o incident.tar.gz",
+        "capture --until 'team/train is Pending' --every 30s -o captures",
+        "capture --rbac",
+    )
+    EXITS = "Exit status: 0 written, 2 with --strict: written, but required input is missing, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: CONTEXT-TIME.tar.gz)")
-        parser.add_argument("--force", action="store_true", help="replace a file that exists")
+        parser.add_argument("-o", "--output", metavar="FILE", help="file to write (default: CONTEXT-TIME.tar.gz)")
+        parser.add_argument("--force", action="store_true", help="overwrite an existing file")
         parser.add_argument(
-            "--rbac",
-            action="store_true",
-            help="print the ClusterRole that a capture needs, with --namespace the Role; read nothing",
+            "--rbac", action="store_true", help="print the required ClusterRole (with --namespace: Role) and exit"
         )
         add_cluster_arguments(parser)
         parser.add_argument(
-            "-n", "--namespace", default="", metavar="N", help="read this namespace alone, with the rights of no other"
+            "-n",
+            "--namespace",
+            default="",
+            metavar="N",
+            help="read only namespace N, with permissions for it alone (default: all)",
         )
         add_until_arguments(parser)
         add_before_arguments(parser)
         parser.add_argument(
-            "--full", action="store_true", help="keep also what decides nothing: environment, commands, all annotations"
+            "--full",
+            action="store_true",
+            help="include fields that the replay does not need: environment variables, commands, all annotations",
         )
+        parser.add_argument("--redact", action="store_true", help="anonymize the capture (see vcdebug redact)")
         parser.add_argument(
-            "--redact", action="store_true", help="keep only what decides, under other names: see vcdebug redact"
+            "--map", metavar="MAPPING", help="with --redact: write the mapping of names to MAPPING (keep it private)"
         )
+        parser.add_argument("--strict", action="store_true", help="exit with status 2 if required input is missing")
         parser.add_argument(
-            "--map", metavar="MAPPING", help="with --redact: also write which name became which, for yourself"
-        )
-        parser.add_argument(
-            "--strict", action="store_true", help="exit with 2 when something that decides could not be read"
-        )
-        parser.add_argument(
-            "--release", default="", metavar="VERSION", help="the scheduler's release (default: its image's tag)"
+            "--release",
+            default="",
+            metavar="VERSION",
+            help="Volcano release of the scheduler (default: from the tag of its image)",
         )
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
@@ -88,7 +96,7 @@ class CaptureCommand(Command):
         if target is not None:
             check_target(target, force=args.force)
         if args.map is not None and not args.redact:
-            raise CaptureError("--map writes what --redact replaces", "add --redact")
+            raise CaptureError("--map needs --redact", "add --redact")
         check_mapping_target(args.map, force=args.force)
         if chosen:
             snapshot = capture_before(args, _capture_options(args), output)
@@ -115,9 +123,12 @@ class CaptureCommand(Command):
         return _capture_outcome(snapshot, args, output)
 
 
-SLIM_NOTE = "without environment variables, commands, arguments and annotations that decide nothing; --full keeps them"
-FULL_NOTE = "with environment variables, commands, arguments and all annotations: they may hold passwords"
-SCHEDULER_HELP = "which scheduler, where there are several: NS/NAME"
+SLIM_NOTE = (
+    "left out: environment variables, commands, arguments, and annotations that the replay does not "
+    "need; --full includes them"
+)
+FULL_NOTE = "included: environment variables, commands, arguments and all annotations, which can contain passwords"
+SCHEDULER_HELP = "the scheduler's Deployment, where several exist: NAMESPACE/NAME"
 
 
 def _capture_until(args: Namespace, output: Output) -> CommandOutcome:
@@ -138,23 +149,34 @@ def add_cluster_arguments(parser: ArgumentParser, scheduler: str = SCHEDULER_HEL
     """Add the options of the cluster, the user and the timeout, named as in kubectl."""
     parser.add_argument("--context", default="", help="kubeconfig context (default: the current one)")
     parser.add_argument("--kubeconfig", default="", metavar="FILE", help="kubeconfig file")
-    parser.add_argument("--as", default="", metavar="USER", dest="as_user", help="impersonate this user")
+    parser.add_argument("--as", default="", metavar="USER", dest="as_user", help="user to impersonate")
     parser.add_argument(
-        "--as-group", default=[], metavar="GROUP", dest="as_groups", action="append", help="and this group; repeatable"
+        "--as-group",
+        default=[],
+        metavar="GROUP",
+        dest="as_groups",
+        action="append",
+        help="group to impersonate; repeatable; needs --as",
     )
     parser.add_argument(
         "--timeout",
         metavar="TIME",
         type=parse_seconds,
         default=DEFAULT_TIMEOUT_SECONDS,
-        help="give up on a capture after this time: 90, 90s, 5m (10m)",
+        help="timeout of a capture, for example 90s or 5m (default: 10m)",
     )
     parser.add_argument("--scheduler", default="", metavar="NAME", help=scheduler)
     parser.add_argument(
-        "--scheduler-configmap", default="", metavar="NS/NAME", help="the scheduler's ConfigMap (default: look for it)"
+        "--scheduler-configmap",
+        default="",
+        metavar="NS/NAME",
+        help="ConfigMap of the scheduler (default: found through its Deployment)",
     )
     parser.add_argument(
-        "--usage-url", default="", metavar="URL", help="the Prometheus of plugin usage (default: the configured one)"
+        "--usage-url",
+        default="",
+        metavar="URL",
+        help="Prometheus address for plugin usage (default: the configured one)",
     )
 
 
@@ -198,7 +220,7 @@ def parse_seconds(text: str) -> float:
     unit = SECONDS_PER_UNIT.get(text[-1:], 0)
     number = text[:-1] if unit else text
     if not number.isdecimal() or int(number) < 1:
-        raise ArgumentTypeError(f"{text!r} is no duration: 90, 90s, 5m")
+        raise ArgumentTypeError(f"{text!r} is not a duration, for example 90s or 5m")
     return float(int(number) * (unit or 1))
 
 
@@ -208,7 +230,7 @@ def _report_capture(snapshot: Snapshot, target: Path, output: Output) -> None:
     output.write_notice(release_note(snapshot))
     total = sum(len(manifests) for manifests in snapshot.objects.values())
     output.write_text(str(target))
-    output.write_notice(f"{count_noun(total, 'object')} in {target}; look at them with: vcdebug open {target}")
+    output.write_notice(f"wrote {count_noun(total, 'object')} to {target}; open it with: vcdebug open {target}")
 
 
 def _capture_outcome(snapshot: Snapshot, args: Namespace, output: Output) -> CommandOutcome:
@@ -216,8 +238,8 @@ def _capture_outcome(snapshot: Snapshot, args: Namespace, output: Output) -> Com
     provenance = snapshot.provenance
     if provenance is None or not args.strict or (provenance.consistent and not provenance.missing):
         return CommandOutcome.DONE
-    lacks = [*provenance.missing, *([] if provenance.consistent else ["one moment"])]
-    output.write_notice(f"what decides is not complete: {', '.join(lacks)}")
+    lacks = [*provenance.missing, *([] if provenance.consistent else ["consistency"])]
+    output.write_notice(f"required input is missing: {', '.join(lacks)}")
     return CommandOutcome.PROBLEMS
 
 
@@ -234,8 +256,8 @@ def add_until_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--until",
         metavar="EXPR",
-        help="capture again and again, replay each, stop at the first in which this is so: 'JOB is Pending', or the "
-        "words of a breakpoint, such as 'victim if plugin == \"gang\"'; -o names a folder then",
+        help="capture repeatedly and stop when EXPR holds in a replay: 'JOB is Pending', or a breakpoint such as "
+        "'victim if plugin == \"gang\"'; -o names a folder",
     )
     parser.add_argument(
         "--every",
@@ -249,7 +271,7 @@ def add_until_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         type=positive_number,
         default=KEPT_CAPTURES,
-        help=f"with --until: keep N captures ({KEPT_CAPTURES})",
+        help=f"with --until: number of captures to keep (default: {KEPT_CAPTURES})",
     )
 
 
@@ -323,12 +345,14 @@ def take_patiently(
             snapshot = take()
         except (NoAnswer, TooSlow) as outage:
             if not waited:
-                output.write_notice(f"{outage.message}; the cluster is not seen until it answers again")
+                output.write_notice(
+                    f"{outage.message}; changes of the cluster are missed until the API server responds again"
+                )
             sleep(wait)
             waited, wait = waited + wait, min(2 * wait, max(pause, MAX_PAUSE_SECONDS))
             continue
         if waited:
-            output.write_notice(f"it answers again; what happened in at least {waited:g}s before was not seen")
+            output.write_notice(f"the API server responds again; changes of at least {waited:g}s were missed")
         return snapshot
 
 
@@ -347,13 +371,13 @@ def captures_folder(word: str | None) -> Path:
     """The folder of captures, `captures` where none is named; raises CaptureError for a file."""
     folder = Path(word or "captures")
     if folder.exists() and not folder.is_dir():
-        raise CaptureError("is a file", "name a folder for several captures", str(folder))
+        raise CaptureError("is a file", "-o must name a folder with --until", str(folder))
     return folder
 
 
 # The release of a scheduler that cannot be derived from its image.
 
-RELEASE_QUESTION = "which release of Volcano does its scheduler run, as v1.15.1? (Enter: not known)"
+RELEASE_QUESTION = "Volcano release of this scheduler, for example v1.15.1 (Enter if unknown):"
 
 
 def ask_for_release(snapshot: Snapshot, output: Output) -> Snapshot:

@@ -10,16 +10,17 @@ from vcdebug.cli.output import Output
 class CheckCommand(Command):
     """Finds the first line in which log and replay disagree."""
 
-    HELP = "compare a real scheduler's log with the replay, up to the first disagreement"
-    EXITS = "exit status: 0 they agree, 2 they disagree, 1 error"
+    HELP = "Compare a scheduler log with the replay, up to the first difference"
+    EXAMPLES = ("check scheduler.log incident.tar.gz",)
+    EXITS = "Exit status: 0 log and replay agree, 2 they differ, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "log", metavar="LOG", help="the scheduler's log, -v=3 or louder; .gz or - for standard input"
+            "log", metavar="LOG", help="log of a scheduler with -v=3 or higher; .gz or - for standard input"
         )
         add_shared_arguments(parser, "snapshot", "complete", "release")
         parser.add_argument(
-            "--cycle", type=int, metavar="N", help="the log's cycle to compare (default: the one that agrees longest)"
+            "--cycle", type=int, metavar="N", help="cycle of the log to compare (default: the one that agrees longest)"
         )
         add_shared_arguments(parser, "json")
 
@@ -33,7 +34,7 @@ class CheckCommand(Command):
         from vcdebug.snapshot.archive import MAX_BYTES
 
         if args.log == args.snapshot == STDIN:
-            raise VcdebugError("the log and the snapshot cannot both come from standard input")
+            raise VcdebugError("LOG and SNAPSHOT cannot both be standard input")
         lines = read_text(args.log, MAX_BYTES).split("\n")
         recording = replay_arguments(args).recording
         try:

@@ -22,7 +22,12 @@ FISH_OPTION = "complete -c vcdebug -n '__fish_seen_subcommand_from %s' -l %s"
 class CompletionCommand(Command):
     """Prints a script for a shell, which completes files itself."""
 
-    HELP = 'print a completion script: eval "$(vcdebug completion bash)", or zsh; vcdebug completion fish | source'
+    HELP = "Print a shell completion script (bash, zsh, fish)"
+    EXAMPLES = (
+        "completion bash",
+        "completion zsh",
+        "completion fish",
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")

@@ -24,15 +24,16 @@ MAX_HEADER_BYTES: Final = 1000
 class DapCommand(Command):
     """Answers an editor's requests."""
 
-    HELP = "debug a snapshot from an editor, by the Debug Adapter Protocol"
-    EXITS = "exit status: 0 the editor has left, 1 error, 130 interrupted"
+    HELP = "Debug a snapshot from an editor (Debug Adapter Protocol)"
+    EXAMPLES = ("dap", "dap --port 4711")
+    EXITS = "Exit status: 0 the editor has disconnected, 1 error, 130 interrupted"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--port",
             metavar="PORT",
             type=parse_port,
-            help=f"listen on {LOOPBACK}:PORT, one editor after the other, not on standard input; 0 takes a free one",
+            help=f"listen on {LOOPBACK}:PORT, one editor at a time; 0 picks a free port (default: standard input)",
         )
         add_shared_arguments(parser, "source")
 
@@ -83,7 +84,7 @@ def read_message(stream: BinaryIO) -> JsonDict | None:
         name, _, text = line.partition(":")
         # A web page can have a browser send a request here: its other header fields end the session.
         if name.lower() not in ("content-length", "content-type"):
-            raise VcdebugError(f"{name.strip()!r} is no header field of the Debug Adapter Protocol")
+            raise VcdebugError(f"{name.strip()!r} is not a header field of the Debug Adapter Protocol")
         if name.lower() == "content-length":
             length = int(text) if text.strip().isdecimal() else MAX_MESSAGE_BYTES + 1
     if length is None:
@@ -93,7 +94,7 @@ def read_message(stream: BinaryIO) -> JsonDict | None:
     try:
         message = json.loads(stream.read(length))
     except ValueError as error:
-        raise VcdebugError(f"a message is no JSON: {error}") from error
+        raise VcdebugError(f"a message is not JSON: {error}") from error
     if not isinstance(message, dict) or not isinstance(message.get("command"), str) or "seq" not in message:
-        raise VcdebugError("a message is no request")
+        raise VcdebugError("a message is not a request")
     return message

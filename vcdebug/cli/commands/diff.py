@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import (
     SNAPSHOT_HELP,
     add_cycle_arguments,
@@ -23,34 +24,40 @@ if TYPE_CHECKING:
     from vcdebug.snapshot.snapshot import Snapshot
     from vcdebug.whatif.upgrades import Upgrade
 
-SECOND_RUN_ONLY = "for the second run only; "
+SECOND_RUN_ONLY = "second run only: "
 
 
 class DiffCommand(Command):
     """Compares two snapshots' cycles, or one with itself under edits, another configuration or another release."""
 
-    HELP = (
-        "compare two runs: which decisions changed, at which event and vote they part, which change of upstream did it"
+    HELP = "Compare two runs: changed decisions, first difference, and the upstream change behind it"
+    EXAMPLES = (
+        "diff preempt-works --set 'conf:actions=enqueue, allocate'",
+        "diff preempt-works --release v1.13.0",
     )
-    EXITS = "exit status: 0 the same decisions, 2 different ones, 1 error, 130 interrupted"
+    EXITS = "Exit status: 0 same decisions, 2 different decisions, 1 error, 130 interrupted"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("before", metavar="A", help=f"{SNAPSHOT_HELP}; with --release, or a folder of snapshots")
-        parser.add_argument("after", metavar="B", nargs="?", help="the other snapshot; without one, A once more")
-        parser.add_argument("--conf", metavar="FILE", help="the second run takes its configuration from this file")
+        parser.add_argument("before", metavar="A", help=f"{SNAPSHOT_HELP}; with --release also a folder of snapshots")
+        parser.add_argument(
+            "after", metavar="B", nargs="?", help="second snapshot (default: A again, with the changes below)"
+        )
+        parser.add_argument("--conf", metavar="FILE", help="scheduler configuration of the second run")
         add_shared_arguments(parser, "complete")
         add_shared_arguments(
-            parser, "release", scope=f"{SECOND_RUN_ONLY}where nothing else differs, the changes that part the two: "
+            parser,
+            "release",
+            scope=f"{SECOND_RUN_ONLY}if nothing else differs, also find the upstream changes that matter; ",
         )
         add_shared_arguments(parser, "edits", scope=SECOND_RUN_ONLY)
-        add_cycle_arguments(parser, "; the first one in which the two decide otherwise is compared")
+        add_cycle_arguments(parser, "; the first cycle with different decisions is compared")
         add_workers(parser, "for --release: ")
         add_shared_arguments(parser, "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
 
         if args.after is None and not args.edits and args.conf is None and args.release is None:
-            raise VcdebugError("there is nothing to compare with", "give a second snapshot, --set, --conf or --release")
+            raise VcdebugError("nothing to compare with", "give a second snapshot, --set, --conf or --release")
         check_cycle_arguments(args)
         where = snapshot_source(args.before) if _only_release(args) else None
         if isinstance(where, Path) and where.is_dir():
@@ -140,5 +147,5 @@ def _compare_releases(folder: Path, snapshots: list[Path], args: Namespace, outp
     found = upgrades.Upgrades(done.names, done.done, release)
     write_answer(args, output, upgrades.upgrades_document, upgrades.upgrades_blocks, found)
     found.report_failures(output)
-    ended = incomplete_outcome(runs, f"{len(found.done)} of {len(found.names)} snapshots were looked at", output)
+    ended = incomplete_outcome(runs, f"checked {len(found.done)} of {count_noun(len(found.names), 'snapshot')}", output)
     return ended or (CommandOutcome.DIFFERENT if found.different_snapshots else CommandOutcome.DONE)

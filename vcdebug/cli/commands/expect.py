@@ -23,14 +23,15 @@ if TYPE_CHECKING:
 class ExpectCommand(Command):
     """Replays snapshots and compares the outcomes with what a file expects."""
 
-    HELP = "check expectations over snapshots: jobs placed or waiting for a cause, pods not evicted; for CI"
-    EXITS = "exit status: 0 all expectations are met, 2 some are not, 1 error"
+    HELP = "Check expected outcomes of snapshots, for CI: jobs placed or Pending with a cause, pods not evicted"
+    EXAMPLES = ("expect expectations.yaml --junit results.xml",)
+    EXITS = "Exit status: 0 all expectations met, 2 some not met, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "file", metavar="FILE", help="YAML: a list of snapshots, each with what is expected (docs/expect.md)"
+            "file", metavar="FILE", help="YAML list of snapshots, each with the expected outcomes (docs/expect.md)"
         )
-        parser.add_argument("--junit", metavar="XML", help="write the outcome as JUnit XML to this file too")
+        parser.add_argument("--junit", metavar="XML", help="also write the result as JUnit XML to this file")
         add_shared_arguments(parser, "complete", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:

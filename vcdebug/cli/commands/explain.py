@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, add_workers, cached_recordings, snapshot_source
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output, count_reporter, status_line
@@ -20,22 +21,23 @@ if TYPE_CHECKING:
 class ExplainCommand(Command):
     """Explains one job, all jobs of a snapshot, or all jobs of a folder of snapshots."""
 
-    HELP = "say why a job is Pending: the gate that keeps it out, the numbers, the proof, and what would help"
-    EXITS = (
-        "exit status: 0 what was asked about is scheduled in this cycle, 2 some of it stays unscheduled, 1 error, "
-        "130 interrupted"
+    HELP = "Explain why a job is Pending, with evidence and possible fixes"
+    EXAMPLES = (
+        "explain preempt-blocked-by-gang",
+        "explain preempt-blocked-by-gang research/llm-finetune --prove",
     )
+    EXITS = "Exit status: 0 scheduled in this cycle, 2 some job or pod is still Pending, 1 error, 130 interrupted"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("snapshot", metavar="SNAPSHOT", help=f"{SNAPSHOT_HELP}, or a folder of snapshots")
+        parser.add_argument("snapshot", metavar="SNAPSHOT", help=f"{SNAPSHOT_HELP}; also a folder of snapshots")
         parser.add_argument(
             "job",
             metavar="JOB_OR_POD",
             nargs="?",
-            help="NAMESPACE/NAME, or a name that is unique; without it, every job that stays unscheduled",
+            help="job or pod, as NAMESPACE/NAME or a unique name (default: every Pending job)",
         )
         add_shared_arguments(parser, "verbose", "prove", "budget", "complete", "release")
-        add_workers(parser, "for a folder, and for --prove: ")
+        add_workers(parser, "for --prove and folders: ")
         add_shared_arguments(parser, "edits", "extender", "no-cache", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
@@ -46,7 +48,7 @@ class ExplainCommand(Command):
             from vcdebug.cli.reports.explanation import command_line
 
             raise VcdebugError(
-                "--prove is about one job", f"name it: {command_line(args, 'explain', args.snapshot, 'JOB', '--prove')}"
+                "--prove needs a job", f"for example: {command_line(args, 'explain', args.snapshot, 'JOB', '--prove')}"
             )
         where = snapshot_source(args.snapshot)
         surveyor = Surveyor(args.job, args.complete, tuple(args.edits), args.extender_url, args.release)
@@ -59,7 +61,7 @@ class ExplainCommand(Command):
         from vcdebug.cli.reports.surveys import Surveys
 
         name = recording.snapshot.name or args.snapshot
-        with status_line(output, "explaining every job that waits (Ctrl-C stops)") as tell:
+        with status_line(output, "explaining Pending jobs (Ctrl-C to stop)") as tell:
             found = surveyor.survey_jobs(recording, count_reporter(tell))
         return _report_surveys(Surveys((name,), {name: found}, _command_line_maker(args)), args, output)
 
@@ -72,7 +74,7 @@ def _explain_one(recording: Recording, args: Namespace, output: Output) -> Comma
         from vcdebug.explain.pending.gates.overrides import allow_any_trial
 
         allow_any_trial(recording)
-    with status_line(output, "explaining (Ctrl-C stops)"):
+    with status_line(output, "explaining (Ctrl-C to stop)"):
         explanation = explain_by_name(recording, args.job)
     answer = write_explanation(recording, explanation, args, output, follow_up_blocks)
     if args.json:
@@ -89,7 +91,8 @@ def _explain_folder(
     found, runs = run_snapshots(folder, snapshots, surveyor, args, output)
     outcome = _report_surveys(Surveys(found.names, found.done, _command_line_maker(args, folder)), args, output)
     return (
-        incomplete_outcome(runs, f"{len(found.done)} of {len(found.names)} snapshots were looked at", output) or outcome
+        incomplete_outcome(runs, f"checked {len(found.done)} of {count_noun(len(found.names), 'snapshot')}", output)
+        or outcome
     )
 
 
@@ -115,7 +118,7 @@ def _report_surveys(found: Surveys, args: Namespace, output: Output) -> CommandO
         write_answer(args, output, surveys.survey_document, blocks, found)
     found.report_failures(output)
     if nowhere:
-        output.write_notice(f"{args.job}: no such job or pod in any of the snapshots")
+        output.write_notice(f"{args.job} is in none of the snapshots")
         return CommandOutcome.FAILED
     if found.failures_by_name:
         return CommandOutcome.FAILED

@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 class ExportCommand(Command):
     """Replays a snapshot and writes its recording for other programs."""
 
-    HELP = "write the recording as tables, or as a trace for Perfetto"
+    HELP = "Write the recording as tables (JSON lines, CSV) or as a trace for Perfetto"
+    EXAMPLES = (
+        "export preempt-works --to tables --format csv",
+        "export preempt-works --to trace.json --format perfetto",
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_arguments(parser, "snapshot", "complete", "release")
-        parser.add_argument(
-            "--to", metavar="PATH", required=True, help="the folder for the tables, or the file for the trace"
-        )
+        parser.add_argument("--to", metavar="PATH", required=True, help="folder for the tables, or file for the trace")
         parser.add_argument(
             "--format",
             choices=("jsonl", "csv", "parquet", "arrow", "perfetto"),
@@ -64,7 +66,7 @@ class QueryCommand(Command):
     HELP = "list the events that a breakpoint would stop at, with the columns that you choose"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("snapshot", metavar="SNAPSHOT", help=f"{SNAPSHOT_HELP}, or a folder of snapshots")
+        parser.add_argument("snapshot", metavar="SNAPSHOT", help=f"{SNAPSHOT_HELP}; also a folder of snapshots")
         parser.add_argument(
             "words", metavar="WORDS", help="which events, as break takes them: 'victim if plugin == \"gang\"'"
         )

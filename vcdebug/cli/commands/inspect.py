@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 class InspectCommand(Command):
     """Reads a snapshot without replaying it."""
 
-    HELP = "count the objects, list problems, and show the configuration in force"
-    EXITS = "exit status: 0 no problems (or differences), 2 problems (or differences), 1 error"
+    HELP = "Show contents, problems and effective configuration of a snapshot"
+    EXAMPLES = ("inspect preempt-works",)
+    EXITS = "Exit status: 0 no problems (with --against: no differences), 2 problems or differences, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_arguments(parser, "snapshot", "complete", "release")
         parser.add_argument(
-            "--against", metavar="DUMP", help="a dump of the scheduler's cache: list every difference to the replay"
+            "--against",
+            metavar="DUMP",
+            help="dump of a scheduler's cache, written on SIGUSR1: list its differences from the replay",
         )
         add_shared_arguments(parser, "json")
 

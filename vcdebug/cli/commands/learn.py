@@ -16,10 +16,14 @@ class LearnCommand(Command):
     Progress is read from the folder of saved sessions, which the debugger writes.
     """
 
-    HELP = "learn how the scheduler decides: questions about recorded cycles; without a name, the list with progress"
+    HELP = "Open a lesson: questions about a recorded cycle; without LESSON, list the lessons with your progress"
+    EXAMPLES = (
+        "learn",
+        "learn preempt-works",
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("lesson", metavar="LESSON", nargs="?", help="the name of a lesson, such as preempt-works")
+        parser.add_argument("lesson", metavar="LESSON", nargs="?", help="name of a lesson, for example preempt-works")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.debugger.lesson import find_lesson, list_lessons

@@ -1,4 +1,4 @@
-"""`vcdebug odds`: replays the cycle under many draws of what upstream leaves to chance."""
+"""`vcdebug odds`: replays the cycle with many random seeds."""
 
 from argparse import ArgumentParser, Namespace
 
@@ -6,24 +6,25 @@ from vcdebug.cli.arguments import add_shared_arguments, add_workers, positive_nu
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
-DEFAULT_DRAWS = 50
+DEFAULT_RUNS = 50
 
 
 class OddsCommand(Command):
     """Runs the cycle once per seed, in worker processes or on a cluster."""
 
-    HELP = "run the cycle under many draws of what upstream leaves to chance: how often each job is placed"
-    EXITS = "exit status: 0 every draw comes to the same, 2 outcomes differ, 1 error, 130 interrupted"
+    HELP = "Replay with many random seeds and report how often each job is scheduled"
+    EXAMPLES = ("odds preempt-works -n 20",)
+    EXITS = "Exit status: 0 all runs have the same result, 2 results differ, 1 error, 130 interrupted"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_arguments(parser, "snapshot", "complete", "release")
         parser.add_argument(
             "-n",
-            "--draws",
+            "--runs",
             metavar="N",
             type=positive_number,
-            default=DEFAULT_DRAWS,
-            help=f"seeds 1 to N; {DEFAULT_DRAWS} by default",
+            default=DEFAULT_RUNS,
+            help=f"number of random seeds (default: {DEFAULT_RUNS})",
         )
         add_workers(parser)
         add_shared_arguments(parser, "edits", "json")
@@ -37,13 +38,13 @@ class OddsCommand(Command):
 
         base = replay_arguments(args).recording
         draws = SeedDraws(base.snapshot, base)
-        runs = run_batch(args, output, "draws", draws, range(1, args.draws + 1), args.draws)
+        runs = run_batch(args, output, "runs", draws, range(1, args.runs + 1), args.runs)
         found = tally_draws(base, runs.results.values())
         if args.json or found.draws:
             report = odds.odds_document, odds.odds_blocks
-            write_release_answer(args, output, base.snapshot.release, *report, found, base, args.draws)
+            write_release_answer(args, output, base.snapshot.release, *report, found, base, args.runs)
         for number, failure in runs.failures.items():
             # Seeds begin at 1, items at 0.
-            output.write_notice(f"draw {number + 1}: {failure.line}")
-        ended = incomplete_outcome(runs, f"{found.draws} of {args.draws} draws were made", output)
+            output.write_notice(f"run {number + 1}: {failure.line}")
+        ended = incomplete_outcome(runs, f"{found.draws} of {args.runs} random runs completed", output)
         return ended or (CommandOutcome.DONE if found.is_certain else CommandOutcome.DIFFERENT)

@@ -36,7 +36,12 @@ CYCLE_SECONDS = 1.0
 class OpenCommand(Command):
     """Opens a snapshot, the chooser, or a capture of a live cluster."""
 
-    HELP = "open the debugger on a snapshot; without one, choose; with --context, capture a cluster and open that"
+    HELP = "Open the debugger on a snapshot, or on a live cluster with --context; without either, show a chooser"
+    EXAMPLES = (
+        "open preempt-blocked-by-gang",
+        "open incident.tar.gz --job team/train --break 'victim if plugin == \"gang\"'",
+        "open --context prod --follow",
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("snapshot", metavar="SNAPSHOT", nargs="?", help=SNAPSHOT_HELP)
@@ -48,30 +53,33 @@ class OpenCommand(Command):
             nargs="?",
             const=CYCLE_SECONDS,
             type=parse_seconds,
-            help="capture the cluster repeatedly, this long after the previous capture (1s)",
+            help="capture the cluster again every TIME (default: 1s)",
         )
-        parser.add_argument("--history", metavar="FOLDER", help="where captures of the cluster are kept")
-        parser.add_argument("--goto", metavar="N", type=int, help="begin at this event")
-        parser.add_argument("--job", metavar="JOB", help="begin at the first event about this job")
+        parser.add_argument("--history", metavar="FOLDER", help="folder for captures of the cluster")
+        parser.add_argument("--goto", metavar="N", type=int, help="start at event N")
+        parser.add_argument("--job", metavar="JOB", help="start at the first event about JOB")
         parser.add_argument(
             "--break",
             metavar="WORDS",
             dest="breaks",
             action="append",
             default=[],
-            help="set a breakpoint, such as 'victim if plugin == \"gang\"'; may be repeated",
+            help="set a breakpoint, for example 'victim if plugin == \"gang\"'; repeatable",
         )
-        parser.add_argument("--panel", metavar="NAME", help="begin in this panel")
-        parser.add_argument("--filter", metavar="TEXT", help="show only rows of --panel that match, else of the jobs")
-        parser.add_argument("--fresh", action="store_true", help="ignore what earlier sessions have set")
+        parser.add_argument("--panel", metavar="NAME", help="start with panel NAME focused")
+        parser.add_argument("--filter", metavar="TEXT", help="filter the rows of --panel (default: of the panel Jobs)")
+        parser.add_argument("--fresh", action="store_true", help="ignore the saved session")
         parser.add_argument(
             "--theme",
             metavar="NAME",
-            help="dark, light, ansi or ansi-light (16 colours), or another one of Textual, such as nord",
+            help="dark, light, ansi or ansi-light (16 colors) (default: that of the settings), or another one of "
+            "Textual, such as nord",
         )
-        parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
-        parser.add_argument("--config", metavar="FILE", help="another file of settings than the usual one")
-        parser.add_argument("--print-config", action="store_true", help="print a file of settings to begin with")
+        parser.add_argument("--no-mouse", action="store_true", help="disable mouse support")
+        parser.add_argument(
+            "--config", metavar="FILE", help="file of settings (default: the one named in docs/keys.md)"
+        )
+        parser.add_argument("--print-config", action="store_true", help="print the default settings and exit")
         add_shared_arguments(parser, "source", "max-events", "max-memory", "extender", "no-cache")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
@@ -85,7 +93,7 @@ class OpenCommand(Command):
         live = is_live_capture(args)
         word = snapshot_source(args.snapshot) if getattr(args, "snapshot", None) else None
         if not is_in_browser() and not (output.is_terminal and output.err.isatty()):
-            raise VcdebugError("the debugger needs a terminal", "run, explain and inspect do without")
+            raise VcdebugError("the debugger needs a terminal", "without one, use run, explain or inspect")
         ask_extender = extender_client(getattr(args, "extender_url", None))
         from vcdebug.tui.app import EXIT_INTERRUPTED, run_tui  # Textual: only once nothing can be refused any more
 
@@ -115,7 +123,10 @@ def is_live_capture(args: Namespace) -> bool:
     """Whether the arguments name a cluster to capture; raises VcdebugError where they name a snapshot too."""
     named = any(getattr(args, name, None) for name in ("context", "kubeconfig", "follow"))
     if named and getattr(args, "snapshot", None):
-        raise VcdebugError("a snapshot or a live cluster, not both", "leave out SNAPSHOT, or --context and --follow")
+        raise VcdebugError(
+            "SNAPSHOT cannot be combined with --context, --kubeconfig or --follow",
+            "name either a snapshot or a cluster",
+        )
     return named
 
 

@@ -21,17 +21,20 @@ if TYPE_CHECKING:
 class RedactCommand(Command):
     """Replaces every name and keeps what decides, so that the copy replays the same."""
 
-    HELP = "write a copy of a snapshot that decides the same under other names and tells nothing of the cluster"
+    HELP = "Write an anonymized copy of a snapshot, which replays identically"
+    EXAMPLES = ("redact incident.tar.gz -o anonymous.tar.gz --map names.json",)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_arguments(parser, "snapshot", "complete", "release")
-        parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write, a .tar.gz")
+        parser.add_argument(
+            "-o", "--output", metavar="FILE", required=True, help="file to write; its name ends in .tar.gz"
+        )
         parser.add_argument(
             "--map",
             metavar="MAPPING",
-            help="also write which name became which, as JSON: it is yours, do not hand it on",
+            help="also write the mapping of names as JSON (keep it private)",
         )
-        parser.add_argument("--force", action="store_true", help="replace files that exist")
+        parser.add_argument("--force", action="store_true", help="overwrite existing files")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.snapshots import read_snapshot
@@ -60,7 +63,7 @@ def check_target(target: Path, *, force: bool) -> None:
     if target.is_dir():
         raise CaptureError("is a folder", f"name a file, such as {target / 'snapshot.tar.gz'}", str(target))
     if not target.name.endswith(ARCHIVE_SUFFIXES):
-        raise CaptureError("unknown kind of archive", "the name must end in .tar.gz", str(target))
+        raise CaptureError("unsupported archive type", "the name must end in .tar.gz", str(target))
     if not target.absolute().parent.is_dir():
         raise CaptureError("no such folder", where=str(target.parent))
     if target.exists() and not force:
@@ -91,15 +94,15 @@ def write_mapping(done: Redaction, path: str | None, output: Output) -> None:
             file.write(f"{json.dumps(done.mapping, indent=1, sort_keys=True)}\n".encode())
     except OSError as error:
         raise SnapshotError(f"cannot be written: {error.strerror or error}", where=path) from error
-    output.write_notice(f"which name became which is in {path}: keep it to yourself")
+    output.write_notice(f"mapping of names written to {path}; keep it private")
 
 
 def report_redaction(done: Redaction, output: Output) -> None:
     """Write notices about what was replaced, kept and dropped."""
     parts = ", ".join(f"{len(texts)} {part}" for part, texts in done.mapping.items())
-    output.write_notice(f"replaced {done.replaced} texts ({parts})")
-    output.write_notice(f"kept {done.kept} texts that the scheduler itself knows, and every amount; times were moved")
+    output.write_notice(f"replaced {done.replaced} strings ({parts})")
+    output.write_notice(f"kept {done.kept} strings that are scheduler keywords, and every amount; shifted all times")
     dropped = sorted(done.dropped, key=lambda row: (-row[1], row[0]))
     shown = ", ".join(f"{name} {count_noun(count, 'time')}" for name, count in dropped[:MAX_SHOWN_FIELDS])
     more = f", and {len(dropped) - MAX_SHOWN_FIELDS} more fields" if len(dropped) > MAX_SHOWN_FIELDS else ""
-    output.write_notice(f"dropped {shown}{more}" if dropped else "dropped nothing that the schema does not name")
+    output.write_notice(f"dropped {shown}{more}" if dropped else "no unknown fields were dropped")

@@ -6,6 +6,7 @@ import shlex
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import add_shared_arguments, snapshot_options
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
@@ -20,23 +21,28 @@ STDOUT = "-"
 class ReportCommand(Command):
     """Writes Markdown or a self-contained HTML file."""
 
-    HELP = "write what the cycle did, why jobs wait and what bookmarks show as Markdown or as one HTML file"
+    HELP = "Write a report (Markdown or HTML): cycle summary, Pending jobs, bookmarks"
+    EXAMPLES = ("report preempt-blocked-by-gang -o report.html",)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_arguments(parser, "snapshot", "complete", "release")
         parser.add_argument(
-            "-o", "--output", metavar="FILE", default=STDOUT, help="FILE.md or FILE.html; without it Markdown to stdout"
+            "-o",
+            "--output",
+            metavar="FILE",
+            default=STDOUT,
+            help="FILE.md or FILE.html (default: Markdown to standard output)",
         )
-        parser.add_argument("--force", action="store_true", help="write over a file that is there already")
+        parser.add_argument("--force", action="store_true", help="overwrite an existing file")
         parser.add_argument(
             "--job",
             metavar="JOB_OR_POD",
             action="append",
             default=[],
-            help="explain this one instead of all that stay unscheduled; may be repeated",
+            help="explain this job; repeatable (default: every Pending job)",
         )
         parser.add_argument(
-            "--bookmarks", metavar="FILE", help="bookmarks with notes: JSON or YAML as the debugger saves them"
+            "--bookmarks", metavar="FILE", help="JSON or YAML file of bookmarks, as the debugger saves them"
         )
         add_shared_arguments(parser, "edits", "extender")
 
@@ -91,5 +97,5 @@ def _read_bookmarks(args: Namespace, output: Output) -> tuple[Bookmark, ...]:
     there = tuple(notebook.bookmarks.iter_bookmarks_of(1))
     if len(there) < len(notebook.bookmarks):
         rest = len(notebook.bookmarks) - len(there)
-        output.write_notice(f"{args.bookmarks}: {rest} of further cycles or of a branch left out")
+        output.write_notice(f"{args.bookmarks}: ignored {count_noun(rest, 'bookmark')} of other cycles or branches")
     return there

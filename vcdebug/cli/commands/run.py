@@ -33,25 +33,33 @@ STDOUT = "-"
 class RunCommand(Command):
     """Replays one cycle or several, and writes report, trace and recording."""
 
-    HELP = "replay the cycle without a screen and say what it did"
+    HELP = "Replay a cycle and print a summary"
+    EXAMPLES = (
+        "run preempt-works",
+        "run preempt-works --cycles 3 --every 30s",
+        "run preempt-works --trace events.jsonl.gz",
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_arguments(parser, "snapshot", "complete", "release")
         parser.add_argument(
-            "--trace", metavar="FILE", help="write every event as JSON lines; .gz is compressed, - is standard output"
+            "--trace", metavar="FILE", help="write all events as JSON lines; .gz compresses, - is standard output"
         )
         parser.add_argument(
             "--save",
             metavar="FILE",
-            help="write the whole recording, which every command opens without running it again",
+            help="save the recording; other commands open it without a replay",
         )
         parser.add_argument(
-            "--seed", metavar="N", type=int, help="draw what upstream leaves to chance: search start, map order, ties"
+            "--seed",
+            metavar="N",
+            type=int,
+            help="random seed for search start, map order and ties (default: fixed choices)",
         )
         add_cycle_arguments(parser, "; --trace writes all of them")
         add_shared_arguments(parser, "edits", "max-events", "max-memory", "no-cache", "extender")
         parser.add_argument(
-            "--extender-answers", metavar="FILE", help="write what the webhook answered, for a replay without it"
+            "--extender-answers", metavar="FILE", help="write the webhook's answers, for replays without it"
         )
         add_shared_arguments(parser, "json")
 
@@ -64,7 +72,7 @@ class RunCommand(Command):
         from vcdebug.recording.trace_schema import write_jsonl
 
         if args.json and args.trace == STDOUT:
-            raise VcdebugError("the trace and the answer cannot both go to standard output", "name a file for --trace")
+            raise VcdebugError("--trace and --json cannot both write to standard output", "name a file for --trace")
         if args.extender_answers is not None and args.extender_url is None:
             raise VcdebugError("--extender-answers needs --extender-url")
         # Before the replay, which may take minutes.

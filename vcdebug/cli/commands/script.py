@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 class ScriptCommand(Command):
     """Runs the debugger without a screen; stops at the first line that fails."""
 
-    HELP = "run debugger commands, one per line, as : takes them in the terminal debugger"
-    EXITS = "exit status: 0 done, 2 an explained job stays unscheduled, 1 error, with the number of the line"
+    HELP = "Run debugger commands from a file or standard input, one per line"
+    EXAMPLES = ("script preempt-works commands.txt",)
+    EXITS = "Exit status: 0 done, 2 an explained job is still Pending, 1 error (with the number of the line)"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_arguments(parser, "snapshot", "complete", "release")
-        parser.add_argument("file", metavar="FILE", help="a file of commands; - is standard input")
+        parser.add_argument("file", metavar="FILE", help="file of debugger commands; - for standard input")
         add_shared_arguments(parser, "edits", "extender", "no-cache", "source", "json")
         parser.add_argument(
             "--stream",
             action="store_true",
-            help="answer each line at once, as one line of JSON; a line that fails is answered with its error",
+            help="answer each line immediately with one line of JSON; the answer to a line that fails is its error",
         )
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
@@ -38,7 +39,7 @@ class ScriptCommand(Command):
         from vcdebug.files.text_files import read_text
 
         if args.snapshot == STDIN and args.file == STDIN:
-            raise VcdebugError("standard input cannot be both the snapshot and the commands")
+            raise VcdebugError("SNAPSHOT and FILE cannot both be standard input")
         lines = [] if args.stream else read_text(args.file).splitlines()
         replayed = replay_arguments(args, keeping=cached_recordings(args, output))
         driver = Driver(replayed.recording)

@@ -14,43 +14,50 @@ from vcdebug.errors import UnsupportedError, VcdebugError
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8000
 LAST_PORT = 65535
-REACH_WARNING = "every client that reaches it can open every file that you can read"
+REACH_WARNING = "any client that can connect can read every file that you can read"
 
 
 class ServeCommand(Command):
     """Starts a web server whose page runs the debugger, one process per browser window."""
 
-    HELP = "open the debugger in a browser, with the options of open; only this machine can reach it"
-    EXITS = "exit status: 0 stopped by Ctrl-C, 1 error"
+    HELP = "Serve the debugger to a browser on this machine, with the options of open"
+    EXAMPLES = ("serve preempt-blocked-by-gang --port 0",)
+    EXITS = "Exit status: 0 stopped by Ctrl-C, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         OpenCommand().add_arguments(parser)
         parser.add_argument(
-            "--host", metavar="HOST", default=DEFAULT_HOST, help=f"address to listen on; {DEFAULT_HOST}"
+            "--host", metavar="HOST", default=DEFAULT_HOST, help=f"address to listen on (default: {DEFAULT_HOST})"
         )
         parser.add_argument(
-            "--port", metavar="PORT", type=parse_port, default=DEFAULT_PORT, help=f"{DEFAULT_PORT}; 0 takes a free one"
+            "--port",
+            metavar="PORT",
+            type=parse_port,
+            default=DEFAULT_PORT,
+            help=f"port to listen on; 0 picks a free one (default: {DEFAULT_PORT})",
         )
         parser.add_argument(
-            "--expose", action="store_true", help=f"allow a --host beyond this machine: {REACH_WARNING}"
+            "--expose", action="store_true", help=f"allow a --host that other machines can reach; {REACH_WARNING}"
         )
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
 
         if args.snapshot == STDIN:
-            raise VcdebugError("standard input cannot be served", "save it to a file: each browser reads it again")
+            raise VcdebugError(
+                "SNAPSHOT cannot be standard input", "save it to a file: each browser window reads it again"
+            )
         # Each browser window starts a process: a wrong name is better refused here, once.
         if args.snapshot is not None:
             snapshot_source(args.snapshot)
         try:
             from vcdebug.cli.browser import BrowserServer, is_loopback, open_socket
         except ImportError as error:
-            hint = "install it with: pip install 'vcdebug[serve]'"
-            raise UnsupportedError("serve needs the extra serve", hint) from error
+            hint = "run: pip install 'vcdebug[serve]'"
+            raise UnsupportedError("the extra serve is not installed", hint) from error
         exposed = not is_loopback(args.host)
         if exposed and not args.expose:
             raise VcdebugError(
-                f"other machines can reach it, and {REACH_WARNING}", "add --expose if that is meant", args.host
+                f"reachable from other machines, and {REACH_WARNING}", "add --expose to allow this", args.host
             )
         with open_socket(args.host, args.port) as bound:
             if exposed:
@@ -62,7 +69,7 @@ class ServeCommand(Command):
 def parse_port(text: str) -> int:
     """The port that the text is; raises ArgumentTypeError."""
     if not text.isdecimal() or int(text) > LAST_PORT:
-        raise ArgumentTypeError(f"{text!r} is no port: 0 to {LAST_PORT}")
+        raise ArgumentTypeError(f"{text!r} is not a port (0 to {LAST_PORT})")
     return int(text)
 
 

@@ -10,13 +10,16 @@ from vcdebug.cli.output import Output
 class SubmitCommand(Command):
     """Adds the pods that controllers would make from a manifest, replays, and explains the jobs."""
 
-    HELP = "what if this were submitted: add a Volcano Job, Deployment, Job or pods with a PodGroup, and explain it"
-    EXITS = "exit status: 0 all of it is scheduled in the next cycle, 2 some of it stays unscheduled, 1 error"
+    HELP = "Add a workload to a snapshot and explain whether it would be scheduled"
+    EXAMPLES = ("submit preempt-works job.yaml --prove",)
+    EXITS = "Exit status: 0 scheduled in the next cycle, 2 some of it is still Pending, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("snapshot", metavar="SNAPSHOT", help="a snapshot, as for run")
         parser.add_argument(
-            "manifest", metavar="MANIFEST", help="YAML or JSON of what is submitted; - is standard input"
+            "manifest",
+            metavar="MANIFEST",
+            help="YAML or JSON of a Volcano Job, Deployment, StatefulSet, Job, PodGroup or pods; - for standard input",
         )
         add_shared_arguments(parser, "verbose", "prove", "budget")
         add_workers(parser, "for --prove: ")

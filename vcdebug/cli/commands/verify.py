@@ -30,19 +30,30 @@ WAIT, PATIENCE = 60.0, 120.0
 class VerifyCommand(Command):
     """Runs a scheduler's program on a snapshot, or watches the scheduler of a cluster."""
 
-    HELP = "compare the replay's predictions with what a cluster's scheduler, or a scheduler's program, really does"
-    EXITS = "exit status: 0 what could be judged agrees, 2 some differ, 3 inconclusive: nothing to judge, 1 error"
+    HELP = "Compare the replay with a real scheduler: that of a cluster, or a binary"
+    EXAMPLES = (
+        "verify --context prod",
+        "verify incident.tar.gz --scheduler ./vc-scheduler",
+    )
+    EXITS = (
+        "Exit status: 0 same decisions, 2 some decisions differ, 3 inconclusive (nothing to compare, or all "
+        "overtaken by other clients), 1 error"
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "snapshot", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT_HELP}; without one, the cluster is captured"
+            "snapshot", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT_HELP} (default: capture the cluster)"
         )
         add_shared_arguments(parser, "complete", "release")
         add_cluster_arguments(
-            parser, scheduler="with SNAPSHOT the PATH of a scheduler's program, which is run on it, else NS/NAME"
+            parser,
+            scheduler="with SNAPSHOT: path of a vc-scheduler binary to run; otherwise NAMESPACE/NAME of the scheduler",
         )
         parser.add_argument(
-            "--wait", metavar="TIME", type=parse_seconds, help="how long the scheduler is given (1m; 2m with SNAPSHOT)"
+            "--wait",
+            metavar="TIME",
+            type=parse_seconds,
+            help="time to wait for the scheduler (default: 1m; 2m with SNAPSHOT)",
         )
         parser.add_argument(
             "--for",
@@ -57,14 +68,14 @@ class VerifyCommand(Command):
             dest="arguments",
             action="append",
             default=[],
-            help="one more argument for the program, such as --argument=-v=5; may be repeated",
+            help="further argument of the binary, for example --argument=-v=5; repeatable",
         )
+        parser.add_argument("--rbac", action="store_true", help="print the required ClusterRole and exit")
+        parser.add_argument("--log", metavar="FILE", help="write the log of the binary to FILE")
         parser.add_argument(
-            "--rbac", action="store_true", help="print the ClusterRole that this needs in a cluster, read nothing"
-        )
-        parser.add_argument("--log", metavar="FILE", help="write what the program logged")
-        parser.add_argument(
-            "--keep", metavar="FOLDER", help="write the snapshot and what the program did with it, as a case for tests"
+            "--keep",
+            metavar="FOLDER",
+            help="write the snapshot and the decisions of the binary to FOLDER, as a test case",
         )
         add_shared_arguments(parser, "extender", "json")
 
@@ -101,11 +112,12 @@ def _verify_program(args: Namespace, output: Output) -> Verification:
 
     if not args.scheduler:
         raise VcdebugError(
-            "which scheduler?", "name its program with --scheduler PATH; without SNAPSHOT a cluster's own"
+            "--scheduler is missing",
+            "--scheduler PATH names a vc-scheduler binary; without SNAPSHOT the cluster's scheduler is used",
         )
     path = Path(args.scheduler)
     if not path.is_file():
-        raise VcdebugError("no such program", where=args.scheduler)
+        raise VcdebugError("no such file", where=args.scheduler)
     program = SchedulerProgram(str(path.absolute()), tuple(args.arguments), args.wait or PATIENCE, log=args.log or "")
     snapshot = read_snapshot(args.snapshot, complete=args.complete, release=args.release).snapshot
     return verify_program(snapshot, program, ask_extender=extender_client(args.extender_url), tell=output.write_notice)
@@ -119,7 +131,7 @@ def _verify_cluster(args: Namespace, output: Output) -> CommandOutcome:
     from vcdebug.recording.recording import disposing
 
     if args.arguments or args.log or args.keep:
-        raise VcdebugError("--argument, --log and --keep are for a scheduler's program", "name a SNAPSHOT for it")
+        raise VcdebugError("--argument, --log and --keep need a scheduler binary", "give SNAPSHOT and --scheduler PATH")
     args.release = args.release or ""
     end = time.monotonic() + (args.duration or 0.0)
     cycles = verify_cluster(

@@ -30,27 +30,32 @@ MAX_COMMAND_SECONDS = 60.0
 class WatchCommand(Command):
     """Captures a cluster again and again, with get and list requests alone."""
 
-    HELP = "follow a cluster: explain what is Pending by cause, keep captures that matter, serve Prometheus metrics"
-    EXITS = "exit status: 0 stopped by Ctrl-C, 1 error"
+    HELP = "Follow a cluster: print Pending workloads by cause, keep captures of changes, serve Prometheus metrics"
+    EXAMPLES = (
+        "watch --metrics :9100",
+        "watch --on 'team/train is Pending' --do 'exec notify-send Pending'",
+    )
+    EXITS = "Exit status: 0 stopped by Ctrl-C, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "-n", "--namespace", default="", metavar="N", help="explain and count workloads of this namespace alone"
+            "-n", "--namespace", default="", metavar="N", help="only workloads of namespace N (default: all)"
         )
         parser.add_argument(
-            "--metrics", metavar="ADDRESS", help="serve Prometheus metrics at HOST:PORT, or at :PORT for this machine"
+            "--metrics", metavar="ADDRESS", help="serve Prometheus metrics at HOST:PORT; :PORT is this machine only"
         )
         parser.add_argument(
-            "--on", metavar="EXPR", help="when this comes to hold, do --do; the words of capture --until"
+            "--on", metavar="EXPR", help="run --do when EXPR begins to hold; the syntax is that of capture --until"
         )
         parser.add_argument(
             "--do",
             metavar="WHAT",
             type=_parse_deed,
             default=CAPTURE,
-            help="with --on: capture, or 'exec CMD', which gets VCDEBUG_CAPTURE and VCDEBUG_REASON (capture)",
+            help="with --on: capture, or 'exec CMD' with VCDEBUG_CAPTURE and VCDEBUG_REASON in its environment "
+            "(default: capture)",
         )
-        parser.add_argument("--keep", metavar="DIR", help="folder of the captures that are kept (captures)")
+        parser.add_argument("--keep", metavar="DIR", help="folder for captures (default: captures)")
         parser.add_argument(
             "--most",
             metavar="N",
@@ -63,10 +68,13 @@ class WatchCommand(Command):
             metavar="TIME",
             type=capture.parse_seconds,
             default=capture.CAPTURE_SECONDS,
-            help="time between two captures (10s)",
+            help="interval between captures (default: 10s)",
         )
         parser.add_argument(
-            "--release", default="", metavar="VERSION", help="the scheduler's release (default: its image's tag)"
+            "--release",
+            default="",
+            metavar="VERSION",
+            help="Volcano release of the scheduler (default: from the tag of its image)",
         )
         capture.add_cluster_arguments(parser)
 
@@ -113,8 +121,8 @@ def _serving_metrics(address: str | None, watch: ClusterWatch, output: Output) -
     try:
         from vcdebug.cli.metrics_server import serving_metrics
     except ImportError as error:
-        hint = "install it with: pip install 'vcdebug[watch]'"
-        raise UnsupportedError("--metrics needs the extra watch", hint) from error
+        hint = "run: pip install 'vcdebug[watch]'"
+        raise UnsupportedError("the extra watch is not installed; --metrics needs it", hint) from error
     with serving_metrics(watch.figures, address) as (collector, port):
         output.write_notice(f"metrics at port {port}")
         yield collector.note_reading

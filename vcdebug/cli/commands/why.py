@@ -12,7 +12,11 @@ from vcdebug.cli.output import Output
 class WhyCommand(Command):
     """Prints the tree of facts below one fact."""
 
-    HELP = "where a value or a decision comes from: the events and fields behind it, back to the manifest's line"
+    HELP = "Show where a value or decision comes from, event by event, back to the line of the manifest"
+    EXAMPLES = (
+        "why preempt-blocked-by-gang research/llm-finetune",
+        "why preempt-works node gpu-l40s-01 idle gpu at 60",
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_arguments(parser, "snapshot")
@@ -20,11 +24,11 @@ class WhyCommand(Command):
             "what",
             metavar="WHAT",
             nargs="+",
-            help="a job (why it is Pending), a pod, the number of an event, or a figure such as `node n1 idle cpu` or "
-            "`queue q allocated cpu`; `at N` behind it means its value after event N, by default the last one",
+            help="a job, a pod, the number of an event, or a figure such as `node n1 idle cpu` or `queue q allocated "
+            "cpu`; append `at N` for the value after event N (default: at the end)",
         )
         parser.add_argument(
-            "--depth", metavar="N", type=positive_number, default=4, help="levels below it, 4 by default"
+            "--depth", metavar="N", type=positive_number, default=4, help="number of levels to show (default: 4)"
         )
         add_shared_arguments(parser, "complete", "release", "edits", "extender", "no-cache", "json")
 

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from vcdebug.releases.release import Release
 
 DISAGREEMENT_WORDS = {
-    "different": "the log says something else than the replay",
-    "missing": "the log lacks a line that the replay would have printed",
-    "extra": "the log has a line that the replay would not have printed",
-    "order": "two lines stand in another order",
+    "different": "log and replay differ",
+    "missing": "line missing in the log",
+    "extra": "unexpected line in the log",
+    "order": "two lines are in a different order",
 }
-LOG_ENDS, REPLAY_ENDS = "(the cycle ends in the log)", "(the replay prints nothing more)"
+LOG_ENDS, REPLAY_ENDS = "(end of the cycle in the log)", "(end of the replay's lines)"
 
 
 def log_check_document(checked: LogCheck) -> dict[str, object]:
@@ -64,7 +64,7 @@ def log_check_blocks(checked: LogCheck) -> Iterator[Block]:
     """The text report: the first disagreement with both sides, and how much is compared."""
     best = checked.best
     if best.disagreement is None:
-        yield make_paragraph("the log and the replay agree", "good")
+        yield make_paragraph("log and replay agree", "good")
     else:
         yield make_paragraph(f"disagreement: {DISAGREEMENT_WORDS[best.disagreement.kind]}", "bad")
         yield from _disagreement_blocks(best.disagreement)
@@ -86,17 +86,17 @@ def _log_side(line: KlogLine) -> str:
 
 
 def _extent_blocks(checked: LogCheck, best: LogComparison) -> Iterator[Block]:
-    rest = "" if best.cycle.complete else ", which the log does not hold to its end"
+    rest = "" if best.cycle.complete else " (incomplete in the log)"
     yield make_paragraph(
-        f"cycle {best.cycle.number} of {checked.cycles} in the log{rest}; its lines show -v={best.level}"
+        f"cycle {best.cycle.number} of {checked.cycles} in the log{rest} (detected level -v={best.level})"
     )
     yield make_paragraph(
-        f"{format_count(best.covered)} of {format_count(best.total)} lines are compared; "
-        f"{format_count(best.compared)} agree"
+        f"compared {format_count(best.covered)} of {format_count(best.total)} lines; "
+        f"{format_count(best.compared)} match"
     )
     if best.reordered:
         yield make_paragraph(
-            f"{format_count(best.reordered)} lines of parallel workers agree in another order", "muted"
+            f"{format_count(best.reordered)} lines of parallel workers match in a different order", "muted"
         )
 
 
@@ -119,18 +119,16 @@ def dump_document(comparison: DumpComparison) -> dict[str, object]:
 def dump_blocks(comparison: DumpComparison) -> Iterator[Block]:
     """The text report: a row per field that differs."""
     if comparison.unread:
-        text = (
-            f"the dump cannot be read beyond line {comparison.broken_at}; not compared: {', '.join(comparison.unread)}"
-        )
+        text = f"the dump is unreadable after line {comparison.broken_at}; not compared: {', '.join(comparison.unread)}"
         yield make_paragraph(text, "bad")
     if comparison.differences:
         yield make_paragraph(f"differences: {format_count(len(comparison.differences))}", "bad")
         rows = tuple((one.object, one.field or "-", one.dumped, one.replayed) for one in comparison.differences)
         yield make_listing(("object", "field", "dump", "replay"), rows, 2)
     elif not comparison.unread:
-        yield make_paragraph("the dump and the replay agree", "good")
+        yield make_paragraph("dump and replay agree", "good")
     compared = f"{count_noun(comparison.nodes, 'node')} and {count_noun(comparison.jobs, 'job')}"
-    yield make_paragraph(f"{count_noun(comparison.fields, 'value')} of {compared} are compared")
+    yield make_paragraph(f"compared {count_noun(comparison.fields, 'value')} of {compared}")
 
 
 # `vcdebug expect`
@@ -186,7 +184,7 @@ def expectation_blocks(checked: Sequence[CheckedExpectation]) -> Iterator[Block]
             rows = tuple((v.about, v.field, _value_text(v.expected), _value_text(v.actual)) for v in one.unmet_verdicts)
             yield make_listing(("about", "field", "expected", "replayed"), rows, 2)
     failed = len([one for one in checked if not one.is_met])
-    yield make_paragraph(f"{count_noun(len(checked), 'expectation')}, {failed} not met", "bad" if failed else "good")
+    yield make_paragraph(f"{count_noun(len(checked), 'expectation')}, {failed} failed", "bad" if failed else "good")
     for release, names in releases.items():
         yield release_paragraph(release, f"{join_names(names)}: " if len(releases) > 1 else "")
 
@@ -194,7 +192,7 @@ def expectation_blocks(checked: Sequence[CheckedExpectation]) -> Iterator[Block]
 def _check_summary(one: CheckedExpectation) -> str:
     if one.error:
         return one.error
-    return f"{len(one.verdicts) - len(one.unmet_verdicts)} of {count_noun(len(one.verdicts), 'check')} met"
+    return f"{len(one.verdicts) - len(one.unmet_verdicts)} of {count_noun(len(one.verdicts), 'check')} passed"
 
 
 def _value_text(value: object) -> str:
@@ -216,7 +214,7 @@ def junit_xml(checked: Sequence[CheckedExpectation]) -> str:
         for verdict in one.verdicts:
             case = ET.SubElement(suite, "testcase", classname=one.name, name=f"{verdict.about} {verdict.field}")
             if not verdict.met:
-                message = f"expected {_value_text(verdict.expected)}, replayed {_value_text(verdict.actual)}"
+                message = f"expected {_value_text(verdict.expected)}, got {_value_text(verdict.actual)}"
                 ET.SubElement(case, "failure", message=message)
         if one.error:
             case = ET.SubElement(suite, "testcase", classname=one.name, name="replay")
@@ -228,7 +226,7 @@ def junit_xml(checked: Sequence[CheckedExpectation]) -> str:
 # `vcdebug verify`
 
 DIFFERENCE_HEADS = ("job", "", "about", "replay", "scheduler")
-VERDICT_WORDS = ("agreed", "worded otherwise", "by chance", "differs", "overtaken")
+VERDICT_WORDS = ("agreed", "different text", "random choice", "differs", "overtaken")
 MAX_SHOWN_CHOICES = 6
 MAX_SHOWN_JOBS = 50
 MAX_SHOWN_TEXT = 72
@@ -238,9 +236,7 @@ def verification_blocks(found: Verification) -> Iterator[Block]:
     """The text report: the counts, then what differs."""
     yield make_paragraph(_verification_headline(found), "good" if found.is_agreed else "bad")
     yield release_paragraph(found.recording.snapshot.release)
-    yield make_paragraph(
-        f"the scheduler: {_outcome_summary(found.observed)}; the replay: {_outcome_summary(found.predicted)}"
-    )
+    yield make_paragraph(f"scheduler: {_outcome_summary(found.observed)}; replay: {_outcome_summary(found.predicted)}")
     if found.is_inconclusive:
         overtaken = "other clients changed what every decision depended on; run it again"
         idle = "neither the replay nor the scheduler decided anything; run it when there is a new job"
@@ -248,10 +244,12 @@ def verification_blocks(found: Verification) -> Iterator[Block]:
     if found.ended:
         yield make_paragraph(found.ended, "bad")
     if found.predicted.panic:
-        yield make_paragraph(f"the replay says that the scheduler panics: {found.predicted.panic}")
+        yield make_paragraph(f"the replay predicts a panic: {found.predicted.panic}")
     if found.chance:
         more = f" and {len(found.chance) - MAX_SHOWN_CHOICES} more" if len(found.chance) > MAX_SHOWN_CHOICES else ""
-        yield make_paragraph(f"followed where chance decides: {', '.join(found.chance[:MAX_SHOWN_CHOICES])}{more}")
+        yield make_paragraph(
+            f"random choices taken from the scheduler: {', '.join(found.chance[:MAX_SHOWN_CHOICES])}{more}"
+        )
     yield from (make_paragraph(note) for note in found.notes)
     names = workload_names(found.recording.snapshot)
     other = [replace(one, job=names.get(one.job, one.job)) for one in found.jobs if one.word != "agreed"]
@@ -261,7 +259,7 @@ def verification_blocks(found: Verification) -> Iterator[Block]:
             DIFFERENCE_HEADS, [row for one in other[:MAX_SHOWN_JOBS] for row in _difference_rows(one)], 2, prose=True
         )
     if len(other) > MAX_SHOWN_JOBS:
-        yield make_paragraph(f"and {count_noun(len(other) - MAX_SHOWN_JOBS, 'job')} more, which --json has")
+        yield make_paragraph(f"{count_noun(len(other) - MAX_SHOWN_JOBS, 'more job')} in --json")
     for one in other[:MAX_SHOWN_JOBS]:
         yield from _reason_blocks(one)
     if found.parting is not None and not found.is_agreed:
@@ -272,11 +270,11 @@ def verification_blocks(found: Verification) -> Iterator[Block]:
 def _verification_headline(found: Verification) -> str:
     counts = ", ".join(f"{found.count_verdicts(word)} {word}" for word in VERDICT_WORDS if found.count_verdicts(word))
     name = found.recording.snapshot.name or "snapshot"
-    return f"{name}: of {count_noun(len(found.jobs), 'job')} {counts or 'none decided'}"
+    return f"{name}: {count_noun(len(found.jobs), 'job')}, {counts or 'none with decisions'}"
 
 
 def _outcome_summary(outcome: CycleOutcome) -> str:
-    said = f"{count_noun(len(outcome.groups), 'PodGroup')} and {count_noun(len(outcome.waiting), 'pod')} with a reason"
+    said = f"conditions on {count_noun(len(outcome.groups), 'PodGroup')} and {count_noun(len(outcome.waiting), 'pod')}"
     return f"{len(outcome.bound)} bound, {len(outcome.evicted)} evicted, {said}"
 
 
@@ -318,9 +316,9 @@ def _first_difference_blocks(found: Verification) -> Iterator[Block]:
     if parting is None:
         return
     where = f" (event {parting.seq})" if parting.seq is not None else ""
-    yield make_paragraph(f"the log and the replay part here{where}:")
-    yield make_paragraph(f"log:    {parting.logged or '(nothing more)'}", indent=2)
-    yield make_paragraph(f"replay: {parting.replayed or '(nothing more)'}", indent=2)
+    yield make_paragraph(f"first log difference{where}:")
+    yield make_paragraph(f"log:    {parting.logged or '(end)'}", indent=2)
+    yield make_paragraph(f"replay: {parting.replayed or '(end)'}", indent=2)
 
 
 def verification_document(found: Verification) -> dict[str, object]:

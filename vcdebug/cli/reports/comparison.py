@@ -38,14 +38,14 @@ def comparison_blocks(found: CycleComparison, sides: ComparedRuns) -> Iterator[B
     number, of = sides.cycle
     if of > 1:
         yield make_paragraph(
-            f"{of} cycles, all decided alike"
+            f"{of} cycles with the same decisions"
             if found.has_same_decisions
-            else f"cycle {number} is the first that differs"
+            else f"first cycle with different decisions: {number}"
         )
     yield make_paragraph(summarize_comparison(found), "good" if found.has_same_decisions else "bad")
     for side, panic in zip(("before", "after"), found.panics, strict=True):
         if panic is not None:
-            yield make_paragraph(f"{side}: the real scheduler panics: {panic}", "bad")
+            yield make_paragraph(f"{side}: scheduler panic: {panic}", "bad")
     for table in iter_change_tables(found):
         yield from _indented_table(table)
     if found.divergence is not None:
@@ -53,7 +53,7 @@ def comparison_blocks(found: CycleComparison, sides: ComparedRuns) -> Iterator[B
             yield from _indented_table(table)
     # The runs may differ earlier in a vote than in an operation; one table is enough where they do not.
     if found.deeds_part is not None and found.deeds_part != found.divergence:
-        for table in iter_divergence_tables(found.deeds_part, "first operation that differs", before, after):
+        for table in iter_divergence_tables(found.deeds_part, "first different operation", before, after):
             yield from _indented_table(table)
 
 

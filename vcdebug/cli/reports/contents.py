@@ -112,15 +112,13 @@ def inspection_blocks(inspection: Inspection) -> Iterator[Block]:
     yield make_paragraph("")
     changed = _changed_flags(snapshot.flags)
     if changed:
-        yield make_paragraph("scheduler flags that are not the default", "title")
+        yield make_paragraph("scheduler flags with non-default values", "title")
         yield make_listing(("flag", "value"), tuple((name, str(value)) for name, value in changed.items()), 2)
         yield make_paragraph("")
     if snapshot.device_config is not None:
-        yield make_paragraph(
-            f"virtual GPUs are asked for as {', '.join(filter(None, read_vgpu_names(snapshot.device_config)))}"
-        )
+        yield make_paragraph(f"vGPU resource names: {', '.join(filter(None, read_vgpu_names(snapshot.device_config)))}")
         yield make_paragraph("")
-    yield make_paragraph("not in the snapshot: what a replay cannot know if the cluster has them", "title")
+    yield make_paragraph("not in the snapshot (can change the result if the cluster has them)", "title")
     missing = group_by_key((effect, name) for name, effect in _missing_kinds(snapshot))
     yield make_listing(
         ("can change", "kinds"), tuple((effect, ", ".join(names)) for effect, names in missing.items()), 2
@@ -138,19 +136,19 @@ def _provenance_blocks(found: Provenance) -> Iterator[Block]:
     place = found.server or "a cluster"
     who = f" as {found.user}" if found.user else ""
     reach = f", {found.access}" if found.access else ""
-    yield make_paragraph(f"read from {place}{who}{reach}")
+    yield make_paragraph(f"captured from {place}{who}{reach}")
     if found.consistent:
         version = next(iter(found.resource_versions.values()), "")
         same = len(dict.fromkeys(found.resource_versions.values())) == 1
-        state = f"resource version {version}" if same else "nothing changed between two readings"
-        yield make_paragraph(f"captured as of one moment, {state}{_capture_duration(found)}")
+        state = f"resource version {version}" if same else "no changes between two reads"
+        yield make_paragraph(f"consistent capture ({state}){_capture_duration(found)}")
     else:
         changed = ", ".join(found.changed) or "objects"
-        yield make_paragraph(f"read at different moments: {changed} changed meanwhile{_capture_duration(found)}", "bad")
-    if len(found.schedulers) > 1:
         yield make_paragraph(
-            f"scheduler {found.schedulers[0]}; others in the cluster: {', '.join(found.schedulers[1:])}"
+            f"inconsistent capture: {changed} changed while it was read{_capture_duration(found)}", "bad"
         )
+    if len(found.schedulers) > 1:
+        yield make_paragraph(f"scheduler {found.schedulers[0]}; also in the cluster: {', '.join(found.schedulers[1:])}")
 
 
 def _capture_duration(found: Provenance) -> str:
@@ -160,8 +158,8 @@ def _capture_duration(found: Provenance) -> str:
 
 
 def _configuration_blocks(conf: SchedulerConf) -> Iterator[Block]:
-    source = "the built-in configuration" if conf.built_in else "the configuration"
-    yield make_paragraph(f"{source} in force", "title")
+    source = " (built-in)" if conf.built_in else ""
+    yield make_paragraph(f"effective configuration{source}", "title")
     yield make_paragraph(f"actions: {', '.join(conf.actions)}", indent=2)
     rows = [
         (str(number), option.name, _switch_text(option), _argument_text(option))
@@ -169,7 +167,7 @@ def _configuration_blocks(conf: SchedulerConf) -> Iterator[Block]:
         for option in tier
     ]
     if rows:
-        yield make_listing(("tier#", "plugin", "switches that are set", "arguments"), tuple(rows), 2)
+        yield make_listing(("tier#", "plugin", "switches", "arguments"), tuple(rows), 2)
     for name, arguments in conf.action_arguments.items():
         text = ", ".join(f"{key}: {value}" for key, value in arguments.items())
         yield make_paragraph(f"arguments of {name}: {text or 'none'}", indent=2)

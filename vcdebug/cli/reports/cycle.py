@@ -1,4 +1,4 @@
-"""The reports of `vcdebug run` and `odds`: what one cycle, several cycles or many draws of a cycle did."""
+"""The reports of `vcdebug run` and `odds`: one cycle, several cycles, or many random runs of a cycle."""
 
 from __future__ import annotations
 
@@ -64,17 +64,15 @@ def cycle_blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator
         yield from (make_paragraph(text, indent=2) for text in _crash(recording))
         yield make_paragraph(_panic_cost(recording), indent=2)
     if recording.cut_event is not None:
-        yield make_paragraph(
-            f"cut off at {recording.cut_event.bound}: the cycle goes on, this is where it stood", "bad"
-        )
+        yield make_paragraph(f"stopped at the limit of {recording.cut_event.bound}; the cycle is incomplete", "bad")
     yield from _move_blocks(done)
     yield from _waiting_blocks(recording)
     yield make_paragraph("")
     yield make_listing(JOB_HEADS, tuple(_job_rows(done)))
     forced = [f"event {note.seq}  {note.text}" for note in recording.notes if note.code == FORCED_CODE]
     quirks = [f"event {note.seq}  {note.code}: {note.text}" for note in recording.notes if note.code != FORCED_CODE]
-    yield from titled_blocks("answers that were forced", (make_paragraph(text, indent=2) for text in forced))
-    yield from titled_blocks("quirks of the scheduler that acted", (make_paragraph(text, indent=2) for text in quirks))
+    yield from titled_blocks("forced answers", (make_paragraph(text, indent=2) for text in forced))
+    yield from titled_blocks("scheduler quirks that occurred", (make_paragraph(text, indent=2) for text in quirks))
 
 
 def _crash(recording: Recording) -> tuple[str, ...]:
@@ -111,7 +109,7 @@ def _action_rows(done: Effects, seconds: Mapping[str, float]) -> Iterator[tuple[
 def _move_blocks(done: Effects) -> Iterator[Block]:
     for title, entries in (
         ("bound", done.bound),
-        ("pipelined: waits for room that is being released", done.pipelined),
+        ("pipelined: reserved on a node, waiting for pods there to terminate", done.pipelined),
         ("placed, but not bound: its gang is not complete", done.held),
         ("evicted", done.evicted),
     ):
@@ -166,33 +164,35 @@ def cycles_blocks(recordings: Sequence[Recording], seconds: Mapping[str, float])
     yield replace(cycle_table(tuple(recordings), 0, "cycles"), head=(), foot=(), indent=2)
     found = find_repeat(recordings)
     if found is None:
-        yield make_paragraph("no cycle repeats an earlier one", indent=2)
+        yield make_paragraph("no repeating cycles", indent=2)
     else:
         yield make_paragraph(describe_repeat(found), "bad", indent=2)
 
 
 # `vcdebug odds`
 
-JOB_ODDS_HEADS = ("job", "queue", "placed#", "of#", "%#", "gets a pod#", "without random choices")
-MAP_ORDER_WORDS = "the order in which maps are visited"
-PARTING_HEADS = ("event#", "draws#", "other outcome#", "tie#", "outcome without random choices; choices before it")
+JOB_ODDS_HEADS = ("job", "queue", "scheduled#", "runs#", "%#", "any pod placed#", "fixed choices")
+MAP_ORDER_WORDS = "map iteration order"
+PARTING_HEADS = ("event#", "runs#", "other result#", "tie#", "operation with fixed choices (random choice before it)")
 
 
 def odds_blocks(odds: OddsTally, base: Recording, wanted: int) -> Iterator[Block]:
-    """The text report of the draws; `wanted` is how many were asked for."""
+    """The text report of the random runs; `wanted` is how many were requested."""
     name = base.snapshot.name or "snapshot"
-    outcomes = "every draw comes to the same" if odds.is_certain else f"{odds.outcomes} different outcomes"
+    outcomes = "all with the same result" if odds.is_certain else f"{odds.outcomes} different results"
     draws = (
-        count_noun(odds.draws, "draw") if odds.draws == wanted else f"only {odds.draws} of {count_noun(wanted, 'draw')}"
+        count_noun(odds.draws, "random run")
+        if odds.draws == wanted
+        else f"only {odds.draws} of {count_noun(wanted, 'random run')} completed"
     )
     yield make_paragraph(f"{name}: {draws}, {outcomes}", "good" if odds.is_certain else "bad")
     if odds.panics:
-        yield make_paragraph(f"the real scheduler panics in {odds.panics} of them", "bad")
+        yield make_paragraph(f"the scheduler panics in {count_noun(odds.panics, 'run')}", "bad")
     yield make_paragraph("")
     yield make_listing(JOB_ODDS_HEADS, tuple(_job_odds_rows(odds)))
-    yield from titled_listing("evicted", ("pod", "draws#"), [(task, str(count)) for task, count in odds.evictions])
+    yield from titled_listing("evicted", ("pod", "runs#"), [(task, str(count)) for task, count in odds.evictions])
     parting = [_divergence_row(one, base) for one in odds.divergences]
-    yield from titled_listing("where draws part from the cycle without draws", PARTING_HEADS, parting, prose=True)
+    yield from titled_listing("first difference from the run with fixed choices", PARTING_HEADS, parting, prose=True)
     yield from _first_parting_blocks(odds.first_that_matters, base)
 
 
@@ -201,22 +201,23 @@ def _first_parting_blocks(one: DivergenceCount | None, base: Recording) -> Itera
         return
     what = _event_words(base, one.tie) if one.tie is not None else MAP_ORDER_WORDS
     where = f"event {one.tie}" if one.tie is not None else f"before event {one.seq}"
-    changed = f"{count_noun(one.changed, 'draw')} {'goes' if one.changed == 1 else 'go'}"
     yield make_paragraph("")
-    yield make_paragraph(f"what matters first: {what} ({where}); {changed} elsewhere from there")
+    yield make_paragraph(
+        f"first random choice that changes the result: {what} ({where}), in {count_noun(one.changed, 'run')}"
+    )
 
 
 def _job_odds_rows(odds: OddsTally) -> Iterator[tuple[str, ...]]:
     for job in odds.jobs:
         share = format_percent_number(job.placed, odds.draws)
-        base = "placed" if job.base else "not placed"
+        base = "scheduled" if job.base else "Pending"
         yield job.job, job.queue, str(job.placed), str(odds.draws), share, str(job.moved), base
 
 
 def _divergence_row(one: DivergenceCount, base: Recording) -> tuple[str, ...]:
     tie = _event_words(base, one.tie) if one.tie is not None else MAP_ORDER_WORDS
     numbers = (one.seq, one.draws, one.changed)
-    return *map(str, numbers), str(one.tie or "-"), f"{_event_words(base, one.seq)}; drawn before it: {tie}"
+    return *map(str, numbers), str(one.tie or "-"), f"{_event_words(base, one.seq)} (after random choice: {tie})"
 
 
 def _event_words(recording: Recording, seq: int) -> str:
@@ -225,7 +226,7 @@ def _event_words(recording: Recording, seq: int) -> str:
 
 
 def odds_document(odds: OddsTally, base: Recording, wanted: int) -> dict[str, object]:
-    """The JSON document of the draws; the keys are a contract."""
+    """The JSON document of the random runs; the keys are a contract."""
     return {
         "draws": odds.draws,
         "wanted": wanted,

@@ -89,7 +89,7 @@ class AnswerReport:
         name, _, subject = words.partition(" ")
         found = next((question for question in QUESTIONS if question.name == name), None)
         if found is None:
-            raise VcdebugError(f"no question {name!r}", f"one of {', '.join(one.name for one in QUESTIONS)}")
+            raise VcdebugError(f"unknown question {name!r}", f"questions: {', '.join(one.name for one in QUESTIONS)}")
         if found.about and not subject and found.name != "next":
             raise VcdebugError(f"ask {name} needs a subject", f"name a {' or '.join(found.about)}")
         self.reply = name, pending.answer_question(here.recording, found, subject.strip())

@@ -23,7 +23,7 @@ from vcdebug.whatif.upgrades import ChangeMixture, MixtureTrial, Upgrade, build_
 
 CHANGE_HEADS = ("change", "pull request", "jobs#", "pods#", "first event#", "release: its rule")
 ALONE_HEADS = ("change", "pull request", "first event#", "release: its rule")
-SNAPSHOT_HEADS = ("snapshot", "jobs#", "pods#", "changes that decide")
+SNAPSHOT_HEADS = ("snapshot", "jobs#", "pods#", "changes that affect decisions")
 TOTAL_HEADS = ("change", "pull request", "decides in#", "shows in#", "release: its rule")
 NO_FIGURE = "-"
 
@@ -31,27 +31,34 @@ NO_FIGURE = "-"
 def upgrade_blocks(found: Upgrade) -> Iterator[Block]:
     """The text report, below the comparison of the two runs."""
     yield make_paragraph("")
-    yield make_paragraph(f"what parts {found.before.display_name()} and {found.after.display_name()}", "title")
+    yield make_paragraph(
+        f"upstream changes between {found.before.display_name()} and {found.after.display_name()}", "title"
+    )
     yield make_paragraph(_upgrade_verdict(found), indent=2)
     decided_by = found.decided_by
     if decided_by:
         yield make_listing(CHANGE_HEADS, tuple(_deciding_row(name, found) for name in decided_by), 2, prose=True)
     others = [one for one in found.alone if one.id not in decided_by]
     rows = [(*_change_cells(one.id), _event_text(one.trial.first), _older_form_text(one.id, found)) for one in others]
-    yield from titled_listing("changes that show in the recording and decide nothing", ALONE_HEADS, rows, prose=True)
+    yield from titled_listing(
+        "changes visible in the recording without effect on decisions", ALONE_HEADS, rows, prose=True
+    )
     if not found.finished:
-        yield make_paragraph("the search was interrupted: there may be more", "warn", 2)
+        yield make_paragraph("search interrupted; the list can be incomplete", "warn", 2)
 
 
 def _upgrade_verdict(found: Upgrade) -> str:
     run = count_noun(found.trials, "cycle")
-    asked = f"{count_noun(len(found.apart), 'change')}, of which rules asked about {len(found.asked)} here; {run} run"
+    asked = (
+        f"{count_noun(len(found.apart), 'change')} between the releases, {len(found.asked)} relevant to this "
+        f"snapshot, {run}"
+    )
     if not found.altered:
-        return f"the recordings are the same ({asked})"
+        return f"the recordings are identical ({asked})"
     if found.deciding is None:
-        return f"no smallest set of changes was found ({asked})"
+        return f"no minimal set of changes was found ({asked})"
     if not found.deciding:
-        return f"none of them decides anything ({asked})"
+        return f"no change affects a decision ({asked})"
     several = len(found.deciding) > 1
     gives = "together give" if several else "alone gives"
     least = ", and none of them can be left out" if several else ""
@@ -159,7 +166,7 @@ def upgrades_blocks(found: Upgrades) -> Iterator[Block]:
     if len(upgrades) < len(found.names):
         looked = f"only {len(upgrades)} of {count_noun(len(found.names), 'snapshot')}"
     verb = "decides" if found.different_snapshots == 1 else "decide"
-    line = f"{looked}: {found.different_snapshots} {verb} otherwise under {found.after.display_name()}"
+    line = f"{looked}: {found.different_snapshots} {verb} with {found.after.display_name()}"
     yield make_paragraph(line, "bad" if found.different_snapshots else "good")
     rows = tuple(
         (*_change_cells(name), str(decides), str(shows), _older_form_text(name, one))
@@ -174,7 +181,7 @@ def _snapshot_row(name: str, one: Upgrade) -> tuple[str, ...]:
     if one.same:
         words = "the same decisions" if one.altered else "the same recording"
     else:
-        words = ", ".join(one.decided_by) or "no smallest set was found"
+        words = ", ".join(one.decided_by) or "no minimal set was found"
     return name, str(one.jobs), str(one.pods), words
 
 
@@ -212,7 +219,7 @@ def search_upgrade(snapshot: Snapshot, after: Release, args: Namespace, output: 
     """Search one snapshot for the changes that matter; Ctrl-C ends the search and keeps its results."""
     search, trials = start_search(snapshot, after)
     with (
-        status_line(output, "switching changes one by one (Ctrl-C stops)") as tell,
+        status_line(output, "testing upstream changes one by one (Ctrl-C to stop)") as tell,
         closing(TrialRounds(trials, args.workers)) as rounds,
     ):
 
@@ -223,7 +230,7 @@ def search_upgrade(snapshot: Snapshot, after: Release, args: Namespace, output: 
         try:
             run_search(search, run_trials)
         except KeyboardInterrupt:
-            output.write_notice("interrupted: what was found until then follows")
+            output.write_notice("interrupted; partial results follow")
     return build_upgrade(snapshot, after, search)
 
 
@@ -244,5 +251,5 @@ class UpgradeSearcher:
             # A failed trial has no error: running both ends again, outside the rounds, raises it.
             trials(search.all_changes)
             trials(())
-            raise EngineError("a cycle failed once and not again", where=item.name)
+            raise EngineError("a replay failed once and succeeded on retry", where=item.name)
         return build_upgrade(snapshot, self.after, search)

@@ -63,7 +63,7 @@ class BreakpointKind:
         """Make the kind from the words after its name; raises BreakpointError for an unknown word."""
         for word in words:
             if word not in cls.WORDS:
-                known = f"it takes {', '.join(cls.WORDS)}" if cls.WORDS else "it takes no further words"
+                known = f"it takes {', '.join(cls.WORDS)}" if cls.WORDS else "it takes no further arguments"
                 raise BreakpointError(f"break {cls.KIND} does not know {word!r}", hint=known)
         return cls(words)
 

@@ -191,7 +191,7 @@ class VictimBreakpoint(BreakpointKind):
     """Every question for victims, once: at its first answer that fulfils the condition."""
 
     KIND = "victim"
-    HELP = "plugins are asked who may be evicted"
+    HELP = "plugins are asked which pods can be evicted"
     WORDS = POINTS = (
         hooks.PREEMPTABLE.upstream,
         hooks.RECLAIMABLE.upstream,

@@ -45,7 +45,7 @@ def _parse_advance(argument: str) -> tuple[int, BetweenCycles]:
     try:
         count = int(numbers[0]) if numbers else 1
     except ValueError as error:
-        raise CommandError(f"{argument!r} is no number of cycles and a time", ADVANCE_HINT) from error
+        raise CommandError(f"{argument!r} is not a number of cycles and a time", ADVANCE_HINT) from error
     every = parse_interval(numbers[1]) if len(numbers) > 1 else ONE_SECOND
     if len(numbers) > 2 or not 1 <= count <= MAX_CYCLES or every is None:
         raise CommandError(
@@ -69,7 +69,7 @@ def _describe_last_cycle(after: OpenRecordings) -> str:
 def describe_repeat(found: CycleRepeat) -> str:
     """A repeat in one sentence."""
     leaving, planned = ", ".join(found.evicted), ", ".join(found.given_back)
-    what = f"{leaving} evicted each time" if leaving else f"the eviction of {planned} planned and given back each time"
+    what = f"{leaving} evicted each time" if leaving else f"the eviction of {planned} planned and rolled back each time"
     return f"cycle {found.later} repeats cycle {found.earlier}: {what}"
 
 
@@ -78,7 +78,7 @@ def show_cycle(driver: Driver, argument: str) -> CommandReply:
     if not argument:
         return CommandReply(show="cycles")
     if not argument.isdigit():
-        raise CommandError(f"{argument!r} is no cycle")
+        raise CommandError(f"{argument!r} is not a cycle")
     open_ = driver.open_recordings
     return CommandReply(driver.show_recordings(open_.show_cycle(open_.side, int(argument)), f"cycle {argument}"))
 
@@ -109,6 +109,6 @@ VERBS: Final = (
         advance_cycles,
     ),
     Verb(("cycle", "cycles"), "[N]", "Show cycle N; without N, list cycles and repetitions", show_cycle),
-    Verb(("next-cycle", "}"), "", "the next cycle, which is run where there is none yet", _next_cycle),
+    Verb(("next-cycle", "}"), "", "the next cycle, which is run first if necessary", _next_cycle),
     Verb(("previous-cycle", "{"), "", "the cycle before", _previous_cycle),
 )

@@ -24,10 +24,10 @@ def goto_event(driver: Driver, argument: str) -> CommandReply:
         return _goto_in_cycle(driver, int(cycle), rest or str(driver.debugger.first))
     first, last = driver.debugger.first, driver.debugger.last_seq
     if not text.removeprefix("+").removeprefix("-").isdigit():
-        raise CommandError(f"{argument!r} is no event number", hint=f"events are {first} to {last}")
+        raise CommandError(f"{argument!r} is not an event number", hint=f"events are {first} to {last}")
     target = driver.debugger.position.seq + int(text) if text[0] in "+-" else int(text)
     if not first <= target <= last:
-        raise CommandError(f"there is no event {target}", hint=f"events are {first} to {last}")
+        raise CommandError(f"event {target} does not exist", hint=f"events are {first} to {last}")
     return CommandReply(driver.goto_event(target))
 
 
@@ -38,7 +38,7 @@ def _goto_in_cycle(driver: Driver, cycle: int, argument: str) -> CommandReply:
     first, last = driver.debugger.first, len(after.shown_recording)
     seq = parse_number(argument, "event number")
     if not first <= seq <= last:
-        raise CommandError(f"there is no event {seq} in cycle {cycle}", hint=f"events are {first} to {last}")
+        raise CommandError(f"event {seq} does not exist in cycle {cycle}", hint=f"events are {first} to {last}")
     return CommandReply(driver.goto_in(after, seq))
 
 

@@ -110,14 +110,14 @@ def _remove_bookmark(driver: Driver, argument: str) -> CommandReply:
     cycle, branch = driver.shown_place()
     here = bookmarks.bookmark_at(driver.debugger.seq, cycle, branch=branch)
     if not argument and here is None:
-        raise CommandError("there is no bookmark at this event", "unbookmark N removes another one")
+        raise CommandError("no bookmark at this event", "unbookmark N removes another one")
     gone = bookmarks.remove(here.number if here is not None and not argument else parse_number(argument, BOOKMARK))
     return CommandReply(driver.current_state(), f"bookmark {gone.number} removed")
 
 
 def _show_report(_: Driver, argument: str) -> CommandReply:
     if not argument:
-        raise CommandError("say which file", "report FILE.md or FILE.html, with --force to write over it")
+        raise CommandError("missing file name", "report FILE.md or FILE.html; --force overwrites")
     return CommandReply(show="report", argument=argument)
 
 

@@ -47,7 +47,7 @@ def _parse_fits(recording: Recording, here: JobId, argument: str) -> tuple[JobId
     most = parse_number(parts.pop(), "number of copies") if parts and parts[-1].isdigit() else MAX_COPIES
     name = " ".join(parts) or here
     if not name:
-        raise CommandError("there is no job here", hint="fits JOB")
+        raise CommandError("no job at this event", hint="fits JOB")
     found = [uid for uid in recording.session.jobs if uid == name or uid.rsplit("/", 1)[-1] == name]
     if len(found) != 1:
         raise CommandError(f"no job {name!r} in the session", hint="write namespace/name")
@@ -67,7 +67,7 @@ def describe_fit(job: JobId, one: AloneFit, more: FittingCopies) -> str:
 
 def _show_log(_: Driver, argument: str) -> CommandReply:
     if argument not in ("", "3", "4", "5"):
-        raise CommandError(f"{argument!r} is no level of the log", hint="3, 4 or 5")
+        raise CommandError(f"{argument!r} is not a log level", hint="3, 4 or 5")
     return CommandReply(show="log", argument=argument)
 
 

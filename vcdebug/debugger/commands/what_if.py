@@ -38,11 +38,11 @@ def _set_release(driver: Driver, argument: str) -> CommandReply:
     if not argument:
         release = driver.open_recordings.shown_recording.snapshot.release
         return CommandReply(
-            driver.current_state(), f"{release.describe_trust()}; there are {', '.join(release_names())}"
+            driver.current_state(), f"{release.describe_trust()}; releases: {', '.join(release_names())}"
         )
     named = resolve_release(argument)
     if not named.readable:
-        raise CommandError(named.what, f"there are {', '.join(release_names())}")
+        raise CommandError(named.what, f"releases: {', '.join(release_names())}")
     said = f" ({named.what}: {named.effect})" if named.what else ""
     edit = f"{RELEASE_EDIT}{argument}"
     return _apply_change(driver, lambda open_: branch.with_edits(open_, [edit]), f"release {named.release.name}{said}")
@@ -104,10 +104,10 @@ def _force_answer(driver: Driver, argument: str) -> CommandReply:
     open_, seq = driver.open_recordings, driver.debugger.seq
     event = driver.debugger.current_event()
     if not isinstance(event, HookEvent):
-        raise CommandError(f"event {seq} is no hook call", "only a plugin's answer can be forced")
+        raise CommandError(f"event {seq} is not a plugin call", "only a plugin's answer can be forced")
     words = choice_text(HOOK_AT[event.point].gives)
     if not words:
-        raise CommandError(f"{event.plugin} is only notified of {event.point}", "there is no answer to force")
+        raise CommandError(f"{event.plugin} is only notified of {event.point}", "no answer to force")
     if not argument:
         return CommandReply(driver.current_state(), f"{event.point} of {event.plugin} can be made to say: {words}")
     if open_.edits and open_.side == branch.ORIGINAL:
@@ -211,7 +211,7 @@ def _show_moments(driver: Driver, argument: str) -> CommandReply:
 VERBS: Final = (
     Verb(("set",), "EDIT", "What-if: change an object, the configuration or a random choice, and replay", _add_edit),
     Verb(("release",), "[VERSION]", "What-if: replay with another Volcano release, for example v1.14.4", _set_release),
-    Verb(("force",), "ANSWER", "what if: the plugin answers yes, no, offer POD ... at this event", _force_answer),
+    Verb(("force",), "ANSWER", "what if: the plugin answers yes, no, allow POD ... at this event", _force_answer),
     Verb(("undo", "u"), "", "Undo the last edit", _undo_edit),
     Verb(("redo",), "", "Redo", _redo_edit),
     Verb(("edits",), "[save FILE | load FILE | clear]", "List, save, load or clear edits", _manage_edits),

@@ -21,7 +21,7 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import requested_together, task_of, tasks_of
 
-TAKE, PUT_BACK = "take away", "put back"
+TAKE, PUT_BACK = "take away", "restored"
 ONLY_CANDIDATE: Final = "the only candidate"
 CANDIDATE: Final = "candidate"
 BY_NAME: Final = "the first name"
@@ -219,7 +219,7 @@ def _refusal_text(recording: Recording, seqs: range, task: TaskKey, node: NodeNa
     """Queue, room and predicates are asked in this order; the first no is the answer."""
     for _, event in recording.filter_events(record.HookEvent, seqs):
         if event.point == hooks.SIMULATE_ALLOCATABLE.upstream and not event.result:
-            return f"{event.plugin}: beyond what the queue may have"
+            return f"{event.plugin}: above the limit of the queue"
     # In the order of upstream's checks: queue, resources, predicates. A later one is never reached after a refusal.
     room = room_equation(recording, seqs.start, task, node, away)
     if not room.verdict:
@@ -300,7 +300,7 @@ def _placing_seq(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) 
 SHORTAGE_PREFIX: Final = "Insufficient "
 ROOM_FORMULA = "InitResreq ≤ future idle = idle + releasing − pipelined"
 ROOM_COLUMNS = ("idle", "releasing", "pipelined", "future idle", "InitResreq")
-SIMULATED_FORMULA = "InitResreq ≤ future idle = idle + releasing − pipelined + who is away"
+SIMULATED_FORMULA = "InitResreq ≤ future idle = idle + releasing − pipelined + removed pods"
 SIMULATED_COLUMNS = ("idle", "releasing", "pipelined", "away", "future idle", "InitResreq")
 CACHED_STATUS: Final = STABLE_STATUSES[3]
 

@@ -261,7 +261,7 @@ def _change_terms(
 BATCH_SUFFIX = "/batch"
 SCORE_COLUMNS = ("raw", "normalised", "weight", "weighted")
 SCORE_FORMULA = "weighted = normalised × weight; the total is the sum of them"
-BEST_FORMULA = "the highest total is best; of equal ones the real scheduler draws one, the replay takes the first"
+BEST_FORMULA = "the highest total is best; of equal ones the real scheduler picks one at random, the replay the first"
 HYPER_NODE_FORMULA = "the highest sum of what plugins score; of equal ones upstream takes any, the replay the first"
 EVENTS_LOOKED_BACK: Final = 4
 """A choice follows its scores at once, or after the events of a tie."""

@@ -251,7 +251,7 @@ def _node_outcome(recording: Recording, turn: Span, choice: VictimDecision | Non
         event for _, event in recording.filter_events(HookEvent, turn.seq_range) if event.point in QUEUE_LIMIT_POINTS
     ]
     if limits and not limits[-1].result:
-        return f"{limits[-1].plugin}: beyond what the queue may have"
+        return f"{limits[-1].plugin}: above the limit of the queue"
     return ENOUGH if not ops else TOO_FEW
 
 

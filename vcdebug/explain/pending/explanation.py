@@ -88,7 +88,7 @@ def doubt_of_input(recording: Recording) -> str:
     doubts = ["" if provenance is None else provenance.inconsistency_text()]
     if provenance is not None and provenance.namespace:
         doubts.append(
-            f"only namespace {provenance.namespace} was read; what runs in others takes room that is not seen"
+            f"only namespace {provenance.namespace} was read; pods of other namespaces use room that is not known"
         )
     if recording.snapshot.scheduler_conf is None and recording.session.jobs:
         actions = ", ".join(recording.conf.actions)

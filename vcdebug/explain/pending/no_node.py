@@ -341,7 +341,7 @@ def _spread_out_facts(room: NodeFits) -> list[str]:
     named = join_names(f"{node} {amount_text.format_amount(name, value)}" for node, value in by_node.items() if value)
     where = f"spread over {count_noun(len(short), 'node')}{f' ({named})' if len(short) <= MAX_TAKERS else ''}"
     admitted = ENQUEUE in view.actions and view.job.pod_group.min_resources is not None
-    sums = f"; {ENQUEUE} compares minResources with sums only" if admitted else ""
+    sums = f"; {ENQUEUE} compares minResources with totals only" if admitted else ""
     return [f"{amount_text.format_named_amount(name, free)} is free in total, but {where}{sums}."]
 
 

@@ -25,7 +25,7 @@ def score_equation(asked: AskedNode, part: str) -> Equation:
         for one in found.parts
     )
     formula = f"score = sum of parts / {found.weights} × {most}; 0 where it does not fit"
-    note, title = f"comes to {format_number(found.score)}", f"binpack of {asked.task.key} on {asked.node.name}"
+    note, title = f"results in {format_number(found.score)}", f"binpack of {asked.task.key} on {asked.node.name}"
     return Equation(title, formula, COLUMNS, "dimension", terms, found.score, None, note)
 
 

@@ -22,7 +22,7 @@ from vcdebug.recording.state_before import tasks_of
 def critical_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Everything that is not critical."""
     terms = [_critical_term(task) for task in tasks_of(recording, event.candidates)]
-    title = f"conformance: who may go for {event.task or 'the job'}?"
+    title = f"conformance: candidates that can be evicted for {event.task or 'the job'}"
     return victim_equation(
         title, "no critical priority class, not in kube-system", ("priority class", "namespace"), terms
     )

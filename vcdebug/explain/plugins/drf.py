@@ -64,15 +64,15 @@ def hierarchy_at(recording: Recording, seq: Seq) -> HierarchyNode | None:
 def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Jobs that keep at least the share that the preemptor's job would reach."""
     state, preemptor = state_before(recording, seq), task_of(recording, event.task)
-    title = f"drf: who has the larger share than {preemptor.key} would have?"
+    title = f"drf: candidates with a larger share than {preemptor.key} would have"
     formula = "share of the preemptor's job with it ≤ share of the candidate's job without it"
     columns = ("preemptor's share", "candidate's share", "dominant")
     if preemptor.job not in recording.session.jobs:
-        absent = [Term(key, (None, None, None), False, "the preemptor's job is gone") for key in event.candidates]
+        absent = [Term(key, (None, None, None), False, "the preemptor's job was removed") for key in event.candidates]
         return victim_equation(title, formula, columns, absent)
     tasks = tasks_of(recording, event.candidates)
     judged = iter_exchanges(totals_of(state), shares_of(recording, state), preemptor, tasks)
-    note = "every candidate is taken off its job's share, also one not chosen"
+    note = "every candidate is subtracted from its job's share, even if not chosen"
     return victim_equation(title, formula, columns, [_exchange_term(recording, each) for each in judged], note)
 
 

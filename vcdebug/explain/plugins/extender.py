@@ -19,7 +19,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import plugin_of
 
 FORMULA: Final = "the webhook's answer is the vote; without one the plugin takes no part"
-SCORE_FORMULA: Final = "nodeScore of the answer, added as it is; a node that it does not name gets 0"
+SCORE_FORMULA: Final = "nodeScore of the answer, added unchanged; a node that it does not name gets 0"
 CALL, ABOUT, ANSWER = "call", "about", "answer"
 NOT_ASKED: Final = "not asked: no container names a managed resource"
 NOT_REPLAYED: Final = "not replayed (HTTP): extender.json has no answer, and no --extender-url was given"

@@ -130,8 +130,8 @@ def format_placed(tasks: TaskSet) -> str:
 def surplus_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """As many as the job has beyond its minimum, first come first served."""
     judged = gang_members(jobs_before(recording, seq), tasks_of(recording, event.candidates))
-    title = f"gang: who can {event.task} take without breaking a gang?"
-    formula = "ready > min available, less those already taken"
+    title = f"gang: candidates that {event.task} can evict without breaking a gang"
+    formula = "ready > min available, without victims already chosen"
     return victim_equation(title, formula, ("ready", "min"), [_member_term(each) for each in judged])
 
 
@@ -148,7 +148,10 @@ def everybody_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equa
     span = recording.span_tree.span_around(seq, Level.JOB)
     terms = [Term(key, (), True) for key in event.candidates]
     return victim_equation(
-        f"gang: who may go for {span.name if span is not None else ''}?", "every candidate", (), terms
+        f"gang: candidates that can be evicted for {span.name if span is not None else ''}",
+        "every candidate",
+        (),
+        terms,
     )
 
 

@@ -43,7 +43,7 @@ def port_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
             pod.key for pod in view.pods[row] if any(map(wanted.conflicts_with, view.shapes.pod_shape(pod).ports))
         ]
         free = row not in view.ports.conflicting_rows((wanted,))
-        yield Term(f"{wanted.port}/{wanted.protocol} on {wanted.ip}", (", ".join(holders) or "nobody",), free)
+        yield Term(f"{wanted.port}/{wanted.protocol} on {wanted.ip}", (", ".join(holders) or "no pod",), free)
 
 
 def pod_affinity_terms(plugin: Predicates, asked: AskedNode) -> Iterator[Term]:
@@ -290,13 +290,13 @@ FILTER_EXPLAINERS: Mapping[str, FilterExplainer] = {
     ),
     NodePortsFilter.name: FilterExplainer(
         "host ports of",
-        "no pod of the node holds a port that the pod asks for; a port is freed when any of its pods leaves",
+        "no pod of the node holds a port that the pod asks for; a port is freed when any of its pods is removed",
         ("held by",),
         port_terms,
     ),
     InterPodAffinityFilter.name: FilterExplainer(
         "affinity between pods on",
-        "affinity: pods in the node's domain > 0 for every term; anti-affinity, own and of others: none",
+        "affinity: pods in the node's domain > 0 for every term; anti-affinity, own and of other pods: none",
         ("domain", "pods", "which"),
         pod_affinity_terms,
     ),
@@ -326,13 +326,13 @@ FILTER_EXPLAINERS: Mapping[str, FilterExplainer] = {
     ),
     volume_filters.VolumeBindingFilter.name: FilterExplainer(
         "claims of the pod on",
-        "bound volumes reach the node; the others are available there, or can be provisioned",
+        "bound volumes reach the node; unbound ones are available there, or can be provisioned",
         ("volume", ""),
         volume_claim_terms,
     ),
     volume_filters.DynamicResourcesFilter.name: FilterExplainer(
         "resource claims on",
-        "the node meets a selector term of each allocated claim, and has free devices for the others",
+        "the node meets a selector term of each allocated claim, and has free devices for the other claims",
         ("asked for", "of the kind", "free"),
         resource_claim_terms,
     ),

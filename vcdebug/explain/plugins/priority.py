@@ -39,9 +39,9 @@ def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Jobs of lower priority; inside the preemptor's own job, tasks of lower priority."""
     preemptor, own = task_of(recording, event.task), job_of(recording, event.task)
-    title, tasks = f"priority: who is of lower priority than {preemptor.key}?", tasks_of(recording, event.candidates)
+    title, tasks = f"priority: candidates of lower priority than {preemptor.key}", tasks_of(recording, event.candidates)
     if own is None:
-        gone = [Term(task.key, (None, None), False, "the preemptor's job is gone") for task in tasks]
+        gone = [Term(task.key, (None, None), False, "the preemptor's job was removed") for task in tasks]
         return victim_equation(title, LOWER_FORMULA, COLUMNS, gone)
     ranks = [(task.key, rank_candidate(recording.session.jobs, task, own, preemptor)) for task in tasks]
     return victim_equation(title, LOWER_FORMULA, COLUMNS, [_rank_term(key, each) for key, each in ranks])
@@ -51,7 +51,7 @@ def evictable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equa
     """Jobs of lower priority; a reclaim between queues does not look at priority."""
     action, span = recording.span_tree.span_around(seq, Level.ACTION), recording.span_tree.span_around(seq, Level.JOB)
     uid = span.name if span is not None else ""
-    title, own = f"priority: who is of lower priority than {uid}?", recording.session.jobs.get(uid)
+    title, own = f"priority: candidates of lower priority than {uid}", recording.session.jobs.get(uid)
     if own is None or (action is not None and recording.conf.facts_of(action.name).across_queues):
         terms = [Term(key, (None, None), True) for key in event.candidates]
         return victim_equation(title, "every candidate: priority does not count between queues", COLUMNS, terms)

@@ -142,7 +142,7 @@ def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> eq
     least = proportion.least_holding(recording.session.release, task_of(recording, event.task))
     judged = proportion.iter_holdings(recording.session.jobs, attrs, tasks_of(recording, event.candidates), least)
     columns = ("queue", "dimension", "allocated", "deserved")
-    formula = "allocated > deserved in some dimension, less what is already taken"
+    formula = "allocated > deserved in some dimension, without victims already chosen"
     title = f"proportion: which candidates can {event.task} reclaim?"
     return equation.victim_equation(title, formula, columns, [_holding_term(each) for each in judged])
 

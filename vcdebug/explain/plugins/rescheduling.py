@@ -19,7 +19,7 @@ from vcdebug.recording.replay import session_at_event
 
 FORMULA = "idle: below every threshold; busy: above some target; pods of busy nodes go while idle nodes have room"
 COLUMNS = ("cpu %", "memory %", "room left", "chosen")
-TITLE = "rescheduling: who should leave a busy node?"
+TITLE = "rescheduling: pods to evict from a busy node"
 
 
 def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:

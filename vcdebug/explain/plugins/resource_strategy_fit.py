@@ -13,7 +13,7 @@ from vcdebug.plugins.resource_strategy_fit import FitPart, ResourceStrategyFit
 
 FORMULA = "100 × weight × mean of the parts by weight; 0 where a resource does not fit"
 COLUMNS = ("strategy", "used + request", "allocatable", "weight", "part")
-SCARCE_FORMULA = "; scarce resources: 100 × their weight × (1 − weights of those that the node offers / all weights)"
+SCARCE_FORMULA = "; scarce resources: 100 × their weight × (1 − weights of those that the node has / all weights)"
 RATE_FORMULA = "idle cpu and memory without the task ≥ idle amount of the scarce resource × its rate"
 CORE, GIGABYTE = 1000, 1e9
 

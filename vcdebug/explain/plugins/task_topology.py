@@ -19,7 +19,9 @@ from vcdebug.plugins.task_topology import Bucket, TaskTopology, role_of
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import plugin_of
 
-FORMULA = "100 × weight × (tasks there + tasks that wait − tasks that must be left out) / tasks of the largest bucket"
+FORMULA = (
+    "100 × weight × (tasks there + tasks without a node − tasks that must be left out) / tasks of the largest bucket"
+)
 
 RANK_NAMES: Final = ("place of its role in the order", "rank of its role by affinity")
 PLACEMENT_OPS: Final = (*PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP)
@@ -57,7 +59,7 @@ def task_order(then: OrderMoment, left: TaskInfo, right: TaskInfo) -> Iterator[O
     if bucket is None or against is None or left.job != right.job:
         return
     yield _more_first(
-        "tasks left in its bucket", *(_tasks_without_node(then, left.job, each) for each in (bucket, against))
+        "remaining tasks of its bucket", *(_tasks_without_node(then, left.job, each) for each in (bucket, against))
     )
     if bucket is not against:
         yield smaller_first("bucket", bucket.index, against.index)

@@ -22,8 +22,8 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import job_before, plugin_of, task_of, tasks_before
 
-SCORE_FORMULA = "100 on a revocable node whose window is open, for a task that may use revocable nodes"
-ZONE_FORMULA = "a revocable node takes tasks of revocable zones while its window is open; any other node takes all"
+SCORE_FORMULA = "100 on a revocable node with an open window, for a task that can use revocable nodes"
+ZONE_FORMULA = "a revocable node accepts tasks of revocable zones while its window is open; any other node accepts all"
 SHUT_FORMULA = "preemptable and Running on a node of a closed zone, as many per job as its budget allows"
 ADVICE = queue_admin_advice(
     "Set volcano.sh/preemptable on pods that are safe to evict; tdm evicts only those, within their job's budget."

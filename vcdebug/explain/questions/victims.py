@@ -222,10 +222,10 @@ def _reply_of_dry_run(one: evictions.Eviction, found: dry_runs.DryRunSearch) -> 
     because = f": {why}" if why else ""
     sentence = f"{one.victim} is evicted on {one.node}: {one.preemptor} would not fit there with it{because}."
     removed = count_noun(len(run.offered), "candidate victim")
-    line = f"{one.action} simulates the node without its {removed}, then puts back each with which the pod still fits."
+    line = f"{one.action} simulates the node without its {removed}, then restores each with which the pod still fits."
     others = [task for task in run.offered if task != one.victim]
     evidence = (Evidence(run.first, f"{one.node} is simulated"), Evidence(one.seq, f"{one.action} evicts it"))
-    sheets = (ReplySheet("put back, one after another", ("pod", "result", "why"), rows),) if rows else ()
+    sheets = (ReplySheet("restored, one after another", ("pod", "result", "why"), rows),) if rows else ()
     return QuestionReply(sentence, (line,), sheets, evidence, _victim_json(one, others, ()))
 
 
@@ -285,7 +285,7 @@ def _milder_node_lines(recording: Recording, one: evictions.Eviction) -> Iterato
 
 
 def _victim_evidence(one: evictions.Eviction, choice: VictimDecision | None, pop: Seq | None) -> list[tuple[Seq, str]]:
-    found = [(choice.question.first, "candidates are offered")] if choice is not None else []
+    found = [(choice.question.first, "candidates are passed to the plugins")] if choice is not None else []
     found += [(pop, f"{one.victim} leaves the queue of victims")] if pop is not None else []
     return [*found, (one.seq, f"{one.action} evicts it")]
 

@@ -119,7 +119,7 @@ class DeviceSearch:
         """Add one more device to a request that has `has`; devices before `begin` were tried."""
         self._steps += 1
         if self._steps > MAX_SEARCH_STEPS:
-            raise Undecided("the search for devices takes too long")
+            raise Undecided("the search for devices times out")
         if wanted.every and not wanted.devices and not self._features.stops_at_all:
             return False
         if has == wanted.count:

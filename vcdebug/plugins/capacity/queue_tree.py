@@ -305,4 +305,4 @@ def note_mistaken_parents(ssn: Session, attrs: Attrs) -> None:
 
 def note_mistaken_cousins(ssn: Session, name: QueueName) -> None:
     """A question about a queue overwrites ancestors."""
-    ssn.note_quirk(ANCESTORS_OVERWRITTEN, f"queue {name} now stands for the parent of its cousins one level deeper")
+    ssn.note_quirk(ANCESTORS_OVERWRITTEN, f"queue {name} is now the parent of its cousins one level deeper")

@@ -109,7 +109,7 @@ class DeviceshareSettings(NamedTuple):
             what = "is missing and deviceshare needs it" if started is None else "is later than the snapshot itself"
             effect = f"a first cycle is assumed, in which {_in_first_cycle(snapshot)}"
             if snapshot.process.assumed:
-                effect = "a running process is assumed, whose nodes have device ledgers"
+                effect = "a running process is assumed, with device records on its nodes"
             yield Problem("meta.json", "", "scheduler.started", what, effect)
         if self.vgpu or self.hami_ascend:
             yield from self._config_problems(snapshot)
@@ -124,7 +124,7 @@ class DeviceshareSettings(NamedTuple):
                 VGPU_KEY if self.vgpu else HAMI_ASCEND_KEY, what, "the scheduler's built-in one is used"
             )
         elif not is_readable(text):
-            yield Problem(DEVICE_FILE, "", "", "is no configuration", "the scheduler's built-in one is used")
+            yield Problem(DEVICE_FILE, "", "", "is not a configuration", "the scheduler's built-in one is used")
         elif device_config(snapshot) is None:
             what = "is not what the scheduler reads there, which voids the configuration"
             yield Problem(DEVICE_FILE, "", NPUS, what, "the scheduler's built-in one is used")

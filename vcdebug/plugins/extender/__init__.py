@@ -123,7 +123,7 @@ class Extender(Plugin):
             if method not in TOLD_ONLY and not self._answers.can_answer(verb):
                 what = "extender.json holds no answer of this webhook"
                 yield Problem(
-                    CONF_FILE, "extender", VERB_KEYS[method], what, "the plugin takes no part in that decision"
+                    CONF_FILE, "extender", VERB_KEYS[method], what, "the plugin does not take part in that decision"
                 )
 
     def _ask_webhook(self, method: str, key: str, body: Callable[[], answers.Body]) -> answers.WebhookReply | None:

@@ -163,7 +163,7 @@ class StoredColumn:
         """The number of the object in a row."""
         number = self.number_if_object(row)
         if number == _NO_OBJECT:
-            raise DamagedRecordingError("no object stands where one is awaited")
+            raise DamagedRecordingError("an object is missing where one is expected")
         return number
 
     def number_if_object(self, row: int) -> int:

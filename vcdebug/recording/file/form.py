@@ -155,7 +155,7 @@ def object_named(name: str) -> NamedThing:
         return _built_in_type(path)
     room = module.split(".")[1] if module.startswith("vcdebug.") else ""
     if room not in NAMEABLE_ROOMS or module.startswith(FILE_FORMAT_PACKAGE):
-        raise DamagedRecordingError(f"{name} is no part of a recording")
+        raise DamagedRecordingError(f"{name} is not part of a recording")
     qualname, _, member = path.partition(":")
     found = _find_in_module(module, qualname)
     if getattr(found, "__module__", None) != module or getattr(found, "__qualname__", None) != qualname:
@@ -163,7 +163,7 @@ def object_named(name: str) -> NamedThing:
     if isinstance(found, FunctionType) and found.__name__ == qualname and room in CALLABLE_ROOMS:
         return found
     if not isinstance(found, type):
-        raise DamagedRecordingError(f"{name} is no class")
+        raise DamagedRecordingError(f"{name} is not a class")
     if member:
         return _enum_member(found, member)
     return found
@@ -171,7 +171,7 @@ def object_named(name: str) -> NamedThing:
 
 def _built_in_type(path: str) -> type:
     if path not in BUILT_IN_TYPES:
-        raise DamagedRecordingError(f"{path} is no part of a recording")
+        raise DamagedRecordingError(f"{path} is not part of a recording")
     return BUILT_IN_TYPES[path]
 
 

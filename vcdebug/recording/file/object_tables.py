@@ -72,7 +72,7 @@ class ObjectTables:
         try:
             texts = [encode(manifest).encode("utf-8", "surrogatepass") for manifest in every]
         except (TypeError, ValueError) as error:
-            raise form.UnstorableError(f"a manifest is no JSON: {error}") from error
+            raise form.UnstorableError(f"a manifest is not JSON: {error}") from error
         table = ObjectTable(form.MANIFEST, "", self._number_objects(every))
         table.ends = ColumnValues.of_numbers(accumulate(map(len, texts)), len(texts))
         table.append_column("at", ColumnValues.of_one_number(self.pieces.place_bytes(b"".join(texts)), len(texts)))

@@ -31,7 +31,7 @@ def open_stored_recording(data: bytes | memoryview | mmap, program: str) -> Reco
     """The recording that `program` stored; raises ForeignRecordingError or DamagedRecordingError for other bytes."""
     view = memoryview(data).cast("B")
     if bytes(view[: len(form.FILE_MAGIC)]) != form.FILE_MAGIC:
-        raise form.DamagedRecordingError("it is no recording")
+        raise form.DamagedRecordingError("not a recording")
     if form.square_checksum([view[_DATA_START:]]) != bytes(view[len(form.FILE_MAGIC) : _DATA_START]):
         raise form.DamagedRecordingError("it is damaged")
     size = int.from_bytes(view[_DATA_START : _DATA_START + 8], "little")
@@ -269,7 +269,7 @@ class StoredTable:
         # Looked up in the class: reading an attribute of the object would fill it.
         function = getattr(type(of), name, None)
         if name.startswith("__") or not isinstance(function, FunctionType):
-            raise form.DamagedRecordingError(f"{name} is no method of a recording")
+            raise form.DamagedRecordingError(f"{name} is not a method of a recording")
         return MethodType(function, of)
 
     def _partial(self, row: int) -> Value:
@@ -329,7 +329,7 @@ class StoredTable:
 def _class_named(name: str) -> Value:
     found = form.object_named(name)
     if not isinstance(found, type):
-        raise form.DamagedRecordingError(f"{name} is no class")
+        raise form.DamagedRecordingError(f"{name} is not a class")
     return found
 
 

@@ -81,7 +81,7 @@ class BackgroundWork:
         """Give the running work up; whether there was any."""
         if not self.about:
             return False
-        self._say(f"stopped: {self.about}; nothing has changed")
+        self._say(f"stopped: {self.about}; no changes")
         self._clear_work()
         return True
 
@@ -267,7 +267,7 @@ class ScreenState:
     def ready_driver(self) -> Driver | None:
         """The debugger; None, with a message, while the replay runs."""
         if self.driver is None:
-            self.say("still replaying: this key works in a moment, Esc stops")
+            self.say("still replaying: this key works after that, Esc stops")
         else:
             self.say("")
         return self.driver

@@ -149,7 +149,7 @@ class Movement:
         if row is not None and row.seq:
             self.goto_event(row.seq)
         else:
-            self._current.say("this row tells about no event")
+            self._current.say("this row has no event")
 
     def goto_next_about(self, *, back: bool) -> None:
         """Go to the next or previous event about the row's object, else about the current job."""

@@ -18,9 +18,7 @@ class BreakpointsPanel(PanelExtra):
 
     FOOTER = (("breaks.change", "change"), ("breaks.switch", "on/off"), ("breaks.remove", "remove"))
     KEYS: ClassVar[tuple[Binding, ...]] = (
-        Binding(
-            "enter", "extra('change')", "change condition, hit count, once, log: all its words", id="breaks.change"
-        ),
+        Binding("enter", "extra('change')", "change condition, hit count, once, log", id="breaks.change"),
         Binding("space", "extra('toggle')", "switch the breakpoint off or on", id="breaks.switch"),
         Binding("delete,x", "extra('delete')", "remove the breakpoint", id="breaks.remove"),
     )

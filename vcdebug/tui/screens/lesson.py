@@ -13,15 +13,15 @@ from textual.widgets import Input, Label
 from vcdebug.debugger.lesson import Lesson, judge_reply, step_text, verdict_text
 from vcdebug.recording.recording import Recording
 
-ANSWER_KEYS = "Enter answers   ↑↓ scroll   Esc looks at the event (:lesson comes back)"
-NEXT_KEYS = "Enter goes on   ↑↓ scroll   Esc looks at the event (:lesson comes back)"
+ANSWER_KEYS = "Enter answers   ↑↓ scroll   Esc shows the event (:lesson returns)"
+NEXT_KEYS = "Enter goes on   ↑↓ scroll   Esc shows the event (:lesson returns)"
 
 
 class LessonScreen(ModalScreen[bool]):
     """One step of a lesson; closes with whether the next step is wanted."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "look at the event", id="lesson.leave"),
+        Binding("escape", "leave", "show the event", id="lesson.leave"),
         Binding("up", "scroll(-1)", "scroll up", id="lesson.up"),
         Binding("down", "scroll(1)", "scroll down", id="lesson.down"),
     ]

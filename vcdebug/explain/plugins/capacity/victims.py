@@ -58,7 +58,7 @@ def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
     formula = VICTIMS_WHOLE_FORMULA if plugin.reclaim is reclaim.WholeReclaimCall else VICTIMS_FORMULA
     if plugin.takes_as_listed:
         terms = [_judge_victim(recording, call, attrs, key) for key in event.candidates]
-        return victim_equation(title, formula, VICTIM_COLUMNS, terms, "one after the other as they stand on the node")
+        return victim_equation(title, formula, VICTIM_COLUMNS, terms, "one after the other, in node order")
     # Each victim lowers its queue's allocation for the next one, so the order decides which are allowed.
     ordered = _sort_by_eviction(recording, seq, event.candidates, event.task)
     terms = [_judge_victim(recording, call, attrs, key) for key in ordered]

@@ -14,7 +14,7 @@ DOCUMENTS = [
 LANGUAGES = ("console", "debugger", "json", "lua", "text", "yaml")
 """Commands of a shell and of the debugger, data, and output or forms."""
 OUTSIDE = {
-    r"vcdebug (open|serve|dap|learn \w)": "draws on a terminal or in a browser",
+    r"vcdebug (open|serve|dap|mcp|learn \w)": "draws on a terminal or in a browser",
     r"vcdebug (capture|verify|watch|check)\b(?!.* --rbac)": "asks a cluster, or a scheduler's program or log",
     r"--extender-url\b": "asks a webhook",
     r"tcp://": "needs a Dask cluster",

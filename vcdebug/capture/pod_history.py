@@ -32,7 +32,7 @@ class PodEvent:
         """The event of `namespace/name`; raises CaptureError for another form."""
         namespace, slash, name = pod.partition("/")
         if not (namespace and slash and name):
-            raise CaptureError(f"{pod!r} is no pod", "name it as NAMESPACE/NAME")
+            raise CaptureError(f"{pod!r} is not a pod", "name it as NAMESPACE/NAME")
         return cls(namespace, name, bind)
 
     @property

@@ -314,7 +314,7 @@ class _Parser:
     def parse_each(self, word: ExpressionToken) -> Expression:
         """`any(victims, it matches "^ml/")`."""
         if IT in self.known:
-            raise self.reader.error_at("any and all cannot stand inside each other", word)
+            raise self.reader.error_at("any and all cannot be nested", word)
         self.reader.expect_token("(")
         names = self.parse_list(word, "list", "any", "text")
         self.reader.expect_token(",")

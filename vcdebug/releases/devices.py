@@ -259,14 +259,14 @@ VGPU_CHARGED_TWICE = Change(
 )
 VGPU_MODES_ABSENT = Change(
     "vgpu-modes-absent",
-    "Virtual GPUs have no modes: neither what a pod asks for nor MIG is read. A pod that leaves a card on which it is "
-    "not charged ends the process.",
+    "Virtual GPUs have no modes: neither what a pod asks for nor MIG is read. Removing a pod from a card "
+    "on which it is not counted causes a panic.",
     "feasible nodes and cards of pods with a mode, and cards in MIG mode",
     "v1.12.0; #4290; M",
 )
 VGPU_CHARGED_BY_NEWS = Change(
     "vgpu-charged-by-news",
-    "A pod is charged for its virtual GPUs once more as it is bound, when the news of its annotations comes back: "
+    "A bound pod is charged for its virtual GPUs once more, when the news of its annotations comes back: "
     "session and cache share the ledger.",
     "card availability for later tasks of the session",
     "v1.12.0; #4290; M",

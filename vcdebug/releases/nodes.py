@@ -126,7 +126,7 @@ FEATURE_GATES_1_31 = Change(
 SIDECARS_AS_INIT = Change(
     "sidecars-as-init",
     "Where a node's pods are counted with defaults for what they do not request, sidecars are init containers.",
-    "the best node, beside pods with sidecars",
+    "the best node, next to pods with sidecars",
     "v1.12.0; k8s 1.31.3; M",
 )
 CSI_LIMITS_OF_NODES = Change(
@@ -139,7 +139,7 @@ CSI_LIMITS_OF_NODES = Change(
 )
 DRA_ABSENT = Change(
     "dra-absent",
-    "Resource claims are not looked at, whatever the configuration says.",
+    "Resource claims are not checked, whatever the configuration says.",
     "feasible nodes of pods with resource claims",
     "v1.12.0; #3799; M",
 )

@@ -166,7 +166,7 @@ ROOT_INFINITE = Change(
 CAPACITY_DESERVED_WITHIN_REQUEST = Change(
     "capacity-deserved-within-request",
     "A queue deserves no more than its tasks request, in a tree nothing of what they do not request.",
-    "shares, whose turn it is, and who may reclaim from whom",
+    "shares, the order of queues, and which queues can reclaim from which",
     "v1.12.0; aabc66def; H",
 )
 QUEUE_STATE_UNREAD = Change(

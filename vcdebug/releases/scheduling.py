@@ -361,7 +361,7 @@ NOMINATION_UNHEEDED = Change(
 )
 REQUEUE_WHEN_READY = Change(
     "requeue-when-ready",
-    "A job is visited again only where its gang became ready with tasks left.",
+    "A job is visited again only where its gang became ready with remaining tasks.",
     "gangs with a task that fits no node; the order of visits",
     "v1.12.0; #4310; H",
 )
@@ -403,8 +403,8 @@ QUEUE_STATUS_RUNNING = Change(
 )
 VOLUMES_AT_ALLOCATION = Change(
     "volumes-at-allocation",
-    "Volumes are looked at where a task is allocated, not among the predicates: a node that does not have them refuses "
-    "the task once it was chosen.",
+    "Volumes are checked when a task is allocated, not among the predicates: a node without them rejects "
+    "the task after it was chosen.",
     "feasible nodes, and whether a gang is placed at all, where pods have volumes",
     "v1.12.0; #4152; H",
 )

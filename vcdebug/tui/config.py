@@ -118,7 +118,7 @@ def _theme_or_usual(value: object, usual: str, lines: list[ConfigProblem]) -> st
     if isinstance(value, str) and find_theme(value) is not None:
         return value
     hint = closest_name_hint(str(value), THEME_NAMES, "--print-config lists them")
-    lines.append(ConfigProblem("theme", f"{value!r} is no theme ({hint})", f"it is {usual}"))
+    lines.append(ConfigProblem("theme", f"{value!r} is not a theme ({hint})", f"it is {usual}"))
     return usual
 
 

@@ -81,7 +81,7 @@ def comparisons_table(recording: Recording, seq: Seq, event: PopEvent, title: st
     found = orders.comparisons_at(recording, seq)
     rows = [_comparison_row(number, order, event.name) for number, order in enumerate(found[:MAX_COMPARISONS], start=1)]
     words = "in the order of the calls: as elements came into the queue, and as the pop before took the first one"
-    cut = (f"the first {MAX_COMPARISONS}; the log has the others",) if len(found) > MAX_COMPARISONS else ()
+    cut = (f"the first {MAX_COMPARISONS}; the log has all",) if len(found) > MAX_COMPARISONS else ()
     none = () if found else ("nothing is compared: the queue has one element",)
     foot = tuple(make_line(muted_piece(text)) for text in (*cut, *none))
     head = (make_line(muted_piece(words)),)

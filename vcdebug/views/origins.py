@@ -136,7 +136,7 @@ SourceReader = Callable[[str], Sequence[str]]
 """The lines of a file below pkg/scheduler of the user's checkout; none where it has no such file."""
 SOURCE_COLUMNS: Final = (*plain_columns("line#"), Column("text", flexible=True))
 """The line of upstream's file, and its text."""
-NO_CHECKOUT: Final = "--source DIR or VCDEBUG_SOURCE names a checkout of Volcano, whose text is then shown"
+NO_CHECKOUT: Final = "--source DIR or VCDEBUG_SOURCE names a checkout of Volcano; its text is then shown"
 
 
 def source_table(recording: Recording, seq: Seq, source: SourceReader | None) -> Table:

@@ -22,7 +22,7 @@ PANEL_HELP: Final = """\
 Flow       Cycle as a tree: actions, queues, jobs, tasks, nodes, each with its result
 Moment     Current event in detail: answers by tier, victims, nodes, scores; at event 0 the overview
 Equation   Calculation behind the current answer, per resource; the deciding line is marked
-Inside     Scores: best node beside runner-up; what each filter compared; the comparisons before a pop
+Inside     Scores: best node and runner-up; what each filter compared; the comparisons before a pop
 Statement  Operations of the open statement, and whether it is committed or discarded
 Order      Processing order of queues, jobs, tasks and victims, and the plugin that decided it
 Funnel     Victim search by node: how many candidates pass each filter, and where none is left

@@ -311,7 +311,7 @@ def capture_before(
         return capture_cluster(options, transport=transport, announce=announce, version=version)
     except VersionGone as gone:
         output.write_notice(
-            f"{gone.message}: the cluster is captured as it is now, after the {event.event_name} of {event.pod_name}"
+            f"{gone.message}: the current cluster is captured, after the {event.event_name} of {event.pod_name}"
         )
         return capture_cluster(options, transport=transport, announce=announce)
 

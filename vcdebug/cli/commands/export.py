@@ -63,7 +63,8 @@ class ExportCommand(Command):
 class QueryCommand(Command):
     """Lists the events at which a breakpoint would stop, in one cycle or many, of one snapshot or many."""
 
-    HELP = "list the events that a breakpoint would stop at, with the columns that you choose"
+    HELP = "List the events that match a breakpoint, with the columns that you choose"
+    EXAMPLES = ("query preempt-works 'victim if plugin == \"gang\"' --columns seq,task,node",)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("snapshot", metavar="SNAPSHOT", help=f"{SNAPSHOT_HELP}; also a folder of snapshots")

@@ -45,8 +45,9 @@ INSTRUCTIONS: Final = (
 class McpCommand(Command):
     """Serves tools on standard input and output."""
 
-    HELP = "let an agent open, explain and step through snapshots, by the Model Context Protocol; it only reads"
-    EXITS = "exit status: 0 the agent has left, 1 error, 130 interrupted"
+    HELP = "Serve snapshots to an agent (Model Context Protocol, read-only)"
+    EXAMPLES = ("mcp",)
+    EXITS = "Exit status: 0 the agent has disconnected, 1 error, 130 interrupted"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """It has none: the agent names the snapshot."""
@@ -55,7 +56,7 @@ class McpCommand(Command):
         try:
             server = build_server()
         except ImportError as error:
-            raise UnsupportedError("mcp needs the extra mcp", "install it with: pip install 'vcdebug[mcp]'") from error
+            raise UnsupportedError("the extra mcp is not installed", "run: pip install 'vcdebug[mcp]'") from error
         server.run()
         return CommandOutcome.DONE
 

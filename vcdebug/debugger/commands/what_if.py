@@ -203,7 +203,7 @@ def _show_moments(driver: Driver, argument: str) -> CommandReply:
     seqs = [parse_number(word, "event number") for word in words]
     if not 1 <= len(seqs) <= 2 or not all(1 <= seq <= last for seq in seqs):
         raise CommandError(
-            f"{argument!r} is no event, nor two", f"events are 1 to {last}; one is compared with this one"
+            f"{argument!r} is neither an event nor two", f"events are 1 to {last}; one is compared with this one"
         )
     return CommandReply(show="diff", argument=" ".join(map(str, [*seqs, driver.debugger.seq][:2])))
 

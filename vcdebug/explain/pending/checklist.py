@@ -353,9 +353,9 @@ def _behind_failure_finding(view: JobView, task: TaskInfo) -> answer.Finding | N
         return None
     seq, other = failed[-1]
     headline = answer.pending_headline(view.job.uid, f"backfill ended at {other}, and {task.name} is behind it")
-    facts = (f"In {release.display_name()} the first pod that finds no node ends backfill for all others.",)
-    evidence = (answer.Evidence(seq, f"no node takes {other}"),)
-    advice = (answer.owner_advice(f"Find out why no node takes {other}: vcdebug explain."),)
+    facts = (f"In {release.display_name()} the first pod that fits no node ends backfill for all other pods.",)
+    evidence = (answer.Evidence(seq, f"no node fits {other}"),)
+    advice = (answer.owner_advice(f"Find out why no node fits {other}: vcdebug explain."),)
     return answer.Finding(NOT_TRIED_CAUSE, headline, {}, evidence, advice, facts=facts)
 
 

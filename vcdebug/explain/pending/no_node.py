@@ -78,7 +78,7 @@ def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, undone: 
     headline = answer.pending_headline(view.job.uid, f"{undone.node} was chosen for {task.name} and then refused it")
     release, has_volumes = view.recording.snapshot.release, bool(task.pod.spec.get("volumes"))
     by_volumes = has_volumes and release.has_older_form(VOLUMES_AT_ALLOCATION)
-    why = f"{release.display_name()} looks at volumes only then" if by_volumes else "A plugin refused the placement"
+    why = f"{release.display_name()} checks volumes only then" if by_volumes else "A plugin refused the placement"
     facts = (f"{why}; the pod's condition gives no reason.",)
     evidence = (answer.Evidence(seq, f"the placement of {task.name} on {undone.node} is undone"),)
     text = f"Check that {undone.node} has the volumes of {task.name}, or keep it off such nodes: nodeAffinity."

@@ -96,11 +96,11 @@ $ vcdebug open SNAPSHOT --job NAMESPACE/NAME --panel nodes --filter '!ready'
 
 ## What is kept
 
-Where one stood, the panel, filters, breakpoints, watches and bookmarks of each snapshot are kept in
-`$XDG_STATE_HOME/vcdebug` (`~/.local/state/vcdebug`), one file for each path and content, since
-the folder of a snapshot may be read-only or shared. Options of the command line go before it, `--fresh` ignores it.
-If the snapshot at a path has changed, breakpoints and watches are taken over, position and bookmarks are not. A damaged file
-is renamed, one of a newer version is not changed. Typed lines and recent snapshots are kept there too.
+The position, the panel, filters, breakpoints, watches and bookmarks of each snapshot are stored in
+`$XDG_STATE_HOME/vcdebug` (`~/.local/state/vcdebug`), one file for each path and content, since the folder of a snapshot
+may be read-only or shared. Options of the command line have precedence, `--fresh` ignores the stored session. If the
+snapshot at a path has changed, breakpoints and watches are restored, position and bookmarks are not. A damaged file
+is renamed, one of a newer version is not changed. Typed lines and recent snapshots are stored there too.
 
 `:save` writes breakpoints, watches and bookmarks next to the snapshot (`SNAPSHOT.vcdebug.json`), to send along with it.
 They are set when that snapshot is opened for the first time.

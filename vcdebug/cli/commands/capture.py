@@ -280,7 +280,7 @@ def add_until_arguments(parser: ArgumentParser) -> None:
 
 def add_before_arguments(parser: ArgumentParser) -> None:
     """Add --before-bind and --before-eviction."""
-    for event, words in (("bind", "gets its node"), ("eviction", "is gone or leaves")):
+    for event, words in (("bind", "gets its node"), ("eviction", "is deleted or evicted")):
         parser.add_argument(
             f"--before-{event}",
             metavar="NS/POD",

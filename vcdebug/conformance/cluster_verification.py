@@ -179,10 +179,11 @@ def judge_captures(
     polled = replace(before, objects={**before.objects, "Pod": list(meanwhile)})
     early = list(_iter_changed_pods(before, polled, expected)) if meanwhile else []
     judged = judge_jobs(followed.recording, followed.differences)
+    victims = {pod: how for pod, how in seen.evicted.items() if how != GONE or pod in followed.outcome.evicted}
     return Verification(
         followed.recording,
         followed.outcome,
-        seen,
+        replace(seen, evicted=victims),
         _excuse_overtaken(followed.recording, judged, after, changes, early),
         tuple(chance_edits(followed.recording.snapshot.chance)),
         followed.tried,

@@ -422,8 +422,7 @@ class Verification:
         """Jobs and pods about which replay or scheduler decided or wrote anything."""
         owner, found = job_lookup(self.recording), set[JobId]()
         for one in (self.predicted, self.observed):
-            evicted = [pod for pod, how in one.evicted.items() if how != GONE or pod in self.predicted.evicted]
-            found.update(map(owner, (*one.bound, *evicted, *one.nominated, *one.waiting)), one.groups)
+            found.update(map(owner, (*one.bound, *one.evicted, *one.nominated, *one.waiting)), one.groups)
         return found
 
     @property

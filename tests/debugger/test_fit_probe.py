@@ -95,3 +95,8 @@ def test_that_nobody_is_evicted_is_no_reason_why_copies_do_not_fit() -> None:
     found = probe_copies(bundled("reclaim-across-queues"), "ads/bid-forecast", 1)
     assert (0, "is not among the actions" in found.stopped) == (found.fitting, False)
     assert "it asks 2 nvidia.com/gpu; gpu-l40s-01 comes closest with 0 free" in found.stopped
+
+
+def test_the_command_refuses_more_copies_than_memory_holds() -> None:
+    with pytest.raises(CommandError, match="at most 10 000 copies"):
+        execute_line(Driver(bundled("pending-no-node-fits")), "fits diffusion-train 99999999999")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from vcdebug.amount_text import format_count
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
 from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, open_command, parse_number
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 MAX_COPIES: Final = 16
 """Copies that are tried where no number is given."""
+MOST_COPIES: Final = 10_000
+"""Copies are objects of one replay: a larger number is a slip of the finger, and would take all memory."""
 
 
 def find_stops(recording: Recording, line: str) -> list[Seq]:
@@ -51,6 +54,8 @@ def _parse_fits(recording: Recording, here: JobId, argument: str) -> tuple[JobId
     found = [uid for uid in recording.session.jobs if uid == name or uid.rsplit("/", 1)[-1] == name]
     if len(found) != 1:
         raise CommandError(f"no job {name!r} in the session", hint="write namespace/name")
+    if most > MOST_COPIES:
+        raise CommandError(f"at most {format_count(MOST_COPIES)} copies are tried")
     return found[0], max(most, 1)
 
 

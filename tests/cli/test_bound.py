@@ -15,7 +15,7 @@ WORKS = "preempt-works"
 def test_run_shows_what_there_is_and_ends_with_the_line() -> None:
     code, out, err = call(["run", WORKS, "--max-events", "30"])
     assert 1 == code
-    assert "cut off at 30 events; the cycle is incomplete" in out
+    assert "stopped at the limit of 30 events; the cycle is incomplete" in out
     assert 1 == err.count("\n")
     assert "the replay stopped at its bound of 30 events: after event 3" in err
     assert "give more room with --max-events and --max-memory" in err

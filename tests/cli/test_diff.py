@@ -87,11 +87,11 @@ def test_edits_of_run_and_explain_act() -> None:
     ("arguments", "says"),
     [
         (["diff", BLOCKED], "nothing to compare with"),
-        (["diff", BLOCKED, "--set", "Node/nope:-"], "there is no Node nope"),
+        (["diff", BLOCKED, "--set", "Node/nope:-"], "Node nope not found"),
         (["diff", BLOCKED, "--set", "conf:actions=dance"], "failed to find Action dance"),
         (["diff", BLOCKED, "--set", "conf:plugins.gang.enabledPreemptable=false"], "did you mean enablePreemptable?"),
         (["run", BLOCKED, "--set", "x"], "at character 2 of: x"),
-        (["explain", BLOCKED, JOB, "--set", "flag:x=1"], "no flag x"),
+        (["explain", BLOCKED, JOB, "--set", "flag:x=1"], "unknown flag x"),
         (["diff", BLOCKED, "--conf", "missing.conf"], "missing.conf: no such file"),
     ],
 )
@@ -104,11 +104,11 @@ def test_another_release_names_the_changes_that_part_the_two() -> None:
     assert (2, "") == (code, err)
     assert f"before  {MIXED} under master of 2026-08-20" in out
     assert f"after   {MIXED} under v1.15.1" in out
-    _, _, parted = out.partition("what parts master of 2026-08-20 and v1.15.1\n")
-    assert "together give the decisions of v1.15.1, and none of them can be left out" in parted
+    _, _, parted = out.partition("upstream changes between master of 2026-08-20 and v1.15.1\n")
+    assert "together explain the decisions of v1.15.1; all are needed" in parted
     row = next(line for line in parted.splitlines() if line.startswith("  balanced-allocation-absolute  "))
     assert "#5287" in row
-    assert "v1.15.1: The balanced score is the final balance of the node" in row
+    assert "v1.15.1: The balanced score is the resulting balance of the node" in row
 
 
 def test_programs_read_the_changes_too_and_may_switch_one_of_them() -> None:
@@ -156,7 +156,9 @@ def test_a_release_with_another_change_of_the_input_is_compared_without_a_search
 
 
 def test_what_is_no_release_is_said_and_the_nearest_one_is_replayed_for_an_unknown_one() -> None:
-    assert error_line(["diff", WORKS, "--release", "nonsense"]).startswith("--release: nonsense is no release of")
+    assert error_line(["diff", WORKS, "--release", "nonsense"]).startswith(
+        "--release: nonsense is not a Volcano release"
+    )
     _, out, err = call(["diff", WORKS, "--release", "v1.15.1-acme.3"])
     assert "v1.15.1-acme.3 is a vendor build: replayed as v1.15.1" in err
     assert f"after   {WORKS} under v1.15.1" in out

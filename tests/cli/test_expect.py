@@ -43,7 +43,11 @@ MET = f"""
 def test_expectations_that_come_true_exit_with_0(tmp_path: Path) -> None:
     code, out, err = call(["expect", written(tmp_path, MET)])
     assert (0, "") == (code, err)
-    lines = [f"✓ {BLOCKED}: 7 of 7 checks met", "✓ with half the GPUs: 3 of 3 checks met", "2 expectations, 0 not met"]
+    lines = [
+        f"✓ {BLOCKED}: 7 of 7 checks passed",
+        "✓ with half the GPUs: 3 of 3 checks passed",
+        "2 expectations, 0 failed",
+    ]
     release = "  Release unknown, replayed by the latest rules (master of 2026-08-20)."
     assert [*lines, release] == out.splitlines()
 
@@ -59,7 +63,7 @@ def test_expectations_of_two_releases_name_both(tmp_path: Path) -> None:
 def test_a_difference_is_shown_and_exits_with_2(tmp_path: Path) -> None:
     code, out, _ = call(["expect", written(tmp_path, MET.replace("pods: 1", "pods: 2"))])
     assert 2 == code
-    assert "✗ with half the GPUs: 2 of 3 checks met" in out
+    assert "✗ with half the GPUs: 2 of 3 checks passed" in out
     assert ["job", "research/llm-finetune", "pods", "2", "1"] == out.splitlines()[-3].split()
 
 
@@ -81,7 +85,7 @@ def test_junit_counts_failures_and_errors(tmp_path: Path) -> None:
     )
     failure = suites[0].find("testcase/failure")
     assert failure is not None
-    assert "expected 9, replayed 2" == failure.get("message")
+    assert "expected 9, got 2" == failure.get("message")
 
 
 def test_a_folder_of_snapshots_is_checked_one_by_one(tmp_path: Path) -> None:
@@ -89,7 +93,7 @@ def test_a_folder_of_snapshots_is_checked_one_by_one(tmp_path: Path) -> None:
         source = resolve_snapshot_path(name)
         shutil.copytree(source, tmp_path / "week" / target)
     code, out, _ = call(["expect", written(tmp_path, "- {snapshot: week, waiting: 0}")])
-    assert (2, ["✓ week: monday: 1 of 1 check met", "✗ week: tuesday: 0 of 1 check met"]) == (
+    assert (2, ["✓ week: monday: 1 of 1 check passed", "✗ week: tuesday: 0 of 1 check passed"]) == (
         code,
         [line for line in out.splitlines() if line[0] in "✓✗"],
     )
@@ -107,7 +111,7 @@ def test_a_snapshot_that_is_not_there_does_not_hide_the_others(tmp_path: Path) -
         ("[]", "is not a list of expectations"),
         ("- {waiting: 0}", "[0]: missing field snapshot"),
         (f"- {{snapshot: {WORKS}}}", "[0]: expects nothing"),
-        (f"- {{snapshot: {WORKS}, wating: 0}}", "no field wating; did you mean waiting?"),
+        (f"- {{snapshot: {WORKS}, wating: 0}}", "unknown field wating; did you mean waiting?"),
         (f"- {{snapshot: {WORKS}, waiting: many}}", "waiting is 'many'; write a whole number"),
         (f"- {{snapshot: {WORKS}, jobs: {{a/b: {{placed: 1}}}}}}", "jobs.a/b: placed is 1; write true or false"),
         ("a: [", "not YAML"),

@@ -96,7 +96,7 @@ def test_a_snapshot_that_fails_is_one_line_and_the_others_are_explained(folder: 
 def test_whatever_takes_one_snapshot_says_that_a_folder_holds_several(command: str, folder: Path) -> None:
     code, out, err = call([command, str(folder)])
     assert (1, "") == (code, out)
-    assert err.startswith(f"vcdebug: {folder}: contains 2 snapshots; name one: {folder}/monday, ")
+    assert err.startswith(f"vcdebug: {folder}: contains 2 snapshots; choose one: {folder}/monday, ")
 
 
 def test_edits_are_made_in_every_snapshot(folder: Path) -> None:

@@ -31,8 +31,8 @@ def manifests(tmp_path: Path) -> str:
 def test_they_are_completed_by_themselves_and_inspect_says_so(manifests: str) -> None:
     code, out, err = call(["inspect", manifests])
     assert (2, "") == (code, err)
-    assert "2 objects lack what every server fills in" in out
-    assert "completed as a server would" in out
+    assert "2 objects lack server-set fields" in out
+    assert "they were completed" in out
 
 
 def test_two_pods_without_uid_stay_two_and_a_job_that_waits_is_not_called_scheduled(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_two_pods_without_uid_stay_two_and_a_job_that_waits_is_not_called_schedu
 def test_whoever_says_so_has_them_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "manifests.yaml").write_text(HAND_WRITTEN)
     (tmp_path / "meta.json").write_text('{"complete": false}')
-    assert "--complete fills that in" in call(["inspect", str(tmp_path)])[1]
+    assert "use --complete" in call(["inspect", str(tmp_path)])[1]
 
 
 def test_explain_says_that_the_input_has_problems(manifests: str) -> None:

@@ -19,4 +19,7 @@ def test_a_large_yaml_file_is_announced_on_stderr_before_it_is_read(
     code, out, err = call(["run", str(path)])
     assert 0 == code
     assert "cluster: 3 nodes" in out
-    assert "vcdebug: cluster.yaml: 0 MB of YAML takes about 0 s; JSON (kubectl -o json) takes a few seconds\n" == err
+    assert (
+        "vcdebug: cluster.yaml: reading 0 MB of YAML takes about 0 s; JSON (kubectl -o json) takes a few seconds\n"
+        == err
+    )

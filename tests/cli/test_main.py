@@ -163,7 +163,7 @@ def test_a_fault_of_ours_is_one_line_that_says_so(monkeypatch: pytest.MonkeyPatc
         raise ValueError("several\nlines")
 
     monkeypatch.setattr(InspectCommand, "execute", broken)
-    assert error_line(["inspect", WORKS]).startswith("ValueError: several lines; this is a fault of vcdebug")
+    assert error_line(["inspect", WORKS]).startswith("ValueError: several lines; internal error in vcdebug")
 
 
 def test_a_reader_that_leaves_early_ends_it_quietly() -> None:

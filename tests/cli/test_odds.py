@@ -26,8 +26,8 @@ def test_worker_processes_come_to_the_same_as_one() -> None:
 def test_people_read_how_often_each_job_is_placed_and_what_matters_first() -> None:
     code, out, err = call(["odds", NAME, "-n", "4", "--workers", "1"])
     assert (2, "") == (code, err)
-    assert out.startswith(f"{NAME}: 4 draws, ")
-    assert "where draws part" in out
+    assert out.startswith(f"{NAME}: 4 random runs, ")
+    assert "first difference from the run with fixed choices" in out
     assert "first random choice that changes the result: map iteration order (before event 59)" in out
 
 

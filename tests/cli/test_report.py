@@ -183,7 +183,7 @@ def test_markdown_goes_to_standard_output_and_a_file_is_written_once(tmp_path: P
     assert before.startswith("<!DOCTYPE html>")
     assert f"vcdebug report {BLOCKED} -o &#x27;{file}&#x27;" in before
     code, _, err = call(["report", BLOCKED, "--job", JOB, "-o", str(file)])
-    assert (1, True) == (code, "is there already; --force overwrites it" in err)
+    assert (1, True) == (code, "exists; --force overwrites it" in err)
     assert before == file.read_text(encoding="utf-8")
     assert 0 == call(["report", BLOCKED, "--job", JOB, "-o", str(file), "--force"])[0]
     assert before != file.read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ BLOCKED, WORKS = "preempt-blocked-by-gang", "preempt-works"
 def test_each_cycle_is_told_and_the_repeat_is_named() -> None:
     code, out, err = call(["run", BLOCKED, "--cycles", "3"])
     assert (0, "") == (code, err)
-    assert "cycle 3 repeats cycle 2: the eviction of research/resnet-sweep-worker-0 planned and given back" in out
+    assert "cycle 3 repeats cycle 2: the eviction of research/resnet-sweep-worker-0 planned and rolled back" in out
 
 
 def test_the_first_cycle_is_the_one_that_run_tells_alone() -> None:
@@ -59,9 +59,9 @@ def test_what_makes_no_sense_is_one_line(options: list[str], says: str) -> None:
 
 
 def test_a_forced_answer_is_told_apart_from_quirks() -> None:
-    code, out, _ = call(["run", BLOCKED, "--set", "answer:103.Preemptable.gang=nobody"])
+    code, out, _ = call(["run", BLOCKED, "--set", "answer:103.Preemptable.gang=none"])
     assert 0 == code
-    assert "forced answers\n  event 103  gang: forced answer nobody" in out
+    assert "forced answers\n  event 103  gang answers none" in out
 
 
 def test_edits_of_a_file_are_those_of_the_command_line(tmp_path: Path) -> None:

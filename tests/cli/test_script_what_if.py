@@ -45,13 +45,13 @@ def test_short_forms_are_the_same_edits(tmp_path: Path) -> None:
 
 
 def test_a_forced_answer_checks_its_hook_and_plugin(tmp_path: Path) -> None:
-    (_, step) = steps(tmp_path, "goto 103", "force nobody")
-    assert ["answer:103.Preemptable.gang=nobody"] == step["shown"]["edits"]
+    (_, step) = steps(tmp_path, "goto 103", "force none")
+    assert ["answer:103.Preemptable.gang=none"] == step["shown"]["edits"]
     assert ([], 103) == (step["event"]["result"], step["seq"])
 
 
 def test_a_second_forced_answer_counts_in_the_branch(tmp_path: Path) -> None:
-    code, _, err = run(tmp_path, "goto 103", "force nobody", "x", "goto 104", "force nobody")
+    code, _, err = run(tmp_path, "goto 103", "force none", "x", "goto 104", "force none")
     assert 1 == code
     assert "answers are forced in the branch; x shows it" in err
 
@@ -106,7 +106,7 @@ def test_text_says_what_changed(tmp_path: Path) -> None:
     ("line", "says"),
     [
         ("set", "say what to change"),
-        ("set Queue/nope:spec.weight=1", "there is no Queue nope"),
+        ("set Queue/nope:spec.weight=1", "Queue nope not found"),
         ("force yes", "event 7 is not a plugin call"),
         ("undo", "no edit to undo"),
         ("redo", "no edit to redo"),
@@ -116,13 +116,13 @@ def test_text_says_what_changed(tmp_path: Path) -> None:
         ("edits save x", "there are no edits to save"),
         ("edits load /nowhere/x", "no such file"),
         ("advance 0", "does not say how far"),
-        ("advance far", "is no number of cycles"),
+        ("advance far", "is not a number of cycles"),
         ("advance 1 -3", "does not say how far"),
         ("cycle 2", "there is only cycle 1"),
-        ("cycle x", "'x' is no cycle"),
+        ("cycle x", "'x' is not a cycle"),
         ("{", "this is the first cycle"),
         ("goto 2:5", "there is only cycle 1"),
-        ("goto 1:9999", "event 9999 in cycle 1"),
+        ("goto 1:9999", "event 9999 does not exist in cycle 1"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(line: str, says: str, tmp_path: Path) -> None:

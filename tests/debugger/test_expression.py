@@ -269,7 +269,7 @@ def test_any_and_all_look_at_each_name(text: str, expected: bool) -> None:
     [
         ("any(seq, true)", 0, "any needs a list, not number"),
         ("any(victims)", 11, "expected ','"),
-        ("any(victims, any(victims, true))", 13, "cannot stand inside each other"),
+        ("any(victims, any(victims, true))", 13, "cannot be nested"),
         ('it == "a"', 0, "no field 'it'"),
         ("old(seq)", 4, "old needs a figure"),
         ('new("n1")', 4, "new needs a figure"),

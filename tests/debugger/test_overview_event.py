@@ -122,5 +122,5 @@ def test_scripts_begin_at_the_first_event_and_know_no_other_start() -> None:
     assert driver.current_state().at_overview
     assert not driver.take_step("into", back=False).at_overview
     for line in ("goto 0", "goto -2"):
-        with pytest.raises(CommandError, match="there is no event"):
+        with pytest.raises(CommandError, match="does not exist"):
             execute_line(driver, line)

@@ -56,5 +56,5 @@ def test_a_checkout_of_another_release_says_which_is_needed(tmp_path: Path) -> N
 
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(VcdebugError, match="no checkout of Volcano"):
+    with pytest.raises(VcdebugError, match="not a checkout of Volcano"):
         open_source(str(tmp_path))

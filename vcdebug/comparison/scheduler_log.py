@@ -203,7 +203,7 @@ def check_log(lines: Iterable[str], recording: Recording, *, cycle: int | None =
     if not cycles:
         raise VcdebugError("no scheduling cycle found in this log", "the scheduler must run with -v=3 or higher")
     if cycle is not None and not 1 <= cycle <= len(cycles):
-        raise VcdebugError(f"cycle {cycle} is not in this log", f"cycles 1 to {len(cycles)} are")
+        raise VcdebugError(f"cycle {cycle} is not in this log", f"the log has cycles 1 to {len(cycles)}")
     written = list(log_lines(recording))
     best: LogComparison | None = None
     for candidate in cycles if cycle is None else [cycles[cycle - 1]]:

@@ -60,8 +60,8 @@ def _upgrade_verdict(found: Upgrade) -> str:
     if not found.deciding:
         return f"no change affects a decision ({asked})"
     several = len(found.deciding) > 1
-    gives = "together give" if several else "alone gives"
-    least = ", and none of them can be left out" if several else ""
+    gives = "together explain" if several else "alone explains"
+    least = "; all are needed" if several else ""
     return f"{', '.join(found.deciding)} {gives} the decisions of {found.after.display_name()}{least} ({asked})"
 
 

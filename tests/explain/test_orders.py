@@ -297,7 +297,7 @@ def test_task_topology_names_buckets_what_is_left_in_them_and_ranks(asked: list[
     decided = {
         found.deciding_step.difference.what for found in orders if found.deciding_step and found.deciding_step.plugin
     }
-    expected = {"in a bucket", "tasks left in its bucket", "bucket", "place of its role in the order"}
+    expected = {"in a bucket", "remaining tasks of its bucket", "bucket", "place of its role in the order"}
     assert expected == decided
 
 

@@ -108,9 +108,7 @@ def test_the_numbers_say_what_is_short_by_how_much() -> None:
 
 def test_a_misspelt_switch_is_named_where_it_matters() -> None:
     found = explain_by_name(case("switch-misspelt"), "ml/fraud-model")
-    assert (
-        "enabledPreemptable is not a known switch and is ignored (did you mean enablePreemptable?" in found.whole_text
-    )
+    assert "enabledPreemptable is ignored: unknown switch (did you mean enablePreemptable?" in found.whole_text
 
 
 def test_the_victims_of_a_missing_action_come_from_a_trial() -> None:

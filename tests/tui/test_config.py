@@ -41,9 +41,9 @@ def test_a_file_that_was_named_has_to_be_there(tmp_path: Path) -> None:
     ("text", "line"),
     [
         ("colour: red", "colour: no setting of this name; ignored; there are theme, mouse, clipboard, keys"),
-        ("theme: pink", "theme: 'pink' is no theme (--print-config lists them); it is dark"),
-        ("theme: [nord]", "theme: ['nord'] is no theme (did you mean nord?); it is dark"),
-        ("clipboard: [osc52]", "clipboard: ['osc52'] is none of auto, native, osc52, file; it is auto"),
+        ("theme: pink", "theme: 'pink' is not a theme (--print-config lists them); it is dark"),
+        ("theme: [nord]", "theme: ['nord'] is not a theme (did you mean nord?); it is dark"),
+        ("clipboard: [osc52]", "clipboard: ['osc52'] is not one of auto, native, osc52, file; it is auto"),
         ("mouse: maybe", "mouse: 'maybe' is neither on nor off; it is on"),
         ("keys: n", "keys: is not a mapping of binding names to keys; the usual keys hold"),
         ("keys: {ovre: n}", "keys.ovre: no binding of this name; ignored; --print-config lists them"),

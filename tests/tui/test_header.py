@@ -13,7 +13,7 @@ async def test_place_counts_and_path_all_have_room(size: tuple[int, int]) -> Non
     async with opened(size=size) as desk:
         await desk.command("break victim")
         await desk.command("goto 103")
-        await desk.work("force nobody")
+        await desk.work("force none")
         await desk.work("advance")
         await desk.command("goto 1:103")
         head = "\n".join(desk.screen().splitlines()[:2])

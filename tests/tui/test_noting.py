@@ -185,7 +185,7 @@ async def test_the_report_is_written_once_unless_somebody_insists(tmp_path: Path
         await desk.until(lambda: "wrote" in desk.status(), "the report is written")
         assert "seen &amp; noted" in target.read_text(encoding="utf-8")
         await desk.command(f"report {target}")
-        await desk.until(lambda: "is there already" in desk.status(), "it is refused")
+        await desk.until(lambda: "exists; --force" in desk.status(), "it is refused")
         await desk.command(f"report {target} --force")
         await desk.until(lambda: "wrote" in desk.status(), "it is written again")
         await desk.command("report")

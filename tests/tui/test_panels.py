@@ -142,7 +142,7 @@ async def test_v_shows_the_log_at_a_level_with_the_present_event_marked(size: tu
         assert 1 == desk.seq
         assert "●" == panel.shown_rows[0].cells[0].text
         await desk.command("log 9")
-        assert "no level" in desk.status()
+        assert "not a log level" in desk.status()
 
 
 async def test_a_long_log_is_written_while_keys_go_on_working(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -232,8 +232,8 @@ async def test_what_was_saved_beside_a_snapshot_is_set_where_it_is_opened_first(
 async def test_a_bundled_snapshot_has_no_place_beside_it(store: SessionStore, tmp_path: Path) -> None:
     async with opened("preempt-works", store=store) as desk:
         await desk.command("save")
-        assert "say which: save FILE" in desk.status()
+        assert "use: save FILE" in desk.status()
         await desk.command(f"save {tmp_path}/notes.json")
         assert "wrote nothing to" in desk.status()
         await desk.command(f"save {tmp_path}/notes.json")
-        assert "is there already" in desk.status()
+        assert "exists; --force" in desk.status()

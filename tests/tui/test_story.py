@@ -39,7 +39,7 @@ async def test_break_on_victims_read_the_votes_step_back_and_follow_the_statemen
         assert "it would break the gang" in words(desk, "moment")
         # A small screen has only the title of the equation in sight until its key is pressed.
         await desk.press("3")
-        assert "who can llm-finetune-worker-0 can evict without breaking a gang" in words(desk, "equation")
+        assert "candidates for llm-finetune-worker-0 that break no gang" in words(desk, "equation")
         assert "bert-pretrain-worker-0 4 4" in words(desk, "equation")
 
         await desk.press("S")
@@ -127,7 +127,7 @@ async def test_why_the_high_priority_job_did_not_preempt_takes_few_keys(size: tu
         await desk.press("s")
         assert "allows resnet-sweep-worker-0, protects bert-pretrain-worker-0" in words(desk, "moment")
         await desk.press("3")
-        assert "who can llm-finetune-worker-0 take" in words(desk, "equation")
+        assert "candidates for llm-finetune-worker-0" in words(desk, "equation")
         assert "would break" in words(desk, "moment")
         await desk.press("S", "2")
         assert "candidate's priority" in words(desk, "equation")

@@ -130,7 +130,7 @@ def format_placed(tasks: TaskSet) -> str:
 def surplus_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """As many as the job has beyond its minimum, first come first served."""
     judged = gang_members(jobs_before(recording, seq), tasks_of(recording, event.candidates))
-    title = f"gang: candidates that {event.task} can evict without breaking a gang"
+    title = f"gang: candidates for {event.task} that break no gang"
     formula = "ready > min available, without victims already chosen"
     return victim_equation(title, formula, ("ready", "min"), [_member_term(each) for each in judged])
 

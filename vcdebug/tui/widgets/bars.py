@@ -431,7 +431,7 @@ def _keys_width(keys: tuple[FooterKey, ...]) -> int:
 
 FIRST_KEY_LINES: Final = (
     "First time here?  s into the next event, n over, f out; capitals go back.",
-    "b breakpoint, c continue to it   1-9 and Tab panels   e why is the job Pending?",
+    "b breakpoint, c continue to it   1-9 and Tab panels   e why Pending?",
     "? every key   : commands   Ctrl+P finds everything      (any key hides this)",
 )
 """At most 78 cells each: the narrowest screen shows three lines."""

@@ -157,7 +157,7 @@ def _reason_from_equation(view: JobView, plugin: str, refused: Sequence[TaskKey]
 def _misspelt_switch(view: JobView, plugin: str) -> str:
     """An unknown switch at the plugin's place in the configuration."""
     wrong = view.recording.conf.unread_keys(plugin)
-    return next((f"{problem.field} is not a known switch and is ignored ({problem.what})" for problem in wrong), "")
+    return next((f"{problem.field} is ignored: {problem.what}" for problem in wrong), "")
 
 
 def _passed_on_facts(empty: Sequence[PluginAnswer], tier: int) -> tuple[str, ...]:

@@ -199,7 +199,7 @@ def test_a_second_scheduler_is_noticed_and_may_be_chosen(kind: str, server: ApiS
     snapshot = captured(server)
     assert snapshot.provenance is not None
     assert ("volcano-system/volcano-scheduler", "batch/volcano-scheduler") == snapshot.provenance.schedulers
-    assert ["schedulers"] == [problem.object for problem in snapshot.problems if "2 schedulers found" in problem.what]
+    assert ["schedulers"] == [problem.object for problem in snapshot.problems if "there are 2:" in problem.what]
     assert "night" == captured(server, scheduler="batch/volcano-scheduler").flags.default_queue
 
 

@@ -74,7 +74,7 @@ def test_what_the_scheduler_wrote_is_the_answer_and_the_unknown_is_named(
     facts = " ".join(waiting.explanation.dominant.facts)
     assert "Its PodGroup is Pending, with 2 pods and minMember 2." in facts
     assert "cannot be explained: the snapshot has no Node and no Queue" in facts
-    assert "was read; what runs in others takes room that is not seen" in waiting.explanation.doubt
+    assert "was read; pods of other namespaces use room that is not known" in waiting.explanation.doubt
 
 
 def test_a_job_that_runs_is_not_said_to_wait(server: OneNamespace) -> None:

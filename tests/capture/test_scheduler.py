@@ -108,7 +108,7 @@ def test_a_flag_that_makes_no_sense_is_a_problem_and_a_default(api: FakeApi, opt
     snapshot = capture_cluster(options)
     assert 100 == snapshot.flags.minimum_feasible_nodes
     assert ["Deployment volcano-system/volcano-scheduler: scheduler flag minimum_feasible_nodes"] == [
-        problem.format_line().partition(": 'many'")[0] for problem in snapshot.problems
+        problem.format_line().partition(": invalid value 'many'")[0] for problem in snapshot.problems
     ]
 
 
@@ -245,7 +245,7 @@ def test_a_workload_without_label_is_found_by_its_name(replicas: int, api: FakeA
     assert "research" == snapshot.flags.default_queue
     stopped = [one.format_line() for one in snapshot.problems if one.field == "spec.replicas"]
     assert ([] if replicas else [STOPPED]) == stopped
-    with pytest.raises(CaptureError, match="there is no scheduler batch/other"):
+    with pytest.raises(CaptureError, match="scheduler batch/other not found"):
         capture_cluster(replace(options, scheduler="batch/other"))
 
 

@@ -120,7 +120,7 @@ def test_a_state_that_the_server_does_not_show_is_said_and_the_present_one_taken
         server.exact = "ignored" if exact == "ignored" else "refused"
     found = taken(server, said, before_bind=WAITING)
     assert "team-a/later-8" in names(found)
-    assert "the cluster is captured as it is now, after the bind of team-a/waiting-0" in said.getvalue()
+    assert "the current cluster is captured, after the bind of team-a/waiting-0" in said.getvalue()
     assert "the server no longer shows the state of version" in said.getvalue()
 
 
@@ -141,5 +141,5 @@ def capture_of(server: ApiServer, version: str) -> Provenance:
 
 
 def test_a_pod_without_its_namespace_is_refused() -> None:
-    with pytest.raises(CaptureError, match="'waiting-0' is no pod"):
+    with pytest.raises(CaptureError, match="'waiting-0' is not a pod"):
         taken(small_server(), before_bind="waiting-0")

@@ -124,7 +124,7 @@ def test_a_cycle_can_be_asked_for() -> None:
     lines, recording = copied(PREEMPT)
     check = check_log([*copied("basic-0001")[0], *lines], recording, cycle=1)
     assert (False, 1) == (check.has_no_disagreement, check.best.cycle.number)
-    with pytest.raises(VcdebugError, match="no cycle 3"):
+    with pytest.raises(VcdebugError, match="cycle 3 is not in this log"):
         check_log(lines, recording, cycle=3)
 
 

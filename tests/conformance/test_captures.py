@@ -149,7 +149,7 @@ def test_a_pod_that_came_and_went_is_a_change() -> None:
     words = {one.job: one.word for one in judge_captures(before, later).jobs}
     assert "differs" == words["default/j"]
     found = judge_captures(before, later, meanwhile=[*later.objects_of("Pod"), met])
-    assert [("overtaken", ("Pod kube-system/short is new",))] == [(one.word, one.changes) for one in found.jobs]
+    assert [("overtaken", ("Pod kube-system/short was created",))] == [(one.word, one.changes) for one in found.jobs]
 
 
 def test_what_nobody_foresaw_and_nobody_saw_is_no_eviction() -> None:

@@ -154,13 +154,13 @@ MUTANTS: Mapping[str, Mutant] = {
     "wrong counts": Mutant(scored, status("PodGroup", running="7"), "status"),
     "wrong hypernode": Mutant(racks, status("PodGroup", hypernode="s9"), "status"),
     "worst node": Mutant(scored, moved("n1"), "bound"),
-    "a blank in a message": Mutant(scored, blank, "PodScheduled", "worded otherwise"),
+    "a blank in a message": Mutant(scored, blank, "PodScheduled", "different text"),
     "younger job first": Mutant(aged, younger_first, "bound"),
     "nomination of another node": Mutant(full, other_nomination, "nominated"),
     "no nomination": Mutant(full, lambda right: replace(right, nominated={}), "nominated"),
     "scheduling gate kept": Mutant(gated, lambda right: replace(right, opened_gates={}), "scheduling gate"),
     "not admitted": Mutant(scored, not_admitted, "admitted"),
-    "other words in events": Mutant(scored, other_event, "event Scheduled", "worded otherwise"),
+    "other words in events": Mutant(scored, other_event, "event Scheduled", "different text"),
 }
 
 

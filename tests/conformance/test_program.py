@@ -85,7 +85,7 @@ def test_a_program_whose_action_panics_still_closes_and_agrees_with_a_replay_tha
 
 
 def test_a_program_that_dies_before_its_cycle_is_an_error_and_no_difference(tmp_path: Path) -> None:
-    with pytest.raises(VcdebugError, match="ended before the cycle that counts: panic: no ledger"):
+    with pytest.raises(VcdebugError, match="exited before the compared cycle: panic: no ledger"):
         verify_program(ties(), scheduler(tmp_path, ties(), CycleOutcome(), dies="no ledger"))
 
 
@@ -113,7 +113,7 @@ def test_writes_on_their_way_when_the_process_ends_at_once_are_no_difference(tmp
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, CycleOutcome(), panics="nil pointer"))
     assert ["default/a-0"] == list(found.predicted.bound)
     assert found.is_agreed
-    assert "1 write may have been in flight when the process exited" in found.notes
+    assert "1 predicted write may have been in flight when the process exited" in found.notes
 
 
 def test_pods_whose_volumes_are_being_bound_are_waited_for_longer() -> None:
@@ -132,14 +132,14 @@ def test_a_program_that_never_schedules_is_an_error_with_its_last_words(tmp_path
 def test_a_program_that_cannot_be_run_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "scheduler"
     file.write_text("no program", encoding="utf-8")
-    with pytest.raises(VcdebugError, match="cannot be run"):
+    with pytest.raises(VcdebugError, match="cannot run"):
         verify_program(ties(), SchedulerProgram(str(file)))
 
 
 @pytest.mark.parametrize("arguments", [("-v=3",), ("--v=1",), ("-v", "2"), ("-v5", "-v=0")])
 def test_a_program_that_would_say_too_little_is_not_run(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     program = replace(scheduler(tmp_path, ties(), recorded(ties())), arguments=arguments)
-    with pytest.raises(VcdebugError, match=r"does not say when a cycle begins and ends; -v=4"):
+    with pytest.raises(VcdebugError, match=r"shows no cycle boundaries; use at least -v=4"):
         verify_program(ties(), program)
 
 
@@ -179,4 +179,6 @@ def test_claims_that_the_replay_does_not_allocate_are_said(tmp_path: Path) -> No
     waits = pod("j-0", "j", resourceClaims=[{"name": "g", "resourceClaimName": "c"}])
     snapshot = cluster(node("n1"), classes, slices, claim, pod_group("j"), waits)
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, CycleOutcome()))
-    assert any("claims-undecided: 1 pod with resource claims" in note for note in found.notes)
+    assert any(
+        "claims-undecided: the replay cannot allocate the resource claims of 1 pod" in note for note in found.notes
+    )

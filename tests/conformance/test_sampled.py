@@ -68,9 +68,9 @@ def test_a_bind_that_a_sample_would_not_explain_but_that_fits_is_chance(tmp_path
     altered = replace(outcome, bound={**outcome.bound, POD: "n0"})
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, altered))
     (job,) = found.jobs
-    assert ("by chance", True) == (job.word, found.is_agreed)
+    assert ("random choice", True) == (job.word, found.is_agreed)
     assert job.decision is not None
-    assert "node sampling: 3 of 10 nodes were looked at" in job.decision.text
+    assert "node sampling: 3 of 10 nodes were checked" in job.decision.text
 
 
 def test_a_bind_to_a_node_that_does_not_fit_differs(tmp_path: Path) -> None:
@@ -120,7 +120,9 @@ def test_where_searches_were_followed_it_is_said_that_the_lines_are_not_compared
     says = [line.partition("] ")[2] for line in lines(POD, ("n4", "n5"))]
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, outcome, says=says))
     assert (["agreed"], None) == ([one.word for one in found.jobs], found.parting)
-    assert any("the log is not compared line by line: searches were followed" in note for note in found.notes)
+    assert any(
+        "the log is not compared line by line: random searches were taken from the log" in note for note in found.notes
+    )
 
 
 def test_no_search_is_followed_where_all_nodes_are_looked_at(tmp_path: Path) -> None:
@@ -163,7 +165,7 @@ class Hasty:
         return time.monotonic() + self.ahead
 
     def hear(self, line: str) -> None:
-        if line.endswith("the next one counts"):
+        if line.endswith("the next one is compared"):
             self.ahead = 3600.0
 
 
@@ -174,4 +176,4 @@ def test_a_cycle_that_saw_too_few_jobs_is_named(tmp_path: Path, monkeypatch: pyt
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, CycleOutcome(), sees=0), tell=clock.hear)
     assert clock.ahead
     assert "the cycle did not finish in time" == found.ended
-    assert any("its cycle began with 0 jobs, the replay's with 1" in note for note in found.notes)
+    assert any("the scheduler's cycle had 0 jobs, the replay's 1" in note for note in found.notes)

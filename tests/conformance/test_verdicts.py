@@ -11,7 +11,7 @@ def swapped(bound: str, instead: str) -> list[OutcomeDifference]:
     return [one, OutcomeDifference("default/j", instead, BOUND, NOTHING_DONE, "n1")]
 
 
-@pytest.mark.parametrize(("age", "word"), [(MIDDLE, "by chance"), (YOUNG, "differs"), (OLDEST, "differs")])
+@pytest.mark.parametrize(("age", "word"), [(MIDDLE, "random choice"), (YOUNG, "differs"), (OLDEST, "differs")])
 def test_which_pods_come_first_is_chance_where_their_order_goes_round(age: str, word: str) -> None:
     """Two go by their indexes, and by its age the third one comes between them, or does not."""
     found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", age))

@@ -288,7 +288,7 @@ def test_overwritten_ancestors_are_named_when_it_happens() -> None:
     ssn = deep_tree()
     assert [("ancestors-overwritten", "queue x1 takes y for its parent: their lists share memory")] == notes(ssn)
     ssn.ask_plugins(ALLOCATABLE, ssn.queues["l"], task(ssn, "l-0"))
-    text = "queue l now stands for the parent of its cousins one level deeper"
+    text = "queue l is now the parent of its cousins one level deeper"
     assert [("ancestors-overwritten", text)] == notes(ssn)[1:]
     ssn.ask_plugins(ALLOCATABLE, ssn.queues["l"], task(ssn, "l-0"))
     assert 2 == len(notes(ssn))

@@ -178,7 +178,7 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
 def test_cache_says_what_is_kept_and_removes_it(tmp_path: Path) -> None:
     call(["explain", "preempt-works"])
 
-    assert call(["cache"])[1].startswith("1 recordings, 0 MB in ")
+    assert call(["cache"])[1].startswith("1 cached recording, 0 MB, in ")
     assert "removed 1 from" in call(["cache", "--clear"])[2]
     assert [] == files(tmp_path)
 

@@ -254,9 +254,12 @@ RESOURCES = (
         "total-request: 32 cpu, 192Gi memory, 4 nvidia.com/gpu",
     ),
     claim("A job's tasks by status: ready, waiting, pending", WORKS, "panel jobs", "chat-api ✗ 0/2 2 0 0 Pending"),
-    claim("Deserved follows weights", RECLAIM, "panel queues", "gpu ▓ 20 16 20"),
+    claim("Deserved follows weights", RECLAIM, "panel queues", "gpu ▓ 20 16 ██████████▓▓ 20"),
     claim(
-        "Share is the largest part of allocated in deserved", RECLAIM, "panel queues", "team-nlp cpu 120 120 1.25 gpu"
+        "Share is the largest part of allocated in deserved",
+        RECLAIM,
+        "panel queues",
+        "team-nlp cpu 120 120 ███········· 1.25 gpu",
     ),
     claim(
         "A queue may hold more than it deserves",

@@ -244,7 +244,9 @@ RESOURCE_RULES = (
         "log 4",
         "queue <team-vision> is meet cause of the capability",
     ),
-    claim("A queue's real capability", QUOTA, "panel queues", "team-vision cpu 84 116 0.875 gpu 116 0 256 1"),
+    claim(
+        "A queue's real capability", QUOTA, "panel queues", "team-vision cpu 84 116 ████░░······ 0.875 gpu 116 0 256 1"
+    ),
     claim(
         "The dimension that is short is named", FITS, "break predicate; continue; panel moment", "the most on a node is"
     ),

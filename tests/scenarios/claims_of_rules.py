@@ -144,7 +144,7 @@ RULES = (
         "proportion: what is admitted is reserved",
         WORKS,
         "break statement commit; continue; panel queues",
-        "inference cpu 136 152 0.895 cpu 152 32 480 1",
+        "inference cpu 136 152 ███░········ 0.895 cpu 152 32 480 1",
     ),
     claim(
         "proportion: a refusal is an event of the PodGroup", QUOTA, "panel effects", "queue resource quota insufficient"

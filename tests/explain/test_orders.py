@@ -29,6 +29,8 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import heap_comparisons, replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.views.inside import WEBHOOK_ANSWERED, inside_table
+from vcdebug.views.table import format_table
 
 
 class Asked(NamedTuple):
@@ -110,6 +112,13 @@ def test_a_second_run_for_the_comparisons_leaves_the_recording_as_it_was() -> No
     before = written(recording)
     assert heap_comparisons(recording) is heap_comparisons(recording)
     assert before == written(recording)
+
+
+def test_where_a_webhook_was_asked_it_is_said_that_comparisons_cannot_be_had_again() -> None:
+    snapshot = load_snapshot(ROOT / "fixtures" / "preempt-works")
+    recording = replay_cycle(snapshot, ask_extender=lambda *_: "not asked")
+    shown = inside_table(recording, recording.index.seqs_of_type(PopEvent)[0])
+    assert WEBHOOK_ANSWERED in format_table(shown)
 
 
 def compare_elements(recording: Recording, kind: ElementKind, number: int = 0) -> OrderComparison:

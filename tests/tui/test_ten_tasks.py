@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.recorded import ROOT
+from tests.builders import cluster, node, pod_group, pods
 from tests.tui.driving import NARROW, WIDE, Desk, opened
 from vcdebug.framework.record import ScoreEvent
+from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
-
-LARGE = ROOT.parent / "shared" / "perf" / "mixed-1000"
 
 
 async def press_all(desk: Desk, keys: Sequence[str]) -> None:
@@ -101,11 +100,12 @@ async def test_a_report_takes_four_keys(tmp_path: Path, monkeypatch: pytest.Monk
         await desk.until((tmp_path / "here.md").exists, "the report is written")
 
 
-@pytest.mark.skipif(not LARGE.exists(), reason="the large snapshots lie beside the checkout only")
-async def test_a_job_among_1300_takes_six_keys() -> None:
+async def test_a_job_among_1300_takes_six_keys(tmp_path: Path) -> None:
+    jobs = ([pod_group(name), *pods(name, 1)] for name in (f"job-{number:04}" for number in range(1300)))
+    save_snapshot(cluster(node("n1"), *jobs), tmp_path / "many.tar.gz")
     keys = ("5", "slash", "(job-1101)", "enter", "enter")
     assert counted(keys) <= 6
-    async with opened(str(LARGE), WIDE) as desk:
+    async with opened(str(tmp_path / "many.tar.gz"), WIDE) as desk:
         await desk.until_at_rest()
         await press_all(desk, keys)
         page = desk.app.screen

@@ -6,7 +6,7 @@ Upstream: controllers/job/helpers.CompareTask goes by the indexes of two pods th
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
@@ -186,8 +186,13 @@ def order_at(recording: Recording, seq: Seq, other: str) -> OrderComparison | No
     event, kind = recording.event_at(seq), pop_kind(recording, seq)
     if not isinstance(event, PopEvent) or kind is None:
         return None
-    asker = recording.span_tree.span_around(seq, Level.TASK)
-    return order_of(recording, seq, kind, event.name, other, "" if asker is None else asker.name)
+    return order_of(recording, seq, kind, event.name, other, _asker_at(recording, seq))
+
+
+def _asker_at(recording: Recording, seq: Seq) -> TaskKey:
+    """The task for which an event happens; empty outside a task's turn."""
+    span = recording.span_tree.span_around(seq, Level.TASK)
+    return "" if span is None else span.name
 
 
 def comparisons_at(recording: Recording, seq: Seq) -> Sequence[OrderComparison]:
@@ -219,13 +224,13 @@ def _comparisons_begin(recording: Recording, seq: Seq) -> Iterator[Seq]:
 
 def _comparisons_since(recording: Recording, after: Seq, seq: Seq, event: PopEvent) -> Iterator[OrderComparison]:
     """Those of the queue of a pop."""
-    kind, asker = pop_kind(recording, seq), recording.span_tree.span_around(seq, Level.TASK)
+    kind, asker = pop_kind(recording, seq), _asker_at(recording, seq)
     assert kind is not None
     owner = _owner_of(recording, kind, event.name)
     for at, one in heap_comparisons(recording).iter_between(after, seq):
         same = one.kind == event.kind and _is_victim_pop(recording, at) == (kind == "victim")
         if same and owner == _owner_of(recording, kind, one.first) == _owner_of(recording, kind, one.second):
-            yield order_of(recording, at, kind, one.first, one.second, "" if asker is None else asker.name)
+            yield order_of(recording, at, kind, one.first, one.second, asker)
 
 
 def _owner_of(recording: Recording, kind: ElementKind, name: str) -> str:
@@ -239,17 +244,12 @@ def _owner_of(recording: Recording, kind: ElementKind, name: str) -> str:
 
 def pops_asking(recording: Recording, hook: str) -> Iterator[Seq]:
     """The pops for which plugins are asked a hook of comparisons; none for other hooks."""
-    kinds = [kind for kind, hooks in _HOOKS_OF_KIND.items() if hook in hooks]
+    asked = [*ORDERS.items(), *(("victim", order) for order in _VICTIM_ORDERS)]
+    kinds = [kind for kind, order in asked if order.upstream == hook]
     return (seq for seq in recording.index.seqs_of_type(PopEvent) if kinds and pop_kind(recording, seq) in kinds)
 
 
-_HOOKS_OF_KIND: Final[Mapping[ElementKind, Collection[str]]] = {
-    "queue": (QUEUE_ORDER.upstream,),
-    "job": (JOB_ORDER.upstream,),
-    "task": (TASK_ORDER.upstream,),
-    "subjob": (SUB_JOB_ORDER.upstream,),
-    "victim": (VICTIM_QUEUE_ORDER.upstream, JOB_ORDER.upstream, TASK_ORDER.upstream),
-}
+_VICTIM_ORDERS: Final = (VICTIM_QUEUE_ORDER, JOB_ORDER, TASK_ORDER)
 
 
 def order_of(

@@ -49,6 +49,8 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
         return filter_answer(recording, seq, event_here, INSIDE_TITLE)
     if is_simulation(event_here):
         return dry_run_answer(recording, seq, event_here, INSIDE_TITLE)
+    if isinstance(event_here, PopEvent) and recording.session.ask_extender is not None:
+        return Table(INSIDE_TITLE, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
     if isinstance(event_here, PopEvent):
         return comparisons_table(recording, seq, event_here, INSIDE_TITLE)
     found = scored_at(recording, seq)

@@ -8,7 +8,6 @@ from vcdebug.explain import orders
 from vcdebug.explain.decisions.equations import format_asker
 from vcdebug.explain.decisions.votes import victim_choice_before
 from vcdebug.framework.combine import Tiers
-from vcdebug.framework.hooks import JOB_ORDER, QUEUE_ORDER, SUB_JOB_ORDER, TASK_ORDER
 from vcdebug.framework.record import PopEvent, Span
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.recording.recording import Recording
@@ -24,13 +23,6 @@ ORDER_COLUMNS = (
     Column("decided by", flexible=True, least=16),
 )
 ROWS_AROUND = 50
-_ORDER_HOOKS = {
-    "job": JOB_ORDER.method,
-    "queue": QUEUE_ORDER.method,
-    "task": TASK_ORDER.method,
-    "subjob": SUB_JOB_ORDER.method,
-    "victim": TASK_ORDER.method,
-}
 _TIE_RULES = {
     "job": "older PodGroup, then smaller id",
     "queue": "older queue, then smaller name",
@@ -198,7 +190,8 @@ def _number_words(left: float, right: float) -> str:
 
 
 def _comparator_words(recording: Recording, kind: str) -> str:
-    tiers = recording.session.plugin_calls.get(_ORDER_HOOKS.get(kind, ""), Tiers())
+    order = orders.ORDERS.get("task" if kind == "victim" else kind)
+    tiers = recording.session.plugin_calls.get(order.method, Tiers()) if order is not None else Tiers()
     names = [plugin_call.plugin for tier in tiers for plugin_call in tier]
     asked = f"{', '.join(names)} compare; then " if names else "no plugin compares; "
     return f"{asked}{_TIE_RULES.get(kind, '')}"

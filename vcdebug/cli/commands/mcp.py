@@ -100,7 +100,7 @@ class SnapshotTools:
         return self._run(f"ask {question} {subject}".rstrip())
 
     def find_fixes(self, job: str) -> str:
-        """Changes that would schedule a Pending job, each tried by a replay, the least harmful first; 20 seconds."""
+        """Changes that would schedule a Pending job, each tried by a replay, the least harmful first."""
         return self._run(f"prove {job}")
 
     def try_edits(self, edits: list[str], explain: str = "") -> str:

@@ -2,8 +2,11 @@
 
 import pytest
 
-from tests.tui.driving import opened
+from tests.debugger.test_steps_inside import compared_pop
+from tests.tui.driving import NARROW, WIDE, opened
+from vcdebug.explain.orders import comparisons_at
 from vcdebug.tui.keymap import bindings_by_id
+from vcdebug.tui.panels.base import Panel
 
 START = 60
 MOVEMENTS = ("over", "into", "out", "continue")
@@ -41,3 +44,33 @@ def test_only_the_tested_movements_have_an_opposite() -> None:
     assert [f"back-{movement}" for movement in (*MOVEMENTS, "about")] == [
         name for name in bindings_by_id() if name.startswith("back-")
     ]
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE, (200, 60)])
+async def test_into_walks_the_comparisons_of_a_pop_and_moves_no_panel(size: tuple[int, int]) -> None:
+    async with opened(size=size) as desk:
+        await desk.until_at_rest()
+        seq = compared_pop(desk.moment.recording)
+        await desk.command(f"goto {seq}")
+        places = {panel.id: panel.region for panel in desk.main.query(Panel) if panel.display}
+        count = len(comparisons_at(desk.moment.recording, seq))
+        for number, order in enumerate(comparisons_at(desk.moment.recording, seq), start=1):
+            await desk.press("s")
+            assert f"comparison {number} of {count}" in desk.screen()
+            assert f"Comparison {number} of {count} of the pop" in desk.text("moment")
+            assert f"why {order.left} goes before {order.right}" in desk.text("equation")
+            assert places == {panel.id: panel.region for panel in desk.main.query(Panel) if panel.display}
+        await desk.press("s")
+        assert seq + 1 == desk.seq
+        assert "comparison" not in desk.screen().splitlines()[1]
+        await desk.press("S", "f")
+        assert seq < desk.seq
+
+
+async def test_into_walks_the_parts_of_a_score() -> None:
+    async with opened() as desk:
+        await desk.until_at_rest()
+        await desk.command("break score", "continue")
+        await desk.press("s", "s", "s")
+        assert "part 3 of 9" in desk.screen()
+        assert desk.panel("moment").table.current in desk.text("equation")

@@ -3,9 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple
 
+from vcdebug.explain.orders import comparisons_at
+from vcdebug.framework.record import PopEvent, ScoreEvent
 from vcdebug.model.names import Seq
 from vcdebug.recording.flow_rows import next_row, path_to_row, previous_row, row_after_opening
 from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs
 
 Step = Literal[1, -1]
 """Forward or backward."""
@@ -35,6 +38,8 @@ class Position(NamedTuple):
 
     seq: Seq
     selection: CursorSelection = NO_SELECTION
+    inside: int = 0
+    """The number of the comparison or part of a score within the event; 0 for the event itself."""
 
 
 def step_direction(*, back: bool) -> Step:
@@ -72,6 +77,28 @@ MOVES: Final[Mapping[MoveVerb, Callable[[Recording, Seq, Step], Seq | None]]] = 
     "over": step_over,
     "out": step_out,
 }
+
+
+class InnerSteps(NamedTuple):
+    """What an event consists of, and how many of them: the comparisons of a pop, the parts of a scoring pass."""
+
+    what: str
+    total: int
+
+
+def steps_inside(recording: Recording, seq: Seq) -> InnerSteps:
+    """The steps within an event; one comparison where only a long run can count them."""
+    event = recording.event_at(seq) if seq != OVERVIEW else None
+    # A webhook that was asked may answer otherwise in a second run.
+    if recording.session.ask_extender is None and isinstance(event, ScoreEvent):
+        return InnerSteps("part", len(event.parts))
+    if not isinstance(event, PopEvent):
+        return InnerSteps("", 0)
+    try:
+        with refuse_long_runs():
+            return InnerSteps("comparison", len(comparisons_at(recording, seq)))
+    except RerunCancelledError:
+        return InnerSteps("comparison", 1)
 
 
 def is_subject(selection: CursorSelection) -> bool:

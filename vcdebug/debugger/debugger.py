@@ -28,6 +28,8 @@ class _StepTaken(NamedTuple):
     step: cursor.Step
     origin: Seq
     target: Seq
+    inside: int = 0
+    """The step inside the event where it began."""
 
 
 class Debugger:
@@ -41,6 +43,8 @@ class Debugger:
         self.breakpoints = breakpoints if breakpoints is not None else BreakpointList()
         self.log = self.breakpoints.log
         """Log lines of breakpoints so far."""
+        self.at_start = True
+        """Whether it stands where it began, or a step back ended there."""
         self._trail: list[_StepTaken] = []
         self._last = cursor.Position(first)
 
@@ -69,7 +73,7 @@ class Debugger:
 
     def select_subject(self, selection: cursor.CursorSelection = cursor.NO_SELECTION) -> None:
         """Look at a task, job, node, queue or plugin; the event stays."""
-        self.position = cursor.Position(self.position.seq, selection)
+        self.position = self.position._replace(selection=selection)
 
     @property
     def at_overview(self) -> bool:
@@ -79,7 +83,7 @@ class Debugger:
     def place_at(self, seq: Seq) -> None:
         """Begin at an event: no movement led there, and the last jump stays what it was."""
         self._trail.clear()
-        self.position = cursor.Position(self._within(seq), self.position.selection)
+        self._move_to(self._within(seq), "")
 
     def _within(self, seq: Seq) -> Seq:
         return min(max(seq, self.first), self.last_seq)
@@ -93,25 +97,47 @@ class Debugger:
         """The next event, however deep."""
         return self._take_step("into", cursor.step_direction(back=back))
 
+    def step_inside(self, *, back: bool = False) -> MoveResult:
+        """As `step_into`, with a stop at each comparison of a pop and at each part of a scoring pass."""
+        seq, _, inside = self.position
+        if back and inside:
+            return self._move_to(seq, "step", inside - 1)
+        if not back and inside < cursor.steps_inside(self.recording, seq).total:
+            return self._move_to(seq, "step", inside + 1)
+        stop = self.step_into(back=back)
+        if back and self.position.seq != seq:
+            return self._move_to(
+                stop.position.seq, stop.reason, cursor.steps_inside(self.recording, stop.position.seq).total
+            )
+        return stop
+
     def step_over(self, *, back: bool = False) -> MoveResult:
         """Move to the next event or span on the same level, skipping deeper ones."""
         return self._take_step("over", cursor.step_direction(back=back))
 
     def step_out(self, *, back: bool = False) -> MoveResult:
-        """What follows the enclosing span; backward, its beginning."""
+        """What follows the enclosing span; backward, its beginning. Of a step inside an event that is the event."""
         return self._take_step("out", cursor.step_direction(back=back))
 
     def _take_step(self, verb: cursor.MoveVerb, step: cursor.Step) -> MoveResult:
-        here = self.position.seq
-        if self._trail and self._trail[-1] == (verb, -step, self._trail[-1].origin, here):
-            return self._move_to(self._trail.pop().origin, "step")
-        target = cursor.MOVES[verb](self.recording, here, step)
+        here, _, inside = self.position
+        last = self._trail[-1] if self._trail and not inside else None
+        if last is not None and (last.verb, last.step, last.target) == (verb, -step, here):
+            self._trail.pop()
+            return self._move_to(last.origin, "step", last.inside)
+        target = self._target_of(verb, step)
         reason = "step"
         if target is None:
             target, reason = (self.first, "start") if step == cursor.BACKWARD else (self.last_seq, "end")
-        if target != here:
-            self._trail.append(_StepTaken(verb, step, here, target))
+        if (target, 0) != (here, inside):
+            self._trail.append(_StepTaken(verb, step, here, target, inside))
         return self._move_to(target, reason)
+
+    def _target_of(self, verb: cursor.MoveVerb, step: cursor.Step) -> Seq | None:
+        here, _, inside = self.position
+        if inside and verb == "out":
+            return here if step == cursor.BACKWARD else cursor.step_over(self.recording, here, step)
+        return cursor.MOVES[verb](self.recording, here, step)
 
     @property
     def went_up(self) -> bool:
@@ -199,6 +225,7 @@ class Debugger:
         self._last = self.position
         return self._move_to(seq, reason)
 
-    def _move_to(self, seq: Seq, reason: str) -> MoveResult:
-        self.position = cursor.Position(seq, self.position.selection)
+    def _move_to(self, seq: Seq, reason: str, inside: int = 0) -> MoveResult:
+        self.at_start = reason == "start"
+        self.position = cursor.Position(seq, self.position.selection, inside)
         return MoveResult(self.position, reason)

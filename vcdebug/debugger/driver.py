@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.breakpoint import Breakpoint
@@ -18,11 +18,7 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings
 
-START_REASONS: Final = ("start", "cycle ", "no breakpoint ")
-"""How the reasons begin while the cursor of a script has not moved: at the start, in a cycle just entered, and where
-continue found no breakpoint.
-"""
-DriverStep = Literal["into", "over", "out", "continue"]
+DriverStep = Literal["into", "inside", "over", "out", "continue"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +58,8 @@ class DebuggerState:
     """Whether the cycle as a whole is shown, and no event yet."""
     number: Seq = 0
     """The present event's number, 0 at the overview; scripts begin at event 1 and see the overview there."""
+    inside: int = 0
+    """The number of the comparison or part of a score within the event; 0 for the event itself."""
 
     @classmethod
     def from_debugger(
@@ -79,9 +77,9 @@ class DebuggerState:
         elsewhere = tuple(mark for mark in notebook.bookmarks if mark not in bookmarks)
         set_here = (breakpoints, tuple(notebook.watches), bookmarks, elsewhere)
         number = debugger.position.seq
-        at_overview = number == OVERVIEW or (number == debugger.first and reason.startswith(START_REASONS))
+        at_overview = number == OVERVIEW or (number == debugger.first and debugger.at_start)
         shown = (debugger.recording, debugger.seq, reason, job, task, queue, node)
-        return cls(*shown, *set_here, recordings, source, at_overview, number)
+        return cls(*shown, *set_here, recordings, source, at_overview, number, debugger.position.inside)
 
 
 class Driver:
@@ -134,8 +132,11 @@ class Driver:
         self._count_captures()
         shown = self.open_recordings.shown_recording
         self.workbench.show_recordings(recordings, divergence)
-        if divergence is None and recordings.shown_recording is not shown and self.debugger.first == OVERVIEW:
-            self.debugger.place_at(OVERVIEW)
+        if divergence is None and recordings.shown_recording is not shown:
+            debugger = self.debugger
+            if debugger.first == OVERVIEW:
+                debugger.place_at(OVERVIEW)
+            debugger.at_start = debugger.position.seq == debugger.first
         return self._after_switch(reason)
 
     def goto_in(self, recordings: OpenRecordings, seq: Seq) -> DebuggerState:
@@ -158,6 +159,7 @@ class Driver:
         debugger = self.debugger
         moves: dict[DriverStep, Callable[..., MoveResult]] = {
             "into": debugger.step_into,
+            "inside": debugger.step_inside,
             "over": debugger.step_over,
             "out": debugger.step_out,
             "continue": debugger.continue_,
@@ -187,7 +189,7 @@ class Driver:
 
     def step_down(self) -> DebuggerState:
         """Back down the last way up; where there was none, into what comes next."""
-        return self.take_step("out" if self.debugger.went_up else "into", back=False)
+        return self.take_step("out" if self.debugger.went_up else "inside", back=False)
 
     def goto_event(self, seq: Seq) -> DebuggerState:
         """To an event by number."""

@@ -195,6 +195,7 @@ def _asker_at(recording: Recording, seq: Seq) -> TaskKey:
     return "" if span is None else span.name
 
 
+@per_recording(most=8)
 def comparisons_at(recording: Recording, seq: Seq) -> Sequence[OrderComparison]:
     """What the priority queue of a pop compared until the popped element was the first, in order.
 

@@ -154,11 +154,11 @@ def _plain_bindings(bindings: Iterable[BindingType]) -> tuple[Binding, ...]:
 
 MAIN_KEYS: list[BindingType] = [
     Binding("n,f10", "step('over')", "over: the next event or span on this level", id="over"),
-    Binding("s,f11", "step('into')", "into: the next event, however deep", id="into"),
+    Binding("s,f11", "step('inside')", "into: the next event, comparison or part of a score", id="into"),
     Binding("f,r,shift+f11,f23", "step('out')", "out: what follows the enclosing span", id="out"),
     Binding("c,f5", "step('continue')", "continue: to the next breakpoint", id="continue"),
     Binding("N,shift+f10,f22", "step('over', True)", "over, backwards", id="back-over"),
-    Binding("S,ctrl+f11", "step('into', True)", "into, backwards: the previous event", id="back-into"),
+    Binding("S,ctrl+f11", "step('inside', True)", "into, backwards: the previous event", id="back-into"),
     Binding(
         "F,R,u,ctrl+shift+f11,ctrl+f23",
         "step('out', True)",

@@ -8,7 +8,7 @@ from vcdebug.amount_text import format_amount, format_amounts_apart, short_name,
 from vcdebug.debugger.facts import EventFact
 from vcdebug.debugger.origins import origin_of
 from vcdebug.explain.decisions.dry_runs import NodeRoom, node_room
-from vcdebug.explain.decisions.equations import equation_at
+from vcdebug.explain.decisions.equations import equation_at, equation_inside
 from vcdebug.explain.equation import Equation, Term, TermFigure, format_figure
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
@@ -24,9 +24,9 @@ DECIDING_MARK = "◀"
 FIRST_COLUMN = {"dimension": "", "check": "", "task": "task", "queue": "queue"}
 
 
-def event_equation(recording: Recording, seq: Seq) -> Table:
-    """The arithmetic of the event, else the future idle of the node that it tries."""
-    found = equation_at(recording, seq)
+def event_equation(recording: Recording, seq: Seq, inside: int = 0) -> Table:
+    """The arithmetic of the event, or of a step inside it, else the future idle of the node that it tries."""
+    found = equation_inside(recording, seq, inside) if inside else equation_at(recording, seq)
     if found is not None:
         table = equation_table(found)
         figures = partial(equation_figure, recording, seq, found)

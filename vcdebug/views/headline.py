@@ -5,6 +5,7 @@ from functools import singledispatch
 from typing import NamedTuple
 
 from vcdebug.amount_text import count_noun, format_number
+from vcdebug.debugger.cursor import steps_inside
 from vcdebug.framework import hooks, record
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
@@ -226,8 +227,14 @@ def short_part(name: str) -> str:
 _LEVEL_PREFIX = {record.Level.QUEUE: "q "}
 
 
-def path_words(recording: Recording, seq: Seq) -> list[str]:
-    """The spans around an event, from the action inwards: `preempt`, `q research`, `job-13`, `worker-0`."""
-    return [
-        f"{_LEVEL_PREFIX.get(span.level, '')}{bare_name(span.name)}" for span in recording.span_tree.path_to(seq)[1:]
-    ]
+def path_words(recording: Recording, seq: Seq, inside: int = 0) -> list[str]:
+    """The spans around an event, from the action inwards, and the step inside it: `preempt`, `q research`, `job-13`."""
+    spans = recording.span_tree.path_to(seq)[1:]
+    words = [f"{_LEVEL_PREFIX.get(span.level, '')}{bare_name(span.name)}" for span in spans]
+    return [*words, inner_words(recording, seq, inside)] if inside else words
+
+
+def inner_words(recording: Recording, seq: Seq, inside: int) -> str:
+    """`comparison 2 of 5`: a step inside an event."""
+    what, count = steps_inside(recording, seq)
+    return f"{what} {inside} of {max(count, inside)}"

@@ -40,8 +40,11 @@ def scored_at(recording: Recording, seq: Seq) -> tuple[Seq, ScoreEvent] | None:
     return (seq, event) if isinstance(event, ScoreEvent) else None
 
 
-def inside_table(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
-    """The inside of an event; of scores: the parts of `node` (default: the best) next to those of the runner-up."""
+def inside_table(recording: Recording, seq: Seq, node: NodeName = "", inside: int = 0) -> Table:
+    """The inside of an event, the current row that of a step inside it.
+
+    Of scores: the parts of `node` (default: the best) next to those of the runner-up.
+    """
     event_here = recording.event_at(seq)
     if isinstance(event_here, PredicateEvent):
         return predicates_inside(recording, seq, event_here, INSIDE_TITLE)
@@ -52,7 +55,7 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
     if isinstance(event_here, PopEvent) and recording.session.ask_extender is not None:
         return Table(INSIDE_TITLE, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
     if isinstance(event_here, PopEvent):
-        return comparisons_table(recording, seq, event_here, INSIDE_TITLE)
+        return comparisons_table(recording, seq, event_here, INSIDE_TITLE, inside)
     found = scored_at(recording, seq)
     index = best_scored_row(found[1]) if found is not None else None
     if found is None or index is None:
@@ -72,7 +75,7 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
     rows = list(_iter_part_rows(parts, against, heads))
     title = f"{INSIDE_TITLE} of the scores for {bare_name(event.task)}"
     head = (make_line(muted_piece("each plugin asked again, in the session as it stood then")),)
-    return Table(title, columns, rows, head=head)
+    return Table(title, columns, rows, head=head, current=parts[inside - 1].name if inside else "")
 
 
 def _gang_or_share_table(recording: Recording, seq: Seq) -> Table:

@@ -68,22 +68,25 @@ COMPARISON_COLUMNS = (
 MAX_COMPARISONS = 200
 
 
-def comparisons_table(recording: Recording, seq: Seq, event: PopEvent, title: str) -> Table:
+def comparisons_table(recording: Recording, seq: Seq, event: PopEvent, title: str, inside: int) -> Table:
     """Every comparison that put the element of a pop first, with the figures up to the first difference."""
     found = orders.comparisons_at(recording, seq)
-    rows = [_comparison_row(number, order, event.name) for number, order in enumerate(found[:MAX_COMPARISONS], start=1)]
+    first = max(inside - MAX_COMPARISONS, 0)
+    shown = enumerate(found[first : first + MAX_COMPARISONS], start=first + 1)
+    rows = [_comparison_row(number, order, event.name) for number, order in shown]
     words = "in the order of the calls: as elements came into the queue, and as the pop before took the first one"
-    cut = (f"the first {MAX_COMPARISONS}; the log has all",) if len(found) > MAX_COMPARISONS else ()
+    left = ("f leaves them",) if inside else ()
+    cut = (f"{MAX_COMPARISONS} of {len(found)}; the log has all",) if len(found) > MAX_COMPARISONS else ()
     none = () if found else ("nothing is compared: the queue has one element",)
-    foot = tuple(make_line(muted_piece(text)) for text in (*cut, *none))
-    head = (make_line(muted_piece(words)),)
-    return Table(f"{title} of the pop of {bare_name(event.name)}", COMPARISON_COLUMNS, rows, head=head, foot=foot)
+    foot = tuple(make_line(muted_piece(text)) for text in (*cut, *none, *left, *((words,) if found else ())))
+    title, current = f"{title} of the pop of {bare_name(event.name)}", f"comparison {inside}" if inside else ""
+    return Table(title, COMPARISON_COLUMNS, rows, foot=foot, current=current)
 
 
 def _comparison_row(number: int, order: orders.OrderComparison, popped: str) -> Row:
     decided = order.deciding_step
     equal = (f"{step.difference.what} equal" for step in order.steps if not step.order_sign and step.plugin)
-    why = ", ".join((*equal, *((step_words(decided),) if decided is not None else ())))
+    why = ", ".join((*((step_words(decided),) if decided is not None else ()), *equal))
     kind = order.kind if order.kind in ("job", "queue", "task") else "task" if order.kind == "victim" else ""
     cells = (
         muted_piece(str(number)),

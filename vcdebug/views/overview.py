@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from vcdebug.amount_text import count_noun, format_count
+from vcdebug.amount_text import capitalize_first, count_noun, format_count
 from vcdebug.explain.decisions.evictions import Eviction, not_discarded
 from vcdebug.framework.record import CloseEvent
 from vcdebug.grouping import group_by_key
@@ -15,7 +15,7 @@ from vcdebug.recording.effects import Effect, cycle_effects
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import announce_long_work
-from vcdebug.views.headline import bare_name
+from vcdebug.views.headline import bare_name, inner_words
 from vcdebug.views.pending import BOARD_COLUMNS, board_table
 from vcdebug.views.pieces import ALLOCATED, EVICT, NO, PROBLEM, RESERVED, SOME, Line, Piece, make_line, muted_piece
 from vcdebug.views.table import Column, Row, Table
@@ -183,10 +183,16 @@ def _iter_quirk_lines(recording: Recording) -> Iterator[OverviewLine]:
         yield OverviewLine(f"goto {notes[0].seq}", Piece(f"{PROBLEM} quirk", "warn"), code, f"{notes[0].text}{times}")
 
 
-def moment_table(recording: Recording, seq: Seq, at_overview: bool) -> Table:
-    """The panel Moment: the view of the event, or the overview."""
+def moment_table(recording: Recording, seq: Seq, at_overview: bool, inside: int) -> Table:
+    """The panel Moment: the view of the event, of a step inside it, or the overview."""
     if at_overview:
         return _first_table(recording)
+    if inside:
+        from vcdebug.views.inside import INSIDE_TITLE, inside_table
+
+        table = inside_table(recording, seq, inside=inside)
+        words = capitalize_first(inner_words(recording, seq, inside))
+        return replace(table, title=table.title.replace(INSIDE_TITLE, words))
     from vcdebug.views.event_view import event_view
 
     return event_view(recording, seq)
@@ -209,12 +215,12 @@ def _first_table(recording: Recording) -> Table:
     return replace(board, rows=[*board.rows, whole], head=head, rest_below=True)
 
 
-def arithmetic_table(recording: Recording, seq: Seq, at_overview: bool) -> Table:
-    """The panel Equation: the event's arithmetic; none at the overview, which takes its room."""
+def arithmetic_table(recording: Recording, seq: Seq, at_overview: bool, inside: int) -> Table:
+    """The panel Equation: arithmetic of the event or the step inside it; none at the overview, which takes its room."""
     if at_overview:
         return Table(
             "Equation", foot=(make_line(muted_piece("the overview has no arithmetic: s goes to the first event")),)
         )
     from vcdebug.views.equation import event_equation
 
-    return event_equation(recording, seq)
+    return event_equation(recording, seq, inside)

@@ -83,9 +83,9 @@ class PanelView(NamedTuple):
 
 PANELS: Final[tuple[PanelView, ...]] = (
     PanelView("Flow", "1", "flow:flow_at", leads=True),
-    PanelView("Moment", "2", "overview:moment_table", of=("recording", "seq", "at_overview")),
-    PanelView("Equation", "3", "overview:arithmetic_table", of=("recording", "seq", "at_overview")),
-    PanelView("Inside", "i", "inside:inside_table", of=("recording", "seq", "node")),
+    PanelView("Moment", "2", "overview:moment_table", of=("recording", "seq", "at_overview", "inside")),
+    PanelView("Equation", "3", "overview:arithmetic_table", of=("recording", "seq", "at_overview", "inside")),
+    PanelView("Inside", "i", "inside:inside_table", of=("recording", "seq", "node", "inside")),
     PanelView("Statement", "4", "statement:statement_table"),
     PanelView("Order", "O", "order:orders_table", leads=True),
     PanelView("Funnel", "V", "victim_search:funnel_table", leads=True),

@@ -13,7 +13,7 @@ import numpy as np
 from vcdebug.amount_text import count_noun, format_number
 from vcdebug.explain import equation
 from vcdebug.explain.decisions.told_plugins import told_equation
-from vcdebug.explain.orders import OrderComparison, OrderStep, next_rival, order_at
+from vcdebug.explain.orders import OrderComparison, OrderStep, comparisons_at, next_rival, order_at
 from vcdebug.explain.plugins import AskedNode, asked_node_at, explainer_for
 from vcdebug.explain.predicate_reasons import visited_rows
 from vcdebug.framework import record
@@ -112,8 +112,10 @@ def _pop_equation(recording: Recording, seq: Seq, event: record.PopEvent) -> equ
     """Everything that the two were compared by, up to the first difference; None for the last one of a queue."""
     other = next_rival(recording, seq)
     order = order_at(recording, seq, other.name) if other is not None else None
-    if order is None:
-        return None
+    return None if order is None else _order_equation(order)
+
+
+def _order_equation(order: OrderComparison) -> equation.Equation:
     terms = tuple(_order_term(step) for step in order.steps)
     title = f"why {order.left} goes before {order.right}"
     decided = order.deciding_step
@@ -477,6 +479,17 @@ def score_parts(recording: Recording, seq: Seq, node: NodeName) -> tuple[ScorePa
     if not isinstance(event, record.ScoreEvent) or place is None or asked is None:
         return ()
     return tuple(score_parts_in(asked, event, place))
+
+
+def equation_inside(recording: Recording, seq: Seq, number: int) -> equation.Equation | None:
+    """The arithmetic of one comparison of a pop, or of one part of the best node's score."""
+    scores = recording.event_at(seq)
+    if not isinstance(scores, record.ScoreEvent):
+        compared = comparisons_at(recording, seq)[number - 1 : number]
+        return _order_equation(compared[0]) if compared else None
+    index = best_scored_row(scores)
+    parts = score_parts(recording, seq, recording.node_names[int(scores.rows[index])]) if index is not None else ()
+    return next((part.inside for part in parts[number - 1 : number]), None)
 
 
 def score_parts_in(asked: AskedNode, event: record.ScoreEvent, place: int) -> Iterator[ScorePart]:

@@ -62,10 +62,15 @@ class Header(Widget):
             return Text.assemble((PROGRAM_TITLE, "bold reverse"), f"  {self.name_shown}\n", doing, no_wrap=True)
         right, reason = self._right_text(self.moment), self._reason_text(self.moment)
         left = self._left_text(self.moment, width - right.cell_len - len(PART_SEPARATOR))
-        words = ["overview"] if self.moment.number == OVERVIEW else path_words(self.moment.recording, self.moment.seq)
+        words = self._path_words(self.moment)
         path = _path_text(words, width - len(reason) - 2)
         where = reason or _function_text(self.moment, width - path.cell_len - len(PART_SEPARATOR))
         return Text("\n").join([_spread_texts(left, right, width), _spread_texts(path, where, width)])
+
+    def _path_words(self, moment: DebuggerState) -> list[str]:
+        if moment.number == OVERVIEW:
+            return ["overview"]
+        return path_words(moment.recording, moment.seq, moment.inside)
 
     def _left_text(self, moment: DebuggerState, room: int) -> Text:
         """The snapshot's name, shortened where there is little room."""

@@ -116,13 +116,10 @@ def _pop_equation(recording: Recording, seq: Seq, event: record.PopEvent) -> equ
 
 
 def _order_equation(order: OrderComparison) -> equation.Equation:
-    terms = tuple(_order_term(step) for step in order.steps)
-    title = f"why {order.left} goes before {order.right}"
-    decided = order.deciding_step
+    terms, note = tuple(_order_term(step) for step in order.steps), _order_note(order)
+    title, decided = f"why {order.left} goes before {order.right}", order.deciding_step
     name = decided.difference.what if decided is not None else None
-    return equation.Equation(
-        title, ORDER_FORMULA, ORDER_COLUMNS, "check", terms, order.order_sign, name, _order_note(order)
-    )
+    return equation.Equation(title, ORDER_FORMULA, ORDER_COLUMNS, "check", terms, order.order_sign, name, note)
 
 
 def _order_term(step: OrderStep) -> equation.Term:

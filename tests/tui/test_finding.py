@@ -259,3 +259,16 @@ async def test_a_misspelt_word_gets_the_one_that_was_meant() -> None:
             assert said in desk.status()
         await desk.command("node gpu-l40s-1")
         assert "gpu-l40s-01" in desk.status()
+
+
+async def test_find_lists_all_cycles_and_enter_leads_into_another_one() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.work("next-cycle")
+        await desk.command("find action start")
+        page = desk.app.screen
+        assert isinstance(page, PageScreen)
+        places = [row.cells[0].text for row in page.table.rows]
+        assert ["1", "2"] == list(dict.fromkeys(place.split(":")[0] for place in places))
+        assert "in 2 cycles: 8 events" in page.table.title
+        await desk.press("home", "enter")
+        assert places[0] == f"{desk.moment.recordings.cycle}:{desk.seq}"  # type: ignore[union-attr]

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun, short_name
 from vcdebug.debugger.commands.pages import find_stops
-from vcdebug.debugger.driver import BreakpointStatus
+from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.debugger.fields import fields_of
 from vcdebug.debugger.figures import Figure, parse_figure_line
 from vcdebug.debugger.notebook import Bookmark, Watch, WatchValue, evaluate_watch
@@ -169,30 +169,56 @@ MAX_COUNTED_EVENTS = 20_000
 """Events up to which outcomes are counted."""
 
 
+class FoundEvent(NamedTuple):
+    """An event that is listed: its recording and number, and its place as `goto` takes it."""
+
+    recording: Recording
+    seq: Seq
+    place: str
+
+
+def found_page(here: DebuggerState, words: str) -> Table:
+    """The events of all cycles that lie open, each row's key the command that goes there."""
+    open_ = here.recordings
+    if open_ is None or open_.cycle_count == 1:
+        return found_table(here.recording, here.seq, words)
+    found = [
+        FoundEvent(recording, seq, f"{cycle}:{seq}")
+        for cycle, recording in enumerate(open_.cycles_of(open_.side), start=1)
+        for seq in find_stops(recording, words)
+    ]
+    return _list_found(found, f"{open_.cycle}:{here.seq}", f"{words} in {count_noun(open_.cycle_count, 'cycle')}")
+
+
 def found_table(recording: Recording, seq: Seq, words: str) -> Table:
     """A row per event that `find WORDS` stops at, with the number of each outcome above."""
-    seqs = find_stops(recording, words)
-    keys = tuple(f"event {found}" for found in seqs)
-    rows = RowsOnDemand(keys, lambda i: _found_row(recording, seqs[i], seq))
-    current = f"event {seq}" if seq in seqs else ""
-    foot = () if seqs else (make_line(muted_piece("no event of this recording")),)
-    title = f"find {words}: {count_noun(len(seqs), 'event')}"
-    head = tuple(_iter_outcome_lines(recording, seqs))
+    return _list_found([FoundEvent(recording, at, str(at)) for at in find_stops(recording, words)], str(seq), words)
+
+
+def _list_found(found: Sequence[FoundEvent], here: str, words: str) -> Table:
+    keys = tuple(f"goto {one.place}" for one in found)
+    rows = RowsOnDemand(keys, lambda i: _found_row(found[i], here))
+    foot = () if found else (make_line(muted_piece("no event of this recording")),)
+    title, head = f"find {words}: {count_noun(len(found), 'event')}", tuple(_iter_outcome_lines(found))
+    current = f"goto {here}" if f"goto {here}" in keys else ""
     return Table(title, FOUND_COLUMNS, rows, head, foot, current=current, wraps=False)
 
 
-def _found_row(recording: Recording, seq: Seq, here: Seq) -> Row:
+def _found_row(found: FoundEvent, here: str) -> Row:
+    recording, seq, place = found
     what = event_headline(recording.event_at(seq))
     job = fields_of(recording, seq)("job")
     subject = ("job", job) if isinstance(job, str) else ("", "")
     cells = (
-        Piece(str(seq)),
-        Piece(HERE if seq == here else "", "here"),
+        Piece(place),
+        Piece(HERE if place == here else "", "here"),
         Piece(_event_place(recording, seq, bare_name(subject[1]))),
         Piece(what.what, "strong"),
         _outcome_piece(recording, seq, what.outcome),
     )
-    return Row(f"event {seq}", cells, seq, subject)
+    # The number of an event of another cycle means another event here.
+    leads = place.rpartition(":")[0] == here.rpartition(":")[0]
+    return Row(f"goto {place}", cells, seq if leads else 0, subject)
 
 
 def _event_place(recording: Recording, seq: Seq, job: str) -> str:
@@ -227,11 +253,11 @@ def _outcome_words(event: Event) -> str:
     return f"{headline.what} {outcome}" if isinstance(event, StatementEvent) else outcome or headline.what
 
 
-def _iter_outcome_lines(recording: Recording, seqs: Sequence[Seq]) -> Iterator[Line]:
+def _iter_outcome_lines(found: Sequence[FoundEvent]) -> Iterator[Line]:
     """The most frequent outcomes and their numbers, if there are several events."""
-    if not 1 < len(seqs) <= MAX_COUNTED_EVENTS:
+    if not 1 < len(found) <= MAX_COUNTED_EVENTS:
         return
-    ranked = Counter(_outcome_words(recording.event_at(seq)) for seq in seqs).most_common()
+    ranked = Counter(_outcome_words(one.recording.event_at(one.seq)) for one in found).most_common()
     for words, number in ranked[:MAX_OUTCOMES]:
         yield make_line(Piece(f"{number:>6} × ", "accent"), words or "(no text)")
     if len(ranked) > MAX_OUTCOMES:

@@ -197,6 +197,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "overview": Page(
         lambda here: _lazy_view("overview:overview_table")(here.recording), lambda row: (row.key,), "Enter goes into it"
     ),
+    "find": Page(_lazy_view("notebook:found_page"), lambda row: (row.key,), "Enter goes to the event"),
     "source": Page(lambda here: _lazy_view("origins:source_table")(here.recording, here.seq, here.source)),
     "why": Page(_lazy_view("origins:why_table"), _lazy_view("origins:why_commands"), "Enter goes on   x to the event"),
     "waiting": Page(_lazy_view("pending:waiting_table"), lambda row: (row.key,), "Enter explains it"),

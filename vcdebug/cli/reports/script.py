@@ -24,7 +24,6 @@ from vcdebug.recording.trace_schema import event_json
 from vcdebug.views.document import Block, make_paragraph
 from vcdebug.views.headline import event_headline, path_words
 from vcdebug.views.log import log_table
-from vcdebug.views.notebook import found_table
 from vcdebug.views.panels import PAGES, find_panel, verbs_table
 from vcdebug.views.pending import job_at
 from vcdebug.views.table import Table, format_table
@@ -65,8 +64,6 @@ class AnswerReport:
             self._show_table(find_panel(here, answer.argument))
         elif answer.show == "log":
             self._show_table(log_table(here.recording, here.seq, int(answer.argument or DEFAULT_LEVEL)))
-        elif answer.show == "find":
-            self._show_table(found_table(here.recording, here.seq, answer.argument))
         elif answer.show in PAGES:
             self._show_table(PAGES[answer.show].view(here, *filter(None, (answer.argument,))))
         elif answer.show == "report":

@@ -77,7 +77,9 @@ def _show_log(_: Driver, argument: str) -> CommandReply:
 
 
 VERBS: Final = (
-    Verb(("find", "query"), "KIND [if CONDITION]", "List all events that match a breakpoint", _show_stops),
+    Verb(
+        ("find", "query"), "KIND [if CONDITION]", "List the events of all cycles that match a breakpoint", _show_stops
+    ),
     Verb(
         ("fits", "copies"),
         "[JOB] [N]",

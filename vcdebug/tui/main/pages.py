@@ -325,7 +325,6 @@ class CommandTargets:
             "report": self._write_report,
             "save": self._save_notes,
             "load": self._load_notes,
-            "find": self._open_search_results,
             **{name: partial(pages.open_page, name) for name in PAGES},
             "waiting": self.open_waiting_jobs,
             **of_screen,
@@ -358,13 +357,6 @@ class CommandTargets:
         except CommandError as error:
             return CommandReply(text=error.format_line())
         return CommandReply()
-
-    def _open_search_results(self, words: str) -> None:
-        from vcdebug.views.notebook import found_table
-
-        moment = self._current.moment
-        if moment is not None:
-            self._pages.open_table(found_table(moment.recording, moment.seq, words))
 
     def _write_report(self, words: str) -> None:
         """Write the report in a worker thread, so that keys are answered meanwhile."""

@@ -15,6 +15,7 @@ from tests.builders import (
     pods,
     queue,
 )
+from tests.releases.shown_before_1_11 import BEFORE_1_11, BESIDE_BEFORE_1_11
 from tests.releases.shown_before_1_12 import BEFORE_1_12, BESIDE_BEFORE_1_12
 from tests.releases.shown_before_1_13 import BEFORE_1_13
 from tests.releases.shown_devices import CLASSES, OLD, ON_CARDS
@@ -389,6 +390,7 @@ SHOWN: dict[str, Callable[[], Snapshot]] = {
     **ON_CARDS,
     **ON_NPUS,
     **ON_TOPOLOGY,
+    **BEFORE_1_11,
     **BEFORE_1_12,
     **BEFORE_1_13,
     **BY_PODS,
@@ -402,6 +404,7 @@ BESIDE: dict[str, str] = {
     "nil-ledger-asked": "nil-device-ledger",
     "device-missing-refused": "nil-device-ledger",
     **BESIDE_ON_TOPOLOGY,
+    **BESIDE_BEFORE_1_11,
     **BESIDE_BEFORE_1_12,
     "nta-hypernode-score": "nta-node-score-only",
     "nta-soft-only": "allocate-flat-retry,+allocate-topology-tiers,+nta-node-score-only",

@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders import conf_of, metadata, node, pod_group, pods, queue
 from tests.releases import shown_before_1_12 as shown
-from tests.releases.shown import BESIDE
+from tests.releases.shown import BESIDE, SHOWN
 from tests.releases.shown_before_1_13 import deciding, volume_elsewhere
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.framework.record import CloseEvent, OpEvent, PanicEvent
@@ -22,7 +22,7 @@ from vcdebug.snapshot.snapshot import Snapshot
 def both(change: str) -> tuple[Recording, Recording]:
     """The cluster that shows a change, by the newer rule and by the older one."""
     base = ",+".join(["master", *([BESIDE[change]] if change in BESIDE else [])])
-    snapshot = shown.BEFORE_1_12[change]()
+    snapshot = SHOWN[change]()
     newer, older = (snapshot_at_release(snapshot, name) for name in (base, f"{base},+{change}"))
     return replay_cycle(newer), replay_cycle(older)
 

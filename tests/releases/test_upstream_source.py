@@ -19,12 +19,14 @@ from vcdebug.snapshot.loader import load_snapshot
 
 NEVER_CALLED = {"TargetJob", "ReservedNodes", "ClusterOrder"}
 WITHOUT_PLUGIN = {"BestNode"}
+BEFORE_1_12 = {
+    *("SubJobOrder", "SubJobReady", "SubJobPipelined", "UnifiedEvictable"),
+    *("HyperNodeGradientForJob", "HyperNodeGradientForSubJob", "HyperNodeOrder"),
+    *("SimulateAllocatable", "SimulatePredicate", "SimulateAddTask", "SimulateRemoveTask"),
+}
 LATER = {
-    "v1.11": {
-        *("SubJobOrder", "SubJobReady", "SubJobPipelined", "UnifiedEvictable"),
-        *("HyperNodeGradientForJob", "HyperNodeGradientForSubJob", "HyperNodeOrder"),
-        *("SimulateAllocatable", "SimulatePredicate", "SimulateAddTask", "SimulateRemoveTask"),
-    },
+    "v1.10": {*BEFORE_1_12, "VictimQueueOrder"},
+    "v1.11": BEFORE_1_12,
     "v1.12": {
         *("SubJobOrder", "SubJobReady", "SubJobPipelined", "UnifiedEvictable"),
         *("HyperNodeGradientForJob", "HyperNodeGradientForSubJob"),

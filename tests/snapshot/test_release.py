@@ -148,9 +148,9 @@ def test_a_patch_release_to_come_has_what_its_branch_has_mended(coming: str, new
 
 
 def test_a_release_older_than_all_that_are_replayed_names_what_differs() -> None:
-    problem = next(one for one in stated("v1.10.2").problems if one.field == "scheduler.release")
-    assert problem.effect.startswith("replayed as v1.11.")
-    assert problem.effect.endswith("what changed before v1.11")
+    problem = next(one for one in stated("v1.9.1").problems if one.field == "scheduler.release")
+    assert problem.effect.startswith("replayed as v1.10.")
+    assert problem.effect.endswith("what changed before v1.10")
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_release_older_than_all_that_are_replayed_names_what_differs() -> None
         ("volcanosh/vc-scheduler:v1.16.0", "release v1.16.0, replayed as master of 2026-08-20 (near: not verified)"),
         ("acme/scheduler:v1.15.1-acme.3", "release v1.15.1-acme.3, replayed as v1.15.1 (near: not verified)"),
         ("volcanosh/vc-scheduler:v1.11.2", "release v1.11.2 (replayed exactly)"),
-        ("swr/volcano:v1.10.2-cce.3", "release v1.10.2-cce.3, replayed as v1.11.0 (unknown: may differ)"),
+        ("swr/volcano:v1.10.2-cce.3", "release v1.10.2-cce.3, replayed as v1.10.2 (near: not verified)"),
         ("volcanosh/vc-scheduler:latest", "release unknown, replayed by the latest rules (master of 2026-08-20)"),
         ("volcanosh/vc-scheduler@sha256:0123", "release unknown, replayed by the latest rules (master of 2026-08-20)"),
         ("acme/vc-scheduler:main-20260801", "release unknown, replayed by the latest rules (master of 2026-08-20)"),
@@ -180,7 +180,7 @@ def test_an_image_says_the_release_and_how_far_it_is_trusted(image: str, said: s
 
 
 def test_a_switched_change_is_as_near_as_its_release() -> None:
-    named = {text: resolve_release(text).release.trust for text in ("v1.15.1,-csi-limit-key", "v1.10.0,-csi-limit-key")}
+    named = {text: resolve_release(text).release.trust for text in ("v1.15.1,-csi-limit-key", "v1.9.0,-csi-limit-key")}
     assert ["near", "unknown"] == list(named.values())
     assert "near" == resolve_release("master,+csi-limit-key").release.trust
 
@@ -213,13 +213,13 @@ def test_the_deployments_image_says_it_unless_meta_does() -> None:
 
 def test_what_is_replayed_is_named_line_by_line() -> None:
     lines = "v1.15.1 to v1.15.0, v1.14.4 to v1.14.0, v1.13.3 to v1.13.0, v1.12.4 to v1.12.0, v1.11.2 to v1.11.0"
-    assert resolve_release("v1.10.2").what.endswith(f", {lines})")
+    assert resolve_release("v1.9.1").what.endswith(f", {lines}, v1.10.2 to v1.10.0)")
 
 
 def test_what_the_table_does_not_reach_is_said() -> None:
     effects = {name: resolve_release(name).effect for name in ("v1.9.0", "v1.12.9")}
-    assert effects["v1.9.0"].startswith("replayed as v1.11.")
-    assert ["v1.9.0"] == [name for name, effect in effects.items() if effect.endswith("what changed before v1.11")]
+    assert effects["v1.9.0"].startswith("replayed as v1.10.")
+    assert ["v1.9.0"] == [name for name, effect in effects.items() if effect.endswith("what changed before v1.10")]
 
 
 @pytest.mark.parametrize(("wanted", "said"), [(None, 1), ("v1.15.1", 0)])
@@ -230,7 +230,7 @@ def test_what_was_said_of_a_release_is_not_said_again(wanted: str | None, said: 
     assert said == len([one for one in load_snapshot(path, release=wanted).problems if one.what.startswith("v1.9.0")])
 
 
-@pytest.mark.parametrize("name", ["v1.14.4", "v1.10.0", "v1.15.1,-csi-limit-key"])
+@pytest.mark.parametrize("name", ["v1.14.4", "v1.9.0", "v1.15.1,-csi-limit-key"])
 def test_what_was_stated_is_saved(name: str, tmp_path: Path) -> None:
     snapshot = stated(name)
     save_snapshot(snapshot, tmp_path / "saved")
@@ -244,7 +244,7 @@ def test_what_is_asked_for_wins(tmp_path: Path) -> None:
 
 
 def test_an_edit_chooses_a_release_and_takes_the_problem_of_the_one_before_along() -> None:
-    edited = apply_edits(stated("v1.10.0"), [parse_edit("flag:release=v1.15.0")], "")
+    edited = apply_edits(stated("v1.9.0"), [parse_edit("flag:release=v1.15.0")], "")
     assert ("v1.15.0", []) == (edited.release.name, edited.problems)
     assert NEWEST == apply_edits(edited, [parse_edit("flag:release-")], "").release
 

@@ -7,8 +7,16 @@ from collections.abc import Mapping
 from functools import partial
 
 from vcdebug.framework import action, placement, transitions
-from vcdebug.framework.action import Action, collect_starving
-from vcdebug.framework.hooks import JOB_PIPELINED, JOB_STARVING, OVERUSED, PRE_PREDICATE, PREEMPTIVE, RECLAIMABLE
+from vcdebug.framework.action import Action, collect_starving, is_starving
+from vcdebug.framework.hooks import (
+    ALLOCATABLE,
+    JOB_PIPELINED,
+    JOB_STARVING,
+    OVERUSED,
+    PRE_PREDICATE,
+    PREEMPTIVE,
+    RECLAIMABLE,
+)
 from vcdebug.framework.node_verdict_cache import PREEMPT
 from vcdebug.framework.order import PriorityQueue, build_victims_queue, task_queue
 from vcdebug.framework.record import Level
@@ -20,7 +28,12 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.releases.scheduling import RECLAIM_EVICTS_BEFORE_TEST, RECLAIM_SHARED_STATEMENT
+from vcdebug.releases.scheduling import (
+    RECLAIM_ASKS_ALLOCATABLE,
+    RECLAIM_BEYOND_STARVING,
+    RECLAIM_EVICTS_BEFORE_TEST,
+    RECLAIM_SHARED_STATEMENT,
+)
 
 EVICTION_REASON = "reclaim"
 NEVER_POLICY = "Never"
@@ -182,7 +195,8 @@ class ReclaimAtOnce(Action):
         """Queues take turns, task by task. Upstream: actions/reclaim.Execute."""
         ssn.log("total", len(ssn.jobs), len(ssn.queues))
         heaps: dict[JobId, PriorityQueue[TaskInfo]] = {}
-        starving = collect_starving(ssn, lambda job: heaps.update({job.uid: pending_tasks(ssn, job)}))
+        self._wants_more = has_pending if ssn.release.has_older_form(RECLAIM_BEYOND_STARVING) else is_starving
+        starving = collect_starving(ssn, lambda job: heaps.update({job.uid: pending_tasks(ssn, job)}), self._wants_more)
         while starving.queues:
             queue = starving.queues.pop()
             with ssn.open_span(Level.QUEUE, queue.name):
@@ -202,7 +216,7 @@ class ReclaimAtOnce(Action):
         job = jobs.pop()
         tasks = heaps[job.uid]
         with ssn.open_span(Level.JOB, job.uid):
-            if not tasks or not ssn.ask_plugins(JOB_STARVING, job):
+            if not tasks or not self._wants_more(ssn, job):
                 return False
             task = tasks.pop()
             with ssn.open_span(Level.TASK, task.key):
@@ -217,7 +231,15 @@ class ReclaimAtOnce(Action):
                 return True
 
 
+def has_pending(_ssn: Session, job: JobInfo) -> bool:
+    """Whether the job has tasks without a node, gated ones included. Upstream: api/job_info.HasPendingTasks."""
+    return job.count_tasks(TaskStatus.PENDING) > 0
+
+
 def _may_reclaim(ssn: Session, queue: QueueInfo, task: TaskInfo) -> bool:
+    asks_room = ssn.release.has_older_form(RECLAIM_ASKS_ALLOCATABLE)
+    if asks_room and not ssn.ask_plugins(ALLOCATABLE, queue, task):
+        return False
     if not ssn.ask_plugins(PREEMPTIVE, queue, [task]):
         ssn.log("refused", queue.name, task.name)
         return False

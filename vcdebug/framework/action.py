@@ -129,7 +129,14 @@ def is_invalid(ssn: Session, job: JobInfo) -> bool:
     return True
 
 
-def collect_starving(ssn: Session, found: Callable[[JobInfo], None]) -> QueuedJobs:
+def is_starving(ssn: Session, job: JobInfo) -> bool:
+    """Whether the plugins say that the job lacks tasks of its minimum."""
+    return ssn.ask_plugins(JOB_STARVING, job)
+
+
+def collect_starving(
+    ssn: Session, found: Callable[[JobInfo], None], waiting: Callable[[Session, JobInfo], bool] = is_starving
+) -> QueuedJobs:
     """Queues of all admitted valid jobs with the starving jobs in heaps; `found` is called with each of these."""
     queued = QueuedJobs(ssn)
     for job in ssn.jobs.values():
@@ -137,7 +144,7 @@ def collect_starving(ssn: Session, found: Callable[[JobInfo], None]) -> QueuedJo
             continue
         queue = ssn.queues[job.queue]
         queued.add_queue(queue, job)
-        if ssn.ask_plugins(JOB_STARVING, job):
+        if waiting(ssn, job):
             queued.add_job(queue, job)
             found(job)
     return queued

@@ -52,14 +52,17 @@ NoteHere = Callable[..., None]
 
 class Tiers(list[list[PluginCall]]):
     """The plugins of a hook, tier by tier, for a whole session. `note` adds a quirk to the last answer; `calls` are all
-    functions in order, for rules without tiers.
+    functions in order, for rules without tiers; without `restarts` victims that were lost stay lost.
     """
 
-    __slots__ = ("calls", "note")
+    __slots__ = ("calls", "note", "restarts")
 
-    def __init__(self, tiers: Iterable[list[PluginCall]] = (), note: NoteHere = lambda *_: None) -> None:
+    def __init__(
+        self, tiers: Iterable[list[PluginCall]] = (), note: NoteHere = lambda *_: None, *, restarts: bool = True
+    ) -> None:
         super().__init__(tiers)
         self.note = note
+        self.restarts = restarts
         self.calls = [plugin_call.call for tier in self for plugin_call in tier]
 
 
@@ -300,7 +303,8 @@ class _FirstNotNone(CombiningRule[Answer]):
         return None
 
     def explain_not_asked(self, tier: int, answers: Answers) -> str:
-        return f"{(last_answer(answers, tier) or answers[-1]).plugin} {self._ended_by}"
+        last = last_answer(answers, tier) or answers[-1]
+        return f"{last.plugin} {'accepted' if last.result is None else self._ended_by}"
 
 
 class _EachAnswer(CombiningRule[dict[str, Answer]]):
@@ -326,7 +330,7 @@ class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
 
     @staticmethod
     def combine(tiers: Tiers, args: Args, /) -> list[TaskInfo] | None:
-        vetoed = ""
+        vetoed, lost = "", False
         for tier in tiers:
             victims: list[TaskInfo] | None = None
             disjoint = False
@@ -341,12 +345,12 @@ class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
                     break
                 # nil also means that no plugin of the tier has answered: after a disjoint answer upstream takes all
                 # candidates of the next plugin.
-                if disjoint and victims is None:
+                if disjoint and victims is None and tiers.restarts:
                     tiers.note(
                         INTERSECTION_RESTARTED, "no victims were left in the tier; {} started over", plugin_call.plugin
                     )
-                victims = candidates if victims is None else _intersection(victims, candidates)
-                disjoint = victims is None
+                victims = candidates if victims is None and not lost else _intersection(victims or [], candidates)
+                disjoint, lost = victims is None, not tiers.restarts
             if victims is not None:
                 if vetoed:
                     tiers.note(

@@ -201,6 +201,20 @@ def open_plugins(ssn: Session, plugins: Registry) -> None:
             if option.name in plugins:
                 _open_plugin(ssn, resolve_reference(plugins[option.name]), option.arguments)
     ssn.plugin_calls = build_plugin_calls(ssn.conf, ssn.functions, ssn.record, ssn.release)
+    _drop_unheard_judges(ssn)
+
+
+def _drop_unheard_judges(ssn: Session) -> None:
+    """Drop the plugins that judge no node because of the one before them."""
+    last = [
+        name for name, one in ssn.plugins.items() if one.judges_last and ssn.release.has_older_form(one.judges_last)
+    ]
+    heard = True
+    for tier in ssn.plugin_calls[hooks.PREDICATE.method] if last else ():
+        names = [call.plugin for call in tier]
+        ends = next((place for place, name in enumerate(names, start=1) if name in last), None)
+        del tier[ends if heard else 0 :]
+        heard = heard and ends is None
 
 
 def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, object]) -> None:

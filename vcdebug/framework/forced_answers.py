@@ -122,9 +122,8 @@ def with_forced_calls(plugin_calls: dict[str, Tiers], answers: ForcedAnswers, re
 
 
 def _forced_tiers(hook: AnyHook, tiers: Tiers, answers: ForcedAnswers, record: Record) -> Tiers:
-    return Tiers(
-        [[_forced_call(hook, plugin_call, answers, record) for plugin_call in tier] for tier in tiers], tiers.note
-    )
+    forced = [[_forced_call(hook, plugin_call, answers, record) for plugin_call in tier] for tier in tiers]
+    return Tiers(forced, tiers.note, restarts=tiers.restarts)
 
 
 def _forced_call(hook: AnyHook, plugin_call: PluginCall, answers: ForcedAnswers, record: Record) -> PluginCall:

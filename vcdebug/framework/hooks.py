@@ -37,6 +37,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
+from vcdebug.releases.queues import CAPACITY_TREE_ABSENT
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import GANG_EVICTION
 from vcdebug.releases.topology import NTA_NODE_SCORE_ONLY, SUBJOBS_ABSENT
@@ -234,7 +235,7 @@ QUEUE_ORDER: Hook[[QueueInfo, QueueInfo], int] = Hook(
     "queue_order", "QueueOrder", ("enableQueueOrder",), combine.FIRST_DIFFERENCE, "comparison"
 )
 VICTIM_QUEUE_ORDER: Hook[[QueueInfo, QueueInfo, QueueInfo], int] = Hook(
-    "victim_queue_order", "VictimQueueOrder", (), combine.FIRST_DIFFERENCE, "comparison"
+    "victim_queue_order", "VictimQueueOrder", (), combine.FIRST_DIFFERENCE, "comparison", later=CAPACITY_TREE_ABSENT
 )
 TASK_ORDER: Hook[[TaskInfo, TaskInfo], int] = Hook(
     "task_order", "TaskOrder", ("enableTaskOrder",), combine.FIRST_DIFFERENCE, "comparison"

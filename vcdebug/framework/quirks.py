@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from vcdebug.releases.change import Change
 from vcdebug.releases.nodes import RESERVE_FAILURE_CONTINUES
-from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT
+from vcdebug.releases.queues import CAPACITY_TREE_ABSENT
+from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT, VICTIMS_NOT_RESTARTED
 
 
 class Quirk(NamedTuple):
@@ -68,6 +69,7 @@ INTERSECTION_RESTARTED = _add_quirk(
     "intersection-restarted",
     "Two plugins of one tier allowed disjoint victims, and the next plugin started over with its own.",
     "which pods are evicted",
+    VICTIMS_NOT_RESTARTED,
 )
 TASK_LOST_TO_QUEUE = _add_quirk(
     "task-lost-to-queue",
@@ -153,6 +155,7 @@ QUEUE_TREE_BROKEN = _add_quirk(
     "queue-tree-broken",
     "If a job is in a queue with children, or a queue's parent is missing, capacity stops working for all queues.",
     "everything: nothing is admitted or placed, and an eviction can cause a scheduler panic",
+    CAPACITY_TREE_ABSENT,
 )
 QUEUE_CYCLE = _add_quirk(
     "queue-cycle",
@@ -164,6 +167,7 @@ ANCESTORS_OVERWRITTEN = _add_quirk(
     "ancestors-overwritten",
     "From the seventh level on, queues overwrite each other's lists of ancestors.",
     "which queues are checked, charged and compared",
+    CAPACITY_TREE_ABSENT,
 )
 VICTIM_LEAVES_TWICE = _add_quirk(
     "victim-leaves-twice",

@@ -12,6 +12,7 @@ from vcdebug.framework.hooks import HOOKS, AnyHook
 from vcdebug.framework.record import HookEvent, Record, fast_tuple
 from vcdebug.framework.session import Plugin
 from vcdebug.releases.release import NEWEST, Release
+from vcdebug.releases.scheduling import VICTIMS_NOT_RESTARTED
 
 
 def bind_recorded(call: RecordedCall) -> Call:
@@ -68,4 +69,4 @@ def _hook_tiers(
             call = RecordedCall(function, option.name, hook.upstream, show, record)
             tier.append(PluginCall(option.name, bind_recorded(call), call))
         tiers.append(tier)
-    return Tiers(tiers, record.add_last_note)
+    return Tiers(tiers, record.add_last_note, restarts=not release.has_older_form(VICTIMS_NOT_RESTARTED))

@@ -177,7 +177,8 @@ class Session:
 
     def hierarchy_enabled(self, plugin: str) -> bool:
         """enableHierarchy of the first option with that name. Upstream: framework/session.HierarchyEnabled."""
-        return self.conf.hierarchy_enabled(plugin)
+        change = self.plugins[plugin].later_tree if plugin in self.plugins else None
+        return self.conf.hierarchy_enabled(plugin) and not (change and self.release.has_older_form(change))
 
     def cycle_state(self, task: TaskInfo) -> CycleState:
         """The task's state for the whole session. Upstream: framework/session.GetCycleState."""
@@ -421,6 +422,10 @@ class Plugin:
     """Arguments that it does not read then."""
     remembers_rows = False
     """Whether `predicate` remembers the rows it was asked about, so that a search must ask about no other."""
+    later_tree: ClassVar[Change | None] = None
+    """The change in whose older form it reads no tree of queues."""
+    judges_last: ClassVar[Change | None] = None
+    """The change in whose older form plugins listed behind this one judge no node."""
     judges_by_pod: ClassVar[bool] = False
     """Whether its answers about a node depend on the pod and on what is on the nodes, but on no queue, PodGroup,
     PriorityClass or other waiting pod: framework/reuse.py takes such answers from an earlier cycle."""

@@ -27,8 +27,10 @@ from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
 from vcdebug.releases.queues import DRA_QUOTA
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import (
+    FAILED_UNCOUNTED,
     PODGROUP_PHASE_RELEASING,
     PODGROUP_RUNNING_AT_ALLOCATION,
+    QUEUE_STATUS_OWN,
     QUEUE_STATUS_RUNNING,
 )
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
@@ -76,9 +78,8 @@ def _update_phase(ssn: Session, job: JobInfo) -> None:
     said = [
         c.type == UNSCHEDULABLE_CONDITION and c.status == "True" for c in group.conditions if c.transition_id == ssn.uid
     ]
-    phase = _get_pod_group_phase(
-        ssn, job, running_unschedulable=running > 0 and True in said, finished=succeeded + failed
-    )
+    finished = succeeded if ssn.release.has_older_form(FAILED_UNCOUNTED) else succeeded + failed
+    phase = _get_pod_group_phase(ssn, job, running_unschedulable=running > 0 and True in said, finished=finished)
     if phase != group.phase:
         ssn.set_phase(job, phase)
     group.running, group.succeeded, group.failed = running, succeeded, failed
@@ -97,7 +98,8 @@ def _get_pod_group_phase(ssn: Session, job: JobInfo, *, running_unschedulable: b
 def counted_for_phase(job: JobInfo, release: Release) -> int:
     """Tasks that a PodGroup's minMember is compared with when the session closes."""
     if release.has_older_form(PODGROUP_RUNNING_AT_ALLOCATION):
-        counted = job.count_tasks(*ALLOCATED_CLASS, TaskStatus.SUCCEEDED, TaskStatus.FAILED)
+        counted = job.count_tasks(*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
+        counted += 0 if release.has_older_form(FAILED_UNCOUNTED) else job.count_tasks(TaskStatus.FAILED)
     else:
         counted = job.scheduled_task_num()
     return counted if release.has_older_form(PODGROUP_PHASE_RELEASING) else counted + job.releasing_scheduled_task_num()
@@ -204,7 +206,7 @@ def _queue_ancestors(ssn: Session, queue: str) -> list[str]:
     """Up to `root`, where there is one: a job directly in `root` counts twice there. A parent that does not exist is
     read from nil.
     """
-    if ROOT_QUEUE not in ssn.queues:
+    if ROOT_QUEUE not in ssn.queues or ssn.release.has_older_form(QUEUE_STATUS_OWN):
         return []
     result = [ssn.queues[queue].parent or ROOT_QUEUE]
     while result[-1] != ROOT_QUEUE and len(result) <= len(ssn.queues):

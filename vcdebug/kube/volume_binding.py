@@ -26,9 +26,10 @@ from vcdebug.kube.listers import (
 )
 from vcdebug.kube.node_affinity import lenient_terms
 from vcdebug.kube.selector import Labels, SelectorError, label_selector
+from vcdebug.kube.volume_zone import VolumeProvisioning
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import NodeName
-from vcdebug.releases.nodes import VOLUME_AFFINITY_TEXT
+from vcdebug.releases.nodes import VOLUME_AFFINITY_TEXT, VOLUME_ATTRIBUTES_UNREAD
 from vcdebug.snapshot.manifest import annotations_of, key_of, labels_of, metadata_of, name_of, spec_of, status_of
 from vcdebug.snapshot.quantity import whole_value
 
@@ -42,6 +43,9 @@ BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 VOLUME_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
+ATTRIBUTES_OFF = (
+    "unsupported volumeAttributesClassName is set on claim {} when the feature-gate VolumeAttributesClass is disabled"
+)
 NEW_VOLUME = "a new volume on "
 
 
@@ -90,6 +94,8 @@ class VolumeBinding:
             NODE_CONFLICT_1_32 if listers.flags.release.has_older_form(VOLUME_AFFINITY_TEXT) else NODE_AFFINITY_CONFLICT
         )
         self._provisioning = VolumeProvisioning(listers)
+        self._reads_attributes = not listers.flags.release.has_older_form(VOLUME_ATTRIBUTES_UNREAD)
+        self._knows_attributes = listers.flags.is_gate_on("VolumeAttributesClass")
         self._taken: dict[str, str] = {}
         """volume name → key of the claim it is assumed bound to."""
         self._selected: dict[str, NodeName] = {}
@@ -223,6 +229,7 @@ class VolumeBinding:
             if selected is not None and selected != node:
                 return False, True, PodVolumes()
             (to_match if selected is None else to_provision).append(claim)
+        self._check_attributes(to_match)
         bindings, unmatched = self._match_claims(state, to_match, node_labels)
         to_provision += unmatched
         satisfied, enough = not unmatched, True
@@ -252,6 +259,7 @@ class VolumeBinding:
         if key in found:
             return ClaimFit(key, found[key], True, "an available volume suits it")
         try:
+            self._check_attributes([claim])
             allowed, enough = self._check_provisions([claim], node_labels)
         except VolumeBindingError as error:
             return ClaimFit(key, "", False, str(error))
@@ -261,6 +269,12 @@ class VolumeBinding:
     def _selected_node(self, claim: Manifest) -> NodeName | None:
         return self._selected.get(key_of(claim), annotations_of(claim).get(SELECTED_NODE))
 
+    def _check_attributes(self, claims: list[Manifest]) -> None:
+        """Raise VolumeBindingError for a claim with attributes where the gate is off."""
+        for claim in claims if self._reads_attributes and not self._knows_attributes else ():
+            if _attributes_of(claim):
+                raise VolumeBindingError(ATTRIBUTES_OFF.format(key_of(claim)))
+
     def _match_claims(
         self, state: VolumeState, claims: list[Manifest], node_labels: Labels
     ) -> tuple[list[tuple[str, str]], list[Manifest]]:
@@ -269,9 +283,8 @@ class VolumeBinding:
         chosen: dict[str, None] = {}
         # Smallest claims first, as upstream, so that each gets the smallest volume that fits.
         for claim in sorted(claims, key=storage_request):
-            volume = find_matching_volume(
-                claim, state.candidates.get(storage_class_name(claim), []), node_labels, chosen
-            )
+            offered = state.candidates.get(storage_class_name(claim), [])
+            volume = find_matching_volume(claim, offered, node_labels, chosen, reads_attributes=self._reads_attributes)
             if volume is None:
                 unmatched.append(claim)
                 continue
@@ -289,7 +302,7 @@ class VolumeBinding:
                 raise VolumeBindingError(f'failed to find storage class "{name}"')
             if not self._provisioning.is_allowed(name, node_labels):
                 return False, True
-            if not self._provisioning.has_enough_capacity(name, claim, node_labels):
+            if not self._provisioning.has_enough_capacity(name, storage_request(claim), node_labels):
                 return True, False
         return True, True
 
@@ -400,12 +413,19 @@ def is_bound_to(volume: Manifest, claim: Manifest) -> bool:
 
 
 def find_matching_volume(
-    claim: Manifest, volumes: Sequence[Manifest], node_labels: Labels, chosen: Container[str]
+    claim: Manifest,
+    volumes: Sequence[Manifest],
+    node_labels: Labels,
+    chosen: Container[str],
+    *,
+    reads_attributes: bool = True,
 ) -> Manifest | None:
     """The volume reserved for the claim, else the smallest available one that suits it."""
     best: Manifest | None = None
     for volume in volumes:
         if name_of(volume) in chosen or not _is_comparable(claim, volume):
+            continue
+        if reads_attributes and _attributes_of(claim) != _attributes_of(volume):
             continue
         if is_bound_to(volume, claim):
             return volume if is_reachable(volume, node_labels) else None
@@ -423,8 +443,11 @@ def _is_comparable(claim: Manifest, volume: Manifest) -> bool:
     if volume_capacity(volume) < storage_request(claim) or metadata_of(volume).get("deletionTimestamp"):
         return False
     modes = [spec_of(m).get("volumeMode") or "Filesystem" for m in (claim, volume)]
-    attributes = [spec_of(m).get("volumeAttributesClassName") or "" for m in (claim, volume)]
-    return modes[0] == modes[1] and attributes[0] == attributes[1]
+    return modes[0] == modes[1]
+
+
+def _attributes_of(manifest: Manifest) -> str:
+    return spec_of(manifest).get("volumeAttributesClassName") or ""
 
 
 def _is_available(claim: Manifest, volume: Manifest, node_labels: Labels) -> bool:
@@ -442,59 +465,5 @@ def _is_selected(claim: Manifest, volume: Manifest) -> bool:
         return True
     try:
         return label_selector(raw).matches_labels(labels_of(volume))
-    except SelectorError:
-        return False
-
-
-NO_PROVISIONER = "kubernetes.io/no-provisioner"
-
-
-class VolumeProvisioning:
-    """Storage classes, allowed topologies and published capacities."""
-
-    def __init__(self, listers: Listers) -> None:
-        self._listers = listers
-
-    def is_allowed(self, class_name: str, node_labels: Labels) -> bool:
-        """Whether the class provisions at all, and for nodes with these labels."""
-        storage_class = self._listers.storage_classes[class_name]
-        if (storage_class.get("provisioner") or "") in ("", NO_PROVISIONER):
-            return False
-        return _topology_matches(storage_class.get("allowedTopologies") or (), node_labels)
-
-    def has_enough_capacity(self, class_name: str, claim: Manifest, node_labels: Labels) -> bool:
-        """Whether the driver publishes capacity for the node, where it publishes any."""
-        provisioner = self._listers.storage_classes[class_name].get("provisioner") or ""
-        driver = self._listers.csi_drivers.get(provisioner)
-        if driver is None or not spec_of(driver).get("storageCapacity"):
-            return True
-        return any(
-            entry.get("storageClassName") == class_name
-            and _largest_volume_size(entry) >= storage_request(claim)
-            and _is_published_for(entry, node_labels)
-            for entry in self._listers.csi_capacities
-        )
-
-
-def _topology_matches(terms: Sequence[Manifest], node_labels: Labels) -> bool:
-    if not terms:
-        return True
-    for term in terms:
-        expressions = term.get("matchLabelExpressions") or ()
-        if expressions and all(node_labels.get(e.get("key")) in (e.get("values") or ()) for e in expressions):
-            return True
-    return False
-
-
-def _largest_volume_size(entry: Manifest) -> int:
-    size = entry.get("maximumVolumeSize")
-    if size is None:
-        size = entry.get("capacity")
-    return -1 if size is None else whole_value(size)
-
-
-def _is_published_for(entry: Manifest, node_labels: Labels) -> bool:
-    try:
-        return label_selector(entry.get("nodeTopology")).matches_labels(node_labels)
     except SelectorError:
         return False

@@ -1,19 +1,21 @@
-"""VolumeZone: bound volumes with zone or region labels need a node in one of those zones.
+"""VolumeZone: bound volumes with zone or region labels need a node in one of those zones; and where new ones can be.
 
 Upstream: k8s plugin volumezone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from vcdebug.kube.listers import WAIT_FOR_FIRST_CONSUMER, Listers, Manifest, not_found_text, storage_class_name
 from vcdebug.kube.node_labels import NodeLabels
+from vcdebug.kube.selector import Labels, SelectorError, label_selector
 from vcdebug.model.names import BoolArray, IntArray
 from vcdebug.snapshot.manifest import labels_of, spec_of
+from vcdebug.snapshot.quantity import whole_value
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
@@ -111,3 +113,59 @@ def _rows_inside(limit: ZoneLimit, node_labels: NodeLabels, rows: IntArray) -> B
     ga_hit = np.array([*(value in limit.values for value in ga.values), False], dtype=np.bool_)[ga.ids[rows]]
     inside: BoolArray = np.where(own.rows_present[rows], own_hit, ga_hit)
     return inside
+
+
+# Volumes that are made on demand.
+
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+class VolumeProvisioning:
+    """Where new volumes can be made: storage classes, allowed topologies and published capacities."""
+
+    def __init__(self, listers: Listers) -> None:
+        self._listers = listers
+
+    def is_allowed(self, class_name: str, node_labels: Labels) -> bool:
+        """Whether the class provisions at all, and for nodes with these labels."""
+        storage_class = self._listers.storage_classes[class_name]
+        if (storage_class.get("provisioner") or "") in ("", NO_PROVISIONER):
+            return False
+        return _topology_matches(storage_class.get("allowedTopologies") or (), node_labels)
+
+    def has_enough_capacity(self, class_name: str, size: int, node_labels: Labels) -> bool:
+        """Whether the driver publishes capacity for the node, where it publishes any."""
+        provisioner = self._listers.storage_classes[class_name].get("provisioner") or ""
+        driver = self._listers.csi_drivers.get(provisioner)
+        if driver is None or not spec_of(driver).get("storageCapacity"):
+            return True
+        return any(
+            entry.get("storageClassName") == class_name
+            and _largest_volume_size(entry) >= size
+            and _is_published_for(entry, node_labels)
+            for entry in self._listers.csi_capacities
+        )
+
+
+def _topology_matches(terms: Sequence[Manifest], node_labels: Labels) -> bool:
+    if not terms:
+        return True
+    for term in terms:
+        expressions = term.get("matchLabelExpressions") or ()
+        if expressions and all(node_labels.get(e.get("key")) in (e.get("values") or ()) for e in expressions):
+            return True
+    return False
+
+
+def _largest_volume_size(entry: Manifest) -> int:
+    size = entry.get("maximumVolumeSize")
+    if size is None:
+        size = entry.get("capacity")
+    return -1 if size is None else whole_value(size)
+
+
+def _is_published_for(entry: Manifest, node_labels: Labels) -> bool:
+    try:
+        return label_selector(entry.get("nodeTopology")).matches_labels(node_labels)
+    except SelectorError:
+        return False

@@ -23,10 +23,11 @@ from vcdebug.model.pod_resources import RequestSums, StatedAmounts
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ignored_names
 from vcdebug.model.task import TaskInfo, TaskStatus, get_task_status, is_completed_status
+from vcdebug.releases.nodes import NODE_NOT_READY_ABSENT
 from vcdebug.releases.scheduling import HEADER_NOT_READY, MINIMUM_UNSAID
 from vcdebug.releases.topology import SUBJOBS_ABSENT, TOPOLOGY_ABSENT
 from vcdebug.snapshot.cycle_inputs import MapOrder
-from vcdebug.snapshot.manifest import JsonObject, name_of, spec_of
+from vcdebug.snapshot.manifest import JsonObject, name_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Snapshot
 
 
@@ -113,6 +114,8 @@ class ClusterInfo:
         self.nodes = {name: by_name[name] for name in self.ordering.order_keys(by_name)}
 
     def _is_selected(self, node: NodeInfo) -> bool:
+        if self.snapshot.release.has_older_form(NODE_NOT_READY_ABSENT) and _is_not_ready(node.manifest):
+            return False
         selector = self.snapshot.flags.node_selector
         return not selector or any(f"{key}:{value}" in selector for key, value in node.labels.items())
 
@@ -203,6 +206,12 @@ class _PriorityClasses:
 
     def value_of(self, name: str) -> int:
         return self.values.get(name, self.default)
+
+
+def _is_not_ready(node: JsonObject) -> bool:
+    """Upstream: api/node_info (v1.10: setNodeState)."""
+    conditions = status_of(node).get("conditions") or ()
+    return any(one.get("type") == "Ready" and one.get("status") != "True" for one in conditions)
 
 
 def _csi_limits(snapshot: Snapshot) -> dict[NodeName, dict[str, float]]:

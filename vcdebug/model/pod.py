@@ -42,6 +42,7 @@ class Pod:
     """One pod object, shared by every copy of its task, as upstream shares the pointer."""
 
     __slots__ = (
+        "_policy_known",
         "_requesting",
         "_subject",
         "annotations",
@@ -61,7 +62,7 @@ class Pod:
         "volcano_gate_known",
     )
 
-    def __init__(self, manifest: JsonObject, *, volcano_gate_known: bool = True) -> None:
+    def __init__(self, manifest: JsonObject, *, volcano_gate_known: bool = True, policy_known: bool = True) -> None:
         metadata: JsonObject = manifest.get("metadata") or _EMPTY
         spec: JsonObject = manifest.get("spec") or _EMPTY
         status: JsonObject = manifest.get("status") or _EMPTY
@@ -70,6 +71,7 @@ class Pod:
         self.manifest, self.spec, self.status = manifest, spec, status
         self.volcano_gate_known = volcano_gate_known
         """False for releases that do not know Volcano's own scheduling gate."""
+        self._policy_known = policy_known
         self.name, self.namespace = name, namespace
         self.key = f"{namespace}/{name}" if namespace else name
         """`namespace/name`, or the bare name without a namespace."""
@@ -95,6 +97,7 @@ class Pod:
         copy._subject, copy.labels, copy.annotations = self._subject, self.labels, self.annotations
         copy.creation_timestamp, copy.deleting = self.creation_timestamp, self.deleting
         copy.volcano_gate_known, copy._requesting = self.volcano_gate_known, self._requesting
+        copy._policy_known = self._policy_known
         copy.node_name, copy.shape = self.stated_node, self.shape
         copy.nominated_node_name = self.status.get("nominatedNodeName") or ""
         return copy
@@ -180,8 +183,8 @@ class Pod:
 
     @property
     def preemption_policy(self) -> str:
-        """spec.preemptionPolicy, empty when missing."""
-        return self.spec.get("preemptionPolicy") or ""
+        """spec.preemptionPolicy, empty when missing or in a release that does not read it."""
+        return self.spec.get("preemptionPolicy") or "" if self._policy_known else ""
 
     @property
     def scheduler_name(self) -> str:

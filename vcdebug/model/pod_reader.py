@@ -17,7 +17,7 @@ from vcdebug.model.pod_claims import ClaimMissingError, ClaimPendingError, CsiVo
 from vcdebug.model.pod_resources import PodRequestCache
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.queues import DRA_QUOTA
-from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, QUEUE_ALLOCATION_GATE
+from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, PREEMPTION_POLICY_UNREAD, QUEUE_ALLOCATION_GATE
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.manifest import key_of
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
@@ -72,6 +72,7 @@ class PodReader:
         """By namespace and the identities of annotations and labels, which are kept in the value."""
         self._keeps_unread = snapshot.release.has_older_form(ADD_POD_ON_ERROR)
         self._gate_known = not snapshot.release.has_older_form(QUEUE_ALLOCATION_GATE)
+        self._policy_known = not snapshot.release.has_older_form(PREEMPTION_POLICY_UNREAD)
         self._known: Mapping[int, TaskInfo] = {}
         self._same_volumes = self._same_claims = False
         if earlier is not None and earlier.inputs == pod_inputs(snapshot, ignored):
@@ -103,7 +104,7 @@ class PodReader:
         return known.clone_initial()
 
     def _read_task(self, manifest: Manifest) -> TaskInfo | None:
-        pod = Pod(manifest, volcano_gate_known=self._gate_known)
+        pod = Pod(manifest, volcano_gate_known=self._gate_known, policy_known=self._policy_known)
         if not pod.node_name and pod.scheduler_name not in self._flags.scheduler_names:
             return None
         early = self._ignored and was_read_at_start(pod, self._process, self._now)

@@ -20,7 +20,7 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.task import TaskInfo, is_allocated_status
-from vcdebug.releases.nodes import NODEGROUP_PREFERRED_ORDER, NODEGROUP_RESOURCE_LIMITS
+from vcdebug.releases.nodes import NODEGROUP_ENDS_PREDICATES, NODEGROUP_PREFERRED_ORDER, NODEGROUP_RESOURCE_LIMITS
 from vcdebug.snapshot.manifest import JsonDict, JsonObject
 from vcdebug.snapshot.quantity import QuantityError, whole_value
 
@@ -285,6 +285,7 @@ class NodeGroupByPod(Plugin):
     """Nodes without a label are in a group without a name; a pod that names no queue may use all."""
 
     name: ClassVar[str] = "nodegroup"
+    judges_last = NODEGROUP_ENDS_PREDICATES
 
     def on_session_open(self, ssn: Session) -> None:
         self._reasons: ReasonTable = ssn.reasons

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.figures import Figures
-from vcdebug.framework.hooks import JOB_ENQUEUED, PRE_PREDICATE
+from vcdebug.framework.hooks import JOB_ENQUEUED, PRE_PREDICATE, PREEMPTIVE
 from vcdebug.framework.persistence import clamp_request, counted_request
 from vcdebug.framework.plugin_answers import PERMIT, REJECT, PluginError, VictimAnswer
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
@@ -32,7 +32,7 @@ from vcdebug.releases.queues import (
     ZERO_DESERVED_DROPPED,
 )
 from vcdebug.releases.release import Release
-from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT
+from vcdebug.releases.scheduling import RECLAIM_ASKS_ALLOCATABLE, TOPOLOGY_PREEMPT_ABSENT
 
 STATE_KEY = "proportionState"
 QUOTA_MESSAGE = "queue resource quota insufficient"
@@ -134,7 +134,11 @@ class Proportion(Plugin):
         Accounts(WHOLE, "", account_figures("total")),
         Accounts(QUEUE, "queues", FIGURES, operation=("allocated", "share"), admission=("inqueue",)),
     )
-    later_methods = {JOB_ENQUEUED.method: ENQUEUE_INQUEUE_AT_VOTE, PRE_PREDICATE.method: TOPOLOGY_PREEMPT_ABSENT}
+    later_methods = {
+        JOB_ENQUEUED.method: ENQUEUE_INQUEUE_AT_VOTE,
+        PRE_PREDICATE.method: TOPOLOGY_PREEMPT_ABSENT,
+        PREEMPTIVE.method: RECLAIM_ASKS_ALLOCATABLE,
+    }
     ssn: Session
 
     def __init__(self, arguments: Arguments) -> None:

@@ -295,5 +295,19 @@ NUMA_POLICY_MISSPELT = Change(
     "messages",
     "v1.12.0; a61fc90b8; T",
 )
+VGPU_CORES_WRAP = Change(
+    "vgpu-cores-wrap",
+    "A card with more than 100 % of its cores in use counts as one with almost unlimited cores.",
+    "pods on overcommitted virtual GPUs",
+    "v1.11.0; #3774; L",
+)
+VGPU_REGISTER_PANICS = Change(
+    "vgpu-register-panics",
+    "A node that registers its virtual GPUs by a text without `:` ends the process.",
+    "scheduler panic",
+    "v1.11.0; #3924; L",
+    replayed=False,
+    unshown="The panic happens while the cluster is read, before the first cycle.",
+)
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

@@ -314,5 +314,29 @@ NODEGROUP_NIL_ATTR = Change(
     replayed=False,
     unshown="Actions pass only tasks of jobs and queues in the session to plugins.",
 )
+FEATURE_GATES_1_30 = Change(
+    "feature-gate-ceiling-1.30",
+    "Kubernetes' feature gates have the defaults of 1.30, whatever the server's version.",
+    "volume limits of nodes with in-tree Portworx volumes",
+    "v1.11.0; k8s 1.30.2; L",
+)
+NODE_NOT_READY_ABSENT = Change(
+    "node-not-ready-absent",
+    "A node that is not ready does not exist: neither what it has nor the pods on it count, whatever pods tolerate.",
+    "total resources, shares, and pods that tolerate nodes that are not ready",
+    "v1.11.0; #3756; H",
+)
+NODEGROUP_ENDS_PREDICATES = Change(
+    "nodegroup-ends-predicates",
+    "A node that nodegroup accepts is accepted: plugins listed behind it are not asked.",
+    "feasible nodes where nodegroup is not the last that checks nodes",
+    "v1.11.0; #3886; H",
+)
+VOLUME_ATTRIBUTES_UNREAD = Change(
+    "volume-attributes-unread",
+    "A claim is bound to a volume whatever their volumeAttributesClassName.",
+    "which volume a claim gets, and which nodes have one",
+    "v1.11.0; k8s 1.30.2; L",
+)
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

@@ -205,5 +205,11 @@ CDP_PREEMPT_ONLY = Change(
     "which pods are evicted by reclaim",
     "v1.12.0; #4123; M",
 )
+CAPACITY_TREE_ABSENT = Change(
+    "capacity-tree-absent",
+    "capacity knows no tree of queues: spec.parent and its enableHierarchy are not read, and no queue root is made.",
+    "quotas, order, admission and reclaim in a tree of queues",
+    "v1.11.0; #3743; H",
+)
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

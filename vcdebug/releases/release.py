@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 from vcdebug.releases import devices, nodes, proposals, queues, scheduling, topology
 from vcdebug.releases.change import Change, Tag
 from vcdebug.releases.nodes import (
+    FEATURE_GATES_1_30,
     FEATURE_GATES_1_31,
     FEATURE_GATES_1_32,
     FEATURE_GATES_1_33,
@@ -29,6 +30,7 @@ TRUST_WORDS: dict[Trust, str] = {
     "unknown": "unknown: may differ",
 }
 _GATE_CEILINGS = {
+    30: FEATURE_GATES_1_30,
     31: FEATURE_GATES_1_31,
     32: FEATURE_GATES_1_32,
     33: FEATURE_GATES_1_33,
@@ -141,7 +143,7 @@ CHANGES: dict[str, Change] = {
 
 SUPPORTED_TAGS: tuple[Tag, ...] = tuple(
     Tag.from_text(f"v{line}.{patch}")
-    for line, newest in (("1.15", 1), ("1.14", 4), ("1.13", 3), ("1.12", 4), ("1.11", 2))
+    for line, newest in (("1.15", 1), ("1.14", 4), ("1.13", 3), ("1.12", 4), ("1.11", 2), ("1.10", 2))
     for patch in range(newest, -1, -1)
 )
 """The supported tags, newest first; master comes before them."""

@@ -23,7 +23,7 @@ _ARCHITECTURE = re.compile(r"-(?:linux-)?(?:amd64|arm64|x86_64|aarch64|ppc64le|s
 """The end of a tag that names a platform, and no other build."""
 _SWITCH = re.compile(r"([+-])([a-z0-9][a-z0-9.-]*)")
 _NEWEST_LINE = (1, 16)
-_OLDEST_LINE = (1, 11)
+_OLDEST_LINE = (1, 10)
 """Earlier changes are not in the table."""
 NEAREST = "nearest"
 """Behind the name of a release: any version will do, and the nearest one is replayed; alone: for the snapshot's own."""
@@ -128,7 +128,7 @@ def _nearest_release(tag: Tag) -> Release:
 def _format_differences(tag: Tag, release: Release) -> str:
     """The differences between a tag and the release that is replayed for it, those with the most impact first."""
     if tag.release_line < _OLDEST_LINE:
-        return ", which differs in what changed before v1.11"
+        return f", which differs in what changed before v{'.'.join(map(str, _OLDEST_LINE))}"
     nearest = None if release.name == MASTER else Tag.from_text(release.name)
     had = {change.id: nearest is not None and change.is_in_force(nearest) for change in CHANGES.values()}
     apart = [change for change in CHANGES.values() if change.is_in_force(tag) is not had[change.id]]

@@ -87,6 +87,7 @@ ROOT_QUEUE_WRITTEN = Change(
     "What the queue root deserves and is guaranteed is written to its spec as the cycle ends.",
     "the spec of the queue root in later cycles",
     "v1.15.0 v1.14.2; #4973; L",
+    since="v1.11.0",
     replayed=False,
     unshown="A snapshot has the queue after the last cycle, and a cycle does not read its own writes.",
 )
@@ -413,6 +414,42 @@ MINIMUM_UNSAID = Change(
     "The message about a task that has a place does not say that its gang's minimum is missing.",
     "messages",
     "v1.12.0; 9f7123d44; T",
+)
+PREEMPTION_POLICY_UNREAD = Change(
+    "preemption-policy-unread",
+    "preempt and reclaim also evict for pods with preemptionPolicy Never.",
+    "which pods are evicted for pods with preemptionPolicy Never",
+    "v1.11.0; #3739; M",
+)
+RECLAIM_BEYOND_STARVING = Change(
+    "reclaim-beyond-starving",
+    "reclaim serves every job with pending tasks, not only those that starve.",
+    "which pods are evicted for jobs that have their minimum",
+    "v1.11.0; #3951; H",
+)
+RECLAIM_ASKS_ALLOCATABLE = Change(
+    "reclaim-asks-allocatable",
+    "reclaim asks first whether the queue may allocate the task; proportion has no answer of its own for reclaim.",
+    "queues at their limit, and where capacity and proportion differ",
+    "v1.11.0; #3940; M",
+)
+VICTIMS_NOT_RESTARTED = Change(
+    "victims-not-restarted",
+    "Once a plugin has allowed victims, one that allows none of them ends the search: no plugin starts over.",
+    "which pods are evicted, with several tiers or plugins that disagree",
+    "v1.11.0; #3551; H",
+)
+FAILED_UNCOUNTED = Change(
+    "failed-uncounted",
+    "Failed tasks do not count for the PodGroup's phase: a gang with one that failed is Pending, never Completed.",
+    "phases of jobs with failed pods",
+    "v1.11.0; #3807; M",
+)
+QUEUE_STATUS_OWN = Change(
+    "queue-status-own",
+    "The status of a queue counts the tasks of its own jobs, not those of queues below it.",
+    "status.allocated of parent queues, and of root",
+    "v1.11.0; #3743; M",
 )
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

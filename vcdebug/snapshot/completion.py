@@ -6,6 +6,7 @@ Upstream: webhooks, and the API server's defaulting.
 import re
 from collections.abc import Iterable, Mapping
 
+from vcdebug.releases.queues import CAPACITY_TREE_ABSENT
 from vcdebug.snapshot.gathered_objects import GatheredObjects
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import annotations_of, name_of
@@ -83,6 +84,8 @@ def missing_queues(queues: Iterable[Manifest], flags: SchedulerFlags) -> list[Ma
     Upstream: cache.newDefaultAndRootQueue.
     """
     present = [name_of(queue) for queue in queues]
+    # Its root is one of a tree: without trees it is not made.
+    present += [ROOT_QUEUE] if flags.release.has_older_form(CAPACITY_TREE_ABSENT) else []
     made = (_new_queue(name, reclaimable=name != ROOT_QUEUE) for name in (ROOT_QUEUE, flags.default_queue))
     return [queue for queue in made if name_of(queue) not in present]
 

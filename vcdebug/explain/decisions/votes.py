@@ -160,13 +160,14 @@ class _Replay:
 
     def replay_tiers(self) -> Tiers:
         plugin_calls = self.recording.session.plugin_calls.get(self.hook.method, Tiers())
-        return Tiers(
+        tiers = (
             [
                 PluginCall(plugin_call.plugin, self.recorded_asker(tier, place, plugin_call.plugin))
                 for place, plugin_call in enumerate(seats)
             ]
             for tier, seats in enumerate(plugin_calls, start=1)
         )
+        return Tiers(tiers, restarts=plugin_calls.restarts)
 
     def recorded_asker(self, tier: int, place: int, plugin: str) -> Call:
         return lambda *_: self.next_call(tier, place, plugin)

@@ -334,7 +334,8 @@ def _serve_container(
     for index in _sorted_device_indices_by_policy(cards, "" if way.rules.last_first else way.policy):
         card = cards[index]
         memory = request.memory_on(card.memory)
-        accepted = wanted.accepts_card(card.uuid, card.kind) and not misfit_reason(card, request, memory, wanted.group)
+        misfit = misfit_reason(card, request, memory, wanted.group, wraps=way.rules.cores_wrap)
+        accepted = wanted.accepts_card(card.uuid, card.kind) and not misfit
         part = way.sharing.try_add_pod(card, memory) if accepted else None
         if part is None:
             continue
@@ -349,7 +350,7 @@ def _serve_container(
     return missing, score
 
 
-def misfit_reason(card: Card, request: ContainerRequest, memory: int, group: str) -> str:
+def misfit_reason(card: Card, request: ContainerRequest, memory: int, group: str, *, wraps: bool = False) -> str:
     """The reason why a card cannot serve a container; empty if it can."""
     if not _has_user_left(card):
         return "it has no user left"
@@ -357,7 +358,7 @@ def misfit_reason(card: Card, request: ContainerRequest, memory: int, group: str
         return MEMORY_SHORT
     if group and any(u.group == group and (u.memory > 0 or u.core > 0) for u in card.pods.values()):
         return "a pod of the same group is on it"
-    if (card.used_core + request.cores) % _UINT > 100:  # exact: ints
+    if (card.used_core + request.cores) % _UINT > 100 and not (wraps and card.used_core > 100):  # exact: ints
         return "its cores are short"
     if request.cores == 100 and card.used_number != 0:
         return "all of its cores are asked for, and a pod uses it"

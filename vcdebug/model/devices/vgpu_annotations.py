@@ -127,6 +127,8 @@ class CardRules(NamedTuple):
     """An unwanted type counts only in a list of several."""
     says_reason: bool = False
     """A refusal says why."""
+    cores_wrap: bool = False
+    """A card with more than all of its cores in use has nearly 2^64 left."""
 
     @classmethod
     def for_release(
@@ -154,6 +156,7 @@ class CardRules(NamedTuple):
             release.has_older_form(changes.VGPU_CHARGED_BY_NEWS),
             release.has_older_form(changes.VGPU_UNWANTED_TYPE_IGNORED),
             release.has_older_form(changes.VGPU_REASON_SAID),
+            release.has_older_form(changes.VGPU_CORES_WRAP),
         )
 
 

@@ -41,6 +41,7 @@ from vcdebug.releases.queues import (
     CAPACITY_PREEMPTIVE_NO_CAP,
     CAPACITY_RECLAIM_ALL_UNDER_DESERVED,
     CAPACITY_RECLAIM_LIST_ORDER,
+    CAPACITY_TREE_ABSENT,
     ENQUEUE_INQUEUE_AT_VOTE,
     QUEUE_STATE_UNREAD,
     RECLAIM_WHOLE_REQUEST,
@@ -70,6 +71,7 @@ class Capacity(Plugin):
         ),
     )
     later_methods = {JOB_ENQUEUED.method: ENQUEUE_INQUEUE_AT_VOTE, PRE_PREDICATE.method: TOPOLOGY_PREEMPT_ABSENT}
+    later_tree = CAPACITY_TREE_ABSENT
     later_arguments = {ANCESTOR_LEVEL_KEY: CAPACITY_ANCESTOR_LEVEL}
     ssn: Session
     limits: LimitChecker

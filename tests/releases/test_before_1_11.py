@@ -1,0 +1,85 @@
+"""What the older forms of changes before v1.11 decide, on the clusters made for them."""
+
+import pytest
+
+from tests.releases import shown_before_1_11 as shown
+from tests.releases.test_before_1_12 import both, closed, evicted, places
+from vcdebug.framework.record import HookEvent
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.completion import missing_queues
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
+
+
+@pytest.mark.parametrize(
+    ("change", "newer", "older"),
+    [
+        ("preemption-policy-unread", [], ["default/l-0"]),
+        ("reclaim-beyond-starving", [], ["default/b-2"]),
+        ("victims-not-restarted", ["default/l-1"], []),
+    ],
+)
+def test_who_is_evicted(change: str, newer: list[str], older: list[str]) -> None:
+    assert (newer, older) == tuple(map(evicted, both(change)))
+
+
+@pytest.mark.parametrize(
+    ("change", "newer", "older"),
+    [
+        ("capacity-tree-absent", {"j-0": "n1"}, {"j-0": "n1", "j-1": "n1"}),
+        ("node-not-ready-absent", {"j-0": "n1"}, {"j-0": "n2"}),
+        ("nodegroup-ends-predicates", {}, {"j-0": "n1"}),
+        ("volume-attributes-unread", {}, {"j-0": "n1"}),
+    ],
+)
+def test_where_pods_go(change: str, newer: dict[str, str], older: dict[str, str]) -> None:
+    assert (newer, older) == tuple(map(places, both(change)))
+
+
+def test_a_card_with_too_many_cores_in_use_takes_another_pod() -> None:
+    newer, older = both("vgpu-cores-wrap")
+    assert ("", "n1") == (places(newer).get("j-0", ""), places(older).get("j-0", ""))
+
+
+def points(recording: Recording) -> list[str]:
+    """The plugins that were asked whether the queue may reclaim, and may allocate."""
+    asked = [event for event in recording.events if isinstance(event, HookEvent)]
+    return [f"{event.plugin} {event.point}" for event in asked if event.point in ("Preemptive", "Allocatable")]
+
+
+def test_reclaim_asks_whether_the_queue_may_allocate() -> None:
+    newer, older = both("reclaim-asks-allocatable")
+    assert (["proportion Preemptive"], ["proportion Allocatable"]) == (points(newer), points(older))
+
+
+def test_a_gang_whose_pods_failed_is_pending() -> None:
+    newer, older = both("failed-uncounted")
+    assert ["Completed", "Pending"] == [closed(one).jobs["default/j"].phase for one in (newer, older)]
+
+
+def test_a_queue_counts_its_own_tasks() -> None:
+    newer, older = both("queue-status-own")
+    allocated = [[closed(one).queues[name]["cpu"] for name in ("root", "p", "b")] for one in (newer, older)]
+    assert [["2", "2", "2"], ["0", "0", "2"]] == allocated
+
+
+def test_no_queue_root_is_made() -> None:
+    snapshot = shown.has_its_minimum()
+    newer, older = (snapshot_at_release(snapshot, name).flags for name in ("v1.11.2", "v1.10.2"))
+    assert [["root", "default"], ["default"]] == [
+        [queue["metadata"]["name"] for queue in missing_queues([], flags)] for flags in (newer, older)
+    ]
+
+
+def test_a_claim_with_a_class_is_refused_where_the_gate_is_off() -> None:
+    snapshot = shown.volume_of_another_class()
+    snapshot.objects["PersistentVolumeClaim"][0]["spec"]["volumeAttributesClassName"] = "silver"
+    found = [replay_cycle(snapshot_at_release(snapshot, name)) for name in ("v1.14.4", "v1.13.3", "v1.10.2")]
+    assert [True, False, True] == [bool(places(one)) for one in found]
+
+
+def test_kubernetes_before_1_31_does_not_migrate_portworx() -> None:
+    flags = [snapshot_at_release(shown.has_its_minimum(), name).flags for name in ("v1.11.2", "v1.10.2")]
+    assert [True, False] == [one.is_gate_on("CSIMigrationPortworx") for one in flags]
+    assert (1, 30) == resolve_release("v1.10.2").release.kubernetes_version

@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check coverage mutants fuzz format bench cold-start screenshots story docs site release-notes clean
+.PHONY: help demo test quick check browser coverage mutants fuzz format bench cold-start screenshots story docs site release-notes clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -32,6 +32,12 @@ quick: .venv/dev.stamp  ## the tests that take no time, for the loop of change a
 
 check: .venv/dev.stamp  ## format, lint, strict types, import contracts, sizes and forms
 	$(PYTEST) tests/tools tests/architecture
+
+# Its driver is larger than all other packages, so only machines with a browser install it.
+browser: .venv/dev.stamp  ## drive `vcdebug serve` and the HTML report in the Chromium of this machine, if there is one
+	@$(BIN)/python -m tests.browser.found || exit 0; \
+	$(PIP) --quiet 'playwright>=1.50,<2' || { echo "browser suite skipped: playwright cannot be installed" >&2; exit 0; }; \
+	$(BIN)/python -m pytest tests/browser
 
 coverage: .venv/dev.stamp  ## run every test and report the branch coverage of vcdebug/; takes two to three times as long
 	$(BIN)/coverage erase

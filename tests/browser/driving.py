@@ -1,0 +1,100 @@
+"""A page of `vcdebug serve` in a browser: what it was sent, as a terminal shows it, and what the page draws."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import PIPE, Popen
+from typing import Any
+
+import pyte
+
+from tests.effort import PATIENCE
+
+SECONDS = 15
+"""How long a page may take to show something: a tenth of it is enough on a busy machine."""
+INK = """() => {
+  const canvas = document.querySelector("canvas.xterm-text-layer");
+  const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+  let drawn = 0;
+  for (let at = 0; at < data.length; at += 4) drawn += data[at] + data[at + 1] + data[at + 2] > 300;
+  return drawn;
+}"""
+"""How many pixels of the terminal are bright: the terminal is a picture, so the page has no text to read."""
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[str]:
+    """The address that `vcdebug serve` prints, with its token; the server ends with the block, and well."""
+    command = [sys.executable, "-m", "vcdebug", "serve", *options, "--port", "0", "--fresh"]
+    environment = {**os.environ, "XDG_STATE_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+    with Popen(command, env=environment, stdout=PIPE, stderr=PIPE, text=True) as process:
+        assert process.stderr is not None
+        found = re.search(r"http://\S+", process.stderr.readline())
+        assert found is not None
+        yield found[0]
+        process.send_signal(signal.SIGINT)
+        assert ("", "") == process.communicate(timeout=PATIENCE)
+    assert 0 == process.returncode
+
+
+class TerminalPage:
+    """One page with a debugger in it."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.faults: list[str] = []
+        self._screen = pyte.Screen(80, 24)
+        self._stream = pyte.ByteStream(self._screen)
+        page.on("pageerror", lambda fault: self.faults.append(str(fault)))
+        page.on("websocket", self._listen)
+
+    def _listen(self, socket: Any) -> None:
+        socket.on("framereceived", self._receive)
+        socket.on("framesent", self._resize)
+        width, height = (int(re.search(rf"{name}=(\d+)", socket.url)[1]) for name in ("width", "height"))  # type: ignore[index]
+        self._screen.resize(height, width)
+
+    def _receive(self, data: str | bytes) -> None:
+        if isinstance(data, bytes):
+            # pyte would print the parameters of what it does not know: modes that are asked for, and OSC 52.
+            self._stream.feed(re.sub(rb"\x1b\[[?>=<][0-9;]*[$u]p?|\x1b\]52;[^\x07\x1b]*(?:\x07|\x1b\\)", b"", data))
+
+    def _resize(self, data: str | bytes) -> None:
+        found = re.match(r'\["resize",\{"width":(\d+),"height":(\d+)\}', str(data))
+        if found:
+            self._screen.resize(int(found[2]), int(found[1]))
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and lines."""
+        return self._screen.columns, self._screen.lines
+
+    def text(self) -> str:
+        return "\n".join(self._screen.display)
+
+    def ink(self) -> int:
+        return int(self.page.evaluate(INK))
+
+    def wait_until(self, holds: Callable[[], bool]) -> None:
+        """Until it holds; fails with what the terminal shows."""
+        for _ in range(SECONDS * 20):
+            if holds():
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(self.text())
+
+    def wait_for(self, *words: str) -> None:
+        self.wait_until(lambda: all(word in self.text() for word in words))
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def type(self, text: str) -> None:
+        self.page.keyboard.type(text)

@@ -59,7 +59,9 @@ def flow_faults(layout: TableLayout, table: Table) -> Iterator[str]:
 
 def faults(table: Table, width: int) -> Iterator[str]:
     layout = lay_out(table, table.rows, width, wraps=False)
-    if not len(table.rows):
+    if not len(table.rows) or table.rows[0].key == "next":
+        if layout.total_lines > 1 and not table.title.startswith("Action"):
+            yield f"an empty panel has {layout.total_lines} lines"
         return
     if layout.head_lines > 1 or layout.body_size != len(table.rows):
         yield f"{layout.head_lines} head lines, {layout.body_size} lines for {len(table.rows)} rows"
@@ -103,6 +105,18 @@ def all_faults(recording: Recording) -> list[str]:
 @pytest.mark.parametrize("name", FIXTURES)
 def test_every_panel_has_one_line_per_row(name: str) -> None:
     assert [] == all_faults(bundled(name))
+
+
+@pytest.mark.parametrize("name", FIXTURES)
+def test_an_empty_panel_leads_to_an_event_at_which_it_has_something(name: str) -> None:
+    driver = Driver(bundled(name))
+    for here in moments(bundled(name)):
+        for panel in PANELS:
+            rows = panel.build_table(here).rows
+            if len(rows) and rows[0].key == "next":
+                after = panel.build_table(driver.goto_event(rows[0].seq)).rows
+                assert len(after), (panel.title, here.seq)
+                assert after[0].key != "next", (panel.title, here.seq)
 
 
 @pytest.mark.corpus

@@ -99,10 +99,14 @@ class EventIndex:
         return group_by_key((key, index) for index, key in enumerate(keys))
 
 
+def seqs_after(seqs: Seqs, seq: Seq) -> Iterator[Seq]:
+    """Those greater than `seq`, of ascending ones."""
+    return (seqs[place] for place in range(bisect_right(seqs, seq), len(seqs)))
+
+
 def seq_after(seqs: Seqs, seq: Seq) -> Seq | None:
     """The first of ascending numbers beyond `seq`."""
-    position = bisect_right(seqs, seq)
-    return seqs[position] if position < len(seqs) else None
+    return next(seqs_after(seqs, seq), None)
 
 
 def seq_before(seqs: Seqs, seq: Seq) -> Seq | None:

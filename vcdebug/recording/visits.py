@@ -1,6 +1,6 @@
 """A job's visits: each time that an action tried the job, with the tasks and nodes that it tried."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from vcdebug.framework import hooks, record
@@ -191,6 +191,21 @@ def spans_inside(recording: Recording, span: record.Span) -> Iterator[record.Spa
         if inner.parent < span.index:
             return
         yield inner
+
+
+def next_task_turn(recording: Recording, seq: Seq, wanted: Callable[[str], bool]) -> Seq | None:
+    """Where the next turn of a task begins in the actions that are wanted by name; None without one."""
+    actions = recording.span_tree.children_of(recording.span_tree.path_to(seq)[0])
+    return next(
+        (
+            span.first
+            for action in actions
+            if action.last > seq and wanted(action.name)
+            for span in spans_inside(recording, action)
+            if span.level is record.Level.TASK and span.first > seq
+        ),
+        None,
+    )
 
 
 def _calls_of(events: Sequence[NumberedEvent], points: tuple[str, ...]) -> Iterator[tuple[Seq, record.HookEvent]]:

@@ -14,18 +14,17 @@ from vcdebug.explain.plugins.drf import hierarchy_at
 from vcdebug.framework.record import BestEvent, PopEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.plugins.drf import HierarchyNode
-from vcdebug.recording.event_index import seq_after
+from vcdebug.recording.event_index import seqs_after
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import figure_text, row_name
 from vcdebug.views.headline import bare_name, short_part
 from vcdebug.views.order import comparisons_table
 from vcdebug.views.pieces import BEST, NO, YES, Piece, make_line, muted_piece
 from vcdebug.views.predicates_inside import dry_run_answer, filter_answer, predicates_inside
-from vcdebug.views.table import Column, Row, Table, plain_columns
+from vcdebug.views.table import Column, Row, Table, empty_table, plain_columns
 
 INSIDE_TITLE: Final = "Inside"
-NOTHING_INSIDE = "nothing to open here: go to a pop, to a pass of predicates, to scores, or to the best node by them"
-NEXT_SCORES = "nothing to open at this event; the next scores are at {}: t goes there"
+NOTHING_INSIDE = "nothing to open here"
 WEBHOOK_ANSWERED = "a webhook answered in this cycle: it cannot be run again up to here"
 SUM_OF_PARTS = "the sum of its parts"
 MAX_LABEL: Final = 16
@@ -53,7 +52,7 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "", inside: in
     if is_simulation(event_here):
         return dry_run_answer(recording, seq, event_here, INSIDE_TITLE)
     if isinstance(event_here, PopEvent) and recording.session.ask_extender is not None:
-        return Table(INSIDE_TITLE, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
+        return empty_table(INSIDE_TITLE, WEBHOOK_ANSWERED)
     if isinstance(event_here, PopEvent):
         return comparisons_table(recording, seq, event_here, INSIDE_TITLE, inside)
     found = scored_at(recording, seq)
@@ -68,7 +67,7 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "", inside: in
     against = score_parts(recording, at, other) if other else ()
     # The parts come from a run up to this event, which would have to ask the webhook again.
     if not parts:
-        return Table(INSIDE_TITLE, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
+        return empty_table(INSIDE_TITLE, WEBHOOK_ANSWERED)
     heads = (shown, *((other,) if other else ()))
     scores = (Column(f"{BEST} {name}" if name == best else name, right=True) for name in heads)
     columns = (Column("", flexible=True, least=18), *scores, Column("how", flexible=True, least=20))
@@ -83,16 +82,10 @@ def _gang_or_share_table(recording: Recording, seq: Seq) -> Table:
     bundles = bundles_at(recording, seq)
     if bundles is not None:
         return bundle_table(bundles, INSIDE_TITLE)
-    return share_tree(recording, seq, INSIDE_TITLE) or _nothing_inside(recording, seq)
-
-
-def _nothing_inside(recording: Recording, seq: Seq) -> Table:
-    """One line, which leads to the next scores if there are any."""
-    following = seq_after(recording.index.seqs_of_type(ScoreEvent), seq)
-    if following is None:
-        return Table(INSIDE_TITLE, foot=(make_line(muted_piece(NOTHING_INSIDE)),))
-    row = Row("next scores", (muted_piece(NEXT_SCORES.format(following)),), following)
-    return Table(INSIDE_TITLE, (Column("", flexible=True),), (row,))
+    scores = seqs_after(recording.index.seqs_of_type(ScoreEvent), seq)
+    following = next((at for at in scores if len(recording.event_at(at).rows)), None)  # type: ignore[union-attr]
+    nothing = empty_table(INSIDE_TITLE, NOTHING_INSIDE, "scores", following)
+    return share_tree(recording, seq, INSIDE_TITLE) or nothing
 
 
 def _iter_part_rows(

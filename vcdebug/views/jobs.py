@@ -15,6 +15,7 @@ from vcdebug.recording.cluster_overview import jobs_pending_first
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import RequestLine, request_lines
 from vcdebug.recording.timeline import ClusterState
+from vcdebug.recording.visits import next_task_turn
 from vcdebug.views.bars import gang_line
 from vcdebug.views.cell_figures import job_figure, task_figure
 from vcdebug.views.effects import FATE_WORDS
@@ -22,7 +23,7 @@ from vcdebug.views.headline import bare_name
 from vcdebug.views.order import step_words
 from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_piece
 from vcdebug.views.span_outcomes import span_outcome
-from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, plain_columns
+from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, empty_table, plain_columns
 
 _COUNT_HEADS = ("ready#", "pending#", "reserved#", "releasing#")
 JOB_COLUMNS = (Column("job", name=True), *plain_columns(*_COUNT_HEADS, "phase", "queue", "priority#"))
@@ -154,7 +155,7 @@ def _task_row(recording: Recording, key: str, seq: Seq) -> Row:
 
 REQUEST_TITLE = "Request"
 TOTAL_PARTS = ("Resreq", "InitResreq")
-NO_TASK = "no task here: go to an event about one"
+NO_TASK = "no task here"
 
 
 def event_request_table(recording: Recording, seq: Seq) -> Table:
@@ -162,7 +163,7 @@ def event_request_table(recording: Recording, seq: Seq) -> Table:
     span = recording.span_tree.span_around(seq, Level.TASK)
     name = getattr(recording.event_at(seq), "task", "") or (span.name if span is not None else "")
     if name not in recording.timeline.tasks:
-        return Table(REQUEST_TITLE, foot=(make_line(muted_piece(NO_TASK)),))
+        return empty_table(REQUEST_TITLE, NO_TASK, "task", next_task_turn(recording, seq, lambda _: True))
     return request_table(recording, name)
 
 

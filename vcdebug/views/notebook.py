@@ -71,6 +71,7 @@ def event_words(recording: Recording, seq: Seq) -> str:
 # Breakpoints.
 
 _STOPS_COLUMN: Final = Column("stops", right=True)
+NO_BREAKPOINTS: Final = "no breakpoints: b sets one, :break KIND does too"
 BREAKPOINT_COLUMNS: Final = (*plain_columns("#", ""), Column("breakpoint", flexible=True), _STOPS_COLUMN)
 
 
@@ -78,7 +79,7 @@ def breakpoints_table(breakpoints: Iterable[BreakpointStatus]) -> Table:
     """A row per breakpoint, with how often it stops."""
     cells = ((str(each.number), YES if each.enabled else NO, each.text, str(len(each.hits))) for each in breakpoints)
     rows = [Row(words[0], tuple(map(Piece, words))) for words in cells]
-    return Table("Breaks", BREAKPOINT_COLUMNS, rows, foot=() if rows else (make_line("none"),))
+    return Table("Breaks", BREAKPOINT_COLUMNS, rows, foot=() if rows else (make_line(muted_piece(NO_BREAKPOINTS)),))
 
 
 _KIND_BY_POINT = {
@@ -117,7 +118,7 @@ WATCH_COLUMNS = (*_WATCHED_COLUMNS, Column("event", right=True), Column("change"
 def watches_table(recording: Recording, seq: Seq, watched: Sequence[Watch]) -> Table:
     """Every watch with its value at an event; a row leads to its last change."""
     rows = [_watch_row(evaluate_watch(recording, seq, watch), seq) for watch in watched]
-    hint = "nothing is watched: A watches the number under the cursor, or :watch node NAME idle cpu"
+    hint = "nothing is watched: A watches the number under the cursor"
     foot = () if rows else (make_line(muted_piece(hint)),)
     return Table("Watch", WATCH_COLUMNS, rows, foot=foot, figures=partial(_watch_figure, recording, watched))
 

@@ -10,10 +10,11 @@ from vcdebug.explain.decisions.votes import victim_choice_before
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.record import PopEvent, Span
 from vcdebug.model.names import Seq, TaskKey
+from vcdebug.recording.event_index import seq_after
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import bare_name
 from vcdebug.views.pieces import HERE, Piece, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table
+from vcdebug.views.table import Column, Row, Table, empty_table
 
 ORDER_COLUMNS = (
     Column("turn", right=True),
@@ -54,8 +55,10 @@ def orders_table(recording: Recording, seq: Seq) -> Table:
         here = bisect_right(pops, seq) - 1
         rows += _iter_pop_rows(recording, pops, pops[max(here, 0)])
         current = f"event {pops[here]}" if here >= 0 else current
-    foot = () if rows else (make_line(muted_piece("nothing leaves a queue here: orders are those inside an action")),)
-    return Table("Order", ORDER_COLUMNS, rows, foot=foot, current=current)
+    if not rows:
+        following = seq_after(recording.index.seqs_of_type(PopEvent), seq)
+        return empty_table("Order", "nothing leaves a queue here", "pop", following)
+    return Table("Order", ORDER_COLUMNS, rows, current=current)
 
 
 COMPARISON_COLUMNS = (

@@ -11,6 +11,7 @@ from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.effects import VIEW_PLUGIN, pods_in_view, reserved_claims
+from vcdebug.recording.event_index import seqs_after
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.session_steps import ALLOCATION_EVENTS, DEALLOCATION_EVENTS, handler_subjects
 from vcdebug.recording.timeline import ClusterState
@@ -29,7 +30,7 @@ from vcdebug.views.pieces import (
     muted_piece,
     value_text,
 )
-from vcdebug.views.table import Column, Row, Table, plain_columns
+from vcdebug.views.table import Column, Row, Table, empty_table, plain_columns
 
 STATEMENT_TITLE = "Statement"
 _GATE_POINTS = (JOB_PIPELINED.upstream, JOB_READY.upstream, SUB_JOB_PIPELINED.upstream, SUB_JOB_READY.upstream)
@@ -66,7 +67,9 @@ def statement_table(recording: Recording, seq: Seq) -> Table:
     """The operations of the open statement, past and future ones, and its outcome."""
     span = statement_at(recording, seq)
     if span is None:
-        return Table(STATEMENT_TITLE, foot=(make_line(muted_piece(_idle_words(recording, seq))),))
+        ops = seqs_after(recording.index.seqs_of_type(record.OpEvent), seq)
+        following = next((op for op in ops if statement_at(recording, op) is not None), None)
+        return empty_table(STATEMENT_TITLE, _idle_words(recording, seq), "operation", following)
     columns = (Column(""), Column(""), Column(""), Column("", flexible=True, least=10), Column("", right=True))
     rows = [_operation_row(recording, op, seq, span) for op in span.ops]
     done = [op for op in span.ops if op <= seq]

@@ -7,7 +7,7 @@ from typing import NamedTuple, overload
 
 from vcdebug.debugger.figures import Figure
 from vcdebug.model.names import Seq
-from vcdebug.views.pieces import Line, Piece, text_of
+from vcdebug.views.pieces import Line, Piece, make_line, muted_piece, text_of
 
 MAX_CACHED_TABLES = 16
 """Events whose rows are cached, per kind of table."""
@@ -78,6 +78,14 @@ class Table:
     """The depth of each row of a tree."""
     figures: FigureAt = field(default=no_figure, compare=False)
     """The figure of a cell; called for the cell under the cursor only."""
+
+
+def empty_table(title: str, words: str, what: str = "", following: Seq | None = None) -> Table:
+    """The one line of a panel that has nothing here; it leads to the next event at which there is something."""
+    if following is None:
+        return Table(title, foot=(make_line(muted_piece(words)),))
+    row = Row("next", (muted_piece(f"{words}; next {what} at {following}: t goes there"),), following)
+    return Table(title, (Column("", flexible=True),), (row,))
 
 
 class RowsOnDemand(Sequence[Row]):

@@ -8,10 +8,11 @@ from vcdebug.explain.decisions.dry_runs import DryRunSearch, NodeDryRun, TaskTri
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.recording import Recording
+from vcdebug.recording.visits import next_task_turn
 from vcdebug.views.bars import stage_lines
 from vcdebug.views.headline import bare_name
 from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table, plain_columns
+from vcdebug.views.table import Column, Row, Table, empty_table, plain_columns
 
 FUNNEL_TITLE = "Funnel"
 OUTCOME_COLUMN = Column("outcome", flexible=True, least=12)
@@ -21,10 +22,10 @@ TASK_COLUMNS = (
     Column("where it ends", flexible=True, least=16),
     Column("event", right=True),
 )
-NOBODY_STARVES = "no starving job has a task to place: no action looks for victims (see JobStarving)"
-NO_SEARCH = "no search for victims here: the funnel belongs to preempt and reclaim"
-NOT_CONFIGURED = "neither preempt nor reclaim is among the actions: no pod is evicted for a Pending task"
-GANGS = "gang actions look for victims in whole domains: see the votes on UnifiedEvictable"
+NOBODY_STARVES = "no starving job has a task to place (see JobStarving)"
+NO_SEARCH = "no search for victims here"
+NOT_CONFIGURED = "neither preempt nor reclaim is configured: nothing is evicted"
+GANGS = "gang actions search whole domains: see the votes on UnifiedEvictable"
 
 
 def funnel_table(recording: Recording, seq: Seq) -> Table:
@@ -36,7 +37,8 @@ def funnel_table(recording: Recording, seq: Seq) -> Table:
     if searches:
         rows = [_search_row(each) for each in searches]
         return Table(f"{FUNNEL_TITLE} of {searches[0].action}", TASK_COLUMNS, rows)
-    return Table(FUNNEL_TITLE, foot=(make_line(muted_piece(_no_search_text(recording, seq))),))
+    following = next_task_turn(recording, seq, lambda action: recording.conf.facts_of(action).evicts_by_pod)
+    return empty_table(FUNNEL_TITLE, _no_search_text(recording, seq), "search", following)
 
 
 def _no_search_text(recording: Recording, seq: Seq) -> str:
@@ -154,16 +156,14 @@ DRY_RUN_COLUMNS = (
     Column("what comes of it", flexible=True),
     Column("event", right=True),
 )
-NO_DRY_RUN = (
-    "no dry run here: it belongs to preempt with enableTopologyAwarePreemption, and starts at its random number"
-)
+NO_DRY_RUN = "no dry run here: only preempt with enableTopologyAwarePreemption has any"
 
 
 def dry_run_table(recording: Recording, seq: Seq) -> Table:
     """The dry runs of the task that an event belongs to."""
     found = dry_run_search_at(recording, seq)
     if found is None:
-        return Table(DRY_RUN_TITLE, foot=(make_line(muted_piece(NO_DRY_RUN)),))
+        return empty_table(DRY_RUN_TITLE, NO_DRY_RUN)
     rows = [row for run in found.runs for row in _iter_dry_run_rows(found, run)]
     here = [row for row in rows if row.seq <= seq]
     current = here[-1].key if here else ""

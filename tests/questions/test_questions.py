@@ -67,7 +67,8 @@ def test_who_was_not_asked_could_not_protect() -> None:
     )
     reply = why_evicted(replay_cycle(snapshot), "low-0")
     assert ["gang"] == reply.data["notAsked"]
-    assert "gang (tier 2) was not consulted: tier 1 decided." in reply.lines
+    would = "would protect it (low has 1 ready and needs 1: it would break the gang)"
+    assert f"gang (tier 2) {would}, but was not consulted: tier 1 decided." in reply.lines
     assert {"priority", "conformance"} == set(reply.data["offeredBy"])  # type: ignore[call-overload]
 
 

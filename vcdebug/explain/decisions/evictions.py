@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from vcdebug.amount_text import join_names
-from vcdebug.explain.decisions.votes import hook_calls_at, victim_question_before
+from vcdebug.explain.decisions.votes import hook_calls_at, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework import gang_eviction
@@ -206,13 +206,18 @@ def _deciding_tier_words(view: JobView, one: Eviction) -> str:
     if asked is None or one.tier is None:
         return ""
     said = [seat.plugin for seat in asked.seats if seat.tier == one.tier and seat.state == "answered"]
-    unasked = [f"{seat.plugin} in tier {seat.tier}" for seat in asked.seats if seat.state == "not asked"]
+    unasked = [each for each in unasked_plugins(view.recording, asked, one.seq) if each.seat.state == "not asked"]
     if not unasked or not said:
         return ""
-    was = "was" if len(unasked) == 1 else "were"
-    return (
-        f"Tier {one.tier} ({' and '.join(said)}) already named victims, so {join_names(unasked)} {was} not consulted."
+    named = f"Tier {one.tier} ({' and '.join(said)}) already named victims"
+    where = join_names(f"{each.seat.plugin} in tier {each.seat.tier}" for each in unasked)
+    against = join_names(
+        f"{each.seat.plugin} would protect {one.victim}{each.note and f': {each.note}'}"
+        for each in unasked
+        if each.protects
     )
+    was = "was" if len(unasked) == 1 else "were"
+    return f"{named}, so {where} {was} not consulted{f' ({against})' if against else ''}."
 
 
 def _milder_nodes_words(view: JobView, one: Eviction) -> str:

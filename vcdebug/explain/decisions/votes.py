@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
+from vcdebug.amount_text import join_names
 from vcdebug.explain.equation import Equation
 from vcdebug.framework.combine import NO_DECIDER, Answer, Answers, Call, PluginCall, RecordedAnswer, Tiers
 from vcdebug.framework.hooks import HOOKS, PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE, AnyHook
-from vcdebug.framework.record import HookEvent, Level
+from vcdebug.framework.record import EVICT_OP, HookEvent, Level, OpEvent
 from vcdebug.framework.subject import TASK, VOTE, CallResult, CallSubject, candidates_in, name_in
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.recording.recording import Recording
+from vcdebug.releases.change import Change
 
 SeatState = Literal["answered", "abstained", "not asked", "switched off"]
 
@@ -31,6 +33,8 @@ class PluginAnswer:
     result: CallResult
     why: str
     """Why it was not asked."""
+    later: Change | None = None
+    """The change with which upstream gave it this hook, where the replayed release is older."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +195,14 @@ def _name_tasks(outcome: Answer) -> Answer:
 
 
 def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) -> Iterator[PluginAnswer]:
-    """Every plugin that has this hook, in configuration order."""
+    """Every plugin that has this hook, in configuration order; victims' plugins also where only later releases ask."""
     functions, rule = recording.session.functions, hook.recorded_rule
     for tier, options in enumerate(recording.conf.tiers, start=1):
         place = 0
         for option in options:
             if (hook.method, option.name) not in functions:
+                if hook.upstream in VICTIM_POINTS:
+                    yield from _absent_answer(recording, hook, tier, option.name)
                 continue
             if not option.is_enabled(hook.switches):
                 off = " and ".join(hook.switches)
@@ -210,6 +216,16 @@ def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) ->
             else:
                 state: SeatState = "abstained" if rule.is_abstention(call) else "answered"
                 yield PluginAnswer(tier, option.name, state, call.seq, call.result, "")
+
+
+def _absent_answer(recording: Recording, hook: AnyHook, tier: int, plugin: str) -> Iterator[PluginAnswer]:
+    """The seat of a plugin that has the hook in later releases only."""
+    opened, release = recording.session.plugins.get(plugin), recording.snapshot.release
+    later = opened.later_methods.get(hook.method) if opened is not None else None
+    if later is not None and release.has_older_form(later):
+        since = f"later releases do: {later.pull}, {join_names(later.fixed_in)}"
+        why = f"{release.display_name()} does not ask it about {hook.upstream} ({since})"
+        yield PluginAnswer(tier, plugin, "switched off", None, None, why, later)
 
 
 VICTIM_POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream)
@@ -363,9 +379,42 @@ def _iter_fates(recording: Recording, asked: HookCallGroup, victims: tuple[TaskK
         yield CandidateFate(task, task in victims, objections)
 
 
-def _refusal_notes(recording: Recording, seq: Seq) -> dict[TaskKey, str]:
-    """Candidate → why the plugin protects it, from the equation of its answer."""
-    from vcdebug.explain.decisions.equations import equation_at
+def _refusal_notes(
+    recording: Recording, seq: Seq, instead: tuple[str, tuple[TaskKey, ...]] | None = None
+) -> dict[TaskKey, str]:
+    """Candidate → why the plugin protects it, by the equation of its answer; `instead`: of another plugin, asked about
+    other candidates in the state before the event.
+    """
+    from vcdebug.explain.decisions.equations import equation_at, victim_equation_of
 
-    found = equation_at(recording, seq)
-    return {} if found is None else {term.name: term.note for term in found.terms if not term.holds}
+    found = equation_at(recording, seq) if instead is None else victim_equation_of(recording, seq, *instead)
+    return {} if found is None else {term.name: term.note for term in found.terms if term.holds is False}
+
+
+class UnaskedPlugin(NamedTuple):
+    """A plugin that had no part in a decision about victims."""
+
+    question: HookCallGroup
+    seat: PluginAnswer
+    note: str
+    """Why it would have protected the victim, in words."""
+    protects: bool
+
+    @property
+    def text(self) -> str:
+        """What it would have said, and why it was not asked."""
+        part = "was not consulted" if self.seat.state == "not asked" else "did not take part"
+        would = f" would protect it{f' ({self.note})' if self.note else ''}, but" if self.protects else ""
+        return f"{self.seat.plugin} (tier {self.seat.tier}){would} {part}: {self.seat.why}."
+
+
+def unasked_plugins(recording: Recording, asked: HookCallGroup, evicted: Seq) -> Iterator[UnaskedPlugin]:
+    """The plugins that were not asked about the victim of an eviction, and what they would have answered in that state
+    about the pods that this question led to evict, the victim as the last of them.
+    """
+    events = (recording.event_at(seq) for seq in range(asked.last + 1, evicted + 1))
+    victims = tuple(event.task for event in events if isinstance(event, OpEvent) and event.op == EVICT_OP)
+    for seat in asked.seats:
+        if seat.state in ("not asked", "switched off"):
+            notes = _refusal_notes(recording, asked.first, (seat.plugin, victims))
+            yield UnaskedPlugin(asked, seat, notes.get(victims[-1], ""), victims[-1] in notes)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
 from vcdebug.explain.decisions import dry_runs, evictions
-from vcdebug.explain.decisions.votes import VictimDecision, VictimObjection, victim_choice_before
+from vcdebug.explain.decisions.votes import VictimDecision, VictimObjection, unasked_plugins, victim_choice_before
 from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.orders import OrderComparison, order_of, pop_kind, sibling_pops
 from vcdebug.framework.record import Level, PopEvent
@@ -28,7 +28,7 @@ def why_evicted(recording: Recording, word: str) -> QuestionReply:
     choice = victim_choice_before(recording, one.seq) if one.tier is not None else None
     gain = _format_gain(recording, one)
     sheets = (_offers_sheet(choice, pod),) if choice is not None else ()
-    lines = (*_allowed_lines(one, choice), *_protection_lines(choice, pod), gain)
+    lines = (*_allowed_lines(one, choice), *_protection_lines(recording, choice, one), gain)
     return QuestionReply(
         _eviction_sentence(one),
         lines,
@@ -90,17 +90,16 @@ def _objections_to(choice: VictimDecision, pod: TaskKey) -> Iterator[VictimObjec
             yield from fate.objections
 
 
-def _protection_lines(choice: VictimDecision | None, pod: TaskKey) -> Iterator[str]:
-    """Plugins that protected the pod and were not in the deciding tier."""
-    for tier in choice.tiers if choice is not None else ():
+def _protection_lines(recording: Recording, choice: VictimDecision | None, one: evictions.Eviction) -> Iterator[str]:
+    """Plugins that protected the pod and were not in the deciding tier, and those that were not asked."""
+    if choice is None:
+        return
+    for tier in choice.tiers:
         for offer in tier.offers:
             seat = offer.seat
-            if seat.state == "not asked":
-                yield f"{seat.plugin} (tier {seat.tier}) was not consulted: {seat.why}."
-            elif seat.state == "switched off":
-                yield f"{seat.plugin} (tier {seat.tier}) did not take part: {seat.why}."
-            elif seat.state == "answered" and pod not in offer.offered:
+            if seat.state == "answered" and one.victim not in offer.offered:
                 yield f"{seat.plugin} (tier {seat.tier}) protected it, but {_deciding_tier_words(choice)} decided."
+    yield from (each.text for each in unasked_plugins(recording, choice.question, one.seq))
 
 
 def _deciding_tier_words(choice: VictimDecision | None) -> str:

@@ -21,6 +21,7 @@ from vcdebug.explain.answer import (
     proof_of,
 )
 from vcdebug.explain.decisions.evictions import Eviction, eviction_facts, lost_pods
+from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.checklist import NOT_TRIED_CAUSE, allocate_findings, failed_search_seq
@@ -75,10 +76,12 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     before = f"{were} already {states} when the cycle began"
     headline = CauseHeadline(subject, "is not Pending" if asked else "has no Pending pods", before)
     facts: tuple[str, ...] = ()
+    unasked = _unasked_protections(view, lost[0]) if lost else []
     if lost:
         whom = join_names(dict.fromkeys(one.preemptor for one in lost if one.preemptor))
         room = (f"The room is for {whom}.",) if whom else ()
-        headline, facts = _loss_headline(view, subject, lost), (*room, f"{capitalize_first(before)}.")
+        headline = _loss_headline(view, subject, lost)
+        facts = (*room, *(one.text for one in unasked), f"{capitalize_first(before)}.")
     elif asked and (rest := _other_pending(view)):
         facts = (f"Other pods of {view.job.uid} are Pending: {join_names(rest)}.",)
     elif not asked:
@@ -86,7 +89,27 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
     proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in lost))
     numbers = {"pods": count(len(tasks), "pods"), "pods.evicted": count(len(lost), "pods")}
-    return Finding(EVICTED_CAUSE if lost else PLACES_CAUSE, headline, numbers, tuple(sorted(proof)), facts=facts)
+    advice = tuple(_protection_advice(one) for one in unasked)
+    return Finding(
+        EVICTED_CAUSE if lost else PLACES_CAUSE, headline, numbers, tuple(sorted(proof)), advice, facts=facts
+    )
+
+
+def _unasked_protections(view: JobView, one: Eviction) -> list[UnaskedPlugin]:
+    """The plugins that would have protected the victim and had no part in the decision."""
+    asked = victim_question_before(view.recording, one.seq) if one.tier is not None else None
+    found = unasked_plugins(view.recording, asked, one.seq) if asked is not None else iter(())
+    return [each for each in found if each.protects]
+
+
+def _protection_advice(one: UnaskedPlugin) -> Advice:
+    """How the plugin gets a part in the decision."""
+    plugin, switch = one.seat.plugin, HOOK_AT[one.question.point].switches[0]
+    if one.seat.later is not None:
+        return cluster_admin_advice(f"Upgrade Volcano ({join_names(one.seat.later.fixed_in)} or later).")
+    if one.seat.state == "switched off":
+        return cluster_admin_advice(f"{plugin}: set {switch} to true.", f"conf:plugins.{plugin}.{switch}=true")
+    return cluster_admin_advice(f"Move {plugin} to the tier that decides (tier {one.question.deciding_tier}).")
 
 
 def _missing_pod_facts(view: JobView) -> Iterator[str]:

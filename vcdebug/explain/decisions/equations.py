@@ -18,7 +18,6 @@ from vcdebug.explain.plugins import AskedNode, asked_node_at, explainer_for
 from vcdebug.explain.predicate_reasons import visited_rows
 from vcdebug.framework import record
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_READY, SUB_JOB_PIPELINED, SUB_JOB_READY
-from vcdebug.framework.subject import CANDIDATES
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource, at_most
 from vcdebug.model.task import TaskStatus
@@ -75,17 +74,6 @@ def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) ->
     if isinstance(event, record.StatementEvent):
         return _statement_equation(recording, seq, event)
     return None
-
-
-def victim_equation_of(
-    recording: Recording, seq: Seq, plugin: str, candidates: tuple[TaskKey, ...]
-) -> equation.Equation | None:
-    """What a plugin would have answered about victims, had it been asked before an event that asks about victims."""
-    event = recording.event_at(seq)
-    assert isinstance(event, record.HookEvent)
-    compute = explainer_for(plugin).equations.get(event.point)
-    subject = tuple((name, candidates if name == CANDIDATES else value) for name, value in event.subject)
-    return compute(recording, seq, event._replace(plugin=plugin, subject=subject)) if compute is not None else None
 
 
 def _statement_equation(recording: Recording, seq: Seq, event: record.StatementEvent) -> equation.Equation | None:

@@ -9,7 +9,7 @@ from vcdebug.explain.equation import Equation
 from vcdebug.framework.combine import NO_DECIDER, Answer, Answers, Call, PluginCall, RecordedAnswer, Tiers
 from vcdebug.framework.hooks import HOOKS, PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE, AnyHook
 from vcdebug.framework.record import EVICT_OP, HookEvent, Level, OpEvent
-from vcdebug.framework.subject import TASK, VOTE, CallResult, CallSubject, candidates_in, name_in
+from vcdebug.framework.subject import CANDIDATES, TASK, VOTE, CallResult, CallSubject, candidates_in, name_in
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.change import Change
@@ -379,16 +379,26 @@ def _iter_fates(recording: Recording, asked: HookCallGroup, victims: tuple[TaskK
         yield CandidateFate(task, task in victims, objections)
 
 
-def _refusal_notes(
-    recording: Recording, seq: Seq, instead: tuple[str, tuple[TaskKey, ...]] | None = None
-) -> dict[TaskKey, str]:
-    """Candidate → why the plugin protects it, by the equation of its answer; `instead`: of another plugin, asked about
-    other candidates in the state before the event.
-    """
-    from vcdebug.explain.decisions.equations import equation_at, victim_equation_of
+def _refusal_notes(recording: Recording, seq: Seq) -> dict[TaskKey, str]:
+    """Candidate → why the plugin protects it, from the equation of its answer."""
+    from vcdebug.explain.decisions.equations import equation_at
 
-    found = equation_at(recording, seq) if instead is None else victim_equation_of(recording, seq, *instead)
-    return {} if found is None else {term.name: term.note for term in found.terms if term.holds is False}
+    found = equation_at(recording, seq)
+    return {} if found is None else {term.name: term.note for term in found.terms if not term.holds}
+
+
+def _notes_if_asked(recording: Recording, seq: Seq, plugin: str, candidates: tuple[TaskKey, ...]) -> dict[TaskKey, str]:
+    """The same for a plugin that was not asked, had it been asked about these candidates before an event."""
+    from vcdebug.explain.plugins import explainer_for
+
+    event = recording.event_at(seq)
+    assert isinstance(event, HookEvent)
+    compute = explainer_for(plugin).equations.get(event.point)
+    if compute is None:
+        return {}
+    subject = tuple((name, candidates if name == CANDIDATES else value) for name, value in event.subject)
+    found = compute(recording, seq, event._replace(plugin=plugin, subject=subject))
+    return {term.name: term.note for term in found.terms if term.holds is False}
 
 
 class UnaskedPlugin(NamedTuple):
@@ -416,5 +426,5 @@ def unasked_plugins(recording: Recording, asked: HookCallGroup, evicted: Seq) ->
     victims = tuple(event.task for event in events if isinstance(event, OpEvent) and event.op == EVICT_OP)
     for seat in asked.seats:
         if seat.state in ("not asked", "switched off"):
-            notes = _refusal_notes(recording, asked.first, (seat.plugin, victims))
+            notes = _notes_if_asked(recording, asked.first, seat.plugin, victims)
             yield UnaskedPlugin(asked, seat, notes.get(victims[-1], ""), victims[-1] in notes)

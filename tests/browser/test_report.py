@@ -80,12 +80,24 @@ def test_the_answer_is_readable_without_scrolling_sideways(page: Any, small: Pat
     assert steps.evaluate("each => each.scrollWidth <= each.clientWidth + 1")
 
 
+def test_pictures_are_seen_whole(page: Any, small: Path) -> None:
+    page.goto(small.as_uri())
+    titles = page.locator("figcaption").all_inner_texts()
+    assert ["Time line", "Nodes: used of allocatable", "Queues"] == titles
+    for drawing in page.locator("figure svg").all():
+        box = drawing.bounding_box()
+        assert box["width"] > 250
+        assert box["height"] > 10
+        assert box["x"] + box["width"] <= page.viewport_size["width"]
+    assert "rgb(11, 87, 164)" == page.locator("rect.accent").first.evaluate("each => getComputedStyle(each).fill")
+
+
 def test_a_table_that_is_wider_than_the_page_scrolls_on_its_own(page: Any, small: Path) -> None:
     page.goto(small.as_uri())
     jobs = page.locator('.scroll[aria-label="Jobs after the cycle"]')
     jobs.focus()
     jobs.evaluate("each => { each.scrollLeft = each.scrollWidth }")
-    head = page.get_by_role("columnheader", name="outcome").bounding_box()
+    head = jobs.get_by_role("columnheader", name="outcome").bounding_box()
     assert head["x"] + head["width"] <= page.viewport_size["width"]
 
 

@@ -15,8 +15,10 @@ from vcdebug.debugger.notebook import BookmarkList
 from vcdebug.errors import VcdebugError
 from vcdebug.files.html import PAGE_STYLE
 from vcdebug.files.report_file import escape_text, fence_code, form_of, report_text
+from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.views import report as report_view
+from vcdebug.views.document import Picture, Strip
 from vcdebug.views.report import ReportSubject
 
 BLOCKED, JOB = "preempt-blocked-by-gang", "research/llm-finetune"
@@ -292,3 +294,57 @@ def test_every_colour_can_be_read_on_every_background_by_day_and_by_night() -> N
             for ground in ("page", "tint"):
                 lights = sorted((luminance(colours[name]), luminance(colours[ground])))
                 assert 4.5 <= (lights[1] + 0.05) / (lights[0] + 0.05), (name, ground)
+
+
+def picture(recording: Recording, title: str) -> dict[str, Strip]:
+    report = report_view.build_report(ReportSubject(recording, "1", ()))
+    found = [each for section in report.sections for each in section.blocks if isinstance(each, Picture)]
+    return {strip.label: strip for each in found if each.title.startswith(title) for strip in each.strips}
+
+
+def test_the_time_line_has_each_action_at_its_place() -> None:
+    strips = picture(bundled(BLOCKED), "Time line")
+    assert ["enqueue", "allocate", "preempt", "backfill"] == list(strips)
+    assert "79–155, 1 discard, 1 eviction" == strips["preempt"].words
+    base, *ticks = strips["preempt"].marks
+    assert (79 / 166, 77 / 166) == (base.start, base.width)
+    assert [("bad", 1), ("warn", 2)] == [(tick.style, tick.row) for tick in ticks]
+    assert all(base.start <= tick.start <= base.start + base.width for tick in ticks)
+
+
+def test_a_cell_is_as_dark_as_its_node_is_full() -> None:
+    gpu = picture(bundled(BLOCKED), "Nodes")["gpu"]
+    assert "90% or more: 0 of 6 nodes; 50% or more: 6" == gpu.words
+    shades = {mark.tip: round(mark.shade, 3) for mark in gpu.marks}
+    assert 8 == len(gpu.marks)
+    assert (0.775, 0.1) == (shades["gpu-a100-01: 6 of 8"], shades["cpu-01: none"])
+
+
+def test_thousands_of_nodes_share_cells() -> None:
+    nodes = [node(f"n{number:04}", cpu="4") for number in range(2001)]
+    cpu = picture(replay_cycle(cluster(*nodes, conf=conf_of("gang"))), "Nodes")["cpu"]
+    assert 667 == len(cpu.marks)
+    assert "n0000 to n0002: 0% used" == cpu.marks[0].tip
+    assert cpu.words.startswith("90% or more: 0 of ")
+
+
+def test_a_queue_has_its_amounts_in_one_scale() -> None:
+    gpu = picture(bundled(BLOCKED), "Queues")["research gpu"]
+    assert "allocated 36, deserved 44, limit 48" == gpu.words
+    assert [36 / 48, 44 / 48] == [mark.width for mark in gpu.marks[:2]]
+
+
+def test_without_a_sharing_plugin_no_queue_is_drawn() -> None:
+    assert {} == picture(replay_cycle(cluster(node("n1"), conf=conf_of("gang"))), "Queues")
+
+
+def test_each_candidate_stands_against_each_plugin_that_judged_it() -> None:
+    text = document("md")
+    row = "| research/resnet-sweep-worker-0 | gpu-a100-01 | research/llm-finetune-worker-0 | ✓ | ✓ | ✓ | – | victim |"
+    kept = (
+        "| research/bert-pretrain-worker-1 | gpu-a100-02 | research/llm-finetune-worker-1 | ✓ | ✗ | – | – | protected |"
+    )
+    assert "| candidate victim | node | for | priority | gang | conformance | drf | outcome |" in text
+    assert row in text
+    assert kept in text
+    assert "candidate victim" not in document("md", case="placed-by-score")

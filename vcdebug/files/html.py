@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
+from vcdebug.views.document import Block, Code, Document, Listed, Mark, Paragraph, Picture, Section, Strip
 from vcdebug.views.pieces import Line, Piece, Style
 from vcdebug.views.table import Column, Row, Table
 
@@ -93,6 +93,37 @@ def _iter_block_lines(blocks: tuple[Block, ...], about: str) -> Iterator[str]:
                 yield f"<blockquote><p>{_line_html(said)}</p></blockquote>" if quoted else f"<p>{_line_html(said)}</p>"
             case Table():
                 yield from _iter_table_lines(block, about)
+            case Picture():
+                yield from _iter_picture_lines(block)
+
+
+UNITS: Final = 1000
+"""Width of a strip, and ROW_UNITS the height of its rows, in units of its drawing; the page stretches it."""
+ROW_UNITS: Final = 10
+TICK_UNITS: Final = 4
+
+
+def _iter_picture_lines(picture: Picture) -> Iterator[str]:
+    yield f'<figure><figcaption>{escape(picture.title)}</figcaption><ul class="strips">'
+    for strip in picture.strips:
+        yield f"<li><span>{escape(strip.label)}</span>{_strip_svg(strip)}<span>{escape(strip.words)}</span></li>"
+    yield f'</ul><p class="muted">{escape(picture.legend)}</p></figure>'
+
+
+def _strip_svg(strip: Strip) -> str:
+    """The drawing alone: its words stand next to it, so that no text is stretched."""
+    box = f'viewBox="0 0 {UNITS} {strip.rows * ROW_UNITS}" preserveAspectRatio="none"'
+    height = f'style="height:{max(1.1, 0.6 * strip.rows):g}rem"'
+    return f'<svg aria-hidden="true" {box} {height}>{"".join(map(_mark_svg, strip.marks))}</svg>'
+
+
+def _mark_svg(mark: Mark) -> str:
+    x, y = f"{mark.start * UNITS:.4g}", mark.row * ROW_UNITS
+    size = f'width="{max(TICK_UNITS, mark.width * UNITS - 1):.4g}" height="{mark.height * ROW_UNITS - 1}"'
+    kind = f' class="{CSS_CLASSES[mark.style]}"' if mark.style in CSS_CLASSES else ""
+    shade = f' fill-opacity="{mark.shade:.2g}"' if mark.shade < 1 else ""
+    tip = f"><title>{escape(mark.tip)}</title></rect>" if mark.tip else "/>"
+    return f'<rect x="{x}" y="{y}" {size}{kind}{shade}{tip}'
 
 
 def _line_html(said: Line) -> str:

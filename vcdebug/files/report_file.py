@@ -14,7 +14,7 @@ from vcdebug.files.text_files import check_target, split_force, write_text
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.sources import is_bundled
-from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section, make_document_printable
+from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Picture, Section, make_document_printable
 from vcdebug.views.pieces import Line, Piece, text_of
 from vcdebug.views.report import ReportSubject, build_report
 from vcdebug.views.table import Table, format_table
@@ -67,6 +67,8 @@ def _iter_block_parts(blocks: tuple[Block, ...]) -> Iterator[str]:
                 yield "\n".join(lines) if quoted else _paragraph_text(said)
             case Table():
                 yield from _iter_table_parts(block)
+            case Picture():
+                yield from _iter_table_parts(block.to_table())
 
 
 def fence_code(text: str) -> str:

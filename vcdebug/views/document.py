@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from vcdebug.amount_text import capitalize_first
 from vcdebug.printable import make_line_printable, make_printable
@@ -35,7 +36,43 @@ class Paragraph:
     indent: int = 0
 
 
-Block = Table | Code | Listed | Paragraph
+class Mark(NamedTuple):
+    """A block of a strip: start and width in shares of the strip's width, rows from the top."""
+
+    start: float
+    width: float
+    style: Style = ""
+    row: int = 0
+    height: int = 1
+    shade: float = 1.0
+    tip: str = ""
+
+
+class Strip(NamedTuple):
+    """A line of a picture."""
+
+    label: str
+    words: str
+    """What the marks show, for readers and formats without pictures."""
+    marks: tuple[Mark, ...]
+    rows: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Strips below each other; the legend says in words what place and shade mean."""
+
+    title: str
+    legend: str
+    strips: tuple[Strip, ...]
+
+    def to_table(self) -> Table:
+        """The same in words."""
+        rows = [Row(strip.label, (Piece(strip.label), Piece(strip.words))) for strip in self.strips]
+        return Table(self.title, (Column(""), Column("", flexible=True)), rows)
+
+
+Block = Table | Code | Listed | Paragraph | Picture
 
 
 def release_paragraph(release: Release, about: str = "") -> Paragraph:
@@ -114,6 +151,13 @@ def make_block_printable(block: Block) -> Block:
             return Code(make_printable(text))
         case Table():
             return _make_table_printable(block)
+        case Picture():
+            return replace(block, strips=tuple(map(_make_strip_printable, block.strips)))
+
+
+def _make_strip_printable(strip: Strip) -> Strip:
+    marks = tuple(mark._replace(tip=make_line_printable(mark.tip)) for mark in strip.marks)
+    return strip._replace(label=make_line_printable(strip.label), marks=marks)
 
 
 def _make_section_printable(section: Section) -> Section:

@@ -47,7 +47,7 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     columns = (
         Column("node", name=True),
         *(Column(short_name(dim), right=True) for dim in dims),
-        *(Column(f"{short_name(dim)} used") for dim in _bar_dimensions(recording)),
+        *(Column(f"{short_name(dim)} used") for dim in bar_dimensions(recording)),
         *(_optional_column(title) for title in optional_node_columns(recording)),
     )
     rows = _node_rows(recording, recording.timeline.earliest_same_seq(seq))
@@ -83,7 +83,7 @@ def _node_row(recording: Recording, name: NodeName, changed: Seq) -> Row:
     cells = (
         Piece(name, "strong"),
         *(_idle_piece(dim, amounts.idle, node.allocatable) for dim in dims),
-        *(_bar_piece(node, amounts, dim) for dim in _bar_dimensions(recording)),
+        *(_bar_piece(node, amounts, dim) for dim in bar_dimensions(recording)),
         *(_optional_piece(recording, title, name, amounts) for title in optional_node_columns(recording)),
     )
     return Row(name, cells, subject=("node", name))
@@ -97,7 +97,7 @@ def _idle_piece(dim: str, idle: Resource, allocatable: Resource) -> Piece:
 
 
 @per_recording()
-def _bar_dimensions(recording: Recording) -> Sequence[str]:
+def bar_dimensions(recording: Recording) -> Sequence[str]:
     """The dimensions that jobs compete for; pods only if no node offers anything else."""
     dims = node_dimensions(recording)
     named = [dim for dim in dims if not dim.startswith(SELDOM_SCARCE)]

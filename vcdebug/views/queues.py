@@ -96,7 +96,7 @@ def _iter_queue_rows(
     name = place.name
     amounts = amounts_of(figures)
     state = Piece(state_words(recording, name), "warn")
-    for index, dim in enumerate(_shown_dimensions(amounts)):
+    for index, dim in enumerate(shown_dimensions(amounts)):
         first = index == 0
         cells = (
             Piece("  " * place.depth + name if first else "", "strong"),
@@ -133,7 +133,7 @@ def _iter_cluster_rows(state: ClusterState, queued: Mapping[str, None]) -> Itera
     if books is None:
         return
     figures = books[""]
-    asked = [*queued, *(dim for dim in _shown_dimensions({"inqueue": figures["inqueue"]}) if dim not in queued)]
+    asked = [*queued, *(dim for dim in shown_dimensions({"inqueue": figures["inqueue"]}) if dim not in queued)]
     for index, dim in enumerate(asked):
         idle, held = (format_amount(dim, figures[key].get(dim)) for key in ("idle", "inqueue"))
         name = Piece("cluster" if index == 0 else "", "strong")
@@ -150,8 +150,8 @@ def _iter_cluster_words(state: ClusterState) -> Iterator[Line]:
         )
 
 
-def _shown_dimensions(amounts: Mapping[str, Resource]) -> list[str]:
-    # cpu and memory always have a row, so that a queue without amounts is listed too.
+def shown_dimensions(amounts: Mapping[str, Resource]) -> list[str]:
+    """The dimensions of any amount; cpu and memory always, so that a queue without amounts is listed too."""
     found: dict[str, None] = dict.fromkeys(("cpu", "memory"))
     for key in ("guarantee", "deserved", "allocated", "request", "inqueue", "idle"):
         resource = amounts.get(key, NO_RESOURCE)
@@ -184,11 +184,12 @@ def _allocated_piece(plugin: str, amounts: Mapping[str, Resource], dim: str) -> 
 
 
 def _limit_piece(amounts: Mapping[str, Resource], dim: str) -> Piece:
-    limit = _limit_of(amounts, dim)
+    limit = limit_of(amounts, dim)
     return muted_piece("–") if limit is None else Piece(format_amount(dim, limit))
 
 
-def _limit_of(amounts: Mapping[str, Resource], dim: str) -> float | None:
+def limit_of(amounts: Mapping[str, Resource], dim: str) -> float | None:
+    """The limit of a queue in a dimension; None without one."""
     limits = (amounts[key] for key in ("realCapability", "capability") if key in amounts)
     return next((limit.get(dim) for limit in limits if limit.has_dimension(dim)), None)
 
@@ -197,7 +198,7 @@ def _bar_piece(amounts: Mapping[str, Resource], dim: str) -> Piece:
     """What is allocated, up to deserved and beyond it, of the limit; without a limit, of the larger of both."""
     allocated, deserved = (amounts.get(key, NO_RESOURCE).get(dim) for key in ("allocated", "deserved"))
     # Without a limit of its own a queue may deserve an amount without end.
-    known = _limit_of(amounts, dim) or 0.0
+    known = limit_of(amounts, dim) or 0.0
     known = known if known < ENDLESS else 0.0
     deserved = min(deserved, max(known, allocated)) if known or deserved >= ENDLESS else deserved
     limit, within = max(known, allocated, deserved), min(allocated, deserved)

@@ -1,27 +1,33 @@
 """The report about one cycle as a document: snapshot, causes of Pending jobs, bookmarks, what the cycle did."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import islice
+from math import ceil
+from typing import Final, NamedTuple
 
-from vcdebug.amount_text import count_noun, format_count
+from vcdebug.amount_text import count_noun, format_amount, format_count, short_name
 from vcdebug.debugger.notebook import Bookmark
 from vcdebug.explain.answer import Explanation, ExplanationStep
+from vcdebug.explain.decisions import queue_figures
 from vcdebug.explain.pending.explanation import SurveyedJob, survey_jobs, survey_one
-from vcdebug.model.names import Seq
-from vcdebug.recording.effects import ActionSummary, Effect, Effects, JobSummary, cycle_effects
+from vcdebug.model.names import NodeName, Seq
+from vcdebug.recording.effects import ActionSummary, Effect, Effects, JobSummary, cycle_effects, timeline_marks
 from vcdebug.recording.recording import Recording
 from vcdebug.views.conf import conf_table
-from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
+from vcdebug.views.document import Block, Code, Document, Listed, Mark, Paragraph, Picture, Section, Strip
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
 from vcdebug.views.headline import path_words
+from vcdebug.views.nodes import bar_dimensions
 from vcdebug.views.notebook import event_words
 from vcdebug.views.pending import STEP_STATES
-from vcdebug.views.pieces import PATH, Line, Piece, make_line, muted_piece
+from vcdebug.views.pieces import PATH, Line, Piece, Style, make_line, muted_piece
 from vcdebug.views.problems import problems_table
+from vcdebug.views.queues import ENDLESS, NO_RESOURCE, amounts_of, limit_of, shown_dimensions
 from vcdebug.views.statement import statement_at, statement_table
 from vcdebug.views.table import Column, Row, Table, plain_columns
+from vcdebug.views.votes import victims_matrix
 
 ACTION_COLUMNS = plain_columns("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#")
 MOVE_COLUMNS = (Column("pod"), Column("node"), Column("by"), Column("event", right=True))
@@ -56,6 +62,7 @@ def build_report(subject: ReportSubject) -> Document:
         _why_section(explained, named=bool(subject.jobs)),
         *([_bookmarks_section(subject)] if subject.bookmarks else []),
         _cycle_section(recording, done),
+        Section("Nodes and queues after the cycle", tuple(_iter_room_pictures(recording))),
         Section("Quirks and problems", (_shorten_table(_without_title(problems_table(recording)), MAX_PROBLEMS),)),
         Section("Configuration in force", (_without_title(conf_table(recording)),), folded=True),
         Section("See it yourself", tuple(Code(text) for text in subject.commands)),
@@ -191,7 +198,8 @@ def iter_event_tables(recording: Recording, seq: Seq) -> Iterator[Table]:
 
 
 def _cycle_section(recording: Recording, done: Effects) -> Section:
-    blocks: list[Block] = [Table("Actions", ACTION_COLUMNS, [_action_row(action) for action in done.actions])]
+    actions = Table("Actions", ACTION_COLUMNS, [_action_row(action) for action in done.actions])
+    blocks: list[Block] = [_timeline_picture(recording, done), actions]
     if done.panic is not None:
         words = f"✗ the real scheduler panics at event {len(recording)}: {done.panic}"
         blocks.insert(0, Paragraph(make_line(Piece(words, "bad"))))
@@ -204,6 +212,7 @@ def _cycle_section(recording: Recording, done: Effects) -> Section:
         if entries:
             rows = [_move_row(entry) for entry in entries[:MAX_MOVES]]
             blocks.append(Table(title, MOVE_COLUMNS, rows, foot=_more_foot(len(entries), MAX_MOVES)))
+    blocks += victims_matrix(recording)
     jobs = [_job_row(job) for job in done.jobs[:MAX_JOBS]]
     blocks.append(Table("Jobs after the cycle", JOB_COLUMNS, jobs, foot=_more_foot(len(done.jobs), MAX_JOBS)))
     return Section("What the cycle did", tuple(blocks))
@@ -229,3 +238,127 @@ def _job_row(job: JobSummary) -> Row:
     counts = (job.min_available, job.tasks, job.ready, job.waiting, job.pending)
     cells = (Piece(job.job), Piece(job.queue), Piece(job.phase or "–"), *(Piece(str(number)) for number in counts))
     return Row(job.job, (*cells, Piece(job.outcome)))
+
+
+# Pictures: the cycle's time line, nodes by use, queues against their limits.
+
+MAX_CELLS: Final = 1_000
+"""Above as many nodes a cell is the mean of several: a file stays small, and a cell visible."""
+MIN_COLUMNS, MAX_COLUMNS = 16, 40
+FULL, HALF = 0.9, 0.5
+MAX_QUEUE_STRIPS: Final = 40
+TICK_STEPS: Final = 500
+"""Ticks that would lie on each other are drawn once."""
+
+
+def _timeline_picture(recording: Recording, done: Effects) -> Picture:
+    """A strip per action, at its place among the events."""
+    legend = (
+        "Left to right: the events of the cycle. Ticks: commits at the top, discards in the middle, evictions below."
+    )
+    return Picture("Time line", legend, tuple(_action_strip(recording, action) for action in done.actions))
+
+
+def _action_strip(recording: Recording, action: ActionSummary) -> Strip:
+    total, found = max(len(recording), 1), timeline_marks(recording)
+    base = Mark(action.first / total, (action.last - action.first + 1) / total, "accent", height=3, shade=0.25)
+    kinds: tuple[tuple[Sequence[Seq], Style, str], ...] = (
+        (found.commits, "good", "commit"),
+        (found.discards, "bad", "discard"),
+        (found.evictions, "warn", "eviction"),
+    )
+    marks, words = [base], [f"{action.first}–{action.last}"]
+    for row, (seqs, style, noun) in enumerate(kinds):
+        within = [seq for seq in seqs if action.first <= seq <= action.last]
+        places = dict.fromkeys(seq * TICK_STEPS // total for seq in within)  # exact: ints
+        marks += (Mark(place / TICK_STEPS, 0, style, row) for place in places)
+        words += [count_noun(len(within), noun)] if within else []
+    return Strip(action.action, ", ".join(words), tuple(marks), 3)
+
+
+def _iter_room_pictures(recording: Recording) -> Iterator[Picture]:
+    """Nodes and queues after the last event; no picture where there is nothing to draw."""
+    nodes = tuple(_node_strip(recording, dim) for dim in bar_dimensions(recording)) if recording.node_names else ()
+    grouped = f"; each cell is the mean of {_group_size(recording)} nodes" if _group_size(recording) > 1 else ""
+    if nodes:
+        yield Picture(
+            "Nodes: used of allocatable", f"Darker cells are fuller{grouped}. Nodes in the order of their names.", nodes
+        )
+    queues = tuple(islice(_iter_queue_strips(recording), MAX_QUEUE_STRIPS))
+    if queues:
+        yield Picture("Queues", "Upper bar: allocated. Lower bar: deserved. Red line: limit (capability).", queues)
+
+
+def _group_size(recording: Recording) -> int:
+    return ceil(len(recording.node_names) / MAX_CELLS)
+
+
+def _column_count(recording: Recording) -> int:
+    return max(MIN_COLUMNS, min(MAX_COLUMNS, len(recording.node_names)))
+
+
+def _node_strip(recording: Recording, dim: str) -> Strip:
+    """A cell per node, or per group of nodes, as dark as the node is full."""
+    size, names = _group_size(recording), recording.node_names
+    groups = [names[start : start + size] for start in range(0, len(names), size)]
+    shares = [_used_shares(recording, group, dim) for group in groups]
+    marks = tuple(_cell(recording, dim, at, group, shares[at]) for at, group in enumerate(groups))
+    known = [share for group in shares for share in group]
+    full, half = (len([share for share in known if share >= least]) for least in (FULL, HALF))
+    words = f"{FULL:.0%} or more: {full} of {count_noun(len(known), 'node')}; {HALF:.0%} or more: {half}"
+    return Strip(short_name(dim), words, marks, ceil(len(groups) / _column_count(recording)))
+
+
+def _used_shares(recording: Recording, names: Iterable[NodeName], dim: str) -> list[float]:
+    """Used of allocatable, for the nodes that have any."""
+    nodes, state = recording.session.nodes, recording.timeline.state_at(len(recording)).nodes
+    return [state[name].used.get(dim) / whole for name in names if (whole := nodes[name].allocatable.get(dim)) > 0]
+
+
+def _cell(recording: Recording, dim: str, at: int, names: Sequence[NodeName], shares: Sequence[float]) -> Mark:
+    columns = _column_count(recording)
+    row, column = divmod(at, columns)
+    share = max(shares, default=0.0) if len(shares) < 2 else _mean(shares)
+    if len(names) > 1:
+        tip = f"{names[0]} to {names[-1]}: {share:.0%} used" if shares else f"{names[0]} to {names[-1]}: none"
+    else:
+        used = recording.timeline.state_at(len(recording)).nodes[names[0]].used.get(dim)
+        whole = recording.session.nodes[names[0]].allocatable.get(dim)
+        tip = (
+            f"{names[0]}: {format_amount(dim, used)} of {format_amount(dim, whole)}" if shares else f"{names[0]}: none"
+        )
+    style: Style = "bad" if share > 1 else "accent" if shares else ""
+    return Mark(column / columns, 1 / columns, style, row, shade=0.1 + 0.9 * min(share, 1.0), tip=tip)
+
+
+def _mean(shares: Sequence[float]) -> float:
+    total = 0.0
+    for share in shares:
+        total += share
+    return total / len(shares)
+
+
+def _iter_queue_strips(recording: Recording) -> Iterator[Strip]:
+    plugin = queue_figures.sharing_plugin(recording)
+    if not plugin:
+        return
+    books = recording.timeline.state_at(len(recording)).books[plugin]
+    for place in queue_figures.queue_places(recording):
+        amounts = amounts_of(books.get(place.name, {}))
+        for dim in shown_dimensions(amounts):
+            allocated, deserved = (amounts.get(key, NO_RESOURCE).get(dim) for key in ("allocated", "deserved"))
+            known = {"allocated": allocated, "deserved": deserved, "limit": limit_of(amounts, dim) or 0.0}
+            known = {key: amount for key, amount in known.items() if 0 < amount < ENDLESS}
+            if known:
+                yield _queue_strip(f"{place.name} {short_name(dim)}", dim, known)
+
+
+def _queue_strip(label: str, dim: str, known: dict[str, float]) -> Strip:
+    whole = max(known.values())
+    allocated, deserved = (known.get(key, 0.0) for key in ("allocated", "deserved"))
+    style: Style = "warn" if allocated > deserved > 0 else "accent"
+    marks = [Mark(0, allocated / whole, style)] if allocated else []
+    marks += [Mark(0, deserved / whole, "good", 1, shade=0.5)] if deserved else []
+    marks += [Mark(0.996 * known["limit"] / whole, 0, "bad", 0, 2)] if "limit" in known else []
+    words = ", ".join(f"{key} {format_amount(dim, amount)}" for key, amount in known.items())
+    return Strip(label, words, tuple(marks), 2)

@@ -1,6 +1,8 @@
 """Hook calls tier by tier: the answers of any hook, victims and candidates; and the panel Tiers."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
 
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.decisions.votes import (
@@ -20,7 +22,7 @@ from vcdebug.recording import session_steps
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import task_objections
 from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, placing_words, task_list, task_list_or
-from vcdebug.views.pieces import BEST, NO, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
 from vcdebug.views.table import Column, Row, Table, plain_columns
 
 VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("answer", flexible=True), Column("", flexible=True))
@@ -238,6 +240,50 @@ def _candidate_rows(choice: VictimDecision, fate: CandidateFate) -> list[Row]:
         )
         for place, objection in enumerate(fate.objections)
     ]
+
+
+# Candidate victims against the plugins that judged them.
+
+MAX_JUDGED: Final = 60
+
+
+def victims_matrix(recording: Recording) -> Iterator[Table]:
+    """Candidate victims against the plugins that judged them: the first MAX_JUDGED of the cycle."""
+    found = list(islice(_iter_judged(recording), MAX_JUDGED + 1))
+    if not found:
+        return
+    plugins = list(
+        dict.fromkeys(offer.seat.plugin for choice, _ in found for tier in choice.tiers for offer in tier.offers)
+    )
+    columns = (Column("candidate victim"), Column("node"), Column("for"), *map(Column, plugins), Column("outcome"))
+    rows = [_judged_row(choice, place, plugins) for choice, place in found[:MAX_JUDGED]]
+    note = f"{YES} allows, {NO} protects, {SKIPPED} was not consulted or abstained"
+    more = f"; the first {MAX_JUDGED} of the cycle" if len(found) > MAX_JUDGED else ""
+    yield Table("Candidate victims", columns, rows, foot=(make_line(muted_piece(note + more)),))
+
+
+def _iter_judged(recording: Recording) -> Iterator[tuple[VictimDecision, int]]:
+    """Each decision about victims with the place of each of its candidates."""
+    seen: dict[Seq, None] = {}
+    for seq, event in recording.events_of_type(HookEvent):
+        choice = victim_choice(recording, seq) if is_victims(event) else None
+        if choice is not None and choice.question.first not in seen:
+            seen[choice.question.first] = None
+            yield from ((choice, place) for place in range(len(choice.fates)))
+
+
+def _judged_row(choice: VictimDecision, place: int, plugins: Sequence[str]) -> Row:
+    fate = choice.fates[place]
+    answers: dict[str, Piece] = {}
+    for tier in choice.tiers:
+        for offer in tier.offers:
+            if offer.seat.state == "answered":
+                allows = fate.task in offer.offered
+                answers[offer.seat.plugin] = Piece(YES, "good") if allows else Piece(NO, "bad")
+    outcome = Piece("victim", "warn") if fate.is_victim else muted_piece("protected")
+    cells = (Piece(fate.task), Piece(choice.node or ""), Piece(choice.preemptor or ""))
+    judged = (answers.get(plugin, muted_piece(SKIPPED)) for plugin in plugins)
+    return Row(f"{choice.question.first} {place}", (*cells, *judged, outcome), choice.question.first)
 
 
 # The hooks that each plugin registered, and whether the configuration enables them.

@@ -31,7 +31,7 @@ def cores(value: float) -> Resource:
 
 def test_a_promise_is_made_on_what_leaves_first() -> None:
     amounts = NodeAmounts(idle=cores(2), used=cores(6), releasing=cores(2), pipelined=cores(3))
-    assert "████□□□·" == node_bar(amounts, cores(8), CPU, 8)
+    assert "████▣▣□·" == node_bar(amounts, cores(8), CPU, 8)
 
 
 def test_nothing_offered_has_no_bar() -> None:
@@ -53,4 +53,4 @@ def test_nodes_have_a_bar_for_each_dimension_that_jobs_compete_for() -> None:
     heads = [column.title for column in table.columns]
     row = next(row for row in table.rows if row.key == "gpu-a100-01")
     used = {head: row.cells[at].text for at, head in enumerate(heads) if head.endswith(" used")}
-    assert {"cpu used": "█□······", "mem used": "█□······", "gpu used": "████□□□□"} == used
+    assert {"cpu used": "█▣□·····", "mem used": "█▣□·····", "gpu used": "████▣▣□□"} == used

@@ -8,13 +8,15 @@ from vcdebug.views.queues import queues_table
 
 
 def heads(name: str, seq: int = 1) -> list[str]:
-    return [column.title for column in nodes_table(bundled(name), seq).columns][-3:]
+    titles = [column.title for column in nodes_table(bundled(name), seq).columns]
+    assert ["node", "cpu", "cpu used"] == titles[:3]
+    return titles[-4:]
 
 
 def test_nodes_show_what_is_released_and_promised_where_the_cycle_evicts_or_pipelines() -> None:
-    assert ["gpu used", "releasing", "pipelined"] == heads("preempt-works")
+    assert ["gpu used", "releasing", "pipelined", "pods"] == heads("preempt-works")
     assert heads("preempt-works") == heads("preempt-works", len(bundled("preempt-works")))
-    assert "gpu used" == heads("persist-queue-without-gpus")[-1]
+    assert ["gpu", "gpu used", "pods"] == heads("persist-queue-without-gpus")[-3:]
 
 
 def test_nodes_show_remarks_where_one_of_them_keeps_pods_away() -> None:

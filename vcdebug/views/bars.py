@@ -10,9 +10,22 @@ from vcdebug.model.names import JobId, Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
-from vcdebug.views.pieces import BAR_SIGNS, GANG_SIGNS, USED, Line, Piece, make_line, muted_piece, sign_legend
+from vcdebug.views.pieces import (
+    BAR_SIGNS,
+    BOTH,
+    GANG_SIGNS,
+    IDLE,
+    RELEASING,
+    RESERVED,
+    USED,
+    Line,
+    Piece,
+    make_line,
+    muted_piece,
+    sign_legend,
+)
 
-LEGEND: Final = sign_legend(*BAR_SIGNS)
+LEGEND: Final = f"{sign_legend(USED, RELEASING)}  {RESERVED} pipelined  {BOTH} both  {sign_legend(IDLE)}"
 
 
 def node_bar(amounts: NodeAmounts, allocatable: Resource, dim: str, width: int) -> str:
@@ -21,7 +34,8 @@ def node_bar(amounts: NodeAmounts, allocatable: Resource, dim: str, width: int) 
     idle = max(amounts.idle.get(dim), 0.0)
     promised = min(max(amounts.pipelined.get(dim), 0.0), leaving + idle)
     from_leaving = min(promised, leaving)
-    parts = (used - leaving, leaving - from_leaving, promised, idle - (promised - from_leaving))
+    from_idle = promised - from_leaving
+    parts = (used - leaving, leaving - from_leaving, from_leaving, from_idle, idle - from_idle)
     return draw_bar(parts, BAR_SIGNS, max(allocatable.get(dim), used + idle), width)
 
 

@@ -1,6 +1,6 @@
 """Which figure of the state a cell shows, by its column's head and its row's subject: for watches and edits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from vcdebug.debugger.facts import operand_figure
@@ -51,12 +51,12 @@ def task_figure(columns: Sequence[Column], row: Row, column: int) -> Figure | No
     return Figure(TASK, row.subject[1], part) if part and row.subject[0] == TASK else None
 
 
-def node_figure(dims: Sequence[str], columns: Sequence[Column], row: Row, column: int) -> Figure | None:
-    """The figure of a cell in the list of nodes: a column per dimension, then whole amounts."""
+def node_figure(dims: Mapping[str, str], columns: Sequence[Column], row: Row, column: int) -> Figure | None:
+    """The figure of a cell in the list of nodes; `dims` has the dimension of each head that is one."""
     title = columns[column].title
     if title in NodeAmounts._fields:
         return Figure(NODE, row.subject[1], title)
-    return Figure(NODE, row.subject[1], "idle", dims[column - 1]) if 0 < column <= len(dims) else None
+    return Figure(NODE, row.subject[1], "idle", dims[title]) if title in dims else None
 
 
 def queue_figure(recording: Recording, plugin: str, columns: Sequence[Column], row: Row, column: int) -> Figure | None:

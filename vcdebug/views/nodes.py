@@ -34,6 +34,8 @@ from vcdebug.views.predicates_inside import CHECK_COLUMNS, node_checks
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, embed_table, plain_columns
 
 BAR_WIDTH, MAX_BARS = 8, 4
+IDLE, BAR = "idle", "bar"
+"""Kinds of columns about one dimension."""
 SELDOM_SCARCE: Final = (PODS, "ephemeral-storage", "attachable-volumes", "hugepages-")
 """How the names of dimensions begin that get no bar."""
 MAX_CACHED_ROWS = 8_192
@@ -43,22 +45,32 @@ MIN_REMARK_WIDTH = 24
 
 def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     """Every node at an event: idle of allocatable per dimension, releasing and pipelined amounts, remarks."""
-    dims = node_dimensions(recording)
-    columns = (
-        Column("node", name=True),
-        *(Column(short_name(dim), right=True) for dim in dims),
-        *(Column(f"{short_name(dim)} used") for dim in bar_dimensions(recording)),
-        *(_optional_column(title) for title in optional_node_columns(recording)),
-    )
+    heads = _node_heads(recording)
+    columns = (Column("node", name=True), *map(_node_column, heads))
     rows = _node_rows(recording, recording.timeline.earliest_same_seq(seq))
-    figures = partial(node_figure, dims, columns)
+    figures = partial(node_figure, {short_name(dim): dim for dim in node_dimensions(recording)}, columns)
     head = (make_line(muted_piece(LEGEND)),)
     return Table("Nodes: idle/allocatable", columns, rows, head=head, current=current, figures=figures)
 
 
-def _optional_column(title: str) -> Column:
-    """Remarks keep room for a whole taint; amounts wrap."""
-    return Column(title, flexible=True, least=MIN_REMARK_WIDTH if title == REMARKS else 0)
+@per_recording()
+def _node_heads(recording: Recording) -> Sequence[tuple[str, str]]:
+    """(kind, dimension) of each column, the most important first: what jobs compete for, what moves, the rest."""
+    barred, optional = bar_dimensions(recording), optional_node_columns(recording)
+    return (
+        *((kind, dim) for dim in barred for kind in (IDLE, BAR)),
+        *((title, "") for title in optional if title != REMARKS),
+        *((IDLE, dim) for dim in node_dimensions(recording) if dim not in barred),
+        *((title, "") for title in optional if title == REMARKS),
+    )
+
+
+def _node_column(head: tuple[str, str]) -> Column:
+    """Remarks keep room for a whole taint; amounts are shortened first."""
+    kind, dim = head
+    if kind in (IDLE, BAR):
+        return Column(short_name(dim), right=True) if kind == IDLE else Column(f"{short_name(dim)} used")
+    return Column(kind, flexible=True, least=MIN_REMARK_WIDTH if kind == REMARKS else 0)
 
 
 @per_recording(most=MAX_CACHED_TABLES)
@@ -78,15 +90,16 @@ def node_dimensions(recording: Recording) -> Sequence[str]:
 @per_recording(most=MAX_CACHED_ROWS)
 def _node_row(recording: Recording, name: NodeName, changed: Seq) -> Row:
     """A node's row after its last change: most events change one node, and the other rows come from the cache."""
-    node, dims = recording.session.nodes[name], node_dimensions(recording)
     amounts = recording.timeline.state_at(changed).nodes[name]
-    cells = (
-        Piece(name, "strong"),
-        *(_idle_piece(dim, amounts.idle, node.allocatable) for dim in dims),
-        *(_bar_piece(node, amounts, dim) for dim in bar_dimensions(recording)),
-        *(_optional_piece(recording, title, name, amounts) for title in optional_node_columns(recording)),
-    )
-    return Row(name, cells, subject=("node", name))
+    cells = (_node_piece(recording, kind, dim, name, amounts) for kind, dim in _node_heads(recording))
+    return Row(name, (Piece(name, "strong"), *cells), subject=("node", name))
+
+
+def _node_piece(recording: Recording, kind: str, dim: str, name: NodeName, amounts: NodeAmounts) -> Piece:
+    node = recording.session.nodes[name]
+    if kind == IDLE:
+        return _idle_piece(dim, amounts.idle, node.allocatable)
+    return _bar_piece(node, amounts, dim) if kind == BAR else _optional_piece(recording, kind, name, amounts)
 
 
 def _idle_piece(dim: str, idle: Resource, allocatable: Resource) -> Piece:

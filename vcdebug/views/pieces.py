@@ -14,8 +14,8 @@ YES, NO, SOME, SKIPPED, BEST = "✓", "✗", "◐", "–", "★"
 HERE, CURSOR, OPEN, CLOSED, PATH = "●", "▌", "▾", "▸", "›"
 COMMIT, DISCARD, EVICT, RESERVED, ALLOCATED, ACTION = "○", "◆", "▲", "□", "■", "┿"
 BREAK, BOOKMARK, PROBLEM = "◉", "▼", "!"
-USED, RELEASING, IDLE, TO_DESERVED, BEYOND = "█", "▒", "·", "░", "▓"
-BAR_SIGNS: Final = (USED, RELEASING, RESERVED, IDLE)
+USED, RELEASING, BOTH, IDLE, TO_DESERVED, BEYOND = "█", "▒", "▣", "·", "░", "▓"
+BAR_SIGNS: Final = (USED, RELEASING, BOTH, RESERVED, IDLE)
 QUEUE_SIGNS: Final = (USED, TO_DESERVED, BEYOND, IDLE)
 """Of what a queue has allocated up to deserved, may still get, has beyond it, and of the rest up to its limit."""
 GANG_SIGNS: Final = (ALLOCATED, RESERVED, SKIPPED)
@@ -42,6 +42,7 @@ SIGNS: Final = {
     PROBLEM: "quirk or problem",
     USED: "used",
     RELEASING: "releasing",
+    BOTH: "releasing and reserved",
     IDLE: "idle",
     TO_DESERVED: "up to deserved",
     BEYOND: "above deserved",

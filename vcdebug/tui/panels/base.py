@@ -178,9 +178,10 @@ class Panel(Grid):
         self._head_frame()
 
     def _head_frame(self) -> None:
-        title = self._framed or ""
-        if self._said and cell_len(f"{title}  {self._said}") <= self.outer_size.width - TITLE_MARGIN:
-            title = f"{title}  {self._said}"
+        title, room = self._framed or "", self.outer_size.width - TITLE_MARGIN
+        # What is out of sight is said rather than the rest of the title.
+        wholes = (f"{said}  {self._said}" for said in (title, self.shows.title) if self._said)
+        title = next((whole for whole in wholes if cell_len(whole) <= room), title)
         if self._framed is not None and title != self._headed:
             self._headed = title
             self.border_title = self.title_text(title)

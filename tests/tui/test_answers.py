@@ -124,7 +124,7 @@ async def test_fits_answers_when_its_replays_are_done() -> None:
 
 async def test_equals_shows_where_a_number_comes_from_and_goes_on() -> None:
     async with opened("preempt-works") as desk:
-        await desk.press("6", "home", "right", "right", "=")
+        await desk.press("6", "home", "right", "=")
         page = desk.app.screen
         assert isinstance(page, DetailScreen)
         assert page.table.rows[0].cells[0].text.startswith("node gpu-l40s-01 idle")

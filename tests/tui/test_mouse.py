@@ -4,6 +4,7 @@ import pytest
 
 from tests.tui.driving import NARROW, WIDE, Desk, opened
 from vcdebug.tui.widgets.bars import Tabs
+from vcdebug.tui.widgets.prompt import Prompt
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 
@@ -67,3 +68,21 @@ async def test_a_click_on_a_tab_opens_its_panel_and_the_pointer_over_it_says_wha
         assert desk.main.focused is desk.panel("nodes")
         await click_on(desk, "P panels", 3)
         assert "Panels" in desk.screen()
+
+
+@SIZES
+async def test_the_key_line_of_a_page_takes_clicks(size: tuple[int, int]) -> None:
+    async with opened(size=size) as desk:
+        await desk.press("question_mark")
+        await click_on(desk, "/ filter", 3)
+        assert desk.app.screen.query_one(Prompt).is_open
+        await desk.press("escape")
+        await click_on(desk, "Esc back", 5)
+        assert desk.app.screen is desk.main
+        await desk.command("find victim")
+        await click_on(desk, "Enter goes to the event", 8)
+        assert desk.app.screen is desk.main
+        assert desk.seq
+        await desk.press("b")
+        await click_on(desk, "Esc none", 1)
+        assert desk.app.screen is desk.main

@@ -75,7 +75,9 @@ def test_each_number_of_the_nodes_is_its_figures_value(name: str) -> None:
     for seq in stops(recording):
         for head, cell, figure in cells(nodes_table(recording, seq)):
             if figure is None:
-                assert head in ("node", "remarks") or head.endswith(" used")
+                assert head in ("node", "remarks")
+            elif head.endswith(" used"):
+                assert (figure.part, bool(figure.dim)) == ("used", True)
             elif cell == "–":
                 assert text(figure, figures.figure_value(recording, figure, seq)) in ("0", "–")
             else:

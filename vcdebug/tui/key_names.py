@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rich.text import Text
 from textual.keys import Keys, _character_to_key, key_to_character
+from textual.reactive import reactive
+from textual.widgets import Label
 
 from vcdebug.grouping import group_by_key
-from vcdebug.tui.widgets.bars import FooterKey
+from vcdebug.tui.widgets.bars import FooterKey, on_click
 
 if TYPE_CHECKING:
     from textual.binding import ActiveBinding
@@ -102,6 +105,29 @@ def keys_by_binding(active: Mapping[str, ActiveBinding]) -> dict[str, list[str]]
 def hint_line(active: Mapping[str, ActiveBinding], hints: tuple[KeyHint, ...]) -> str:
     """The last line of a dialog or page, with the keys in force."""
     return "   ".join(f"{entry.key} {entry.does}" for entry in footer_entries(hints, keys_by_binding(active)))
+
+
+class KeyLine(Label):
+    """The last line of a page or dialog; a click on an entry, as `/ filter`, presses its key."""
+
+    DEFAULT_CSS = "KeyLine { dock: bottom; width: 100%; height: 1; }"
+    auto_links = reactive(False)
+
+    def __init__(self, words: str = "") -> None:
+        super().__init__(_clickable_entries(words))
+
+    def show_keys(self, words: str) -> None:
+        """Show entries that are three spaces apart, or a message."""
+        self.update(_clickable_entries(words))
+
+
+def _clickable_entries(words: str) -> Text:
+    return Text("   ").join(map(_clickable_entry, words.split("   ")))
+
+
+def _clickable_entry(words: str) -> Text:
+    pressed = textual_key(words.partition(" ")[0])
+    return Text(words) if pressed is None else Text(words, on_click(f"app.simulate_key('{pressed}')"))
 
 
 def footer_entries(hints: tuple[KeyHint, ...], keys: Mapping[str, list[str]]) -> Iterator[FooterKey]:

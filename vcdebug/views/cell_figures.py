@@ -51,12 +51,12 @@ def task_figure(columns: Sequence[Column], row: Row, column: int) -> Figure | No
     return Figure(TASK, row.subject[1], part) if part and row.subject[0] == TASK else None
 
 
-def node_figure(dims: Mapping[str, str], columns: Sequence[Column], row: Row, column: int) -> Figure | None:
-    """The figure of a cell in the list of nodes; `dims` has the dimension of each head that is one."""
-    title = columns[column].title
-    if title in NodeAmounts._fields:
-        return Figure(NODE, row.subject[1], title)
-    return Figure(NODE, row.subject[1], "idle", dims[title]) if title in dims else None
+def node_figure(
+    heads: Mapping[str, tuple[str, str]], columns: Sequence[Column], row: Row, column: int
+) -> Figure | None:
+    """The figure of a cell in the list of nodes; `heads` has the part and dimension that each column shows."""
+    part, dim = heads.get(columns[column].title, ("", ""))
+    return Figure(NODE, row.subject[1], part, dim) if part in NodeAmounts._fields else None
 
 
 def queue_figure(recording: Recording, plugin: str, columns: Sequence[Column], row: Row, column: int) -> Figure | None:

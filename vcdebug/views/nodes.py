@@ -34,8 +34,8 @@ from vcdebug.views.predicates_inside import CHECK_COLUMNS, node_checks
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, embed_table, plain_columns
 
 BAR_WIDTH, MAX_BARS = 8, 4
-IDLE, BAR = "idle", "bar"
-"""Kinds of columns about one dimension."""
+IDLE, USED_BAR = "idle", "used"
+"""Kinds of columns about one dimension, each showing the figure of this name."""
 SELDOM_SCARCE: Final = (PODS, "ephemeral-storage", "attachable-volumes", "hugepages-")
 """How the names of dimensions begin that get no bar."""
 MAX_CACHED_ROWS = 8_192
@@ -48,7 +48,8 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     heads = _node_heads(recording)
     columns = (Column("node", name=True), *map(_node_column, heads))
     rows = _node_rows(recording, recording.timeline.earliest_same_seq(seq))
-    figures = partial(node_figure, {short_name(dim): dim for dim in node_dimensions(recording)}, columns)
+    shown = {_head_title(head): head for head in heads}
+    figures = partial(node_figure, shown, columns)
     head = (make_line(muted_piece(LEGEND)),)
     return Table("Nodes: idle/allocatable", columns, rows, head=head, current=current, figures=figures)
 
@@ -58,18 +59,24 @@ def _node_heads(recording: Recording) -> Sequence[tuple[str, str]]:
     """(kind, dimension) of each column, the most important first: what jobs compete for, what moves, the rest."""
     barred, optional = bar_dimensions(recording), optional_node_columns(recording)
     return (
-        *((kind, dim) for dim in barred for kind in (IDLE, BAR)),
+        *((kind, dim) for dim in barred for kind in (IDLE, USED_BAR)),
         *((title, "") for title in optional if title != REMARKS),
         *((IDLE, dim) for dim in node_dimensions(recording) if dim not in barred),
         *((title, "") for title in optional if title == REMARKS),
     )
 
 
+def _head_title(head: tuple[str, str]) -> str:
+    """`cpu` of idle amounts, `cpu used` of bars, else the kind."""
+    kind, dim = head
+    return short_name(dim) if kind == IDLE else f"{short_name(dim)} used" if kind == USED_BAR else kind
+
+
 def _node_column(head: tuple[str, str]) -> Column:
     """Remarks keep room for a whole taint; amounts are shortened first."""
     kind, dim = head
-    if kind in (IDLE, BAR):
-        return Column(short_name(dim), right=True) if kind == IDLE else Column(f"{short_name(dim)} used")
+    if dim:
+        return Column(_head_title(head), right=kind == IDLE)
     return Column(kind, flexible=True, least=MIN_REMARK_WIDTH if kind == REMARKS else 0)
 
 
@@ -99,7 +106,7 @@ def _node_piece(recording: Recording, kind: str, dim: str, name: NodeName, amoun
     node = recording.session.nodes[name]
     if kind == IDLE:
         return _idle_piece(dim, amounts.idle, node.allocatable)
-    return _bar_piece(node, amounts, dim) if kind == BAR else _optional_piece(recording, kind, name, amounts)
+    return _bar_piece(node, amounts, dim) if kind == USED_BAR else _optional_piece(recording, kind, name, amounts)
 
 
 def _idle_piece(dim: str, idle: Resource, allocatable: Resource) -> Piece:

@@ -179,8 +179,11 @@ class Panel(Grid):
 
     def _head_frame(self) -> None:
         title, room = self._framed or "", self.outer_size.width - TITLE_MARGIN
-        # What is out of sight is said rather than the rest of the title.
-        wholes = (f"{said}  {self._said}" for said in (title, self.shows.title) if self._said)
+        unseen = "  ".join(self.unseen_columns())
+        # What is out of sight is said also where it takes room from the title.
+        shorter = shorten_middle(title, max(room - cell_len(unseen) - 2, 0)).rstrip()
+        pairs = (title, self._said), (title, unseen), (shorter, unseen)
+        wholes = (f"{said}  {note}" for said, note in pairs if note)
         title = next((whole for whole in wholes if cell_len(whole) <= room), title)
         if self._framed is not None and title != self._headed:
             self._headed = title

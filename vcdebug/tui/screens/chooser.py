@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widgets import Input, Label
 
 from vcdebug.snapshot.sources import list_bundled
-from vcdebug.tui.key_names import KeyHint, hint_line
+from vcdebug.tui.key_names import KeyHint, KeyLine, hint_line
 from vcdebug.tui.session_state import RecentSnapshot, home_relative
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.pieces import Piece, muted_piece
@@ -49,7 +49,7 @@ class ChooserScreen(Screen[str]):
     ChooserScreen Input { border: round $border-blurred; height: 3; }
     ChooserScreen Input:focus { border: round $border; }
     ChooserScreen #about { width: 100%; height: 3; color: $text-muted; }
-    ChooserScreen #keys { color: $text-muted; }
+    ChooserScreen KeyLine { color: $text-muted; }
     """
 
     def __init__(self, recent: Sequence[RecentSnapshot] = (), failure: str = "", among: Sequence[Path] = ()) -> None:
@@ -66,7 +66,7 @@ class ChooserScreen(Screen[str]):
         yield PathInput(placeholder="type to find, or paste a path: folder, .tar.gz, .zip, file", id="path")
         yield Grid(id="snapshots")
         yield Label("", id="about", markup=False)
-        yield Label("", id="keys", markup=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         grid = self.query_one(Grid)
@@ -112,9 +112,7 @@ class ChooserScreen(Screen[str]):
     def _show_keys(self, opens: str, leaves: str) -> None:
         choose, leave = KeyHint(("chooser.up", "chooser.down"), "choose"), KeyHint(("chooser.leave",), leaves)
         active = self.active_bindings
-        self.query_one("#keys", Label).update(
-            f"{hint_line(active, (choose,))}   {opens}   {hint_line(active, (leave,))}"
-        )
+        self.query_one(KeyLine).show_keys(f"{hint_line(active, (choose,))}   {opens}   {hint_line(active, (leave,))}")
 
     @on(Input.Submitted)
     def accept_input(self, event: Input.Submitted) -> None:

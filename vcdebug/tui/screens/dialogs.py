@@ -16,7 +16,7 @@ from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.tui.key_names import KeyHint, hint_line
+from vcdebug.tui.key_names import KeyHint, KeyLine, hint_line
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.pieces import Piece
 from vcdebug.views.table import Column, Row, Table
@@ -60,7 +60,7 @@ class BreakpointScreen(ModalScreen[str]):
             yield Label(self._field_hint(), id="hint", markup=False)
             yield Label("", id="narrower", markup=False)
             yield Label("", id="error", markup=False)
-            yield Label("↑↓ kind   Tab condition   Enter sets it   Esc none", markup=False)
+            yield KeyLine("↑↓ kind   Tab condition   Enter sets it   Esc none")
 
     def _field_hint(self) -> str:
         known = [f'{field} == "{value}"' for field in HINT_FIELDS if (value := getattr(self.moment, field))]
@@ -217,7 +217,7 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
         with Vertical() as frame:
             frame.border_title = "Copy"
             yield Grid(id="offers")
-            yield Label("", id="keys", markup=False)
+            yield KeyLine()
 
     def on_mount(self) -> None:
         grid = self.query_one(Grid)
@@ -236,7 +236,7 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
             KeyHint(("table.open",), "or a letter copies"),
             KeyHint(("copy-menu.leave",), "back"),
         )
-        self.query_one("#keys", Label).update(f"to {place}   {hint_line(self.active_bindings, hints)}")
+        self.query_one(KeyLine).show_keys(f"to {place}   {hint_line(self.active_bindings, hints)}")
 
     def on_key(self, event: events.Key) -> None:
         found = next((one for one in self.offers if one.letter == event.character), None)

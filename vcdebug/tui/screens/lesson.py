@@ -12,6 +12,7 @@ from textual.widgets import Input, Label
 
 from vcdebug.debugger.lesson import Lesson, judge_reply, step_text, verdict_text
 from vcdebug.recording.recording import Recording
+from vcdebug.tui.key_names import KeyLine
 
 ANSWER_KEYS = "Enter answers   ↑↓ scroll   Esc shows the event (:lesson returns)"
 NEXT_KEYS = "Enter goes on   ↑↓ scroll   Esc shows the event (:lesson returns)"
@@ -35,7 +36,6 @@ class LessonScreen(ModalScreen[bool]):
     LessonScreen Input, LessonScreen Input:focus {
         dock: bottom; height: 1; border: none; margin-bottom: 1; padding: 0;
     }
-    LessonScreen #keys { dock: bottom; height: 1; text-style: dim; }
     """
 
     def __init__(self, lesson: Lesson, number: int, recording: Recording, save: Callable[[str, int], None]) -> None:
@@ -53,7 +53,7 @@ class LessonScreen(ModalScreen[bool]):
             with VerticalScroll(can_focus=False):
                 yield Label(step_text(self.lesson.steps[self.number - 1]), id="step", markup=False)
             yield Input(placeholder="your answer: a letter, a name or a number")
-            yield Label(ANSWER_KEYS, id="keys", markup=False)
+            yield KeyLine(ANSWER_KEYS)
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()
@@ -71,7 +71,7 @@ class LessonScreen(ModalScreen[bool]):
     def _show_verdict(self, reply: str) -> None:
         step = self.lesson.steps[self.number - 1]
         self.query_one("#step", Label).update(verdict_text(step, judge_reply(step, self.recording, reply)))
-        self.query_one("#keys", Label).update(NEXT_KEYS)
+        self.query_one(KeyLine).show_keys(NEXT_KEYS)
         self.query_one(Input).value = ""
         self.query_one(Input).placeholder = ""
         self.save(self.lesson.name, self.number)

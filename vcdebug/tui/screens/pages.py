@@ -8,7 +8,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Label
 
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
 from vcdebug.debugger.commands import Verb, list_verbs
@@ -18,7 +17,7 @@ from vcdebug.errors import VcdebugError
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard, copy_text
-from vcdebug.tui.key_names import KeyHint, hint_line, key_names
+from vcdebug.tui.key_names import KeyHint, KeyLine, hint_line, key_names
 from vcdebug.tui.keymap import MAIN, KeyScope, binding_keys, bindings_by_id, key_scopes
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.widgets.grid import Grid
@@ -56,7 +55,7 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         border: round $border; background: $surface; padding: 0 1;
     }
     DetailScreen Grid { height: auto; max-height: 100%; }
-    DetailScreen #keys { dock: bottom; width: 100%; height: 1; text-style: dim; }
+    DetailScreen KeyLine { text-style: dim; }
     DetailScreen Prompt { dock: bottom; width: 100%; }
     """
 
@@ -69,13 +68,13 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         with Vertical() as frame:
             frame.border_title = self.table.title.replace("[", "\\[")
             yield Grid(id="detail")
-            yield Label("", id="keys", markup=False)
+            yield KeyLine()
             yield Prompt()
 
     def on_mount(self) -> None:
         self.show_table(self.table)
         self.set_focus(self.query_one(Grid))
-        self.query_one("#keys", Label).update(self.hint_text())
+        self.query_one(KeyLine).show_keys(self.hint_text())
 
     def show_table(self, table: Table) -> None:
         """Show a table in place of the present one."""
@@ -123,7 +122,7 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         """Close with the figure under the cursor."""
         found = self.query_one(Grid).cursor_figure
         if found is None:
-            self.query_one("#keys", Label).update("no figure of the state under the cursor")
+            self.query_one(KeyLine).show_keys("no figure of the state under the cursor")
         else:
             self.dismiss(found)
 
@@ -154,7 +153,7 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
             said = f"copied {copy_text(self.app, format_table(self.table), self.clipboard)}"
         except VcdebugError as error:
             said = f"✗ {error.format_line()}"
-        self.query_one("#keys", Label).update(said)
+        self.query_one(KeyLine).show_keys(said)
 
 
 class PageScreen(DetailScreen):

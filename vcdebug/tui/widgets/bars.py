@@ -224,7 +224,7 @@ class Tabs(Widget):
         for part in self.line_segments(number):
             looks = Style.parse(part.style)
             action = "screen.panels" if part.panel == ALL_PANELS else f"screen.show('{part.panel}')"
-            text.append(part.text, looks + _on_click(action) if part.panel else looks)
+            text.append(part.text, looks + on_click(action) if part.panel else looks)
         return text
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
@@ -374,16 +374,16 @@ class FooterKey(NamedTuple):
 
     def write_to(self, text: Text) -> None:
         """`<n> over`: a click on a key of several is that one, elsewhere the first."""
-        first = _on_click(f"app.simulate_key('{self.presses[0][1]}')") if self.presses else Style()
+        first = on_click(f"app.simulate_key('{self.presses[0][1]}')") if self.presses else Style()
         text.append("<", BOLD + first)
         for number, (shown, pressed) in enumerate(self.presses):
             apart = " " if number and len(self.key) > len(self.presses) else ""
-            text.append(f"{apart}{shown}", BOLD + _on_click(f"app.simulate_key('{pressed}')"))
+            text.append(f"{apart}{shown}", BOLD + on_click(f"app.simulate_key('{pressed}')"))
         text.append(">", BOLD + first)
         text.append(f" {self.does}  ", first)
 
 
-def _on_click(action: str) -> Style:
+def on_click(action: str) -> Style:
     """Textual runs the action of the text under a click."""
     return Style(meta={"@click": action})
 

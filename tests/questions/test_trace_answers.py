@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.golden.compare import read_trace
 from tests.questions.trace_answers import (
+    Line,
     PlacementReading,
     RefusalReading,
     read_evictions,
@@ -26,68 +28,63 @@ from vcdebug.recording.recording import Recording
 
 
 @each_case
-def test_the_answer_about_a_node_tells_the_search_that_led_to_it(case: Path) -> None:
-    recording = recorded(case)
-    expected = read_placements(read_trace(case / "trace.jsonl.gz"))
-    assert expected == {pod: told_placement(recording, pod) for pod in expected}
+def test_each_answer_is_what_the_trace_says(case: Path) -> None:
+    recording, lines = recorded(case), read_trace(case / "trace.jsonl.gz")
+    check_placements(recording, lines)
+    check_refusals(recording, lines)
+    check_evictions(recording, lines)
+    check_holders(recording, lines)
+    check_next_jobs(recording, lines)
 
 
-@each_case
-def test_the_answer_about_a_refusal_tells_the_search_that_needs_room(case: Path) -> None:
-    recording = recorded(case)
-    expected = read_refusals(read_trace(case / "trace.jsonl.gz"))
-    assert expected == {pod: told_refusal(recording, pod) for pod in expected}
-
-
-@each_case
-def test_the_tie_rule_of_a_dry_run_is_the_first_that_tells_the_candidates_apart(case: Path) -> None:
-    recording = recorded(case)
-    for pod, reading in read_placements(read_trace(case / "trace.jsonl.gz")).items():
+def check_placements(recording: Recording, lines: Sequence[Line]) -> None:
+    """`ask node` tells the search that led to the node; a dry run's tie rule is the first that tells nodes apart."""
+    expected = read_placements(lines)
+    replies = {pod: why_node(recording, pod) for pod in expected}
+    assert expected == {pod: told_placement(reply.data) for pod, reply in replies.items()}
+    for pod, reading in expected.items():
         if reading.victims is not None:
-            reply = why_node(recording, pod)
+            reply = replies[pod]
             assert deciding_rule(recording, reply.data["candidates"], reading.node) == reply.data["rule"]
             assert "simulates evictions node by node" in reply.sentence
 
 
-@each_case
-def test_the_answer_about_an_eviction_tells_who_evicted_for_whom(case: Path) -> None:
-    recording = recorded(case)
-    for pod, read in read_evictions(read_trace(case / "trace.jsonl.gz")).items():
+def check_refusals(recording: Recording, lines: Sequence[Line]) -> None:
+    """`ask refused` tells the search that needs room."""
+    expected = read_refusals(lines)
+    assert expected == {pod: told_refusal(recording, pod) for pod in expected}
+
+
+def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
+    """`ask evicted` tells who evicted for whom; `ask victim` puts none before a pod that left the queue earlier."""
+    for pod, read in read_evictions(lines).items():
         told: dict[str, Any] = dict(why_evicted(recording, pod).data)  # Any: JSON
         assert (read.evicted, read.action, read.node) == (told["evicted"], told["action"], told["node"])
         assert told["for"] == read.preemptor or not read.preemptor
         assert set(told["offeredBy"]) <= set(read.allowed_by)
-
-
-@each_case
-def test_no_answer_about_a_victim_puts_it_before_a_pod_that_left_the_queue_earlier(case: Path) -> None:
-    recording = recorded(case)
-    for pod, read in read_evictions(read_trace(case / "trace.jsonl.gz")).items():
         reply = why_victim(recording, pod)
         orders: Any = reply.data["orders"]  # Any: JSON
         assert not [one for one in orders if one["sign"] < 0 and one["instead"] in read.popped_before]
         assert "only candidate" not in reply.sentence or not read.popped_before
 
 
-@each_case
-def test_the_answer_about_the_holders_of_a_node_names_the_pods_that_are_on_it_in_the_end(case: Path) -> None:
-    recording = recorded(case)
-    for node, pods in read_holders(read_trace(case / "trace.jsonl.gz")).items():
+def check_holders(recording: Recording, lines: Sequence[Line]) -> None:
+    """`ask holders` names the pods that are on a node in the end."""
+    for node, pods in read_holders(lines).items():
         holders: Any = who_holds(recording, f"node/{node}").data["holders"]  # Any: JSON
         assert pods == sorted(one["pod"] for one in holders)
 
 
-@each_case
-def test_the_answer_about_the_next_jobs_names_those_with_a_pending_pod_in_the_end(case: Path) -> None:
-    lines = read_trace(case / "trace.jsonl.gz")
+def check_next_jobs(recording: Recording, lines: Sequence[Line]) -> None:
+    """`ask next` names the jobs with a Pending pod in the end."""
     if lines[-1]["ev"] == "close":
-        queues: Any = who_is_next(recorded(case), "").data["jobs"]  # Any: JSON
+        queues: Any = who_is_next(recording, "").data["jobs"]  # Any: JSON
         assert read_pending_jobs(lines) == sorted(job for queue in queues for job in queue["jobs"])
 
 
-def told_placement(recording: Recording, pod: str) -> PlacementReading:
+def told_placement(reply: Mapping[str, object]) -> PlacementReading:
     """What the answer says, in the form of the reading."""
-    data: dict[str, Any] = dict(why_node(recording, pod).data)  # Any: JSON
+    data: dict[str, Any] = dict(reply)  # Any: JSON
     tied, candidates = data.get("tied"), data.get("candidates")
     victims = None if candidates is None else next(one["victims"] for one in candidates if one["node"] == data["node"])
     tied = None if tied is None else sorted(tied)

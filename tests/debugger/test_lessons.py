@@ -17,7 +17,10 @@ from vcdebug.debugger.lesson import (
     judge_reply,
     list_lessons,
     read_lesson,
+    show_cycle,
 )
+from vcdebug.recording.recording import Recording
+from vcdebug.whatif.branch import OpenRecordings
 
 LESSONS = list_lessons()
 STEPS = [(lesson, number) for lesson in LESSONS for number in range(1, len(lesson.steps) + 1)]
@@ -25,15 +28,20 @@ STEP = LessonStep('statement evict if action == "preempt"', "Which pod?", "task"
 NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w-])")
 
 
+def recording_of(lesson: Lesson, step: LessonStep) -> Recording:
+    return show_cycle(OpenRecordings((bundled(lesson.snapshot),)), step.cycle).shown_recording
+
+
 @pytest.mark.parametrize(("lesson", "number"), STEPS, ids=[f"{lesson.name}-{number}" for lesson, number in STEPS])
 def test_a_step_agrees_with_its_recording(lesson: Lesson, number: int) -> None:
-    assert [] == check_step(lesson.steps[number - 1], bundled(lesson.snapshot))
+    step = lesson.steps[number - 1]
+    assert [] == check_step(step, recording_of(lesson, step))
 
 
 @pytest.mark.parametrize(("lesson", "number"), STEPS, ids=[f"{lesson.name}-{number}" for lesson, number in STEPS])
 def test_an_explanation_states_only_checked_numbers(lesson: Lesson, number: int) -> None:
     step = lesson.steps[number - 1]
-    checked = [judge_reply(step, bundled(lesson.snapshot), "").answer, *step.holds]
+    checked = [judge_reply(step, recording_of(lesson, step), "").answer, *step.holds]
     checked += [str(value) for value in (*step.figures.values(), *step.stops.values())]
     known = {found for text in checked for found in NUMBER.findall(text)}
     assert set() == set(NUMBER.findall(step.explanation)) - known

@@ -14,6 +14,12 @@ def test_at_least_six_snapshots_come_along_and_each_says_what_it_shows() -> None
     assert [one.name for one in list_bundled() if not one.description.endswith(".")] == []
 
 
+def test_a_title_is_one_short_line_of_its_own() -> None:
+    titles = [one.title for one in list_bundled()]
+    assert [] == [title for title in titles if not title or len(title) > 60 or title.endswith(".")]
+    assert len(titles) == len(dict.fromkeys(titles))
+
+
 def test_a_bundled_snapshot_is_found_by_its_name() -> None:
     assert [one.path for one in list_bundled()] == [find_bundled(one.name) for one in list_bundled()]
 

@@ -53,3 +53,27 @@ async def test_an_unknown_lesson_is_a_message() -> None:
     async with opened("preempt-works") as desk:
         await desk.command("lesson nothing")
         assert "no lesson 'nothing'" in desk.status()
+
+
+async def test_a_step_of_a_later_cycle_runs_the_cycles_up_to_it() -> None:
+    async with opened("persist-in-turns") as desk:
+        await desk.command("lesson persistence-over-cycles")
+        for reply in ("b", "b", "b"):
+            await desk.press(reply, "enter", "enter")
+        assert 4 == step_of(desk)
+        recordings = desk.moment.recordings
+        assert recordings is not None
+        assert (2, 2) == (recordings.cycle, recordings.cycle_count)
+        await desk.press("b", "enter")
+        assert "✓ Right: 1." in desk.screen()
+        assert "cycle 2, event " in desk.screen()
+
+
+async def test_a_lesson_that_begins_in_an_earlier_cycle_goes_back_to_it() -> None:
+    async with opened("persist-in-turns") as desk:
+        await desk.command("advance 2")
+        await desk.until(lambda: "cycle 3" in desk.screen(), "cycle 3 is shown")
+        await desk.command("lesson persistence-over-cycles")
+        recordings = desk.moment.recordings
+        assert recordings is not None
+        assert (1, 3) == (recordings.cycle, recordings.cycle_count)

@@ -10,6 +10,7 @@ from weakref import ref
 
 import pytest
 from textual.message import Message
+from textual.widgets import Label
 
 from tests.cli.test_hand_written import HAND_WRITTEN
 from tests.effort import PATIENCE
@@ -29,6 +30,8 @@ async def test_without_an_argument_one_chooses_among_the_bundled_snapshots() -> 
         assert isinstance(chooser, ChooserScreen)
         rows = chooser.query_one(Grid).shown_rows
         assert [one.name for one in list_bundled()] == [row.key for row in rows]
+        assert [one.title for one in list_bundled()] == [row.cells[-1].text for row in rows]
+        assert str(chooser.query_one("#about", Label).render()) == list_bundled()[0].description
         assert "↑↓ choose   Enter opens   Esc leaves" in desk.screen()
         await desk.press("enter")
         await desk.until_ready()

@@ -1,7 +1,7 @@
 """Lessons: questions about a bundled snapshot, one YAML file each; the answers are read from its recording."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -14,12 +14,13 @@ from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
+from vcdebug.whatif.branch import ORIGINAL, OpenRecordings
 
 LESSON_FOLDER: Final = Path(__file__).parents[1] / "lessons"
 LETTERS: Final = "abcdefgh"
 _LESSON_KEYS: Final = ("title", "snapshot", "article", "steps")
 _STEP_TEXTS: Final = ("at", "question", "answer", "explanation", "article")
-_STEP_KEYS: Final = (*_STEP_TEXTS, "choices", "holds", "figures", "stops")
+_STEP_KEYS: Final = (*_STEP_TEXTS, "cycle", "choices", "holds", "figures", "stops")
 
 
 class LessonError(VcdebugError):
@@ -46,6 +47,7 @@ class LessonStep:
     """Figures and expressions with their values at the event."""
     stops: Mapping[str, int] = field(default_factory=dict)
     """Breakpoints with the number of events at which each one stops."""
+    cycle: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,7 @@ def _read_step(raw: object, where: str) -> LessonStep:
         _texts_at(fields, "holds", where),
         {str(text): str(value) for text, value in figures.items()},
         {str(line): int(str(count)) for line, count in stops.items()},
+        int(str(fields.get("cycle", 1))),
     )
 
 
@@ -139,6 +142,14 @@ def _texts_at(fields: Mapping[str, object], key: str, where: str) -> tuple[str, 
     if not isinstance(found, list):
         raise LessonError(f"{key} is not a list", "write one entry per line", where)
     return tuple(map(str, found))
+
+
+def show_cycle(open_: OpenRecordings, number: int) -> OpenRecordings:
+    """Cycle `number` without edits; runs the cycles that are missing."""
+    from vcdebug.whatif.cycles import append_cycles
+
+    shown = replace(open_, side=ORIGINAL, cycle=min(number, len(open_.original)), found=None)
+    return append_cycles(shown, number - shown.cycle) if number > shown.cycle else shown
 
 
 def find_place(step: LessonStep, recording: Recording) -> Seq:
@@ -165,10 +176,11 @@ def _names_of(text: str) -> list[str]:
 
 
 def _proof_lines(step: LessonStep, seq: Seq, answer: str) -> list[str]:
+    where = f"event {seq}" if step.cycle == 1 else f"cycle {step.cycle}, event {seq}"
     return [
-        f"event {seq}: {step.answer} = {answer}",
-        *(f"event {seq}: {condition}" for condition in step.holds),
-        *(f"event {seq}: {text} = {value}" for text, value in step.figures.items()),
+        f"{where}: {step.answer} = {answer}",
+        *(f"{where}: {condition}" for condition in step.holds),
+        *(f"{where}: {text} = {value}" for text, value in step.figures.items()),
         *(f"break {line}: {count_noun(count, 'hit')}" for line, count in step.stops.items()),
     ]
 

@@ -315,8 +315,9 @@ class BundledSnapshot(NamedTuple):
 
     name: str
     path: Path
+    title: str
+    """What one learns from it, on one line."""
     description: str
-    """One sentence about what it demonstrates."""
 
 
 def find_bundled(name: str) -> Path | None:
@@ -354,4 +355,4 @@ def _bundled_folders() -> list[Path]:
 
 def _read_bundled(path: Path) -> BundledSnapshot:
     meta = json.loads((path / "meta.json").read_text(encoding="utf-8"))
-    return BundledSnapshot(path.name, path, meta.get("description", ""))
+    return BundledSnapshot(path.name, path, meta["title"], meta["description"])

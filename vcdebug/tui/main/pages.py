@@ -285,15 +285,17 @@ class LessonCommands:
         return self.store.answered_steps().get(lesson.name, 0) % len(lesson.steps) + 1
 
     def _open_step(self, lesson: Lesson, number: int) -> None:
-        from vcdebug.debugger.lesson import find_place
+        from vcdebug.debugger.lesson import find_place, show_cycle
         from vcdebug.tui.screens.lesson import LessonScreen
 
         driver = self.current.ready_driver()
         if driver is None:
             return
         self._open = lesson.name
-        recording = driver.debugger.recording
-        self.current.show_moment(driver.goto_event(find_place(lesson.steps[number - 1], recording)))
+        step = lesson.steps[number - 1]
+        recordings = show_cycle(driver.open_recordings, step.cycle)
+        recording = recordings.shown_recording
+        self.current.show_moment(driver.goto_in(recordings, find_place(step, recording)))
         screen = LessonScreen(lesson, number, recording, self.store.save_answered)
         self.lay_over(screen, partial(self._after_step, lesson, number))
 

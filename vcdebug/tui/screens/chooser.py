@@ -58,6 +58,7 @@ class ChooserScreen(Screen[str]):
         self.among = tuple(among)
         """The snapshots of one folder, to which the choice is limited; empty for all."""
         self.failure = failure
+        self._stories = {snapshot.name: snapshot.description for snapshot in list_bundled()}
 
     def compose(self) -> ComposeResult:
         several = f" {len(self.among)} snapshots are there:" if self.among else ""
@@ -86,20 +87,21 @@ class ChooserScreen(Screen[str]):
             yield Row(path, (Piece(_display_name(path), "strong"), Piece(opened), Piece(about)))
 
     def _all_rows(self) -> Iterator[Row]:
-        shows = {snapshot.name: f": {snapshot.description}" for snapshot in list_bundled()}
+        shows = {snapshot.name: f": {snapshot.title}" for snapshot in list_bundled()}
         for one in self.recent:
             about = f"{one.about}{shows.get(one.path, '')}"
             yield Row(one.path, (Piece(_display_name(one.path), "strong"), Piece(one.opened), Piece(about)))
         known = {one.path for one in self.recent}
         for snapshot in list_bundled():
             if snapshot.name not in known and str(snapshot.path) not in known:
-                words = (Piece(snapshot.name, "strong"), muted_piece("bundled"), Piece(snapshot.description))
+                words = (Piece(snapshot.name, "strong"), muted_piece("bundled"), Piece(snapshot.title))
                 yield Row(snapshot.name, words)
 
     @on(Grid.Moved)
     def show_about(self) -> None:
         row = self.query_one(Grid).cursor_row
-        self.query_one("#about", Label).update(Text(row.cells[-1].text if row is not None else ""))
+        about = "" if row is None else self._stories.get(row.key, row.cells[-1].text)
+        self.query_one("#about", Label).update(Text(about))
 
     @on(Input.Changed)
     def filter_rows(self, event: Input.Changed) -> None:

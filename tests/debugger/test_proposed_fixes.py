@@ -1,6 +1,7 @@
 """What fixes propose: what maintainers advise, in amounts and objects that a cluster can carry out."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,14 @@ from tests.builders import cluster, conf_of, metadata, node, pod_group, pods, pr
 from tests.debugger.test_remedies import CONF, proven, searched
 from tests.recorded import recorded, user_questions
 from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.whatif.branch import edited_snapshot
+from vcdebug.whatif.fixes.plan import describe_result
 from vcdebug.whatif.fixes.search import search_few_fixes, short_plans, trials_of
 
 PROPORTION = CONF.replace("{name: gang}", "{name: gang}, {name: proportion}")
@@ -234,5 +238,77 @@ def test_the_class_of_a_pod_group_that_protects_pods_of_a_lower_one_is_named_and
     ]
     snapshot = protected_by_priority(classes, *spared, own=5)
     said = explain_by_name(replay_cycle(snapshot), "default/j").dominant.facts[0]
-    assert said.endswith("default/ray, has 1000 (the class of its PodGroup; the pods' own priority 1 does not count).")
-    assert "PodGroup default/ray: priorityClassName top -> low (that of ray-0)" in proven(snapshot, "default/j")
+    of_group = "priorityClassName top of its PodGroup; its pods' own priority 1 does not count"
+    assert said.endswith(f"default/ray, has 1000 ({of_group}).")
+    first = "PodGroup default/ray: priorityClassName top -> low (that of ray-0)"
+    assert first == next(iter(proven(snapshot, "default/j")))
+
+
+def test_a_pod_of_the_group_that_has_its_class_is_named_where_the_class_is_lowered() -> None:
+    classes = [priority_class("top", 1000), priority_class("low", 1)]
+    spared = [
+        pod_group("ray", phase="Running", priority_class="top"),
+        *pods("ray", 1, cpu="2", on="n1", priority=1, priorityClassName="low"),
+        *pods("ray", 1, prefix="head", cpu="2", on="n1", priority=1000, priorityClassName="top"),
+    ]
+    words = "priorityClassName top -> low (that of ray-0; it then counts for head-0 too)"
+    assert f"PodGroup default/ray: {words}" in proven(protected_by_priority(classes, *spared, own=5), "default/j")
+
+
+HIERARCHY = conf_of(
+    "priority gang", "predicates capacity nodeorder", arguments={"capacity": {"enableHierarchy": "true"}}
+)
+
+
+@pytest.mark.parametrize("release", ["", "v1.11.2"])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("resource", "has", "least"), [("cpu", "2", "3"), ("memory", "2Gi", "3Gi"), ("nvidia.com/gpu", "2", "3")]
+)
+def test_the_capability_of_any_ancestor_is_raised_within_what_the_cluster_has(
+    resource: str, has: str, least: str, depth: int, release: str
+) -> None:
+    one = has.replace("2", "1")
+    names = [f"q{number}" for number in range(depth)]
+    tree = [queue(name, parent=above) for above, name in zip(["root", *names], names, strict=False)]
+    tree[0]["spec"]["capability"] = {resource: has}
+    used = [pod_group("r", queue=names[-1], phase="Running"), *pods("r", 2, requests={resource: one}, on="n1")]
+    waits = [pod_group("j", queue=names[-1]), *pods("j", 1, requests={resource: one})]
+    wide = node("n1", cpu="8", memory="64Gi", gpu="8")
+    snapshot = cluster(wide, queue("root"), tree, used, waits, conf=HIERARCHY)
+    if release:
+        snapshot.flags = replace(snapshot.flags, release=resolve_release(release).release)
+    fixes = list(proven(snapshot, "default/j"))
+    assert f"Queue q0: capability.{resource} {has} -> {least}" in fixes[:2]
+
+
+@pytest.mark.parametrize(("room", "placed", "limit"), [(2, "1 of 3 Pending pods", 5), (4, "2 of 3 Pending pods", 7)])
+def test_a_job_that_has_its_minimum_gets_a_limit_for_all_pods_that_nodes_have_room_for(
+    room: int, placed: str, limit: int
+) -> None:
+    small = queue("q", capability={"cpu": "3"})
+    group = [pod_group("j", queue="q", phase="Running"), *pods("j", 1, prefix="driver", cpu="3", on="n1")]
+    waits = pods("j", 3, cpu="2")
+    nodes = [node("n1", cpu="3"), node("n2", cpu=str(room))]
+    snapshot = cluster(nodes, small, group, waits, conf=conf_of("gang", "predicates capacity"))
+    first, found = next(iter(proven(snapshot, "default/j").items()))
+    assert f"Queue q: capability.cpu 3 -> {limit}" == first
+    assert f"places {placed} on n2" == describe_result(found)
+
+
+@pytest.mark.parametrize(("own", "other"), [(12, 4), (14, 2)])
+def test_proportion_next_to_capacity_is_removed_where_queues_state_what_they_deserve(own: int, other: int) -> None:
+    conf = conf_of("gang", "predicates proportion capacity", actions="allocate")
+    queues = [queue("a", deserved={"cpu": str(own)}), queue("b", deserved={"cpu": str(other)})]
+    held = [pod_group("r", queue="a", phase="Running"), *pods("r", 5, cpu="2", on="n1")]
+    rest = [
+        pod_group("s", queue="b", phase="Running"),
+        *pods("s", 1, cpu="2", on="n1"),
+        *pods("s", 6, prefix="w", cpu="2"),
+    ]
+    waits = [pod_group("j", queue="a"), *pods("j", 1, cpu="2")]
+    snapshot = cluster(node("n1", cpu="16"), queues, held, rest, waits, conf=conf)
+    first = next(iter(proven(snapshot, "default/j")))
+    assert "Configuration: remove plugin proportion (capacity limits queues too, by other rules)" == first
+    said = [problem.effect for problem in input_problems(replay_cycle(snapshot))]
+    assert any(text.startswith("a queue must meet both") for text in said)

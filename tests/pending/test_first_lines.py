@@ -219,7 +219,8 @@ def test_pods_that_a_quota_keeps_from_being_created_are_missed_even_where_all_ot
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata("q", "default"), "status": limit}
     running_pods = [group, *pods("wanted", 2, cpu="1", on="n1")]
     found = asked([*nodes("n1"), volcano_job("train", 5), {**quota, "spec": {"hard": limit["hard"]}}, *running_pods])
-    first, second = found.dominant.facts
-    assert "train asks for 3 pods more, not created yet." == first
-    assert second.startswith("ResourceQuota q: 2 of 2 requests.cpu used by wanted-0, wanted-1: no more pods")
+    full = "2 of 2 requests.cpu of ResourceQuota q are used, so no more can be created"
+    assert f"default/wanted has 2 of the 5 pods that train asks for: {full}." == found.sentence
+    assert ("Used by wanted-0, wanted-1.",) == found.dominant.facts
+    assert ("ResourceQuota q: raise hard.requests.cpu 2 -> 5 for 3 more pods.",) == found.advice_texts
     assert () == asked([*nodes("n1"), volcano_job("train", 2), *running_pods]).dominant.facts

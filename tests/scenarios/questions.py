@@ -439,7 +439,7 @@ QUESTIONS = (
     Question(
         4360,
         "priority",
-        ("team/ray, has 1000 (the class of its PodGroup; the pods' own priority 10 does not count)",),
+        ("(priorityClassName guaranteed of its PodGroup; its pods' own priority 10 does not count)",),
         {"priority.victim": 1000},
         advice="Give team/serve a PriorityClass above 1000",
     ),

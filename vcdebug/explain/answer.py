@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Final, Literal, NamedTuple, TypeVar
 
 from vcdebug.amount_text import (
@@ -186,13 +186,31 @@ class Finding:
         return " ".join((self.sentence, *self.facts))
 
 
+class ConstraintKind(Enum):
+    """What a predicate that objects is about; the value are texts in its reasons."""
+
+    NODE_GROUP = ("node group",)
+    LABELS = ("node affinity/selector",)
+    POD_AFFINITY = ("pod affinity rules", "anti-affinity rules")
+    TAINT = ("taint",)
+    CORDON = ("unschedulable",)
+    NUMA = ("numa", "manager policy", "topology policy")
+    LOAD = ("load of the node",)
+    DEVICE_POOL = ("resource pool", "is invalid: duplicate device name")
+    VOLUME = ("volume", "PersistentVolume")
+
+    def is_about(self, reason: str) -> bool:
+        """Whether a reason is of this kind."""
+        return any(text in reason for text in self.value)
+
+
 class ConstraintFailure(NamedTuple):
     """One thing in the way, with names."""
 
     text: str
     advice: tuple[Advice, ...] = ()
-    replaces: str = ""
-    """General advice that contains this word is void next to this failure."""
+    replaces: ConstraintKind | None = None
+    """The kind of constraint about which the general advice is void next to this failure."""
 
 
 @dataclass(frozen=True, slots=True)

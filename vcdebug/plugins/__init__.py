@@ -9,7 +9,7 @@ BINPACK, CAPACITY, CONFORMANCE, DEVICESHARE = "binpack", "capacity", "conformanc
 DRF, GANG = "drf", "gang"
 NODEGROUP, NODEORDER, NUMA_AWARE, OVERCOMMIT, PDB = "nodegroup", "nodeorder", "numa-aware", "overcommit", "pdb"
 PREDICATES, PRIORITY, PROPORTION, SLA, TDM, USAGE = "predicates", "priority", "proportion", "sla", "tdm", "usage"
-RESOURCE_STRATEGY_FIT = "resource-strategy-fit"
+RESOURCE_STRATEGY_FIT, RESOURCEQUOTA = "resource-strategy-fit", "resourcequota"
 """Plugins that rules elsewhere name."""
 
 PLUGINS: dict[str, str] = {

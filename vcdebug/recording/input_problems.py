@@ -15,7 +15,7 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.queue import circle_text
 from vcdebug.model.resource import Resource
-from vcdebug.plugins import CAPACITY, PLUGINS
+from vcdebug.plugins import CAPACITY, PLUGINS, PROPORTION
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.manifest import JsonObject, name_of, spec_of, status_of
 from vcdebug.snapshot.problems import Problem
@@ -29,6 +29,7 @@ def input_problems(recording: Recording) -> tuple[Problem, ...]:
         *recording.own_problems,
         *_unreplayed_actions(recording.conf),
         *_unreplayed_plugins(recording.conf),
+        *_both_quota_plugins(recording.conf),
         *_unread_arguments(recording),
         *_replaced_arguments(recording),
         *_unseen_pods(recording),
@@ -92,6 +93,14 @@ def _unreplayed_plugins(conf: SchedulerConf) -> Iterator[Problem]:
         if name not in PLUGINS:
             effect = "its votes, orders and scores are missing from the replay"
             yield Problem(CONF_FILE, "tiers", name, "this plugin is not replayed", effect)
+
+
+def _both_quota_plugins(conf: SchedulerConf) -> Iterator[Problem]:
+    """proportion next to capacity: upstream means them as alternatives, and queues meet the limits of both."""
+    if all(name in conf.plugin_names() for name in (CAPACITY, PROPORTION)):
+        what = f"{CAPACITY} is enabled too, and both limit queues"
+        effect = "a queue must meet both; only capacity reads spec.deserved and spec.parent, so use one of them"
+        yield Problem(CONF_FILE, "tiers", PROPORTION, what, effect)
 
 
 CIRCLE = (

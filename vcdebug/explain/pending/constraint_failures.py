@@ -1,11 +1,11 @@
 """What an opaque predicate reason means in this snapshot: the node, taint, card, or the pods that hold the resource."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from vcdebug.amount_text import count_noun, join_first_names, join_named_amounts, join_names
 from vcdebug.explain import answer
-from vcdebug.explain.answer import ConstraintFailure
+from vcdebug.explain.answer import Advice, ConstraintFailure, ConstraintKind
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending import placement_constraints
 from vcdebug.explain.plugins import explainer_for
@@ -115,7 +115,7 @@ def _anti_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
             "Its required podAntiAffinity conflicts with "
             f"{join_first_names(names, total, placement_constraints.MAX_HOLDERS)}",
             (answer.owner_advice("Make the podAntiAffinity preferred, or narrow its labelSelector."),),
-            "affinity",
+            ConstraintKind.POD_AFFINITY,
         )
     mine = _label_group(room.task)
     objecting = [
@@ -128,7 +128,7 @@ def _anti_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
         yield ConstraintFailure(
             f"podAntiAffinity of {join_names(objecting, placement_constraints.MAX_HOLDERS)} excludes it",
             (),
-            "affinity",
+            ConstraintKind.POD_AFFINITY,
         )
 
 
@@ -225,11 +225,9 @@ _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] 
 
 CSI = "attachable-volumes-csi-"
 _CHANGE_REQUEST = answer.owner_advice("Change the pod's nodeSelector, affinity, tolerations or requests.")
-_GENERAL_ADVICE = (_CHANGE_REQUEST,)
-"""Advice of last resort: dropped if more specific advice exists."""
 
 
-def advice_for_larger(nowhere: list[str]) -> tuple[answer.Advice, ...]:
+def advice_for_larger(nowhere: list[str]) -> tuple[Advice, ...]:
     """Advice for a task larger than every node, or one that requests a resource of no node."""
     drivers = [name.removeprefix(CSI) for name in nowhere if name.startswith(CSI)]
     if drivers:
@@ -247,64 +245,57 @@ def advice_for_larger(nowhere: list[str]) -> tuple[answer.Advice, ...]:
     )
 
 
-def merge_advice(ways: Sequence[ConstraintFailure], general: tuple[answer.Advice, ...]) -> tuple[answer.Advice, ...]:
-    """The advice of each failure, then the general advice that no failure makes void."""
+def merge_advice(room: NodeFits, ways: Sequence[ConstraintFailure], reasons: Sequence[str]) -> tuple[Advice, ...]:
+    """The advice of each failure, then the general advice about the kinds of these reasons that no failure replaces."""
     own = [line for way in ways for line in way.advice]
-    void = [way.replaces for way in ways if way.replaces]
-    kept = [
-        line
-        for line in general
-        if not any(word in line.text for word in void) and not (own and line in _GENERAL_ADVICE)
-    ]
-    return tuple(dict.fromkeys((*own, *kept)))
+    void = [way.replaces for way in ways]
+    kinds = [kind for kind in ConstraintKind if any(kind.is_about(reason) for reason in reasons)]
+    general = [line for kind in kinds if kind not in void for line in _GENERAL_ADVICE[kind](room)]
+    return tuple(dict.fromkeys((*own, *general)))
 
 
-def advice_for_unresolvable(room: NodeFits, reasons: list[str]) -> tuple[answer.Advice, ...]:
-    """Advice for a task that no node can take, from the reasons of the nodes."""
-    advice: list[answer.Advice] = []
-    text = " ".join(reasons).replace("PersistentVolume", "persistentvolume")
-    for volumes in placement_constraints.VOLUME_ELSEWHERE_REASONS:
-        text = text.replace(volumes, "volume")
-    if "node group" in text:
-        advice.append(answer.queue_admin_advice(f"Queue {room.view.queue.name}: change spec.affinity."))
-        advice.append(answer.cluster_admin_advice("Label a node with the node group of the queue."))
-        text = text.replace("node group affinity", "")
-    if "affinity" in text or "selector" in text:
-        advice.append(answer.owner_advice("Change the pod's nodeSelector or affinity."))
-        advice.append(answer.cluster_admin_advice("Label a node accordingly."))
-    if "taint" in text:
-        advice.extend(_taint_advice(room))
-    if "unschedulable" in text:
-        advice.append(
-            answer.cluster_admin_advice(f"Uncordon {join_names(_cordoned_nodes(room))} when the maintenance is done.")
-        )
-    if "numa" in text or "manager policy" in text or "topology policy" in text:
-        advice.append(
-            answer.outside_advice(
-                "Check the kubelets' CPU manager and topology manager policies, and the nodes' Numatopology objects.",
-                answer.AdviceHarm.CLUSTER,
-            )
-        )
-    if "load of the node" in text:
-        advice.append(answer.owner_advice("Wait until the load of the nodes falls."))
-        advice.append(answer.cluster_admin_advice("Raise the thresholds of plugin usage."))
-    if placement_constraints.is_pool_unsettled(reasons):
-        advice.append(
-            answer.outside_advice(
-                "Check the driver's ResourceSlices: each pool must be complete, with each device in one slice.",
-                answer.AdviceHarm.CLUSTER,
-            )
-        )
-    if "volume" in text or "persistentvolume" in text:
-        advice.append(answer.owner_advice("Check the pod's PersistentVolumeClaims and the zones of their volumes."))
-    return tuple(advice) or (_CHANGE_REQUEST,)
+def _label_advice(_: NodeFits) -> Iterator[Advice]:
+    yield answer.owner_advice("Change the pod's nodeSelector or affinity.")
+    yield answer.cluster_admin_advice("Label a node accordingly.")
+
+
+def _node_group_advice(room: NodeFits) -> Iterator[Advice]:
+    yield answer.queue_admin_advice(f"Queue {room.view.queue.name}: change spec.affinity.")
+    yield answer.cluster_admin_advice("Label a node with the node group of the queue.")
+
+
+def _pod_affinity_advice(_: NodeFits) -> Iterator[Advice]:
+    yield answer.owner_advice("Change the podAffinity or podAntiAffinity of the pod.")
+
+
+def _cordon_advice(room: NodeFits) -> Iterator[Advice]:
+    yield answer.cluster_admin_advice(f"Uncordon {join_names(_cordoned_nodes(room))} when the maintenance is done.")
+
+
+def _numa_advice(_: NodeFits) -> Iterator[Advice]:
+    checked = "the kubelets' CPU manager and topology manager policies, and the nodes' Numatopology objects"
+    yield answer.outside_advice(f"Check {checked}.", answer.AdviceHarm.CLUSTER)
+
+
+def _load_advice(_: NodeFits) -> Iterator[Advice]:
+    yield answer.owner_advice("Wait until the load of the nodes falls.")
+    yield answer.cluster_admin_advice("Raise the thresholds of plugin usage.")
+
+
+def _device_pool_advice(_: NodeFits) -> Iterator[Advice]:
+    checked = "the driver's ResourceSlices: each pool must be complete, with each device in one slice"
+    yield answer.outside_advice(f"Check {checked}.", answer.AdviceHarm.CLUSTER)
+
+
+def _volume_advice(_: NodeFits) -> Iterator[Advice]:
+    yield answer.owner_advice("Check the pod's PersistentVolumeClaims and the zones of their volumes.")
 
 
 def _cordoned_nodes(room: NodeFits) -> list[str]:
     return [node.name for node in room.of_kind("unresolvable") if "unschedulable" in node.reason]
 
 
-def _taint_advice(room: NodeFits) -> Iterator[answer.Advice]:
+def _taint_advice(room: NodeFits) -> Iterator[Advice]:
     """Advice about taints of Ready nodes; for a condition taint the node itself has to be repaired."""
     lifted, accepted = dict[str, Taint](), dict[str, Taint]()
     for node in room.of_kind("unresolvable"):
@@ -321,17 +312,29 @@ def _taint_advice(room: NodeFits) -> Iterator[answer.Advice]:
         yield answer.Advice(words, answer.AdviceHarm.CLUSTER, risky=True)
 
 
-def advice_for_mixed(room: NodeFits) -> tuple[answer.Advice, ...]:
+_GENERAL_ADVICE: Mapping[ConstraintKind, Callable[[NodeFits], Iterator[Advice]]] = {
+    ConstraintKind.NODE_GROUP: _node_group_advice,
+    ConstraintKind.LABELS: _label_advice,
+    ConstraintKind.POD_AFFINITY: _pod_affinity_advice,
+    ConstraintKind.TAINT: _taint_advice,
+    ConstraintKind.CORDON: _cordon_advice,
+    ConstraintKind.NUMA: _numa_advice,
+    ConstraintKind.LOAD: _load_advice,
+    ConstraintKind.DEVICE_POOL: _device_pool_advice,
+    ConstraintKind.VOLUME: _volume_advice,
+}
+
+
+def advice_for_unresolvable(room: NodeFits, ways: Sequence[ConstraintFailure]) -> tuple[Advice, ...]:
+    """Advice for a task that no node can take."""
+    return merge_advice(room, ways, [reason for reason, _ in room.reason_histogram]) or (_CHANGE_REQUEST,)
+
+
+def advice_for_mixed(room: NodeFits, ways: Sequence[ConstraintFailure]) -> tuple[Advice, ...]:
     """Advice if some nodes lack room and others refuse for other reasons."""
-    advice: list[answer.Advice] = []
-    if room.nearest_node is not None and room.nearest_node.short:
-        advice += [
-            answer.queue_admin_advice(
-                f"Free {join_named_amounts(room.nearest_node.short)} on {room.nearest_node.name}."
-            ),
-            answer.add_nodes_advice(room.task.init_resreq),
-        ]
-    refusals = [reason for node in room.of_kind("unresolvable") for reason in [node.reason]]
-    if refusals:
-        advice.extend(advice_for_unresolvable(room, refusals))
-    return tuple(advice) or (answer.add_nodes_advice(room.task.init_resreq),)
+    refused = merge_advice(room, ways, [node.reason for node in room.of_kind("unresolvable")])
+    near, more = room.nearest_node, answer.add_nodes_advice(room.task.init_resreq)
+    if near is not None and near.short:
+        free = answer.queue_admin_advice(f"Free {join_named_amounts(near.short)} on {near.name}.")
+        return tuple(dict.fromkeys((*(line for way in ways for line in way.advice), free, more, *refused)))
+    return refused or (more,)

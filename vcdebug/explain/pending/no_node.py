@@ -180,16 +180,11 @@ def _larger_than_any_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
 
 def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     """The finding for a task that no node could take even if it were empty."""
-    from vcdebug.explain.pending.constraint_failures import (
-        advice_for_unresolvable,
-        find_constraint_failures,
-        merge_advice,
-    )
+    from vcdebug.explain.pending.constraint_failures import advice_for_unresolvable, find_constraint_failures
 
     if not room.node_fits:
         more = (answer.add_nodes_advice(task.init_resreq),)
         return _build_finding(room, UNRESOLVABLE_CAUSE, f"no node is in the session for {task.name}", more, {})
-    reasons = room.reason_histogram
     ways = find_constraint_failures(room)
     temporary = _is_temporary(room)
     fits = "fits" if not temporary else "currently fits"
@@ -197,7 +192,7 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     if len(room.node_fits) == 1:
         only = room.node_fits[0].name
         none = f"the only node, {only}, does not {'currently ' if temporary else ''}fit {task.name}"
-    advice = merge_advice(ways, advice_for_unresolvable(room, [reason for reason, _ in reasons]))
+    advice = advice_for_unresolvable(room, ways)
     facts = [*_selector_facts(task), *failure_facts(ways), *([] if temporary else [EVICTIONS_CANNOT_HELP])]
     reason = f"{none}: {format_reasons(room, none)}"
     return _build_finding(room, UNRESOLVABLE_CAUSE, reason, advice, {}, facts)
@@ -283,7 +278,7 @@ def _pod_count_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
 
 
 def _mixed_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
-    from vcdebug.explain.pending.constraint_failures import advice_for_mixed, find_constraint_failures, merge_advice
+    from vcdebug.explain.pending.constraint_failures import advice_for_mixed, find_constraint_failures
 
     numbers, node, facts = dict[str, answer.Number](), room.nearest_node, list[str]()
     short = node.short if node is not None else ()
@@ -305,7 +300,7 @@ def _mixed_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     facts += failure_facts(ways)
     taken = room_takers(room)
     facts += (taker_facts(room, taken) if taken else _passing_facts(room)) or _user_facts(room)
-    advice = merge_advice(ways, advice_for_mixed(room))
+    advice = advice_for_mixed(room, ways)
     return _build_finding(room, MIXED_CAUSE, reason, advice, numbers, facts, taker_evidence(taken))
 
 

@@ -10,6 +10,7 @@ from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import (
     AdviceHarm,
     ConstraintFailure,
+    ConstraintKind,
     cluster_admin_advice,
     outside_advice,
     owner_advice,
@@ -149,7 +150,7 @@ def _pod_affinity_failure(room: NodeFits, term: AffinityTerm) -> ConstraintFailu
         if term.matches_group(LabelGroup(task.namespace, task.pod.labels, deleting=False), None)
     ]
     if there:
-        return ConstraintFailure(f"{unmet}: {join_names(there, MAX_HOLDERS)}", (), "affinity")
+        return ConstraintFailure(f"{unmet}: {join_names(there, MAX_HOLDERS)}", (), ConstraintKind.POD_AFFINITY)
     lacking = f"{unmet}; no such pod runs on any node"
     return ConstraintFailure(
         lacking, (owner_advice("Start those pods first, or correct the podAffinity's labelSelector."),), "affinity"
@@ -189,7 +190,7 @@ def find_volume_shortages(room: NodeFits) -> Iterator[ConstraintFailure]:
         yield ConstraintFailure(
             where,
             (queue_admin_advice(f"Free resources on {join_names(reach)}, or move the data."),) if reach else (),
-            "volume",
+            ConstraintKind.VOLUME,
         )
     for claim in _claims_of(room, named):
         yield from _unbound_claim_failures(room, claim, reasons)
@@ -223,7 +224,7 @@ def _unbound_claim_failures(room: NodeFits, claim: Manifest, reasons: Sequence[s
             f"PersistentVolumeClaim {name} is unbound and must be bound before scheduling ("
             f"{f'StorageClass {owner}, volumeBindingMode Immediate' if owner else 'it has no StorageClass'})",
             (outside_advice(f"Check the provisioner: kubectl describe pvc {name}.", AdviceHarm.CLUSTER),),
-            "volume",
+            ConstraintKind.VOLUME,
         )
     elif found is not None and any(NONE_TO_BIND in reason for reason in reasons):
         allowed = [
@@ -239,7 +240,7 @@ def _unbound_claim_failures(room: NodeFits, claim: Manifest, reasons: Sequence[s
                         f"StorageClass {owner}: add the zones of the nodes to allowedTopologies, or run the pod there."
                     ),
                 ),
-                "volume",
+                ConstraintKind.VOLUME,
             )
 
 
@@ -251,17 +252,13 @@ def _missing_class_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[
         yield ConstraintFailure(
             f"StorageClass {name} is not in this snapshot ({there})",
             (cluster_admin_advice(f"Create StorageClass {name}, or name an existing one in the claim."),),
-            "volume",
+            ConstraintKind.VOLUME,
         )
 
 
 def claim_names_of(pod: Pod) -> list[str]:
     """Names of the volume claims that a pod mounts."""
     return [claim.name for claim in claim_names(pod) if claim.name and not claim.ephemeral]
-
-
-UNSETTLED_POOL_REASONS: Final = ("resource pool", "is invalid: duplicate device name")
-"""Upstream's messages about resource pools that are incomplete or invalid."""
 
 
 def find_device_shortages(room: NodeFits) -> Iterator[ConstraintFailure]:
@@ -286,7 +283,7 @@ def are_devices_held(room: NodeFits) -> bool:
 
 def is_pool_unsettled(reasons: Iterable[str]) -> bool:
     """Whether some pool is not to be relied on now: its driver writes it again."""
-    return any(words in reason for reason in reasons for words in UNSETTLED_POOL_REASONS)
+    return any(ConstraintKind.DEVICE_POOL.is_about(reason) for reason in reasons)
 
 
 def _unmet_requests(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from vcdebug.amount_text import format_number, join_names
-from vcdebug.explain.answer import ConstraintFailure, cluster_admin_advice, queue_admin_advice
+from vcdebug.explain.answer import ConstraintFailure, ConstraintKind, cluster_admin_advice, queue_admin_advice
 from vcdebug.explain.equation import DimensionAmount, Equation, Term
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
@@ -93,7 +93,7 @@ def find_group_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
             f"Queue {queue.name} has no node group in spec.affinity, so {NodeGroup.name} rejects every node that "
             f"belongs to a group ({join_names(bare)})",
             (queue_admin_advice(f"Queue {queue.name}: set spec.affinity.nodeGroupAffinity."),),
-            "affinity",
+            ConstraintKind.NODE_GROUP,
         )
     loose = [node.name for node in refusing if any("label not found" in s.reason for s in node.statuses)]
     if loose and bare:

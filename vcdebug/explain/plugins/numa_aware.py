@@ -6,7 +6,7 @@ Upstream: plugins/numaaware.
 from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number, join_names
-from vcdebug.explain.answer import AdviceHarm, ConstraintFailure, outside_advice, owner_advice
+from vcdebug.explain.answer import AdviceHarm, ConstraintFailure, ConstraintKind, outside_advice, owner_advice
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
@@ -81,7 +81,7 @@ def find_numa_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
         kubelet_runs = "The kubelets of {} run" if len(names) > 1 else "The kubelet of {} runs"
         shown = said.format(kubelet_runs=kubelet_runs.format(join_names(names)), nodes=join_names(names))
         advice = _POLICY_ADVICE if known else outside_advice(_EXPORTER_ADVICE, AdviceHarm.CLUSTER)
-        yield ConstraintFailure(shown, (advice,), "Numatopology")
+        yield ConstraintFailure(shown, (advice,), ConstraintKind.NUMA)
 
 
 _EXPORTER_ADVICE = "Run Volcano's resource-exporter on every node, and capture the nodes' Numatopology objects."

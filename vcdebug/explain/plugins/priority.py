@@ -80,7 +80,9 @@ def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq:
     pods = min(task.priority for task in view.session.jobs[lowest].tasks.values())
     # Between jobs the PodGroup's class counts, which surprises whoever gave the pods a lower one.
     if pods < own.priority <= jobs[lowest]:
-        text += f" (the class of its PodGroup; the pods' own priority {pods} does not count)"
+        stated = view.session.jobs[lowest].pod_group.priority_class_name
+        named = f"priorityClassName {stated} of its PodGroup" if stated else "the class of its PodGroup"
+        text += f" ({named}; its pods' own priority {pods} does not count)"
     numbers = {"priority": count(own.priority, ""), VICTIM_PRIORITY: count(jobs[lowest], "")}
     lines = tuple(f"{uid}: priority {value}" for uid, value in jobs.items())
     return VetoReason(text, numbers, (owner_advice(f"Give {own.uid} a PriorityClass above {jobs[lowest]}."),), lines)

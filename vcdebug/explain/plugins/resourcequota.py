@@ -6,9 +6,9 @@ Upstream: plugins/resourcequota.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import format_unit_amount, is_counted, join_names
+from vcdebug.amount_text import count_noun, format_unit_amount, is_counted, join_names
 from vcdebug.explain import answer
-from vcdebug.explain.answer import Finding, owner_advice, queue_admin_advice, rejected_headline
+from vcdebug.explain.answer import Advice, Finding, owner_advice, queue_admin_advice, rejected_headline
 from vcdebug.explain.equation import NO_MINIMUM, Equation, Term, UnitAmount, admission_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer
@@ -19,6 +19,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.pod import ENDED_PHASES, Pod
 from vcdebug.model.resource import MEMORY, PODS
+from vcdebug.plugins import RESOURCEQUOTA
 from vcdebug.plugins.resourcequota import QuotaCheck, ResourceQuota, add_minimum, quota_checks
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import plugin_of
@@ -26,7 +27,7 @@ from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import spec_of, status_of
 from vcdebug.snapshot.quantity import nano_text, nano_value, text_like
 
-NAME, CAUSE = "resourcequota", "enqueue-resourcequota"
+CAUSE = "enqueue-resourcequota"
 NANO_PER_UNIT: Final = 10**9
 WAIT_FOR_PODS: Final = "Wait until pods of its namespace finish."
 WAIT_OR_REQUEST_LESS: Final = "Request less in spec.minResources, or wait until pods of its namespace finish."
@@ -49,7 +50,7 @@ def _admitted_minimums(recording: Recording, seq: Seq, namespace: str) -> dict[s
     for at in recording.index.seqs_at_point(JOB_ENQUEUED.upstream):
         event = recording.event_at(at)
         # Only earlier admissions count; several plugins hear JobEnqueued, each as an event of its own.
-        if at >= seq or not isinstance(event, HookEvent) or event.plugin != NAME:
+        if at >= seq or not isinstance(event, HookEvent) or event.plugin != RESOURCEQUOTA:
             continue
         job = recording.session.jobs[event.job]
         if job.namespace == namespace:
@@ -94,7 +95,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
     holders = quota_holders(view.recording, view.job.namespace, name)
     counted = [who.removesuffix(PENDING_SUFFIX) for who in holders]
     own = [task.name for task in view.job.tasks.values() if first.minimum and task.name in counted]
-    twice = f"The quota counts {join_names(own)} of this job, and {NAME} adds its minResources again"
+    twice = f"The quota counts {join_names(own)} of this job, and {RESOURCEQUOTA} adds its minResources again"
     facts = (
         *((f"{twice}: its own pod is already counted.",) if own else ()),
         *((f"Used by: {join_names(holders, MAX_HOLDERS)}.",) if holders else ()),
@@ -116,7 +117,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
         queue_admin_advice(f"ResourceQuota {first.quota.name}: raise spec.hard by {more}.", *edits),
     )
     headline = rejected_headline(view.job.uid, reason)
-    return Finding(CAUSE, headline, numbers, rejection_evidence(seq, NAME), advice, facts=facts)
+    return Finding(CAUSE, headline, numbers, rejection_evidence(seq, RESOURCEQUOTA), advice, facts=facts)
 
 
 def _scale_nano(name: str, value: int) -> float:
@@ -156,6 +157,13 @@ class ExhaustedQuota(NamedTuple):
         if nano_value(self.used) >= nano_value(self.hard):
             return f"{used}: no more pods can be created."
         return f"{used}: no room for a pod of {_format_nano(self.name, self.wanted)}."
+
+    def raise_advice(self, pods: int) -> Advice:
+        """Raise the limit, by as much as this many more pods need where that is known, or end pods that only wait."""
+        waiting = [name.removesuffix(PENDING_SUFFIX) for name in self.holders if name.endswith(PENDING_SUFFIX)]
+        end = f", or delete the Pending pods {join_names(waiting)}" if waiting else ""
+        by = f" {self.hard} -> {self.raised_hard(pods)} for {count_noun(pods, 'more pod')}" if self.wanted else ""
+        return queue_admin_advice(f"ResourceQuota {self.quota}: raise hard.{self.name}{by}{end}.")
 
     def raised_hard(self, pods: int) -> str:
         """The limit with which this many more pods can be created, as a quantity."""

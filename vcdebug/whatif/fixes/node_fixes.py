@@ -12,7 +12,8 @@ from vcdebug.framework.conf import find_meant_switch
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.taints import Taint, is_tolerated, may_be_lifted, may_be_tolerated, parse_taints, parse_tolerations
 from vcdebug.model.names import NodeName
-from vcdebug.plugins import CONFORMANCE, DRF, GANG, NODEGROUP, OVERCOMMIT, PDB, SLA, USAGE
+from vcdebug.model.queue import ROOT_QUEUE
+from vcdebug.plugins import CAPACITY, CONFORMANCE, DRF, GANG, NODEGROUP, OVERCOMMIT, PDB, PROPORTION, SLA, USAGE
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.go_yaml import load_yaml
 from vcdebug.snapshot.manifest import JsonObject, labels_of, name_of, spec_of, status_of
@@ -24,6 +25,7 @@ _NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-cou
 _ROOM_CAUSES = (*_NODE_CAUSES, "enqueue-overcommit", "enqueue-held-*", "action-not-configured", GANG, DRF, "victims-*")
 _MAX_ADDED_NODES: Final = 8
 _DEVICES_OF_A_NODE: Final = 8
+_QUEUE_CAUSES: Final = ("queue-*", "enqueue-queue-quota", "overused", "preemptive")
 _BLOCKING_MARKS: Final = ("taints", "unschedulable")
 _NOT_READY: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _REPORTED_DOMAINS: Final = ("kubernetes.io", "k8s.io")
@@ -227,6 +229,7 @@ def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     yield from _propose_unchecked_admission_fixes(situation)
     yield from _propose_overcommit_fixes(situation)
     yield from _propose_load_fixes(situation)
+    yield from _propose_one_quota_plugin_fixes(situation)
     yield from _propose_spelling_fixes(situation)
     yield from _propose_switch_fixes(situation)
     yield from _propose_order_fixes(situation)
@@ -382,6 +385,19 @@ def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         ("enqueue-*", "queue-capability"),
         stated_kind=fix.FixKind.ENTITLEMENT,
     )
+
+
+def _propose_one_quota_plugin_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Only one of the two plugins that limit queues, each by rules of its own: the one whose fields queues state."""
+    conf = situation.recording.conf
+    if not all(name in conf.plugin_names() for name in (CAPACITY, PROPORTION)):
+        return
+    queues = situation.recording.session.queues.values()
+    read = any(queue.deserved or queue.parent not in ("", ROOT_QUEUE) for queue in queues)
+    kept, other = (CAPACITY, PROPORTION) if read else (PROPORTION, CAPACITY)
+    words = f"Configuration: remove plugin {other} ({kept} limits queues too, by other rules)"
+    causes, kind = (*_QUEUE_CAUSES, "gang-discard", "victims-*", "phantom-*"), fix.FixKind.REPAIR
+    yield fix.Fix(words, (f"conf:plugins.{other}-",), AdviceHarm.CLUSTER, causes, stated_kind=kind, aspect="quota")
 
 
 def _propose_node_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

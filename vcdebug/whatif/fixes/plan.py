@@ -125,11 +125,13 @@ def has_amount(plan: FixPlan, place: int) -> bool:
 class AmountBisection:
     """Between an amount that fails and one that works."""
 
-    def __init__(self, remedy: TriedPlan, place: int) -> None:
+    def __init__(self, remedy: TriedPlan, place: int, *, has_minimum: bool) -> None:
         fix, amount = remedy.plan.fixes[place], remedy.plan.amounts[place]
         assert fix.amount is not None
         assert amount is not None
         self.before = self.remedy = remedy
+        # A job that has its minimum wants all its other pods, where that costs no other job anything.
+        self._is_for_all = has_minimum and fix.kind in (FixKind.ENTITLEMENT, FixKind.MORE_ROOM)
         self._place = place
         self._step = fix.amount.step
         self._fails, self._works = fix.amount.fails, amount
@@ -152,7 +154,8 @@ class AmountBisection:
         amount = plan.amounts[self._place]
         assert amount is not None
         # A change that only admits the job is sought in the smallest amount that admits it.
-        if outcome is not None and (outcome.reached or (outcome.admitted and not self.before.is_proven)):
+        enough = outcome is not None and (outcome.reached or (outcome.admitted and not self.before.is_proven))
+        if outcome is not None and enough and (not self._is_for_all or outcome.places >= self.before.outcome.places):
             self._works = amount
             self.remedy = replace(self.remedy, plan=plan, outcome=outcome)
         else:
@@ -177,7 +180,9 @@ def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
     """What came of it, in a few words; `short` leaves out which pods were assumed."""
     outcome = remedy.outcome
     where = f" on {', '.join(outcome.nodes[:4])}{' …' if len(outcome.nodes) > 4 else ''}" if outcome.nodes else ""
-    places = f"places {count_noun(outcome.places, 'pod')}{where}" if outcome.places else ""
+    of_all = f"{outcome.places} of {count_noun(outcome.places + outcome.left, 'Pending pod')}"
+    pods = of_all if outcome.left and outcome.reached else count_noun(outcome.places, "pod")
+    places = f"places {pods}{where}" if outcome.places else ""
     # Asked first: an admitted job whose pods are made next counts as scheduled too, and needs those pods.
     if outcome.admitted:
         return _describe_admitted(outcome.assumed, short=short)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun, join_names, value_in_units
 from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.plugins.resourcequota import quota_edits
 from vcdebug.explain.queue_findings import find_left_behind
@@ -115,6 +115,10 @@ def _iter_raise_fixes(
 ) -> Iterator[fix.Fix]:
     """A raised limit; beyond the limits that the webhook keeps above it, these are raised with it."""
     amount = fix.larger_amount(resource, limit.present, fix.total_request(situation.pending_pods, resource))
+    # More than the cluster has is of no use, and capacity's tree of queues rejects it under a root that states less.
+    total = value_in_units(resource, situation.recording.session.total_resource.get(resource))
+    most = int(total * (1000 if amount.unit == "milli" else 1))
+    amount = replace(amount, works=min(amount.works, max(most, limit.present + amount.step)))
     tight = [one for one in above if one.present < amount.works]
     room = min((one.present for one in tight), default=amount.works)
     if limit.present < room:
@@ -238,9 +242,14 @@ def _propose_group_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.F
         lowest = min(job.tasks.values(), key=lambda task: task.priority)
         own = lowest.pod.spec.get("priorityClassName") if lowest.priority < job.priority else None
         if own:
-            change = f"priorityClassName {group.priority_class_name} -> {own} (that of {lowest.name})"
+            above = [task.name for task in job.tasks.values() if task.priority > lowest.priority]
+            also = f"; it then counts for {join_names(above)} too" if above else ""
+            change = f"priorityClassName {group.priority_class_name} -> {own} (that of {lowest.name}{also})"
             edits = (f"PodGroup/{job.uid}:spec.priorityClassName={own}",)
-            words, kind = f"PodGroup {job.uid}: {change}", fix.FixKind.OTHER_PODS
+            # Pods that say themselves that they may yield to this job are not protected by intent.
+            yields = situation.job is not None and lowest.priority < situation.job.priority <= job.priority
+            kind = fix.FixKind.ENTITLEMENT if yields else fix.FixKind.OTHER_PODS
+            words = f"PodGroup {job.uid}: {change}"
             yield fix.Fix(words, edits, AdviceHarm.QUEUE, (PRIORITY,), stated_kind=kind)
 
 

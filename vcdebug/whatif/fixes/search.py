@@ -41,7 +41,11 @@ MAX_ON_TOP: Final = 12
 class FixSearch:
     """Looks for fixes of one job; what it has found so far can be read at any time."""
 
-    def __init__(self, cause: str, places: int, fixes: Sequence[Fix], relevant: int) -> None:
+    def __init__(
+        self, cause: str, places: int, fixes: Sequence[Fix], relevant: int, *, has_minimum: bool = False
+    ) -> None:
+        self._has_minimum = has_minimum
+        """Whether the job has its minimum and only other pods are Pending."""
         self._cause = cause
         self._places = places
         self._fixes = fixes
@@ -195,7 +199,11 @@ class FixSearch:
         """The mildest amount of each fix that works, by bisection of all at once."""
         loose = [one for one in self.best_plans if one.gets_in and one.plan.family_key not in self._tight]
         for place in range(max((len(remedy.plan.fixes) for remedy in loose), default=0)):
-            open_ = [AmountBisection(remedy, place) for remedy in loose if has_amount(remedy.plan, place)]
+            open_ = [
+                AmountBisection(remedy, place, has_minimum=self._has_minimum)
+                for remedy in loose
+                if has_amount(remedy.plan, place)
+            ]
             while busy := [one for one in open_ if not one.is_done]:
                 plans = [one.halfway_plan for one in busy]
                 for one, plan, outcome in zip(busy, plans, (yield [plan.all_edits for plan in plans]), strict=True):
@@ -255,7 +263,9 @@ def start_search(recording: Recording, explanation: Explanation) -> FixSearch:
     relevant = len([fix for fix in proposed if any(fix.is_for_cause(cause) for cause in situation.cause_codes)])
     done = cycle_effects(recording)
     places = len([one for one in (*done.bound, *done.pipelined) if one.job == explanation.job])
-    return FixSearch(explanation.cause_code, places, proposed, relevant)
+    job = situation.job
+    has_minimum = job is not None and job.ready_task_num() >= job.min_available
+    return FixSearch(explanation.cause_code, places, proposed, relevant, has_minimum=has_minimum)
 
 
 def trials_of(recording: Recording, explanation: Explanation) -> FixTrials:

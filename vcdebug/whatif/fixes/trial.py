@@ -16,6 +16,7 @@ from vcdebug.explain.plugins.resourcequota import is_quota_count
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskStatus
 from vcdebug.recording.effects import Effect, cycle_effects
 from vcdebug.recording.recording import Recording, disposing, require_whole
 from vcdebug.recording.replay import replay_cycle
@@ -84,6 +85,8 @@ class TrialOutcome(NamedTuple):
     """What minResources counted for pods that are not there yet, where it is not what it was."""
     assumed: AssumedPods | None = None
     """The pods assumed for an admitted job without pods; None if their size is unknown."""
+    left: int = 0
+    """Pods of the job that are Pending all the same."""
 
 
 class FixTrials:
@@ -151,7 +154,7 @@ class FixTrials:
 
     def _build_outcome(self, recording: Recording, explanation: Explanation, *, reached: bool) -> TrialOutcome:
         after = PodPlaces.at_end(recording)
-        placed = after.placed_pods_of(explanation.job)
+        placed, job = after.placed_pods_of(explanation.job), recording.session.jobs.get(explanation.job)
         return TrialOutcome(
             reached,
             explanation.scheduled,
@@ -161,6 +164,7 @@ class FixTrials:
             explanation.sentence,
             tuple(_iter_cost_words(explanation.job, self._before, after)),
             (),
+            left=job.count_tasks(TaskStatus.PENDING) if job is not None else 0,
         )
 
     def _with_pods(self, changed: Snapshot, recording: Recording, explanation: Explanation) -> TrialOutcome:

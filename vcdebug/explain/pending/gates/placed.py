@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from dataclasses import replace
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
@@ -33,6 +33,7 @@ from vcdebug.framework.record import BIND_OP, PLACING_OPS, Level, Note, OpEvent,
 from vcdebug.gotime import SECOND, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.plugins import RESOURCEQUOTA
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
 from vcdebug.snapshot.manifest import key_of, metadata_of, name_of, object_in, owners_of, spec_of, status_of
@@ -84,15 +85,13 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
         facts = (*room, *(one.text for one in unasked), f"{capitalize_first(before)}.")
     elif asked and (rest := _other_pending(view)):
         facts = (f"Other pods of {view.job.uid} are Pending: {join_names(rest)}.",)
-    elif not asked:
-        facts = tuple(_missing_pod_facts(view))
     evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
     proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in lost))
     numbers = {"pods": count(len(tasks), "pods"), "pods.evicted": count(len(lost), "pods")}
     advice = tuple(_protection_advice(one) for one in unasked)
-    return Finding(
-        EVICTED_CAUSE if lost else PLACES_CAUSE, headline, numbers, tuple(sorted(proof)), advice, facts=facts
-    )
+    cause = EVICTED_CAUSE if lost else PLACES_CAUSE
+    found = Finding(cause, headline, numbers, tuple(sorted(proof)), advice, facts=facts)
+    return found if asked or lost else _with_missing_pods(view, found)
 
 
 def _unasked_protections(view: JobView, one: Eviction) -> list[UnaskedPlugin]:
@@ -112,19 +111,37 @@ def _protection_advice(one: UnaskedPlugin) -> Advice:
     return cluster_admin_advice(f"Move {plugin} to the tier that decides (tier {one.question.deciding_tier}).")
 
 
-def _missing_pod_facts(view: JobView) -> Iterator[str]:
-    """Pods that the Volcano Job of the PodGroup asks for and that are not there, and the quota that is full."""
+def _with_missing_pods(view: JobView, found: Finding) -> Finding:
+    """The finding with the pods that the job's controller has not created, and the quota that is full."""
+    owner, total, missing = _missing_pods(view)
+    if missing <= 0:
+        return found
+    facts = (*found.facts, f"{owner} asks for {count_noun(missing, 'pod')} more, not created yet.")
+    full = next(exhausted_quotas(view.recording, view.job.namespace, next_pod_amounts(view)), None)
+    if full is None:
+        return replace(found, facts=facts)
+    used = f"{full.used} of {full.hard} {full.name} of ResourceQuota {full.quota} are used"
+    have = f"has {len(view.tasks)} of the {total} pods that {owner} asks for"
+    headline = CauseHeadline(view.job.uid, have, f"{used}, so no more can be created")
+    by = (f"Used by {join_names(full.holders)}.",) if full.holders else ()
+    checked = (MINIMUM_CHECKED,) if RESOURCEQUOTA in view.recording.conf.plugin_names() else ()
+    return replace(found, headline=headline, facts=(*by, *checked), advice=(full.raise_advice(missing),))
+
+
+MINIMUM_CHECKED = "Plugin resourcequota compares only minResources with quotas, without the pods above minMember."
+
+
+def _missing_pods(view: JobView) -> tuple[str, int, int]:
+    """The Volcano Job of the PodGroup, how many pods it asks for, and how many of them are not there."""
     snapshot = view.recording.snapshot
     groups = (one for one in snapshot.objects_of("PodGroup") if key_of(one) == view.job.uid)
     owners = [f"{view.job.namespace}/{owner.get('name')}" for group in groups for owner in owners_of(group)]
     for job in (one for one in snapshot.objects_of("Job") if key_of(one) in owners):
         wanted = [object_in(task).get("replicas") for task in spec_of(job).get("tasks") or ()]
-        missing = sum(each if isinstance(each, int) else 0 for each in wanted) - len(view.tasks)  # exact: ints
+        total = sum(each if isinstance(each, int) else 0 for each in wanted)  # exact: ints
         finished = sum(object_in(status_of(job)).get(name) or 0 for name in ("succeeded", "failed"))  # exact: ints
-        if missing > finished:
-            yield f"{name_of(job)} asks for {count_noun(missing - finished, 'pod')} more, not created yet."
-            full = exhausted_quotas(view.recording, view.job.namespace, next_pod_amounts(view))
-            yield from (one.quota_text for one in islice(full, 1))
+        return name_of(job), total, total - len(view.tasks) - finished
+    return "", 0, 0
 
 
 def _loss_headline(view: JobView, subject: str, lost: Sequence[Eviction]) -> CauseHeadline:

@@ -7,7 +7,6 @@ from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import capitalize_first, count_noun, join_names
 from vcdebug.explain.answer import (
     Advice,
-    AdviceHarm,
     CauseHeadline,
     Evidence,
     Finding,
@@ -20,7 +19,7 @@ from vcdebug.explain.answer import (
 from vcdebug.explain.decisions.evictions import Eviction, lost_pods
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
-from vcdebug.explain.plugins.resourcequota import PENDING_SUFFIX, ExhaustedQuota, exhausted_quotas, next_pod_amounts
+from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.model.task import TaskStatus
 from vcdebug.snapshot.manifest import annotations_of, key_of, name_of, owners_of, spec_of
@@ -75,7 +74,7 @@ def validity(view: JobView) -> Finding | None:
     updates, update_advice = _rolling_update(view) if missing else ((), ())
     reasons = [*(one.quota_text for one in first_of_quota), *updates]
     advice = (
-        *(_quota_advice(one) for one in first_of_quota),
+        *(one.raise_advice(missing) for one in first_of_quota),
         *update_advice,
         *_validity_advice(view, missing, valid, roles=bool(roles), known_reason=bool(reasons)),
     )
@@ -115,12 +114,6 @@ def _rolling_update(view: JobView) -> tuple[tuple[str, ...], tuple[Advice, ...]]
             advice = outside_advice("Set maxSurge of the Deployment to 100%, so that all new pods exist at once.")
             return (f"{said} adds pods step by step (maxSurge), once earlier ones are Ready.",), (advice,)
     return (), ()
-
-
-def _quota_advice(full: ExhaustedQuota) -> Advice:
-    waiting = [name.removesuffix(PENDING_SUFFIX) for name in full.holders if name.endswith(PENDING_SUFFIX)]
-    end = f", or delete the Pending pods {join_names(waiting)}" if waiting else ""
-    return Advice(f"Raise {full.name} of ResourceQuota {full.quota}{end}.", AdviceHarm.QUEUE)
 
 
 def _lost_pods_finding(view: JobView, valid: int, lost: Sequence[Eviction]) -> Finding:

@@ -88,6 +88,12 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -
     failed = [visit for visit in visits if visit.has_no_statement and not visit.planned_tasks]
     stuck = _visited_gate(view, failed[-1] if failed else visits[-1], task, room)
     discard = gang.discarded_finding(view, action, "" if stuck is None else _blame_words(stuck.finding))
+    if (
+        discard is None
+        and visits[-1].planned_tasks
+        and view.job.ready_task_num() + view.job.waiting_task_num() >= view.job.min_available
+    ):
+        return [Gate(action, GateChance.WEAK, entitlement.not_starving_finding(view, action, task))]
     if discard is None:
         return [] if stuck is None else _with_spared_victims(view, action, visits[-1], stuck)
     if stuck is None:

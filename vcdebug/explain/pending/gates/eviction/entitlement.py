@@ -33,7 +33,9 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
     served = view.recording.snapshot.release.has_older_form(PREEMPT_WITH_TOPOLOGY)
     if action == PREEMPT and view.job.contains_network_topology() and not served:
         return _topology_finding(view, action, task)
-    counts = view.recording.timeline.state_at(view.action_starts(action) or 0).job_counts(view.job.uid)
+    # At the answer: the action itself may have made room for the pods up to minMember.
+    asked_at = answers[0][0] if answers else view.action_starts(action) or 0
+    counts = view.recording.timeline.state_at(asked_at).job_counts(view.job.uid)
     who = answers[0][1].plugin if answers else "no plugin"
     if answers:
         have = f"{counts.ready_count} ready, {counts.waiting_count} pipelined, minMember {counts.min_available}"

@@ -153,7 +153,9 @@ def _pod_affinity_failure(room: NodeFits, term: AffinityTerm) -> ConstraintFailu
         return ConstraintFailure(f"{unmet}: {join_names(there, MAX_HOLDERS)}", (), ConstraintKind.POD_AFFINITY)
     lacking = f"{unmet}; no such pod runs on any node"
     return ConstraintFailure(
-        lacking, (owner_advice("Start those pods first, or correct the podAffinity's labelSelector."),), "affinity"
+        lacking,
+        (owner_advice("Start those pods first, or correct the podAffinity's labelSelector."),),
+        ConstraintKind.POD_AFFINITY,
     )
 
 

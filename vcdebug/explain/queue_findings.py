@@ -58,28 +58,6 @@ def holder_facts(view: JobView, seq: Seq, limit: QueueCheck) -> tuple[str, ...]:
     return (f"In use in queue {limit.queue} ({name}): {holders}.",)
 
 
-MAX_COMPARED_JOBS: Final = 30
-"""Pending jobs of a queue that are compared with one of them; more would slow down the answers about all of them."""
-
-
-def turn_facts(view: JobView) -> tuple[str, ...]:
-    """Which Pending jobs of the queue are tried before this one, and what decides about the nearest of them."""
-    waiting = queue_index.waiting_by_queue(view.recording).get(view.job.queue, ())
-    others = [uid for uid in waiting[: MAX_COMPARED_JOBS + 2] if uid != view.job.uid]
-    if not 0 < len(others) <= MAX_COMPARED_JOBS:
-        return ()
-    from vcdebug.explain.orders import order_of  # slow to import, and needed only where jobs wait side by side
-
-    compared = {uid: order_of(view.recording, len(view.recording), "job", view.job.uid, uid) for uid in others}
-    earlier = [uid for uid, one in compared.items() if one.order_sign > 0]
-    step = compared[earlier[0] if earlier else others[0]].deciding_step
-    by = f" ({step.difference.what})" if step is not None else ""
-    if not earlier:
-        return (f"Of the {len(others) + 1} jobs with Pending pods in queue {view.job.queue}, it is tried first{by}.",)
-    verb = "is" if len(earlier) == 1 else "are"
-    return (f"{join_names(earlier, MAX_HOLDERS)} of the same queue {verb} tried before it{by}.",)
-
-
 def unmet_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> dict[QueueName, tuple[float, float]]:
     """Queues that hold less of what lacks than they are guaranteed: (guaranteed, held)."""
     found: dict[QueueName, tuple[float, float]] = {}
@@ -147,7 +125,11 @@ def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding 
     if not fault:
         return None
     circle = circle_of_queues(view.recording)
-    facts = (f"{capitalize_first(text)}." for text in (fault, circle_text(circle) if circle else "") if text)
+    facts = [f"{capitalize_first(text)}." for text in (fault, circle_text(circle) if circle else "") if text]
+    if over := next(queue_index.oversized_capabilities(view.recording), None):
+        stated, most = format_amounts_apart(over.resource, over.stated, over.most)
+        has = f"the cluster has {most}" if over.above == ROOT_QUEUE else f"its parent {over.above} has {most}"
+        facts = [f"Queue {over.queue} states capability {stated} {over.resource}, and {has}.", *facts]
     headline = answer.pending_headline(
         view.job.uid, f"{plugin} rejects every job because of an error in the queue tree"
     )
@@ -388,8 +370,11 @@ def stuck_jobs(view: JobView, seq: Seq, *, same_queue: bool) -> list[JobInfo]:
         and job.pod_group.min_resources is not None
         and (not same_queue or job.queue == view.job.queue)
         and not job.count_tasks(TaskStatus.BINDING, TaskStatus.PIPELINED)
-        and not job.is_ready()
+        and (not job.is_ready() or job.count_tasks(*ENDED_STATUSES) == len(job.tasks))
     ]
+
+
+ENDED_STATUSES: Final = (TaskStatus.SUCCEEDED, TaskStatus.FAILED)
 
 
 def _reserved_by(view: JobView, job: JobInfo) -> Resource:
@@ -406,11 +391,11 @@ def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> R
     return result
 
 
-def _hopeless_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
-    """Inqueue jobs with a pod that asks more than any node has in all, so that they reserve for nothing."""
+def _hopeless_facts(view: JobView, stuck: Sequence[JobInfo], *, lasting: bool = True) -> tuple[str, ...]:
+    """Inqueue jobs with a pod that asks more than any node has, in all or, if not `lasting`, free after the cycle."""
     most = Resource()
     for node in view.session.nodes.values():
-        most.set_max_resource(node.allocatable)
+        most.set_max_resource(node.allocatable if lasting else node.idle)
     hopeless: dict[JobId, tuple[TaskInfo, str]] = {}
     for job in stuck:
         for task in job.tasks.values():
@@ -421,9 +406,10 @@ def _hopeless_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
         return ()
     task, name = next(iter(hopeless.values()))
     asks, has = format_amounts_apart(name, task.init_resreq.get(name), most.get(name))
-    return (
-        f"{join_names(hopeless)} cannot be placed: {task.key} asks {asks} {name}, and no node has more than {has}.",
+    cannot, most_words = (
+        ("cannot be placed", "has more than") if lasting else ("has no place now", "has more free than")
     )
+    return (f"{join_names(hopeless)} {cannot}: {task.key} asks {asks} {name}, and no node {most_words} {has}.",)
 
 
 def find_left_behind(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
@@ -443,6 +429,8 @@ def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> answer.Advic
         whose = f"the controllers of {join_names(empty)}"
         return answer.outside_advice(f"Find out why {whose} created no pods yet (quota, webhook, controller log).")
     first = stuck[0].uid
+    if stuck[0].count_tasks(*ENDED_STATUSES) == len(stuck[0].tasks):
+        return answer.queue_admin_advice(f"Delete PodGroup {first} or its owner, which has ended.")
     return answer.outside_advice(f"Find out why {first} is not placed: vcdebug explain SNAPSHOT {first}.")
 
 
@@ -466,12 +454,15 @@ def stuck_jobs_finding(
     who = amount_text.join_names(job.uid for job in stuck)
     verbs = ("is", "reserves", "it") if len(stuck) == 1 else ("are", "reserve", "them")
     empty = [job for job in stuck if not job.tasks]
+    ended = [job for job in stuck if job.tasks and job.count_tasks(*ENDED_STATUSES) == len(job.tasks)]
     placed = "Inqueue but not placed" if len(empty) < len(stuck) else "Inqueue without pods"
+    placed = "Inqueue, but all pods have ended" if len(ended) == len(stuck) else placed
     headline = answer.rejected_headline(
         view.job.uid, f"{who} {verbs[0]} {placed}, and {verbs[1]} {amount_text.format_resource(held, names)}"
     )
     without = f"Without {verbs[2]}, {plugin} would admit its minResources of {amount_text.format_resource(minimum)}."
-    facts = (*_hopeless_facts(view, stuck), *_left_behind_facts(view, stuck), without)
+    why = _hopeless_facts(view, stuck) or _hopeless_facts(view, stuck, lasting=False)
+    facts = (*why, *_left_behind_facts(view, stuck), without)
     numbers = {
         **answer.numbers("minResources", minimum, names),
         **answer.numbers("held", held, names),

@@ -1,6 +1,6 @@
 """What the queues of a recording have: found once, since thousands of answers that look at all queues are quadratic."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -105,3 +105,30 @@ def _holdings_by_queue(recording: Recording, seq: Seq) -> Mapping[QueueName, Seq
         if holding:
             found.setdefault(job.queue, []).append(_Holding(place, who, amount))
     return found
+
+
+class OversizedCapability(NamedTuple):
+    """A capability above that of an ancestor; the root has what the cluster has."""
+
+    queue: QueueName
+    resource: str
+    stated: float
+    most: float
+    above: QueueName
+
+
+def oversized_capabilities(recording: Recording) -> Iterator[OversizedCapability]:
+    """Each dimension of each queue that its nearest ancestor with a limit does not allow."""
+    session, stated = recording.session, {}
+    for name, queue in session.queues.items():
+        stated[name] = Resource.from_list(queue.capability or {}) if name != ROOT_QUEUE else session.total_resource
+    for name, queue in session.queues.items():
+        for resource, value in stated[name].items() if name != ROOT_QUEUE else ():
+            above, seen = queue.parent or ROOT_QUEUE, [name]
+            # A broken tree can have a circle of parents.
+            while above in stated and above != ROOT_QUEUE and not stated[above].get(resource) and above not in seen:
+                seen.append(above)
+                above = session.queues[above].parent or ROOT_QUEUE
+            most = stated[above].get(resource) if above in stated else session.total_resource.get(resource)
+            if value > most > 0:
+                yield OversizedCapability(name, resource, value, most, above)

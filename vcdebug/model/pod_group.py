@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from vcdebug.model.pod_resources import StatedAmounts
 from vcdebug.model.resource_list import drop_ignored
-from vcdebug.snapshot.manifest import JsonObject, metadata_of, spec_of, status_of
+from vcdebug.snapshot.manifest import JsonObject, metadata_of, owners_of, spec_of, status_of
 
 PENDING = "Pending"
 INQUEUE = "Inqueue"
@@ -108,6 +108,10 @@ class GroupStatus(NamedTuple):
         )
 
 
+PLAIN_OWNERS = ("ReplicaSet", "StatefulSet", "DaemonSet", "Pod")
+"""Kinds for whose pods Volcano's controller makes a PodGroup, which it does not update with them."""
+
+
 class PodGroup:
     """The parts of a PodGroup that scheduling reads; `phase`, `conditions` and the counters are this session's."""
 
@@ -157,6 +161,10 @@ class PodGroup:
         self.phase = status.phase
         self.conditions = list(status.conditions)
         self.running, self.failed, self.succeeded = status.running, status.failed, status.succeeded
+
+    def is_made_for_pods(self) -> bool:
+        """Whether Volcano's controller made it for pods that are there, so that minResources is what they asked."""
+        return any(owner.get("kind") in PLAIN_OWNERS for owner in owners_of(self.manifest))
 
     def drop_sub_groups(self) -> None:
         """Drop the fields that releases without sub jobs do not read."""

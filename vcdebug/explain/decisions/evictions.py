@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from vcdebug.amount_text import join_names
-from vcdebug.explain.decisions.votes import hook_calls_at, unasked_plugins, victim_question_before
+from vcdebug.amount_text import count_noun, join_names
+from vcdebug.explain.decisions.votes import hook_calls_at, passed_on_facts, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework import gang_eviction
@@ -157,10 +157,21 @@ def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
     facts_of = view.recording.conf.facts_of
     mine = [one for one in evicted if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
     if mine:
-        words = (_deciding_tier_words(view, mine[0]), _milder_nodes_words(view, mine[0]))
-        yield from (word for word in words if word)
+        yield from _deciding_tier_facts(view, mine[0])
+        yield from filter(None, (_milder_nodes_words(view, mine[0]),))
         yield from _priority_facts(view, mine)
+    yield from _broken_gang_facts(view, victims)
     yield from _fewer_victims_facts(view, [one for one in evicted if one.victim in victims])
+
+
+def _broken_gang_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
+    """Jobs that the evictions leave with fewer pods than they need."""
+    owners = dict.fromkeys(view.recording.owners.jobs.get(key, "") for key in victims)
+    jobs = [job for uid in owners if (job := view.session.jobs.get(uid)) is not None and not job.is_ready()]
+    for job in jobs:
+        if job.min_available > 1:
+            left = count_noun(job.ready_task_num(), "pod")
+            yield f"{job.uid} keeps {left}, fewer than its minMember {job.min_available}."
 
 
 def _priority_facts(view: JobView, mine: Sequence[Eviction]) -> Iterator[str]:
@@ -200,15 +211,17 @@ def _largest_share(victim: TaskInfo, need: Resource) -> float:
     return max((victim.resreq.get(name) / value for name, value in need.items() if value > 0), default=0.0)
 
 
-def _deciding_tier_words(view: JobView, one: Eviction) -> str:
-    """The plugins of the tier that named the first victim, and those that were not asked."""
+def _deciding_tier_facts(view: JobView, one: Eviction) -> Iterator[str]:
+    """The plugins of the tiers before the one that named the first victim, and those that were not asked."""
     asked = victim_question_before(view.recording, one.seq)
     if asked is None or one.tier is None:
-        return ""
+        return
+    yield from passed_on_facts([s for s in asked.seats if s.state == "answered" and s.tier < one.tier], one.tier)
     said = [seat.plugin for seat in asked.seats if seat.tier == one.tier and seat.state == "answered"]
     unasked = [each for each in unasked_plugins(view.recording, asked, one.seq) if each.seat.state == "not asked"]
+    unasked = [each for each in unasked if each.seat.tier > one.tier]
     if not unasked or not said:
-        return ""
+        return
     named = f"Tier {one.tier} ({' and '.join(said)}) already named victims"
     where = join_names(f"{each.seat.plugin} in tier {each.seat.tier}" for each in unasked)
     against = join_names(
@@ -217,7 +230,7 @@ def _deciding_tier_words(view: JobView, one: Eviction) -> str:
         if each.protects
     )
     was = "was" if len(unasked) == 1 else "were"
-    return f"{named}, so {where} {was} not consulted{f' ({against})' if against else ''}."
+    yield f"{named}, so {where} {was} not consulted{f' ({against})' if against else ''}."
 
 
 def _milder_nodes_words(view: JobView, one: Eviction) -> str:

@@ -401,6 +401,14 @@ def _notes_if_asked(recording: Recording, seq: Seq, plugin: str, candidates: tup
     return {term.name: term.note for term in found.terms if term.holds is False}
 
 
+def passed_on_facts(empty: Sequence[PluginAnswer], tier: int) -> tuple[str, ...]:
+    """`Tier 1 (gang) allows no victim, so tier 2 decided.`; none if no earlier tier answered."""
+    plugins, tiers = (
+        join_names(dict.fromkeys(each)) for each in ([s.plugin for s in empty], [str(s.tier) for s in empty])
+    )
+    return (f"Tier {tiers} ({plugins}) allows no victim, so tier {tier} decided.",) if empty else ()
+
+
 class UnaskedPlugin(NamedTuple):
     """A plugin that had no part in a decision about victims."""
 

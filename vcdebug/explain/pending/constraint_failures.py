@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from vcdebug.amount_text import count_noun, join_first_names, join_named_amounts, join_names
+from vcdebug.amount_text import count_noun, join_named_amounts, join_names
 from vcdebug.explain import answer
 from vcdebug.explain.answer import Advice, ConstraintFailure, ConstraintKind
 from vcdebug.explain.node_fit import NodeFit, NodeFits
@@ -107,13 +107,12 @@ def _port_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
 def _anti_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     """Pods that the task's anti-affinity excludes, and pods whose anti-affinity excludes the task."""
     around = [_TasksByDomain(room, term) for term in _anti_affinity_terms(room.task)]
-    held = [(node, one.tasks_in_domain(node)) for node in room.refused_for(ANTI_AFFINITY_REASON) for one in around]
-    total = sum(len(others) for _, others in held)
-    if total:
-        names = (f"{other.name} on {node.name}" for node, others in held for other in others)
+    held = [one.tasks_in_domain(node) for node in room.refused_for(ANTI_AFFINITY_REASON) for one in around]
+    found = {other.key: other for others in held for other in others}
+    if found:
+        names = (f"{other.name} on {other.node_name}" for other in found.values())
         yield ConstraintFailure(
-            "Its required podAntiAffinity conflicts with "
-            f"{join_first_names(names, total, placement_constraints.MAX_HOLDERS)}",
+            f"Its required podAntiAffinity conflicts with {join_names(names, placement_constraints.MAX_HOLDERS)}",
             (answer.owner_advice("Make the podAntiAffinity preferred, or narrow its labelSelector."),),
             ConstraintKind.POD_AFFINITY,
         )

@@ -1,17 +1,20 @@
 """Why is this job Pending: the last gate that could still have admitted or placed it, and did not."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, join_names
 from vcdebug.errors import VcdebugError
+from vcdebug.explain import queue_index
 from vcdebug.explain.answer import (
     CauseHeadline,
     Evidence,
     Explanation,
     Finding,
     cluster_admin_advice,
+    outside_advice,
     owner_advice,
     seconds_since,
     sort_by_harm,
@@ -35,17 +38,18 @@ from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE, HAS_CAUSES, PHA
 from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
-from vcdebug.explain.queue_findings import turn_facts
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
+from vcdebug.grouping import group_by_key
 from vcdebug.model.names import QueueName
+from vcdebug.model.pod_group import PodGroup
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.cluster_overview import WaitingSummary, waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.manifest import key_of, metadata_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonObject, key_of, metadata_of, owners_of
 
 PANIC_CAUSE = "panic"
 CUT_OFF_CAUSE = "cut-off"
@@ -116,6 +120,9 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         once.setdefault(finding.cause, finding)
     first, *others = once.values()
     dominant, way = _add_turn(view, _beyond_minimum(view, first)), checklist.checklist_steps(view)
+    if dominant.cause not in HAS_CAUSES:
+        dominant = _add_other_groups(view, dominant)
+        once[dominant.cause] = dominant
     advice = sort_by_harm(line for finding in once.values() for line in finding.advice)
     return Explanation(view.job.uid, subject.pod, dominant.cause in HAS_CAUSES, dominant, tuple(others), advice, way)
 
@@ -134,9 +141,77 @@ def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
     return replace(finding, facts=(*finding.facts, fact))
 
 
+def _add_other_groups(view: JobView, finding: Finding) -> Finding:
+    """Add that the pods of one workload are in PodGroups of their own, or that the one made for it has no pods."""
+    if view.job.min_available > 1 or len(view.tasks) != 1:
+        return finding
+    pod = next(iter(view.tasks.values())).pod
+    facts = [
+        f"Each pod{f' of {owner}' if owner else ''} has a PodGroup of its own (minMember 1), so {whose} are not a gang."
+        for owner in _owner_names(pod.manifest)
+        if _lone_pods(view.recording)[pod.namespace, owner] > 1 and (owner or view.job.name.startswith("podgroup-"))
+        for whose in ("its pods" if owner else "the pods of one application",)
+    ]
+    for group, owner in _empty_groups(view.recording).get(pod.namespace, ()):
+        if owner and pod.name.startswith(f"{owner.partition(' ')[2]}-"):
+            there = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
+            facts = [f"{there}; {pod.name} names {view.job.name} instead."]
+    if not facts:
+        return finding
+    how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
+    advice = outside_advice(f"Give the pods of one workload one PodGroup, {how}.")
+    return replace(
+        finding, facts=(*finding.facts[:2], *facts[:1], *finding.facts[2:]), advice=(*finding.advice, advice)
+    )
+
+
+def _owner_names(manifest: JsonObject) -> list[str]:
+    """`PyTorchJob mnist`, for each owner; one empty name without owners."""
+    return [f"{owner.get('kind')} {owner.get('name')}" for owner in owners_of(manifest)] or [""]
+
+
+@per_recording()
+def _lone_pods(recording: Recording) -> Counter[tuple[str, str]]:
+    """Namespace and owner of pods → how many of them are the only pod of their job."""
+    alone = (job for job in recording.session.jobs.values() if len(job.tasks) == 1)
+    owned = ((job, owner) for job in alone for task in job.tasks.values() for owner in _owner_names(task.pod.manifest))
+    return Counter((job.namespace, owner) for job, owner in owned if owner or job.name.startswith("podgroup-"))
+
+
+@per_recording()
+def _empty_groups(recording: Recording) -> Mapping[str, Sequence[tuple[PodGroup, str]]]:
+    """Namespace → PodGroups without pods, each with its owner."""
+    empty = {job.uid for job in recording.session.jobs.values() if not job.tasks}
+    groups = (one for one in recording.snapshot.objects_of("PodGroup") if key_of(one) in empty)
+    owned = [(PodGroup(one), owner) for one in groups for owner in _owner_names(one)]
+    return group_by_key((group.namespace, (group, owner)) for group, owner in owned)
+
+
 def _add_turn(view: JobView, finding: Finding) -> Finding:
     """Add the fact which jobs of the queue come first, where room decides."""
-    return replace(finding, facts=(*finding.facts, *turn_facts(view))) if finding.cause in ROOM_CAUSES else finding
+    return replace(finding, facts=(*finding.facts, *_turn_facts(view))) if finding.cause in ROOM_CAUSES else finding
+
+
+_MAX_COMPARED_JOBS: Final = 30
+"""Pending jobs of a queue that are compared with one of them; more would slow down the answers about all of them."""
+
+
+def _turn_facts(view: JobView) -> tuple[str, ...]:
+    """Which Pending jobs of the queue are tried before this one, and what decides about the nearest of them."""
+    waiting = queue_index.waiting_by_queue(view.recording).get(view.job.queue, ())
+    others = [uid for uid in waiting[: _MAX_COMPARED_JOBS + 2] if uid != view.job.uid]
+    if not 0 < len(others) <= _MAX_COMPARED_JOBS:
+        return ()
+    from vcdebug.explain.orders import order_of  # slow to import, and needed only where jobs wait side by side
+
+    compared = {uid: order_of(view.recording, len(view.recording), "job", view.job.uid, uid) for uid in others}
+    earlier = [uid for uid, one in compared.items() if one.order_sign > 0]
+    step = compared[earlier[0] if earlier else others[0]].deciding_step
+    by = f" ({step.difference.what})" if step is not None else ""
+    if not earlier:
+        return (f"Of the {len(others) + 1} jobs with Pending pods in queue {view.job.queue}, it is tried first{by}.",)
+    verb = "is" if len(earlier) == 1 else "are"
+    return (f"{join_names(earlier)} of the same queue {verb} tried before it{by}.",)
 
 
 def _contributing_findings(view: JobView, found: Finding) -> list[Finding]:

@@ -232,6 +232,7 @@ def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         )
     if not situation.has_pods:
         yield from _propose_fewer_first_fixes(situation, group)
+    yield from _propose_followed_minimum_fixes(situation, group)
     for resource, present in fix.known_amounts(group.min_resource_list).items():
         amount = None if resourcequota.is_quota_count(resource) else fix.smaller_amount(resource, present)
         if amount is not None:
@@ -249,6 +250,24 @@ def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 stated_kind=None if situation.has_pods else fix.FixKind.SMALLER,
                 aspect=aspect,
             )
+
+
+def _propose_followed_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
+    """minResources as the pods ask, where all are there and it states more: no controller has updated it."""
+    pods = [task.pod for task in situation.job.tasks.values()] if situation.job is not None else []
+    edits, changes = [], []
+    if len(pods) < group.min_member or not group.is_made_for_pods():
+        return
+    for resource, present in fix.known_amounts(group.min_resource_list).items():
+        asked = fix.total_request(pods, resource)
+        if present > asked and not resourcequota.is_quota_count(resource):
+            was, now = (fix.AmountRange(0, 0, fix.unit_of(resource)).format_amount(each) for each in (present, asked))
+            edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}={now}")
+            changes.append(f"minResources.{resource} {was} -> {now}")
+    if edits:
+        words = f"{situation.explanation.job}: {join_names(changes)} (as its pods ask)"
+        kind, aspect = fix.FixKind.REPAIR, "minResources"
+        yield fix.Fix(words, tuple(edits), AdviceHarm.JOB, _ENQUEUE_CAUSES, stated_kind=kind, aspect=aspect)
 
 
 def _propose_fewer_first_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:

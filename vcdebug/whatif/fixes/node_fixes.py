@@ -9,11 +9,24 @@ from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECL
 from vcdebug.amount_text import count_noun, format_number, join_names
 from vcdebug.explain.answer import AdviceHarm
 from vcdebug.framework.conf import find_meant_switch
+from vcdebug.framework.hooks import JOB_STARVING
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.taints import Taint, is_tolerated, may_be_lifted, may_be_tolerated, parse_taints, parse_tolerations
 from vcdebug.model.names import NodeName
 from vcdebug.model.queue import ROOT_QUEUE
-from vcdebug.plugins import CAPACITY, CONFORMANCE, DRF, GANG, NODEGROUP, OVERCOMMIT, PDB, PROPORTION, SLA, USAGE
+from vcdebug.plugins import (
+    CAPACITY,
+    CONFORMANCE,
+    DRF,
+    GANG,
+    NODEGROUP,
+    OVERCOMMIT,
+    PDB,
+    PRIORITY,
+    PROPORTION,
+    SLA,
+    USAGE,
+)
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.go_yaml import load_yaml
 from vcdebug.snapshot.manifest import JsonObject, labels_of, name_of, spec_of, status_of
@@ -232,6 +245,7 @@ def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     yield from _propose_one_quota_plugin_fixes(situation)
     yield from _propose_spelling_fixes(situation)
     yield from _propose_switch_fixes(situation)
+    yield from _propose_starving_fixes(situation)
     yield from _propose_order_fixes(situation)
     yield from _propose_sla_tier_fixes(situation)
     yield from _propose_node_group_fixes(situation)
@@ -335,6 +349,21 @@ def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 kind = owed if name == GANG else fix.FixKind.BYPASS
                 shown = words if name == GANG else f"Bypass: {words}"
                 yield fix.Fix(shown, edits, AdviceHarm.CLUSTER, (name,), stated_kind=kind)
+
+
+def _propose_starving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Who may report that a job starves: some plugin at all, and priority alone for pods above minMember."""
+    switch, conf = JOB_STARVING.switches[0], situation.recording.conf
+    states = {one.name: one.is_enabled([switch]) for tier in conf.tiers for one in tier if one.name in (PRIORITY, GANG)}
+    for name, on in states.items():
+        if not on:
+            words, edits = f"{name}: {switch} -> true", (f"conf:plugins.{name}.{switch}=true",)
+            kind = fix.FixKind.OTHER_PODS if any(states.values()) else fix.FixKind.REPAIR
+            yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("not-starving",), stated_kind=kind, aspect="starving")
+    if states.get(PRIORITY) and states.get(GANG):
+        words = f"{GANG}: {switch} -> false ({PRIORITY} reports pods above minMember too)"
+        edits, kind = (f"conf:plugins.{GANG}.{switch}=false",), fix.FixKind.OTHER_PODS
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("not-starving",), stated_kind=kind, aspect="starving")
 
 
 def _propose_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from vcdebug.amount_text import count_noun, join_names, value_in_units
+from vcdebug.amount_text import count_noun, join_names, quantity_text, value_in_units
 from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.plugins.resourcequota import quota_edits
-from vcdebug.explain.queue_findings import find_left_behind
+from vcdebug.explain.queue_findings import ENDED_STATUSES, find_left_behind
+from vcdebug.explain.queue_index import oversized_capabilities
+from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import PREEMPTABLE_KEY
@@ -49,6 +51,7 @@ _LARGE_WEIGHT = 100
 def propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes on queues, quotas and other jobs."""
     yield from _propose_state_fixes(situation)
+    yield from _propose_tree_fixes(situation)
     queue = situation.recording.session.queues.get(situation.queue_name)
     if queue is not None:
         for one in _iter_queue_ancestry(situation, queue):
@@ -83,6 +86,19 @@ def _propose_state_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         yield fix.Fix(
             f"Open queue {queue.name}", edits, AdviceHarm.QUEUE, causes, stated_kind=fix.FixKind.REPAIR, aspect="state"
         )
+
+
+def _propose_tree_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Capabilities lowered to what their ancestors have, where an error in the tree of queues blocks every job."""
+    over = list(oversized_capabilities(situation.recording)) if QUEUE_TREE_BROKEN in situation.cause_codes else []
+    edits, changes = [], []
+    for one in over:
+        stated, most = (quantity_text(one.resource, value) for value in (one.stated, one.most))
+        edits.append(f"Queue/{one.queue}:spec.capability{field_step(one.resource)}={most}")
+        changes.append(f"Queue {one.queue}: capability.{one.resource} {stated} -> {most}")
+    if over:
+        words, kind = join_names(changes), fix.FixKind.REPAIR
+        yield fix.Fix(words, tuple(edits), AdviceHarm.QUEUE, (QUEUE_TREE_BROKEN,), stated_kind=kind, aspect="tree")
 
 
 def _iter_queue_ancestry(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[QueueInfo]:
@@ -294,16 +310,19 @@ def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix
         for uid, job in situation.recording.session.jobs.items()
         if uid != situation.explanation.job and opening.get(uid) == INQUEUE and job.pod_group.min_resources is not None
     ]
+    ended = [job for job in held if job.tasks and job.count_tasks(*ENDED_STATUSES) == len(job.tasks)]
     idle = [job for job in held if job.count_tasks(TaskStatus.PENDING) == len(job.tasks)]
     left = find_left_behind(situation.recording, idle)
     others = sorted((job for job in idle if job.uid not in left), key=lambda job: job.priority)
     causes = ("enqueue-held-*", "enqueue-overcommit", "enqueue-queue-quota", "queue-capability")
     for jobs, what, kind in (
         ([job for job in idle if job.uid in left], "PodGroups without pods", fix.FixKind.REPAIR),
+        (ended, "PodGroups of ended pods", fix.FixKind.REPAIR),
         (others, "jobs without a place", fix.FixKind.OTHER_PODS),
     ):
         some = jobs[:_MAX_RELEASED]
-        gone = [(f"PodGroup/{job.uid}:-", *(f"Pod/{task.key}:-" for task in job.tasks.values())) for job in some]
+        pods = [[] if job in ended else [f"Pod/{task.key}:-" for task in job.tasks.values()] for job in some]
+        gone = [(f"PodGroup/{job.uid}:-", *own) for job, own in zip(some, pods, strict=True)]
         sizes = [
             fix.FixSize(f"{number} of {len(jobs)}", tuple(edit for edits in gone[:number] for edit in edits))
             for number in range(1, len(some) + 1)

@@ -242,7 +242,7 @@ def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterato
 def describe_missing_pods(recording: Recording, situation: FixSituation) -> str:
     """What minResources reserves for missing pods, against what is free then; empty if it reserves nothing."""
     group = situation.pod_group
-    if group is None or not situation.has_pods:
+    if group is None or not situation.has_pods or group.is_made_for_pods():
         return ""
     pods = [pod for pod in map(Pod, situation.snapshot.objects_of("Pod")) if pod.job_id == situation.explanation.job]
     parts = []

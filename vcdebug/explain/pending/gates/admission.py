@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from vcdebug.actions import ALLOCATE, ENQUEUE
-from vcdebug.amount_text import join_names
+from vcdebug.amount_text import count_noun, format_named_amount, join_names
 from vcdebug.explain.answer import (
     CauseHeadline,
     Evidence,
     Finding,
     cluster_admin_advice,
-    outside_advice,
     rejected_headline,
 )
 from vcdebug.explain.decisions.votes import hook_calls_at
@@ -21,8 +20,9 @@ from vcdebug.explain.queue_findings import rejection_evidence
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
+from vcdebug.model.resource import PODS
 from vcdebug.plugins import SLA
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION
+from vcdebug.recording.state_before import sum_resources
 
 TOO_LATE_CAUSE = "enqueued-too-late"
 NOT_CONFIGURED_CAUSE = "action-not-configured"
@@ -56,12 +56,21 @@ def _rejected_finding(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     judge = explainer_for(event.plugin).rejected
     found = (judge(view, seq, event) if judge is not None else None) or _plugin_finding(view, seq, event.plugin)
     found = _add_permits(view, seq, event, found)
-    found = replace(found, facts=(*found.facts, *_sub_group_facts(view)))
-    if not _is_group_of_one(view):
-        return found
-    alone = "Each pod has a PodGroup of its own (minMember 1), so the pods of one application are not a gang."
-    group = outside_advice(f"Give the pods of one application one PodGroup, named in annotation {GROUP_ANNOTATION}.")
-    return replace(found, facts=(*found.facts, alone), advice=(*found.advice, group))
+    return replace(found, facts=(*_stale_minimum_facts(view), *found.facts, *_sub_group_facts(view)))
+
+
+def _stale_minimum_facts(view: JobView) -> Iterator[str]:
+    """Where all pods of the minimum are there and ask for less than minResources, which was written for others."""
+    stated, job = view.job.pod_group.min_resources, view.job
+    if stated is None or len(view.tasks) < job.min_available or not job.pod_group.is_made_for_pods():
+        return
+    asked = sum_resources(task.init_resreq for task in view.tasks.values())
+    for name, value in stated.items():
+        if name != PODS and value > asked.get(name):
+            pods, less = count_noun(len(view.tasks), "pod"), format_named_amount(name, asked.get(name))
+            ask = "asks" if len(view.tasks) == 1 else "ask"
+            yield f"Its {pods} {ask} only {less}: minResources does not follow a change of the pods."
+            return
 
 
 def _sub_group_facts(view: JobView) -> Iterator[str]:
@@ -72,13 +81,6 @@ def _sub_group_facts(view: JobView) -> Iterator[str]:
     if counted and all(groups and size for groups, size in counted) and needed < view.job.min_available:
         parts = " + ".join(f"minSubGroups {groups} x subGroupSize {size}" for groups, size in counted)
         yield f"Its subgroups need only {needed} pods ({parts}), and minMember asks for {view.job.min_available}."
-
-
-def _is_group_of_one(view: JobView) -> bool:
-    """Whether Volcano made a PodGroup for each of several plain pods."""
-    alone = [job for job in view.session.jobs.values() if job.namespace == view.job.namespace and len(job.tasks) == 1]
-    alike = [job for job in alone if job.name.startswith("podgroup-")]
-    return view.job.min_available == 1 and view.job in alike and len(alike) > 1
 
 
 def _add_permits(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> Finding:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import (
+    Advice,
     CauseHeadline,
     Evidence,
     Finding,
@@ -21,7 +22,7 @@ from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.pod_group import PENDING, PodGroup
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import iter_unscheduled_messages
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, object_in, status_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, object_in, owners_of, status_of
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.reported_events import ENDED_JOB_PHASES
 from vcdebug.snapshot.snapshot import Snapshot
@@ -191,7 +192,15 @@ def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: l
         advice = f"Create the pod in namespace {there[0]}, or a PodGroup in the pod's namespace."
     evidence = opening_evidence(recording, "the session opens without a job for them")
     headline, numbers = pending_headline(subject.job or subject.pod or "", reason), {"pods": count(len(pods), "pods")}
-    return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (owner_advice(advice),), facts=facts)
+    owned = next((pod for pod in pods if owners_of(pod.manifest)), None) if subject.job else None
+    again: tuple[Advice, ...] = ()
+    if owned is not None:
+        owner = owners_of(owned.manifest)[0]
+        made = f"{owner.get('kind')} {owner.get('name')} creates it again, and Volcano's controller its PodGroup"
+        again = (
+            outside_advice(f"Or delete {owned.name}: {made}; it makes none while annotation group-name is there."),
+        )
+    return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (owner_advice(advice), *again), facts=facts)
 
 
 def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Finding | None:

@@ -13,7 +13,7 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import entitlement, veto
 from vcdebug.explain.pending.gates.eviction import veto as victim_filter
-from vcdebug.explain.pending.no_node import MAX_LINE_LENGTH, MIXED_CAUSE, search_evidence
+from vcdebug.explain.pending.no_node import MAX_LINE_LENGTH, MIXED_CAUSE, failure_facts, search_evidence
 from vcdebug.explain.plugins import gang
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent, Level, OpEvent
@@ -214,7 +214,7 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
             after = f"{attempt.action} could make room on {node.node}{_format_victims(node)}."
             return queue_limits.not_allocatable_finding(view, task, fits, *asked[-1], after=after)
         if objections:
-            return _predicate_finding(view, attempt, node, *objections[-1])
+            return _predicate_finding(view, attempt, node, fits, *objections[-1])
         taken_back = [
             s for s, e in node.events if isinstance(e, OpEvent) and (e.op, e.task) == (UNDO_PIPELINE, task.key)
         ]
@@ -265,7 +265,9 @@ def _format_victims(node: NodeTry) -> str:
     return f" by evicting {join_names(node.evicted_tasks)}" if node.evicted_tasks else ""
 
 
-def _predicate_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq, event: HookEvent) -> answer.Finding:
+def _predicate_finding(
+    view: JobView, attempt: TaskTry, node: NodeTry, fits: NodeFits, seq: Seq, event: HookEvent
+) -> answer.Finding:
     """The evictions would make room, but a predicate still refuses the node."""
     task = view.tasks[attempt.task]
     votes = node.victim_votes
@@ -280,7 +282,9 @@ def _predicate_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq,
         answer.Evidence(seq, f"{event.plugin} rejects {node.node} after the evictions"),
     )
     advice = (answer.owner_advice(f"Correct what {event.plugin} rejects; evictions alone do not help."),)
-    return _mixed_finding(view, attempt, reason, evidence, advice)
+    from vcdebug.explain.pending.constraint_failures import find_constraint_failures
+
+    return _mixed_finding(view, attempt, reason, evidence, advice, *failure_facts(find_constraint_failures(fits)))
 
 
 def _format_objection(event: HookEvent) -> str:

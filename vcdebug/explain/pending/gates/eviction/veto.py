@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from vcdebug.actions import PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain import answer
-from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, hook_calls_at
+from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, hook_calls_at, passed_on_facts
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import VetoReason, explainer_for
@@ -71,7 +71,7 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats, 
     empty = [seat for seat in everybody if seat.tier < tier and not seat.result]
     ranks = _no_lower_priority(view, attempt, empty, offered)
     misspelt, advice = _misspelt_switch(view, plugin), kept.advice
-    facts = [f"{kept.text}.", *_passed_on_facts(empty, tier)]
+    facts = [f"{kept.text}.", *passed_on_facts(empty, tier)]
     if ranks is not None:
         facts.append(f"{ranks.text}.")
         advice = (*ranks.advice, *(advice if len([s for s in everybody if s.tier == tier]) > 1 else ()))
@@ -158,14 +158,6 @@ def _misspelt_switch(view: JobView, plugin: str) -> str:
     """An unknown switch at the plugin's place in the configuration."""
     wrong = view.recording.conf.unread_keys(plugin)
     return next((f"{problem.field} is ignored: {problem.what}" for problem in wrong), "")
-
-
-def _passed_on_facts(empty: Sequence[PluginAnswer], tier: int) -> tuple[str, ...]:
-    """`Tier 1 (gang) allows no victim, so tier 2 decided.`; none if no earlier tier answered."""
-    plugins, tiers = (
-        join_names(dict.fromkeys(each)) for each in ([s.plugin for s in empty], [str(s.tier) for s in empty])
-    )
-    return (f"Tier {tiers} ({plugins}) allows no victim, so tier {tier} decided.",) if empty else ()
 
 
 def _no_lower_priority(

@@ -222,6 +222,7 @@ _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] 
 )
 
 
+_CLUSTER = answer.AdviceHarm.CLUSTER
 CSI = "attachable-volumes-csi-"
 _CHANGE_REQUEST = answer.owner_advice("Change the pod's nodeSelector, affinity, tolerations or requests.")
 
@@ -249,49 +250,15 @@ def merge_advice(room: NodeFits, ways: Sequence[ConstraintFailure], reasons: Seq
     own = [line for way in ways for line in way.advice]
     void = [way.replaces for way in ways]
     kinds = [kind for kind in ConstraintKind if any(kind.is_about(reason) for reason in reasons)]
-    general = [line for kind in kinds if kind not in void for line in _GENERAL_ADVICE[kind](room)]
-    return tuple(dict.fromkeys((*own, *general)))
-
-
-def _label_advice(_: NodeFits) -> Iterator[Advice]:
-    yield answer.owner_advice("Change the pod's nodeSelector or affinity.")
-    yield answer.cluster_admin_advice("Label a node accordingly.")
-
-
-def _node_group_advice(room: NodeFits) -> Iterator[Advice]:
-    yield answer.queue_admin_advice(f"Queue {room.view.queue.name}: change spec.affinity.")
-    yield answer.cluster_admin_advice("Label a node with the node group of the queue.")
-
-
-def _pod_affinity_advice(_: NodeFits) -> Iterator[Advice]:
-    yield answer.owner_advice("Change the podAffinity or podAntiAffinity of the pod.")
+    open_ = [kind for kind in kinds if kind not in void]
+    named = (line for kind in open_ if kind in _ADVICE_ON_NODES for line in _ADVICE_ON_NODES[kind](room))
+    general = (line for kind in open_ for line in _GENERAL_ADVICE.get(kind, ()))
+    return tuple(dict.fromkeys((*own, *general, *named)))
 
 
 def _cordon_advice(room: NodeFits) -> Iterator[Advice]:
-    yield answer.cluster_admin_advice(f"Uncordon {join_names(_cordoned_nodes(room))} when the maintenance is done.")
-
-
-def _numa_advice(_: NodeFits) -> Iterator[Advice]:
-    checked = "the kubelets' CPU manager and topology manager policies, and the nodes' Numatopology objects"
-    yield answer.outside_advice(f"Check {checked}.", answer.AdviceHarm.CLUSTER)
-
-
-def _load_advice(_: NodeFits) -> Iterator[Advice]:
-    yield answer.owner_advice("Wait until the load of the nodes falls.")
-    yield answer.cluster_admin_advice("Raise the thresholds of plugin usage.")
-
-
-def _device_pool_advice(_: NodeFits) -> Iterator[Advice]:
-    checked = "the driver's ResourceSlices: each pool must be complete, with each device in one slice"
-    yield answer.outside_advice(f"Check {checked}.", answer.AdviceHarm.CLUSTER)
-
-
-def _volume_advice(_: NodeFits) -> Iterator[Advice]:
-    yield answer.owner_advice("Check the pod's PersistentVolumeClaims and the zones of their volumes.")
-
-
-def _cordoned_nodes(room: NodeFits) -> list[str]:
-    return [node.name for node in room.of_kind("unresolvable") if "unschedulable" in node.reason]
+    cordoned = (node.name for node in room.of_kind("unresolvable") if ConstraintKind.CORDON.is_about(node.reason))
+    yield answer.cluster_admin_advice(f"Uncordon {join_names(cordoned)} when the maintenance is done.")
 
 
 def _taint_advice(room: NodeFits) -> Iterator[Advice]:
@@ -311,16 +278,33 @@ def _taint_advice(room: NodeFits) -> Iterator[Advice]:
         yield answer.Advice(words, answer.AdviceHarm.CLUSTER, risky=True)
 
 
-_GENERAL_ADVICE: Mapping[ConstraintKind, Callable[[NodeFits], Iterator[Advice]]] = {
-    ConstraintKind.NODE_GROUP: _node_group_advice,
-    ConstraintKind.LABELS: _label_advice,
-    ConstraintKind.POD_AFFINITY: _pod_affinity_advice,
+_GENERAL_ADVICE: Mapping[ConstraintKind, tuple[Advice, ...]] = {
+    ConstraintKind.NODE_GROUP: (
+        answer.queue_admin_advice("Change spec.affinity of the queue."),
+        answer.cluster_admin_advice("Label a node with the node group of the queue."),
+    ),
+    ConstraintKind.LABELS: (
+        answer.owner_advice("Change the pod's nodeSelector or affinity."),
+        answer.cluster_admin_advice("Label a node accordingly."),
+    ),
+    ConstraintKind.POD_AFFINITY: (answer.owner_advice("Change the podAffinity or podAntiAffinity of the pod."),),
+    ConstraintKind.NUMA: (
+        answer.outside_advice("Check the kubelets' CPU and topology policies and the Numatopology objects.", _CLUSTER),
+    ),
+    ConstraintKind.LOAD: (
+        answer.owner_advice("Wait until the load of the nodes falls."),
+        answer.cluster_admin_advice("Raise the thresholds of plugin usage."),
+    ),
+    ConstraintKind.DEVICE_POOL: (
+        answer.outside_advice("Check the driver's ResourceSlices: pools must be complete, devices unique.", _CLUSTER),
+    ),
+    ConstraintKind.VOLUME: (
+        answer.owner_advice("Check the pod's PersistentVolumeClaims and the zones of their volumes."),
+    ),
+}
+_ADVICE_ON_NODES: Mapping[ConstraintKind, Callable[[NodeFits], Iterator[Advice]]] = {
     ConstraintKind.TAINT: _taint_advice,
     ConstraintKind.CORDON: _cordon_advice,
-    ConstraintKind.NUMA: _numa_advice,
-    ConstraintKind.LOAD: _load_advice,
-    ConstraintKind.DEVICE_POOL: _device_pool_advice,
-    ConstraintKind.VOLUME: _volume_advice,
 }
 
 

@@ -352,17 +352,15 @@ def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_starving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Who may report that a job starves: some plugin at all, and priority alone for pods above minMember."""
-    switch, conf = JOB_STARVING.switches[0], situation.recording.conf
-    states = {one.name: one.is_enabled([switch]) for tier in conf.tiers for one in tier if one.name in (PRIORITY, GANG)}
+    """Who may report that a job starves: some plugin at all, or priority alone, which counts pods above minMember."""
+    switch, tiers = JOB_STARVING.switches[0], situation.recording.conf.tiers
+    states = {one.name: one.is_enabled([switch]) for tier in tiers for one in tier if one.name in (PRIORITY, GANG)}
     for name, on in states.items():
-        if not on:
-            words, edits = f"{name}: {switch} -> true", (f"conf:plugins.{name}.{switch}=true",)
-            kind = fix.FixKind.OTHER_PODS if any(states.values()) else fix.FixKind.REPAIR
-            yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("not-starving",), stated_kind=kind, aspect="starving")
-    if states.get(PRIORITY) and states.get(GANG):
-        words = f"{GANG}: {switch} -> false ({PRIORITY} reports pods above minMember too)"
-        edits, kind = (f"conf:plugins.{GANG}.{switch}=false",), fix.FixKind.OTHER_PODS
+        if on and not (name == GANG and states.get(PRIORITY)):
+            continue
+        words = f"{name}: {switch} -> {'false (priority counts pods above minMember too)' if on else 'true'}"
+        edits = (f"conf:plugins.{name}.{switch}={'false' if on else 'true'}",)
+        kind = fix.FixKind.OTHER_PODS if any(states.values()) else fix.FixKind.REPAIR
         yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("not-starving",), stated_kind=kind, aspect="starving")
 
 

@@ -1,0 +1,161 @@
+"""Answers about the whole workload: the owner of its pods, what its PodGroups reserve, broken rules of queues."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
+from tests.debugger.test_remedies import proven
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+
+ENQUEUE = conf_of("gang", "overcommit predicates nodeorder", actions="enqueue, allocate")
+LATER = {"created": "2026-10-31T23:00:00Z"}
+
+
+def owned(objects: list[Manifest], kind: str, name: str) -> list[Manifest]:
+    """The same objects, with a controller."""
+    for each in objects:
+        each["metadata"]["ownerReferences"] = [{"kind": kind, "name": name, "uid": name, "controller": True}]
+    return objects
+
+
+def explained(snapshot: Snapshot, job: str = "default/j") -> Explanation:
+    return explain_by_name(replay_cycle(snapshot), job)
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_pod_group_whose_pods_have_ended_is_named_and_deleted(phase: str, count: int) -> None:
+    done = [pod_group("done", min_resources={"cpu": "10"}), *pods("done", count, on="n1", phase=phase)]
+    waits = pod_group("j", phase="Pending", min_resources={"cpu": "6"})
+    snapshot = cluster(node("n1"), done, waits, conf=ENQUEUE)
+    found = explained(snapshot)
+    assert "enqueue-held-by-inqueue" == found.cause_code
+    assert "default/done is Inqueue, but all pods have ended, and reserves 10 cpu." in found.sentence
+    first = next(iter(proven(snapshot, "default/j")))
+    assert "Delete 1 of 1 Inqueue PodGroups of ended pods (default/done)" == first
+
+
+@pytest.mark.parametrize(("asks", "told"), [("5", True), ("3", False)])
+def test_a_holder_that_fits_no_node_now_is_said_to_reserve_in_vain(asks: str, told: bool) -> None:
+    held = [pod_group("held", min_resources={"cpu": asks}), *pods("held", 1, cpu=asks)]
+    full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="6", on="n1"), *pods("old", 1, prefix="o", on="n2")]
+    waits = [pod_group("j", phase="Pending", min_resources={"cpu": "9"}), *pods("j", 1, cpu="9")]
+    snapshot = cluster(node("n1"), node("n2", cpu="4"), held, full, waits, conf=ENQUEUE)
+    vain = f"default/held has no place now: default/held-0 asks {asks} cpu, and no node has more free than 4."
+    assert told is (vain in explained(snapshot).dominant.facts)
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "ReplicaSet"])
+@pytest.mark.parametrize(("resource", "was", "now"), [("cpu", "40", "2"), ("memory", "400Gi", "2Gi")])
+def test_a_minimum_that_does_not_follow_its_pods_is_set_to_what_they_ask(
+    kind: str, resource: str, was: str, now: str
+) -> None:
+    group = owned([pod_group("j", phase="Pending", min_resources={resource: was})], kind, "web")
+    snapshot = cluster(node("n1"), group, pods("j", 1, cpu="2", memory="2Gi"), conf=ENQUEUE)
+    less = f"Its 1 pod asks only {now} {resource}"
+    assert explained(snapshot).dominant.facts[0].startswith(less)
+    words = f"default/j: minResources.{resource} {was} -> {now} (as its pods ask)"
+    assert words == next(iter(proven(snapshot, "default/j")))
+
+
+def test_a_minimum_that_counts_pods_to_come_is_left_alone() -> None:
+    group = owned([pod_group("j", phase="Pending", min_resources={"cpu": "40"})], "SparkApplication", "pi")
+    snapshot = cluster(node("n1"), group, pods("j", 1, cpu="2"), conf=ENQUEUE)
+    assert "does not follow" not in explained(snapshot).whole_text
+    assert not any("as its pods ask" in words for words in proven(snapshot, "default/j"))
+
+
+def workers(count: int, kind: str, owner: str) -> list[Manifest]:
+    """Plain pods, each with a PodGroup that Volcano's controller made for it."""
+    groups = [pod_group(f"podgroup-{owner}-{number}") for number in range(count)]
+    each = [pods(f"podgroup-{owner}-{number}", 1, cpu="6", prefix=f"{owner}-{number}") for number in range(count)]
+    return [*groups, *owned([one for some in each for one in some], kind, owner)]
+
+
+def test_pods_of_one_workload_that_have_a_pod_group_each_are_no_gang_whatever_blocks_them() -> None:
+    told = "Each pod of PyTorchJob a has a PodGroup of its own (minMember 1), so its pods are not a gang."
+    conf = conf_of("gang", "predicates nodeorder")
+    both = cluster(node("n1"), workers(2, "PyTorchJob", "a"), conf=conf)
+    assert told in explained(both, "default/podgroup-a-1").dominant.facts
+    apart = cluster(node("n1", cpu="1"), workers(1, "PyTorchJob", "a"), workers(1, "PyTorchJob", "b"), conf=conf)
+    assert told not in explained(apart, "default/podgroup-a-0").dominant.facts
+
+
+@pytest.mark.parametrize(("kind", "app"), [("SparkApplication", "pi"), ("RayCluster", "pi")])
+def test_the_pod_group_that_was_made_for_the_workload_and_has_no_pods_is_named(kind: str, app: str) -> None:
+    made = owned([pod_group(f"for-{app}", queue="test")], kind, app)
+    pod = pods("podgroup-x", 1, cpu="20", prefix=f"{app}-driver")
+    objects = [node("n1"), queue("test"), *made, pod_group("podgroup-x"), *pod]
+    facts = explained(cluster(objects, conf=conf_of("gang", "predicates")), "default/podgroup-x").dominant.facts
+    there = f"PodGroup for-{app} (queue test) of {kind} {app} has no pods"
+    assert f"{there}; {app}-driver-0 names podgroup-x instead." in facts
+
+
+HIERARCHY = conf_of("gang", "predicates capacity nodeorder", arguments={"capacity": {"enableHierarchy": "true"}})
+
+
+@pytest.mark.parametrize(("resource", "stated", "most"), [("cpu", "50", "10"), ("memory", "500G", "100G")])
+@pytest.mark.parametrize("parent", ["root", "org"])
+def test_a_capability_above_that_of_its_parent_is_named_and_lowered(
+    resource: str, stated: str, most: str, parent: str
+) -> None:
+    above = [] if parent == "root" else [queue("org", parent="root", capability={resource: most})]
+    leaf = queue("leaf", parent=parent, capability={resource: stated})
+    waits = [pod_group("j", queue="leaf"), *pods("j", 1)]
+    snapshot = cluster(node("n1"), queue("root"), above, leaf, waits, conf=HIERARCHY)
+    # Newer releases do not compare with what the cluster has.
+    snapshot.flags = replace(snapshot.flags, release=resolve_release("v1.11.2").release)
+    found = explained(snapshot)
+    assert "queue-tree-broken" == found.cause_code
+    assert found.dominant.facts[0].startswith("Queue leaf states capability ")
+    assert f"Queue leaf: capability.{resource} " in next(iter(proven(snapshot, "default/j")))
+
+
+def starving(**switches: dict[str, str]) -> Snapshot:
+    """A job of high priority that no plugin reports as starving."""
+    conf = conf_of("priority gang", "predicates", actions="allocate, preempt", arguments=switches)
+    old = [pod_group("old", phase="Running"), *pods("old", 2, cpu="5", on="n1", priority=1)]
+    waits = [pod_group("j", priority_class="high"), *pods("j", 1, cpu="5", priority=9)]
+    return cluster(node("n1"), priority_class("high", 9), old, waits, conf=conf)
+
+
+OFF: dict[str, Any] = {"enableJobStarving": "false"}
+
+
+@pytest.mark.parametrize("names", [("priority", "gang"), ("gang",), ("priority",)])
+def test_a_switch_that_keeps_plugins_from_reporting_starvation_is_turned_on(names: tuple[str, ...]) -> None:
+    snapshot = starving(**dict.fromkeys(names, OFF))
+    found = explained(snapshot)
+    if names == ("priority", "gang"):
+        assert "not-starving" == found.cause_code
+        assert "enableJobStarving -> true" in next(iter(proven(snapshot, "default/j")))
+    else:
+        assert found.scheduled
+
+
+def test_a_gang_that_loses_pods_to_a_later_tier_is_said_to_fall_below_its_minimum() -> None:
+    conf = conf_of("gang", "drf predicates", actions="allocate, preempt")
+    old = [pod_group("old", min_member=2, phase="Running"), *pods("old", 2, cpu="5", on="n1")]
+    snapshot = cluster(node("n1"), old, pod_group("j"), pods("j", 1, cpu="2"), conf=conf)
+    found = explained(snapshot)
+    assert found.scheduled
+    assert "Tier 1 (gang) allows no victim, so tier 2 decided." in found.dominant.facts
+    assert "default/old keeps 1 pod, fewer than its minMember 2." in found.dominant.facts
+
+
+def test_the_pod_that_anti_affinity_excludes_is_named_where_it_runs() -> None:
+    zones = [node("n1", labels={"zone": "a"}), node("n2", labels={"zone": "a"})]
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "zone"}
+    web = [pod_group("web", phase="Running"), *pods("web", 1, on="n1")]
+    web[1]["metadata"]["labels"] = {"app": "web"}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    snapshot = cluster(zones, web, pod_group("j"), pods("j", 1, affinity=affinity), conf=conf_of("gang", "predicates"))
+    assert "Its required podAntiAffinity conflicts with web-0 on n1." in explained(snapshot).dominant.facts

@@ -139,7 +139,7 @@ def test_who_pays_is_said() -> None:
     found = {one.plan_words: one for one in found_for("preempt-blocked-by-gang", "research/llm-finetune").best_plans}
     smaller = found["research/llm-finetune: minMember 2 -> 1 (starts with fewer pods)"]
     assert ("evicts 1 pod of research/resnet-sweep",) == smaller.outcome.costs
-    assert "places 1 pod on gpu-a100-01" == describe_result(smaller)
+    assert "places 1 of 2 Pending pods on gpu-a100-01" == describe_result(smaller)
 
 
 CONF = (

@@ -105,6 +105,34 @@ def more_cores_than_a_card_has() -> Snapshot:
     return sharing(cards(1), pod_group("r", min_member=0, phase="Running"), runs, pod_group("j"), member)
 
 
+def guaranteed_more_than_the_cluster_has() -> Snapshot:
+    queues = [queue("a", guarantee=amounts("9", "1G"), deserved=amounts("9", "9G")), queue("b")]
+    conf = conf_of("gang", "capacity predicates")
+    return cluster(node("n1", cpu="4"), queues, pod_group("b", queue="b"), pods("b", 1), conf=conf)
+
+
+def elastic_in_cores_only() -> Snapshot:
+    """a runs two tasks, one more than its minimum, which has all of their memory."""
+    half = pod_group("a", queue="q", phase="Running", min_resources=amounts("1", "2G"))
+    waits = pod_group("b", queue="q", phase="Pending", min_resources=amounts("1"))
+    limited = queue("q", capability=amounts("2", "100G"))
+    conf = conf_of("gang", "proportion predicates", actions="enqueue")
+    return cluster(node("n1"), limited, half, pods("a", 2, on="n1"), waits, pods("b", 1), conf=conf)
+
+
+def node_with_all_its_pods() -> Snapshot:
+    snapshot = one_waits(node("n1", pods="1"), running("l", "n1"), requests={})
+    snapshot.scheduler_conf = conf_of("gang", "predicates", actions="backfill")
+    return snapshot
+
+
+def volume_and_card_elsewhere() -> Snapshot:
+    """A waiting claim whose volume no node has."""
+    snapshot = volume_of_another_class()
+    snapshot.objects["StorageClass"][0]["allowedTopologies"] = []
+    return snapshot
+
+
 BEFORE_1_11: dict[str, Callable[[], Snapshot]] = {
     "preemption-policy-unread": never_for_a_victim,
     "reclaim-beyond-starving": has_its_minimum,
@@ -117,10 +145,15 @@ BEFORE_1_11: dict[str, Callable[[], Snapshot]] = {
     "nodegroup-ends-predicates": accepted_by_its_group,
     "volume-attributes-unread": volume_of_another_class,
     "vgpu-cores-wrap": more_cores_than_a_card_has,
+    "guarantees-beyond-total": guaranteed_more_than_the_cluster_has,
+    "elastic-in-every-dimension": elastic_in_cores_only,
+    "filters-end-at-first": node_with_all_its_pods,
+    "volumes-refuse-at-once": volume_and_card_elsewhere,
 }
 """Change → a cluster whose recording its switch alters."""
 BESIDE_BEFORE_1_11: dict[str, str] = {
     "reclaim-beyond-starving": "reclaim-immediate",
     "failed-uncounted": "podgroup-running-at-allocation",
     "nodegroup-ends-predicates": "nodegroup-by-pod-label",
+    "volumes-refuse-at-once": "volumes-at-allocation",
 }

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.releases import shown_before_1_11 as shown
-from tests.releases.test_before_1_12 import both, closed, evicted, places
+from tests.releases.test_before_1_12 import both, closed, evicted, panicked, places
 from vcdebug.framework.record import HookEvent
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
@@ -31,6 +31,7 @@ def test_who_is_evicted(change: str, newer: list[str], older: list[str]) -> None
         ("node-not-ready-absent", {"j-0": "n1"}, {"j-0": "n2"}),
         ("nodegroup-ends-predicates", {}, {"j-0": "n1"}),
         ("volume-attributes-unread", {}, {"j-0": "n1"}),
+        ("filters-end-at-first", {"l-0": "n1"}, {"l-0": "n1", "j-0": "n1"}),
     ],
 )
 def test_where_pods_go(change: str, newer: dict[str, str], older: dict[str, str]) -> None:
@@ -40,6 +41,19 @@ def test_where_pods_go(change: str, newer: dict[str, str], older: dict[str, str]
 def test_a_card_with_too_many_cores_in_use_takes_another_pod() -> None:
     newer, older = both("vgpu-cores-wrap")
     assert ("", "n1") == (places(newer).get("j-0", ""), places(older).get("j-0", ""))
+
+
+@pytest.mark.parametrize(
+    ("change", "newer", "older"),
+    [("guarantees-beyond-total", False, True), ("volumes-refuse-at-once", True, False)],
+)
+def test_what_ends_the_process(change: str, newer: bool, older: bool) -> None:
+    assert (newer, older) == tuple(map(panicked, both(change)))
+
+
+def test_a_job_is_elastic_in_each_dimension_or_not_at_all() -> None:
+    newer, older = both("elastic-in-every-dimension")
+    assert ["Inqueue", "Pending"] == [closed(one).jobs["default/b"].phase for one in (newer, older)]
 
 
 def points(recording: Recording) -> list[str]:

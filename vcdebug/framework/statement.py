@@ -13,6 +13,7 @@ from vcdebug.framework.session import Session
 from vcdebug.model.names import NodeName
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.proposals import PR_5884
+from vcdebug.releases.scheduling import VOLUMES_REFUSE_AT_ONCE
 
 OperationKind = Literal["evict", "pipeline", "allocate"]
 
@@ -67,7 +68,10 @@ class Statement:
 
     def allocate(self, task: TaskInfo, host: NodeName) -> str | None:
         """Place a task on idle room; after an error it is rolled back. Upstream: framework/statement.Allocate."""
-        refused = transitions.allocate_volumes(self._ssn, task, host)
+        at_once = self._ssn.release.has_older_form(VOLUMES_REFUSE_AT_ONCE)
+        refused = transitions.allocate_volumes(self._ssn, task, host, at_once=at_once)
+        if refused is not None and at_once:
+            return refused
         task.pod.node_name = host
         errors = transitions.place_task(self._ssn, task, host, TaskStatus.ALLOCATED)
         errors += [] if refused is None else [refused]

@@ -85,10 +85,10 @@ def unevict(ssn: Session, task: TaskInfo) -> None:
     record_op(ssn, "unevict", task, node=task.node_name)
 
 
-def allocate_volumes(ssn: Session, task: TaskInfo, host: str) -> str | None:
-    """Assume the task's volumes on the node, where the cache does that; its error."""
+def allocate_volumes(ssn: Session, task: TaskInfo, host: str, *, at_once: bool) -> str | None:
+    """Assume the task's volumes on the node, where the cache does that; its error, which ends it `at_once`."""
     volumes, node = ssn.cache_volumes, ssn.nodes.get(host)
-    return None if volumes is None or node is None else volumes.allocate(task.pod, host, node.labels)
+    return None if volumes is None or node is None else volumes.allocate(task.pod, host, node.labels, at_once=at_once)
 
 
 def revert_volumes(ssn: Session, task: TaskInfo) -> None:
@@ -204,7 +204,7 @@ def allocate(ssn: Session, task: TaskInfo, host: str) -> str | None:
     job = ssn.jobs.get(task.job)
     if job is None:
         return f"failed to find job {task.job}"
-    if (refused := allocate_volumes(ssn, task, host)) is not None:
+    if (refused := allocate_volumes(ssn, task, host, at_once=True)) is not None:
         return refused
     ssn.draws.count_placement(task.key)
     task.pod.node_name = host

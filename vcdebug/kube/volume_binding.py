@@ -338,25 +338,26 @@ class CacheVolumes:
         self._check = VolumeBinding(listers)
         self._assumed: dict[str, tuple[VolumeState, NodeName]] = {}
 
-    def allocate(self, pod: Pod, node: NodeName, node_labels: Labels) -> str | None:
+    def allocate(self, pod: Pod, node: NodeName, node_labels: Labels, *, at_once: bool) -> str | None:
         """Assume the pod's volumes on the node; the error of a node that does not have them.
         Upstream: cache (v1.11: GetPodVolumes, AllocateVolumes).
         """
         if not pod.spec.get("volumes"):
             return None
+        state = VolumeState(immediate=True)
         try:
             state = self._check.read_claims(pod)
+            status = self._check.filter(state, node, node_labels)
+            refused = None if status is None else status.reason
         except VolumeBindingError as error:
-            # What has no volumes is assumed all the same: upstream reads them from nil.
-            raise SchedulerPanic(NIL_POINTER_TEXT) from error
-        status = self._check.filter(state, node, node_labels)
-        if status is None:
+            refused = str(error)
+        if refused is None:
             self._check.reserve(state, node)
             self._assumed[pod.uid] = (state, node)
-            return None
-        if state.delayed or state.immediate:
+        elif not at_once and (state.delayed or state.immediate):
+            # What was not found is assumed all the same: upstream reads it from nil.
             raise SchedulerPanic(NIL_POINTER_TEXT)
-        return status.reason
+        return refused
 
     def revert(self, pod: Pod) -> None:
         """Give back what was assumed. Upstream: cache (v1.11: RevertVolumes)."""

@@ -12,7 +12,6 @@ from vcdebug.model.names import SubJobId, TaskId
 from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
 from vcdebug.model.pod_group import PENDING, NetworkTopology, PodGroup
 from vcdebug.model.pod_resources import RequestSums
-from vcdebug.model.queue import exceeded_part
 from vcdebug.model.resource import Resource
 from vcdebug.model.sub_job import MinimumCount, SubJobInfo, TaskSet, index_by_status, match_sub_group
 from vcdebug.model.task import ALLOCATED_CLASS, ALLOCATED_MASK, TaskInfo, TaskStatus, is_allocated_status
@@ -372,10 +371,6 @@ class JobInfo(TaskSet):
         """spec.minResources, or nothing; not to be changed. Upstream: api/job_info.GetMinResources."""
         minimum = self.pod_group.min_resources
         return Resource() if minimum is None else minimum
-
-    def get_elastic_resources(self) -> Resource:
-        """What is allocated beyond minResources. Upstream: api/job_info.GetElasticResources."""
-        return exceeded_part(self.allocated, self.get_min_resources())
 
     def get_sch_gated_pod_resources(self) -> Resource | None:
         """Requests of tasks behind scheduling gates, except Volcano's own; None where there is no such task.

@@ -13,9 +13,10 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
 from vcdebug.model.pod_group import INQUEUE, RUNNING
+from vcdebug.model.queue import exceeded_part
 from vcdebug.model.resource import PODS, Resource, is_scalar_resource_name
 from vcdebug.model.task import ALLOCATED_CLASS, TaskStatus
-from vcdebug.releases.queues import INQUEUE_FULL_MINRESOURCES, INQUEUE_SCALAR_UNITS
+from vcdebug.releases.queues import ELASTIC_IN_EVERY_DIMENSION, INQUEUE_FULL_MINRESOURCES, INQUEUE_SCALAR_UNITS
 from vcdebug.releases.release import Release
 
 _REQUESTED_STATUSES = frozenset((*ALLOCATED_CLASS, TaskStatus.PENDING, TaskStatus.PIPELINED))
@@ -78,14 +79,23 @@ class ReservationForm(NamedTuple):
     """An Inqueue job reserves its whole minimum, including what its tasks hold already."""
     whole_units: bool = False
     """Scalars are counted in units but compared with thousandths: a bug of old releases."""
+    elastic_as_whole: bool = False
+    """A job is elastic only where it exceeds its minimum in every dimension."""
 
     @classmethod
     def for_release(cls, release: Release) -> ReservationForm:
         """The form of a release."""
-        return cls(release.has_older_form(INQUEUE_FULL_MINRESOURCES), release.has_older_form(INQUEUE_SCALAR_UNITS))
+        has = release.has_older_form
+        return cls(has(INQUEUE_FULL_MINRESOURCES), has(INQUEUE_SCALAR_UNITS), has(ELASTIC_IN_EVERY_DIMENSION))
 
 
 NEWEST_FORM = ReservationForm()
+
+
+def elastic_resource(job: JobInfo, form: ReservationForm = NEWEST_FORM) -> Resource:
+    """What the job has allocated beyond its minimum. Upstream: api/job_info.GetElasticResources."""
+    exceeds = not form.elastic_as_whole or not job.allocated.less_equal_partly(job.get_min_resources())
+    return exceeded_part(job.allocated, job.get_min_resources()) if exceeds else Resource()
 
 
 def get_inqueue_resource(job: JobInfo, allocated: Resource, form: ReservationForm = NEWEST_FORM) -> Resource:

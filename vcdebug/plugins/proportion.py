@@ -27,6 +27,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.releases.queues import (
     ENQUEUE_INQUEUE_AT_VOTE,
     GUARANTEES_BEYOND_REST,
+    GUARANTEES_BEYOND_TOTAL,
     QUEUE_STATE_UNREAD,
     RECLAIM_WHOLE_REQUEST,
     ZERO_DESERVED_DROPPED,
@@ -161,6 +162,8 @@ class Proportion(Plugin):
         ssn.log("proportion.total", self.total)
         ssn.log("proportion.guarantee", self.guaranteed)
         jobs = job_amounts.jobs_by_queue(ssn.jobs.values())
+        if jobs and ssn.release.has_older_form(GUARANTEES_BEYOND_TOTAL):
+            self.total.clone().sub(self.guaranteed)
         attrs: Attrs = {name: self.new_attr(ssn.queues[name]) for name in jobs}
         for name, attr in attrs.items():
             count_jobs_in(attr, jobs[name], job_amounts.ReservationForm.for_release(ssn.release))
@@ -325,7 +328,7 @@ def count_jobs_in(attr: ProportionQueueAttr, jobs: Collection[JobInfo], form: jo
     job_amounts.add_allocated(attr.allocated, jobs)
     job_amounts.add_requested(attr.request, jobs)
     attr.inqueue.add_all(job_amounts.reserved_resources(jobs, form))
-    attr.elastic.add_all([job.get_elastic_resources() for job in jobs])
+    attr.elastic.add_all([job_amounts.elastic_resource(job, form) for job in jobs])
 
 
 class QueueHolding(NamedTuple):

@@ -253,6 +253,7 @@ POD_AFFINITY_UNRESOLVABLE = Change(
     "Nodes that inter-pod affinity rejects are treated as not helped by evictions; later filters do not run.",
     "nodes on which preempt and reclaim search for victims; the reasons of such nodes",
     "v1.13.0; #4279; H",
+    since="v1.10.1",
 )
 SIMULATE_WITHOUT_DEVICES = Change(
     "simulate-without-devices",
@@ -337,6 +338,12 @@ VOLUME_ATTRIBUTES_UNREAD = Change(
     "A claim is bound to a volume whatever their volumeAttributesClassName.",
     "which volume a claim gets, and which nodes have one",
     "v1.11.0; k8s 1.30.2; L",
+)
+FILTERS_END_AT_FIRST = Change(
+    "filters-end-at-first",
+    "The first filter of predicates that rejects a node ends the check. The maximum number of pods alone rejects none.",
+    "pods without requests on nodes with their maximum number of pods; reasons of nodes",
+    "v1.11.0 v1.10.1; 26ead3347; M",
 )
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

@@ -211,5 +211,17 @@ CAPACITY_TREE_ABSENT = Change(
     "quotas, order, admission and reclaim in a tree of queues",
     "v1.11.0; #3743; H",
 )
+GUARANTEES_BEYOND_TOTAL = Change(
+    "guarantees-beyond-total",
+    "Guarantees that are more than the cluster has end the process.",
+    "scheduler panic",
+    "v1.11.0 v1.10.1; 6294765d6; M",
+)
+ELASTIC_IN_EVERY_DIMENSION = Change(
+    "elastic-in-every-dimension",
+    "A job has elastic resources only if it exceeds its minResources in every dimension.",
+    "which jobs are admitted",
+    "v1.11.0 v1.10.1; 10a614194; H",
+)
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

@@ -451,5 +451,11 @@ QUEUE_STATUS_OWN = Change(
     "status.allocated of parent queues, and of root",
     "v1.11.0; #3743; M",
 )
+VOLUMES_REFUSE_AT_ONCE = Change(
+    "volumes-refuse-at-once",
+    "A node without a task's volumes rejects the task before it is placed there: nothing has to be undone.",
+    "scheduler panic for volumes that are not bound; cards of a task that is rejected",
+    "v1.11.0 v1.10.1; bd5aa8730; L",
+)
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

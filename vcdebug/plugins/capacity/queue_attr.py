@@ -13,7 +13,7 @@ from vcdebug.framework.accounts import account_figures
 from vcdebug.framework.figures import Figures
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import NEWEST_FORM as RESERVING
-from vcdebug.model.job_amounts import ReservationForm, add_allocated, add_requested, reserved_resource
+from vcdebug.model.job_amounts import ReservationForm, add_allocated, add_requested, elastic_resource, reserved_resource
 from vcdebug.model.names import QueueName
 from vcdebug.model.pod_claims import TaskDemand
 from vcdebug.model.queue import LimitCheck, QueueInfo, QueueLimit, check_request, share_of
@@ -51,6 +51,8 @@ class CapacityForm(NamedTuple):
     """A queue deserves no more than its tasks request."""
     asserts_rest: bool = False
     """Guarantees beyond what their parent may use end the process."""
+    asserts_total: bool = False
+    """Without a tree, guarantees beyond what the cluster has end the process."""
 
     @classmethod
     def for_release(cls, release: Release) -> CapacityForm:
@@ -69,6 +71,7 @@ class CapacityForm(NamedTuple):
             has(PR_5502),
             has(queues.CAPACITY_DESERVED_WITHIN_REQUEST),
             has(queues.GUARANTEES_BEYOND_REST),
+            has(queues.GUARANTEES_BEYOND_TOTAL),
         )
 
 
@@ -256,7 +259,7 @@ def count_job_in(attr: CapacityQueueAttr, job: JobInfo, demands: ClaimDemands | 
     reserved = reserved_resource(job, form)
     if reserved is not None:
         attr.inqueue.add(reserved)
-    attr.elastic.add(job.get_elastic_resources())
+    attr.elastic.add(elastic_resource(job, form))
 
 
 def parents_last(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:

@@ -268,6 +268,8 @@ def build_flat(
         guaranteed.add(Resource.from_list(queue.guarantee))
     attrs: Attrs = {}
     for job in jobs:
+        if form.asserts_total:
+            total.clone().sub(guaranteed)
         if job.queue not in attrs:
             attrs[job.queue] = new_flat_attr(queues[job.queue], total, guaranteed, form)
         count_job_in(attrs[job.queue], job, demands, form.reserving)

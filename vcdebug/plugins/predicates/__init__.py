@@ -81,6 +81,7 @@ class Predicates(Plugin):
             taints_named=has(node_changes.TAINT_TEXT),
             affinity_first=self._by_name,
         )
+        self._ends_at_first = has(node_changes.FILTERS_END_AT_FIRST)
         self._scores_claims = not has(node_changes.DRA_SCORE)
         self._names_all_nodes = has(node_changes.PREDICATES_BATCH_ALL_NODES)
         self._simulates_without_devices = has(node_changes.SIMULATE_WITHOUT_DEVICES)
@@ -100,7 +101,7 @@ class Predicates(Plugin):
         rates = rates_of(self.arguments) if has(node_changes.PROPORTIONAL_PREDICATE) else None
         self._proportional = None if rates is None else ProportionalFilter(ssn, rates)
         self._filters = self._build_filters(listers)
-        self._foretelling = None if self._cache is not None else self._new_prefilter_cache(ssn)
+        self._foretelling = None if self._cache is not None or self._ends_at_first else self._new_prefilter_cache(ssn)
         self._by_filter = [(candidate.name, candidate) for candidate in self._filters]
         self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
         self._reserving = self._ordered_filters(self._volumes, self._claims)
@@ -194,11 +195,20 @@ class Predicates(Plugin):
             return codes
         if len(rows) == 1:
             return filters.single_code(self._predicate_one(pod, state, rows))
-        chain = filters.VerdictChain(self._ssn.reasons, self._first_codes(pod, rows))
+        chain = self._new_chain(self._first_codes(pod, rows))
         for candidate in self._filters:
             if candidate.name not in state.skip and not chain.is_ended:
                 filters.run_filter(candidate, chain, pod, state, rows)
-        return chain.row_codes()
+        return self._drop_full(chain.row_codes())
+
+    def _new_chain(self, codes: Codes) -> filters.VerdictChain:
+        return filters.VerdictChain(self._ssn.reasons, codes, ends_at_first=self._ends_at_first)
+
+    def _drop_full(self, codes: Codes) -> Codes:
+        """The codes, 0 for rows with too many pods and nothing else where that is no reason."""
+        if self._ends_at_first:
+            codes[codes == self._ssn.reasons.code_of((filters.TOO_MANY_PODS,))] = 0
+        return codes
 
     def standing_codes(self, task: TaskInfo) -> Codes | None:
         """The codes of all nodes where PreFilter settled every filter's answer; else None."""
@@ -209,7 +219,7 @@ class Predicates(Plugin):
 
     def _first_codes(self, pod: Pod, rows: IntArray) -> Codes:
         """Full nodes first, then the stable filters. Upstream: plugins/predicates.predicateByStablefilter."""
-        chain = filters.VerdictChain(self._ssn.reasons, np.zeros(len(rows), dtype=np.uint16))
+        chain = self._new_chain(np.zeros(len(rows), dtype=np.uint16))
         chain.add_verdict(filters.fail_where(filters.TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
         index = self._stable_index(pod, rows)  # which may add to the statuses
         chain.add_verdict(filters.FilterVerdict(self._stable.statuses, index))
@@ -222,7 +232,8 @@ class Predicates(Plugin):
         else:
             index = self._stable_index(pod, rows).item(0)
         statuses = tuple([status for _, status in self._judge_row(pod, state, rows, index) if status is not None])
-        return self._ssn.reasons.code_of(statuses) if statuses else 0
+        alone = statuses == (filters.TOO_MANY_PODS,) and self._ends_at_first
+        return self._ssn.reasons.code_of(statuses) if statuses and not alone else 0
 
     def _judge_row(
         self, pod: Pod, state: CycleState, rows: IntArray, stable: int
@@ -232,7 +243,7 @@ class Predicates(Plugin):
         full = self._max_pods.item(row) <= self._view.pod_count.item(row)
         status = self._stable.statuses[stable - 1] if stable else None
         found = [(POD_NUMBER, filters.TOO_MANY_PODS if full else None), (STABLE, status)]
-        if status is not None and blocks_preemption(status):
+        if status is not None and self._ends_filtering(status):
             return found
         skip = state.skip
         for name, candidate in self._by_filter:
@@ -241,9 +252,12 @@ class Predicates(Plugin):
                 failing = verdict.failing.item(0)
                 status = verdict.statuses[failing - 1] if failing else None
                 found.append((name, status))
-                if status is not None and blocks_preemption(status):
+                if status is not None and self._ends_filtering(status):
                     return found
         return found
+
+    def _ends_filtering(self, status: FitStatus) -> bool:
+        return self._ends_at_first or blocks_preemption(status)
 
     def judge_node(self, task: TaskInfo, node: NodeName) -> list[tuple[str, FitStatus | None]]:
         """(filter, objection or None) of one node; the equivalence cache is neither read nor written."""

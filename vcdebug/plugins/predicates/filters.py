@@ -213,10 +213,15 @@ def single_code(code: int) -> Codes:
 class VerdictChain:
     """Collects statuses per row, going on from the codes given; a row whose last status aborts takes no more."""
 
-    def __init__(self, reasons: fit_errors.ReasonTable, codes: Codes) -> None:
+    def __init__(self, reasons: fit_errors.ReasonTable, codes: Codes, *, ends_at_first: bool = False) -> None:
+        """With `ends_at_first` every status aborts but the maximum of pods, which counts only beside another one."""
         self._reasons = reasons
+        self._ends = ends_at_first
+        self._full = reasons.code_of((TOO_MANY_PODS,)) if ends_at_first else 0
         self._codes: IntArray = codes.astype(INDEX_DTYPE)
         self._alive: BoolArray = ~reasons.blocking_masks()[1][codes]
+        if ends_at_first:
+            self._alive = (codes == 0) | (codes == self._full)
 
     @property
     def alive_rows(self) -> BoolArray:
@@ -247,9 +252,8 @@ class VerdictChain:
     def _extend_code(self, pair: int, width: int, verdict: FilterVerdict) -> tuple[int, bool]:
         """(code with the new status appended, whether the row goes on)."""
         status = verdict.statuses[int_mod(pair, width) - 1]
-        return self._reasons.code_of(
-            (*self._reasons.statuses_of(int_div(pair, width)), status)
-        ), not fit_errors.blocks_preemption(status)
+        goes_on = status is TOO_MANY_PODS if self._ends else not fit_errors.blocks_preemption(status)
+        return self._reasons.code_of((*self._reasons.statuses_of(int_div(pair, width)), status)), goes_on
 
     def row_codes(self) -> Codes:
         """One code of the session's ReasonTable per row."""

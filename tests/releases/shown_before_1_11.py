@@ -70,6 +70,23 @@ def on_a_node_that_is_not_ready() -> Snapshot:
     return snapshot
 
 
+def only_node_is_not_ready() -> Snapshot:
+    snapshot = on_a_node_that_is_not_ready()
+    del snapshot.objects["Node"][1:]
+    return snapshot
+
+
+def above_its_share() -> Snapshot:
+    """a has what it deserves in cores, and not in pods."""
+    queues = [queue("a"), queue("b")]
+    members = [*pods("a", 1, cpu="2", on="n1"), pod("a-1", "a", requests=amounts("2"))]
+    conf = conf_of("gang proportion predicates", actions="allocate, reclaim")
+    other = holder(2)
+    return cluster(
+        node("n1", cpu="4"), queues, pod_group("a", queue="a", min_member=2, phase="Running"), members, other, conf=conf
+    )
+
+
 def accepted_by_its_group() -> Snapshot:
     """n1 is of the group and is tainted, n2 is of no group."""
     taint = {"key": "dedicated", "effect": "NoSchedule"}

@@ -1,15 +1,19 @@
 """What the older forms of changes before v1.11 decide, on the clusters made for them."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.releases import shown_before_1_11 as shown
 from tests.releases.test_before_1_12 import both, closed, evicted, panicked, places
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.framework.record import HookEvent
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.completion import missing_queues
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
+from vcdebug.snapshot.snapshot import Snapshot
 
 
 @pytest.mark.parametrize(
@@ -76,6 +80,25 @@ def test_a_queue_counts_its_own_tasks() -> None:
     newer, older = both("queue-status-own")
     allocated = [[closed(one).queues[name]["cpu"] for name in ("root", "p", "b")] for one in (newer, older)]
     assert [["2", "2", "2"], ["0", "0", "2"]] == allocated
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "said"),
+    [
+        (shown.above_its_share, "queue a may not reclaim for a-1: it would use 4 cpu and deserves 2"),
+        (shown.only_node_is_not_ready, "no node is in the session for j-0"),
+    ],
+)
+def test_what_is_special_is_explained(snapshot: Callable[[], Snapshot], said: str) -> None:
+    older = replay_cycle(snapshot_at_release(snapshot(), "v1.10.2"))
+    job = next(iter(older.session.jobs))
+    assert said in explain_by_name(older, job).sentence
+
+
+def test_a_node_that_is_ignored_is_named() -> None:
+    older = replay_cycle(snapshot_at_release(shown.only_node_is_not_ready(), "v1.10.2"))
+    finding = explain_by_name(older, "default/j").dominant
+    assert "n1 is not ready: v1.10.2 ignores such nodes." in finding.facts
 
 
 def test_no_queue_root_is_made() -> None:

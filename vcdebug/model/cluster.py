@@ -114,7 +114,7 @@ class ClusterInfo:
         self.nodes = {name: by_name[name] for name in self.ordering.order_keys(by_name)}
 
     def _is_selected(self, node: NodeInfo) -> bool:
-        if self.snapshot.release.has_older_form(NODE_NOT_READY_ABSENT) and _is_not_ready(node.manifest):
+        if self.snapshot.release.has_older_form(NODE_NOT_READY_ABSENT) and is_not_ready(node.manifest):
             return False
         selector = self.snapshot.flags.node_selector
         return not selector or any(f"{key}:{value}" in selector for key, value in node.labels.items())
@@ -208,8 +208,8 @@ class _PriorityClasses:
         return self.values.get(name, self.default)
 
 
-def _is_not_ready(node: JsonObject) -> bool:
-    """Upstream: api/node_info (v1.10: setNodeState)."""
+def is_not_ready(node: JsonObject) -> bool:
+    """Whether the node says that it is not ready. Upstream: api/node_info (v1.10: setNodeState)."""
     conditions = status_of(node).get("conditions") or ()
     return any(one.get("type") == "Ready" and one.get("status") != "True" for one in conditions)
 

@@ -160,7 +160,7 @@ def _stop_reason(recording: Recording, span: Span, task: TaskInfo) -> str:
     if task.pod.preemption_policy == NEVER_PREEMPT:
         return "its preemptionPolicy is Never"
     for _, event in recording.filter_events(HookEvent, reversed(span.seq_range)):
-        if event.point == hooks.PREEMPTIVE.upstream and event.result is False:
+        if event.point in (hooks.PREEMPTIVE.upstream, hooks.ALLOCATABLE.upstream) and event.result is False:
             return f"{event.plugin}: its queue may not reclaim"
         if event.point == hooks.PRE_PREDICATE.upstream and event.result is not None:
             return f"{event.plugin} objects before any node"

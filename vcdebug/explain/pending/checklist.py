@@ -206,9 +206,12 @@ def _entitled_step(view: JobView, visit: JobVisit) -> answer.ExplanationStep | N
             name, "failed", "no (preemptionPolicy Never)", tuple(attempt.first - 1 for attempt in never[:1])
         )
     answers = visit.visit_calls(PREEMPTIVE.upstream)
-    refused = [(seq, event) for seq, event in answers if not event.result]
+    does = view.facts_of(visit.action)
+    room = visit.visit_calls(ALLOCATABLE.upstream) if does.evicts_by_pod and does.across_queues else ()
+    refused = [(seq, event) for seq, event in (*room, *answers) if not event.result]
     if refused:
-        return answer.ExplanationStep(name, "failed", f"no ({refused[0][1].plugin}, Preemptive)", (refused[0][0],))
+        seq, event = refused[0]
+        return answer.ExplanationStep(name, "failed", f"no ({event.plugin}, {event.point})", (seq,))
     return answer.ExplanationStep(name, "passed", PREEMPTIVE.upstream, (answers[0][0],)) if answers else None
 
 

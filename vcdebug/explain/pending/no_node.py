@@ -13,13 +13,16 @@ from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, format_resource_meant
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
+from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import TDM, USAGE
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
+from vcdebug.releases.nodes import NODE_NOT_READY_ABSENT
 from vcdebug.releases.scheduling import VOLUMES_AT_ALLOCATION
+from vcdebug.snapshot.manifest import name_of
 
 UNRESOLVABLE_CAUSE = "predicates-unresolvable"
 MIXED_CAUSE = "predicates-mixed"
@@ -140,7 +143,19 @@ def _build_finding(
     evidence = search_evidence(room.view, room.task)
     all_evidence = tuple(sorted((*evidence, *proof))) if proof else evidence
     headline = answer.pending_headline(room.view.job.uid, reason)
-    return answer.Finding(cause, headline, every, all_evidence, advice, histogram_lines(room), tuple(facts))
+    every_fact = (*facts, *_left_out_facts(room.view))
+    return answer.Finding(cause, headline, every, all_evidence, advice, histogram_lines(room), every_fact)
+
+
+def _left_out_facts(view: JobView) -> tuple[str, ...]:
+    """The nodes that the release does not know because they are not ready."""
+    release, snapshot = view.recording.snapshot.release, view.recording.snapshot
+    if not release.has_older_form(NODE_NOT_READY_ABSENT):
+        return ()
+    names = [name_of(node) for node in snapshot.objects_of("Node") if is_not_ready(node)]
+    is_out = "is not ready" if len(names) == 1 else "are not ready"
+    text = f"{join_first_names(names, len(names))} {is_out}: {release.display_name()} ignores such nodes."
+    return (text,) if names else ()
 
 
 def _larger_than_any_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:

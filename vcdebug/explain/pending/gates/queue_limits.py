@@ -281,7 +281,7 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
     who = asked[0].name if len(asked) == 1 else f"{count_noun(len(asked), 'pod')} at once"
     request = sum_resources(each.resreq for each in asked)
     evidence = (
-        answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} is not entitled to more (Preemptive false)"),
+        answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} is not entitled to more ({event.point} false)"),
     )
     if view.queue.state != OPEN:
         state = view.queue.state or "without a state"
@@ -290,7 +290,8 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
         return answer.Finding(PREEMPTIVE, headline, {}, evidence, queue_findings.open_queue_advice(view))
     quota = queue_findings.quota_explainer(event.plugin)
     # Only capacity, in newer releases, also requires room below the queue's capability.
-    limited = quota.reclaims_within_limit(view.recording)
+    of_limit = event.point == hooks.ALLOCATABLE.upstream and event.plugin == queue_findings.CAPACITY_PLUGIN
+    limited = of_limit or quota.reclaims_within_limit(view.recording)
     levels = quota.room(view.recording, seq, view.queue.name, request) if limited else []
     if levels and levels[0].exceeded_dimensions:
         return _beyond_capability(view, who, levels[0], event, evidence)

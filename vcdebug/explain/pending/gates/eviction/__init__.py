@@ -174,7 +174,8 @@ def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFit
             _chance_before_nodes(room, visit.action),
             entitlement.never_preempt_finding(view, visit, tried),
         )
-    refused = [(seq, event) for seq, event in attempt.task_calls(hooks.PREEMPTIVE.upstream) if not event.result]
+    points = (hooks.PREEMPTIVE.upstream, hooks.ALLOCATABLE.upstream)
+    refused = [(seq, event) for point in points for seq, event in attempt.task_calls(point) if not event.result]
     if refused:
         finding = queue_limits.not_preemptive_finding(view, tried, *refused[-1])
         return Gate(visit.action, _chance_before_nodes(room, visit.action), finding)

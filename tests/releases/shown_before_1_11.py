@@ -122,6 +122,12 @@ def more_cores_than_a_card_has() -> Snapshot:
     return sharing(cards(1), pod_group("r", min_member=0, phase="Running"), runs, pod_group("j"), member)
 
 
+def two_on_a_card() -> Snapshot:
+    """Both existed before the scheduler started."""
+    runs = [asking(f"r-{i}", "r", on="n1", vgpu_ids_new="gpu-a,NVIDIA,100,0:") for i in range(2)]
+    return sharing(cards(1), pod_group("r", min_member=0, phase="Running"), runs)
+
+
 def guaranteed_more_than_the_cluster_has() -> Snapshot:
     queues = [queue("a", guarantee=amounts("9", "1G"), deserved=amounts("9", "9G")), queue("b")]
     conf = conf_of("gang", "capacity predicates")
@@ -162,6 +168,7 @@ BEFORE_1_11: dict[str, Callable[[], Snapshot]] = {
     "nodegroup-ends-predicates": accepted_by_its_group,
     "volume-attributes-unread": volume_of_another_class,
     "vgpu-cores-wrap": more_cores_than_a_card_has,
+    "vgpu-scalars-till-first-held": two_on_a_card,
     "guarantees-beyond-total": guaranteed_more_than_the_cluster_has,
     "elastic-in-every-dimension": elastic_in_cores_only,
     "filters-end-at-first": node_with_all_its_pods,
@@ -173,4 +180,5 @@ BESIDE_BEFORE_1_11: dict[str, str] = {
     "failed-uncounted": "podgroup-running-at-allocation",
     "nodegroup-ends-predicates": "nodegroup-by-pod-label",
     "volumes-refuse-at-once": "volumes-at-allocation",
+    "vgpu-scalars-till-first-held": "vgpu-scalars-ignored",
 }

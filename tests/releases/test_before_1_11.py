@@ -60,6 +60,11 @@ def test_a_job_is_elastic_in_each_dimension_or_not_at_all() -> None:
     assert ["Inqueue", "Pending"] == [closed(one).jobs["default/b"].phase for one in (newer, older)]
 
 
+def test_pods_behind_the_first_on_a_node_have_no_memory_of_cards() -> None:
+    newer, older = both("vgpu-scalars-till-first-held")
+    assert ["200", "100"] == [closed(one).queues["default"]["volcano.sh/vgpu-memory"] for one in (newer, older)]
+
+
 def points(recording: Recording) -> list[str]:
     """The plugins that were asked whether the queue may reclaim, and may allocate."""
     asked = [event for event in recording.events if isinstance(event, HookEvent)]

@@ -16,10 +16,11 @@ from vcdebug.model.pod import Pod, PodAttributes
 from vcdebug.model.pod_claims import ClaimMissingError, ClaimPendingError, CsiVolumes, DeviceClaims, VolumeLookupError
 from vcdebug.model.pod_resources import PodRequestCache
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.devices import VGPU_SCALARS_TILL_FIRST_HELD
 from vcdebug.releases.queues import DRA_QUOTA
 from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, PREEMPTION_POLICY_UNREAD, QUEUE_ALLOCATION_GATE
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
-from vcdebug.snapshot.manifest import key_of
+from vcdebug.snapshot.manifest import key_of, spec_of
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 VOLUME_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
@@ -37,13 +38,21 @@ class PodInputs(NamedTuple):
     started: datetime | None
     """Pods without a change since then were read before the first node, and keep what is ignored; None: all were, or
     nothing is ignored."""
+    last_kept: TaskKey | None = None
+    """The last pod, by name, that keeps what is ignored; None for all of them."""
 
 
 def pod_inputs(snapshot: Snapshot, ignored: tuple[str, ...]) -> PodInputs:
     """The inputs of a cycle."""
     process = snapshot.process
     all_at_start = not ignored or process.is_first_cycle(snapshot.now)
-    return PodInputs(snapshot.flags, ignored, None if all_at_start else process.started)
+    last_kept = None
+    if ignored and snapshot.release.has_older_form(VGPU_SCALARS_TILL_FIRST_HELD):
+        # A pod on a node that is not known yet makes one, which sets what is ignored.
+        last_kept = min(
+            (key_of(pod) for pod in snapshot.objects_of("Pod") if spec_of(pod).get("nodeName")), default=None
+        )
+    return PodInputs(snapshot.flags, ignored, None if all_at_start else process.started, last_kept)
 
 
 class EarlierTasks(NamedTuple):
@@ -75,7 +84,9 @@ class PodReader:
         self._policy_known = not snapshot.release.has_older_form(PREEMPTION_POLICY_UNREAD)
         self._known: Mapping[int, TaskInfo] = {}
         self._same_volumes = self._same_claims = False
-        if earlier is not None and earlier.inputs == pod_inputs(snapshot, ignored):
+        inputs = pod_inputs(snapshot, ignored)
+        self._last_kept = inputs.last_kept
+        if earlier is not None and earlier.inputs == inputs:
             self._known = earlier.by_manifest
             self._same_volumes = all(snapshot.shares_list(kind, earlier.snapshot) for kind in VOLUME_KINDS)
             self._same_claims = snapshot.shares_list(CLAIM_KIND, earlier.snapshot)
@@ -108,6 +119,7 @@ class PodReader:
         if not pod.node_name and pod.scheduler_name not in self._flags.scheduler_names:
             return None
         early = self._ignored and was_read_at_start(pod, self._process, self._now)
+        early = early and (self._last_kept is None or pod.key <= self._last_kept)
         requests = self._requests_at_start if early else self._requests
         task = TaskInfo(pod, requests.find_request(pod), self._attributes_of(pod))
         spec = pod.spec

@@ -309,5 +309,12 @@ VGPU_REGISTER_PANICS = Change(
     replayed=False,
     unshown="The panic happens while the cluster is read, before the first cycle.",
 )
+VGPU_SCALARS_TILL_FIRST_HELD = Change(
+    "vgpu-scalars-till-first-held",
+    "Of the pods that existed before the scheduler started, only those up to the first that is on a node, by name, "
+    "keep memory and cores of virtual GPUs in their requests.",
+    "quotas and statuses of queues with virtual GPUs",
+    "v1.11.0; #3717; M",
+)
 
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

@@ -14,7 +14,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
 from vcdebug.model.pod_group import INQUEUE, RUNNING
 from vcdebug.model.queue import exceeded_part
-from vcdebug.model.resource import PODS, Resource, is_scalar_resource_name
+from vcdebug.model.resource import CPU, MEMORY, PODS, Resource, at_most, is_scalar_resource_name
 from vcdebug.model.task import ALLOCATED_CLASS, TaskStatus
 from vcdebug.releases.queues import ELASTIC_IN_EVERY_DIMENSION, INQUEUE_FULL_MINRESOURCES, INQUEUE_SCALAR_UNITS
 from vcdebug.releases.release import Release
@@ -94,8 +94,9 @@ NEWEST_FORM = ReservationForm()
 
 def elastic_resource(job: JobInfo, form: ReservationForm = NEWEST_FORM) -> Resource:
     """What the job has allocated beyond its minimum. Upstream: api/job_info.GetElasticResources."""
-    exceeds = not form.elastic_as_whole or not job.allocated.less_equal_partly(job.get_min_resources())
-    return exceeded_part(job.allocated, job.get_min_resources()) if exceeds else Resource()
+    held, least = job.allocated, job.get_min_resources()
+    names = (CPU, MEMORY, *(held.scalars or ()), *(least.scalars or ())) if form.elastic_as_whole else ()
+    return Resource() if any(at_most(held.get(name), least.get(name)) for name in names) else exceeded_part(held, least)
 
 
 def get_inqueue_resource(job: JobInfo, allocated: Resource, form: ReservationForm = NEWEST_FORM) -> Resource:

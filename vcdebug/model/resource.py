@@ -363,12 +363,6 @@ class Resource:
                 return True
         return False
 
-    def less_equal_partly(self, rr: Resource) -> bool:
-        """At most `rr` on some dimension, a missing one counting as 0. Upstream: api/resource_info.LessEqualPartly."""
-        names = [CPU, MEMORY, *(self.scalars or {})]
-        missing = any(name not in (self.scalars or {}) for name in rr.scalars or {})
-        return missing or any(at_most(self.get(name), rr.get(name)) for name in names)
-
     def less_equal_partly_with_dimension(self, rr: Resource, req: Resource | None) -> tuple[bool, list[str]]:
         """At most `rr` on some dimension with req > 0, `pods` left out; with the satisfied names.
         Upstream: api/resource_info.LessEqualPartlyWithDimension.

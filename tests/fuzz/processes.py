@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import resource
+import signal
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
@@ -14,8 +16,12 @@ from tests.fuzz.inputs import FuzzInput, make_input
 
 BATCH: Final = 50
 """Inputs of one process: what one leaves behind cannot reach far."""
-PATIENCE: Final = 120
-"""Seconds on the clock without a word from a child, which has limits of processor time."""
+SECONDS: Final = 120
+"""Of processor time, for one input: for what goes on although each command is stopped, as in a library's C code."""
+PATIENCE: Final = 3600
+"""Seconds on the clock without a word from a child: for what waits and takes no processor time. A busy machine may
+take a hundred times the processor time of an input.
+"""
 _FORK: Final = multiprocessing.get_context("fork")
 
 
@@ -82,7 +88,8 @@ def _hear(child: _Child) -> Found | None:
         word, number, faults = child.pipe.recv()
     except (EOFError, ConnectionError):
         code = child.end()
-        return Found(child.number, [Fault("killed", f"exit {code}", (), "")])
+        kind, place = ("hang", "processor time") if code == -signal.SIGXCPU else ("killed", f"exit {code}")
+        return Found(child.number, [Fault(kind, place, (), "")])
     child.heard, child.number = time.monotonic(), number
     if word == "end":
         child.end()
@@ -94,8 +101,15 @@ def _run_batch(pipe: Connection, seed: int, start: int, end: int, folder: Path) 
     limit_process()
     for number in range(start, end):
         pipe.send(("start", number, []))
+        _limit_input()
         pipe.send(("done", number, check_input(make_input(seed, number), folder)))
     pipe.send(("end", end, []))
+
+
+def _limit_input() -> None:
+    """From now on this process has SECONDS of processor time, behind which the kernel ends it."""
+    used, (_, hard) = int(time.process_time()), resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (used + SECONDS, hard))
 
 
 def minimise(made: FuzzInput, fault: Fault, seconds: float, folder: Path) -> FuzzInput:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -88,6 +90,26 @@ def test_each_kind_of_fault_is_found(main: object, kind: str, tmp_path: Path, mo
     monkeypatch.setattr(child, "SECONDS", 1)
     replace_command(monkeypatch, RUN, main)
     assert [kind] == [fault.kind for fault in faults_of(tmp_path)]
+
+
+def test_an_input_that_no_limit_of_a_command_stops_is_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def go_on(words: object) -> int:
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)
+        return _loop(words)
+
+    monkeypatch.setattr(processes, "SECONDS", 1)
+    replace_command(monkeypatch, RUN, go_on)
+    assert [("hang", "processor time")] == [fault[:2] for fault in faults_of(tmp_path)]
+
+
+def test_a_process_that_waits_long_and_works_little_is_no_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait_long(words: object) -> int:
+        time.sleep(3)
+        return 0
+
+    monkeypatch.setattr(processes, "SECONDS", 2)
+    replace_command(monkeypatch, RUN, wait_long)
+    assert [] == faults_of(tmp_path)
 
 
 def test_after_a_process_that_dies_the_next_input_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

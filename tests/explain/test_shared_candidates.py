@@ -5,7 +5,7 @@ import pytest
 from tests.recorded import GOLDEN, golden, one_of_each_family
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.victim_candidates import skip_rule, victim_filter_of
+from vcdebug.explain.victim_candidates import skipped_victim, victim_filter_of
 from vcdebug.model.task import TaskStatus
 
 
@@ -19,7 +19,7 @@ def test_candidates_that_are_shared_are_those_of_each_asker(case: str) -> None:
             for action in ("preempt", "reclaim"):
                 spares = victim_filter_of(recording, action, task)
                 for node in recording.session.nodes:
-                    alone = [one for one in room.tasks_on(node) if not skip_rule(recording, spares, one)]
+                    alone = [one for one in room.tasks_on(node) if not skipped_victim(recording, spares, one)]
                     assert alone == list(room.victim_candidates(action, node))
                 fits = [one.name for one in room.freeable_nodes(action)]
                 assert fits == [

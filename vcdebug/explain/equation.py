@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from functools import cached_property
+from typing import Final, Literal
 
 from vcdebug import amount_text
 from vcdebug.amount_text import decimals_apart, format_number
@@ -285,7 +286,8 @@ def not_open_reason(session: Session, queue: QueueName) -> str:
     return "" if state == OPEN else f"the queue's state is {state or 'not set'}, not {OPEN}"
 
 
-class QueueCheck(NamedTuple):
+@dataclass(frozen=True)
+class QueueCheck:
     """A queue, or an ancestor of it, with the question that its plugin asked about it."""
 
     queue: QueueName
@@ -302,7 +304,7 @@ class QueueCheck(NamedTuple):
         own = info.capability if info is not None else None
         return cls(queue, figure, check, Resource.from_list(own) if own else None)
 
-    @property
+    @cached_property
     def exceeded_dimensions(self) -> list[str]:
         """Dimensions in which the request is too much; empty where the plugin refuses for another reason."""
         return self.check.exceeded_dimensions

@@ -110,15 +110,11 @@ class JobView:
 
     def action_starts(self, action: str) -> Seq | None:
         """The event with which an action starts; None if it never ran."""
-        return self._action_event_seq(action, "start")
+        return _action_seqs(self.recording, "start").get(action)
 
     def action_ends(self, action: str) -> Seq | None:
         """The event with which an action ends; None if it never ran, or never ended."""
-        return self._action_event_seq(action, "end")
-
-    def _action_event_seq(self, action: str, what: str) -> Seq | None:
-        wanted = ActionEvent(what, action)
-        return next((seq for seq, event in self.recording.events_of_type(ActionEvent) if event == wanted), None)
+        return _action_seqs(self.recording, "end").get(action)
 
     def calls_during(
         self, action: str, point: str, field: str = "job", name: str | None = None
@@ -136,6 +132,16 @@ class JobView:
         """What the plugins wrote about the PodGroup up to an event; empty if nothing."""
         events = self.recording.record.pod_group_events
         return next((e.message for e in reversed(events) if e.job == self.job.uid and e.seq <= seq), "")
+
+
+@per_recording()
+def _action_seqs(recording: Recording, what: str) -> Mapping[str, Seq]:
+    """The event with which each action first starts, or ends."""
+    found: dict[str, Seq] = {}
+    for seq, event in recording.events_of_type(ActionEvent):
+        if event.what == what:
+            found.setdefault(event.action, seq)
+    return found
 
 
 @per_recording()

@@ -13,11 +13,9 @@ from vcdebug.explain.answer import Histogram, histogram
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.predicate_reasons import iter_refusals, reasons_text
 from vcdebug.explain.victim_candidates import (
-    JudgedPods,
-    NodeCandidates,
+    JudgedNode,
     SkippedVictim,
-    rank_objections,
-    skip_rule,
+    judge_node,
     skipped_victim,
     victim_filter_of,
 )
@@ -26,7 +24,6 @@ from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
-from vcdebug.grouping import group_by_key
 from vcdebug.model.fit_errors import ERROR, POD_NUMBER_EXCEEDED, FitStatus, blocks_preemption
 from vcdebug.model.names import FloatArray, NodeName, Seq
 from vcdebug.model.node import NodeAmounts, NodeInfo
@@ -40,22 +37,12 @@ SHORTAGE_PREFIX = "Insufficient "
 """How the actions' own resource test begins its reasons."""
 
 
-MAX_KNOWN_CANDIDATES = 20_000
-MAX_KNOWN_JUDGEMENTS = 32
-"""Each may hold every pod of the cluster."""
+MAX_KNOWN_NODES = 20_000
 
 
-@per_recording()
-def _known_candidates(recording: Recording) -> dict[tuple[str, tuple[str, bool, str], Seq, NodeName], NodeCandidates]:
-    """By action, kind of asker, state and node."""
-    return {}
-
-
-@per_recording()
-def _known_judgements(
-    recording: Recording,
-) -> dict[tuple[str, tuple[str, bool, str], Seq, tuple[NodeName, ...]], JudgedPods]:
-    """By action, kind of asker, state and nodes."""
+@per_recording(most=8)
+def _judged_nodes(recording: Recording, seq: Seq) -> dict[tuple[str, tuple[str, bool, str], NodeName], JudgedNode]:
+    """After an event, by action, kind of asker and node."""
     return {}
 
 
@@ -154,19 +141,19 @@ class NodeFits:
 
     def victim_candidates(self, action: str, node: NodeName) -> Sequence[TaskInfo]:
         """Tasks on the node that the action's own filter would accept."""
-        return self._candidates_on(action, node).tasks
+        return self.judge_node(action, node).candidates
 
-    def _candidates_on(self, action: str, node: NodeName) -> NodeCandidates:
+    def judge_node(self, action: str, node: NodeName) -> JudgedNode:
+        """What the action's own filter says about every pod on the node."""
         recording = self.view.recording
-        key, known = (action, self._asker_kind, self.since, node), _known_candidates(recording)
+        key, known = (action, self._asker_kind, node), _judged_nodes(recording, self.since)
         found = known.get(key)
         # A thousand jobs that wait alike would each look at every pod of the cluster.
         if found is None:
-            spares = self._victim_filter(action)
-            tasks = [task for task in self.tasks_on(node) if not skip_rule(recording, spares, task)]
-            if len(known) >= MAX_KNOWN_CANDIDATES:
+            if len(known) >= MAX_KNOWN_NODES:
                 known.clear()
-            found = known[key] = NodeCandidates(tasks, self.state.nodes[node].future_without(tasks))
+            spares, amounts = self._victim_filter(action), self.state.nodes[node]
+            found = known[key] = judge_node(recording, spares, self.tasks_on(node), amounts)
         return found
 
     @cached_property
@@ -181,23 +168,6 @@ class NodeFits:
             self._filters[action] = victim_filter_of(self.view.recording, action, self.task)
         return self._filters[action]
 
-    def judge_pods(self, action: str, nodes: Sequence[NodeName]) -> JudgedPods:
-        """What the action's own filter says about every pod on these nodes."""
-        key, known = (action, self._asker_kind, self.since, (*nodes,)), _known_judgements(self.view.recording)
-        found = known.get(key)
-        # As for candidates: jobs that wait alike share the answer.
-        if found is None:
-            judged = [(name, one, self.skipped_victim(action, one)) for name in nodes for one in self.tasks_on(name)]
-            mine = group_by_key((name, one) for name, one, why in judged if why is None or not why.is_never_candidate)
-            if len(known) >= MAX_KNOWN_JUDGEMENTS:
-                known.clear()
-            found = known[key] = JudgedPods(
-                rank_objections((one, why) for _, one, why in judged if why is not None),
-                len([why for _, _, why in judged if why is None]),
-                [self.state.nodes[name].future_without(pods) for name, pods in mine.items()],
-            )
-        return found
-
     def skipped_victim(self, action: str, victim: TaskInfo) -> SkippedVictim | None:
         """Why the own filter of an evicting action skips a task; None for a candidate."""
         return skipped_victim(self.view.recording, self._victim_filter(action), victim)
@@ -211,7 +181,7 @@ class NodeFits:
         return [
             node
             for node in self.waiting_nodes
-            if (found := self._candidates_on(action, node.name)).tasks and self.task.init_resreq.less_equal(found.room)
+            if (found := self.judge_node(action, node.name)).candidates and self.task.init_resreq.less_equal(found.room)
         ]
 
 

@@ -1,10 +1,10 @@
 """What the queues of a recording have: found once, since thousands of answers that look at all queues are quadratic."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, combinations
 from typing import NamedTuple
 
-from vcdebug.amount_text import rank_by_amount
+from vcdebug.amount_text import join_names, rank_by_amount
 from vcdebug.framework import hooks
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
@@ -65,6 +65,30 @@ def waiting_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[JobId]
     """The jobs with Pending pods at the end of the cycle."""
     jobs = recording.session.jobs.values()
     return group_by_key((job.queue, job.uid) for job in jobs if job.count_tasks(TaskStatus.PENDING))
+
+
+@per_recording()
+def turns_at_end(recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]) -> Mapping[JobId, tuple[str, ...]]:
+    """The sentence about each of these jobs. All at once: their states are made of events, and serve every pair."""
+    from vcdebug.explain.orders import order_of  # slow to import, and needed only where jobs wait side by side
+
+    orders: dict[tuple[JobId, JobId], tuple[int, str]] = {}
+    for left, right in combinations(jobs, 2):
+        found = order_of(recording, len(recording), "job", left, right)
+        by = f" ({found.deciding_step.difference.what})" if found.deciding_step is not None else ""
+        orders[left, right], orders[right, left] = (found.order_sign, by), (-found.order_sign, by)
+    return {uid: (_turn_sentence(queue, [other for other in jobs if other != uid], uid, orders),) for uid in jobs}
+
+
+def _turn_sentence(
+    queue: QueueName, others: Sequence[JobId], uid: JobId, orders: Mapping[tuple[JobId, JobId], tuple[int, str]]
+) -> str:
+    earlier = [other for other in others if orders[uid, other][0] > 0]
+    _, by = orders[uid, (earlier or others)[0]]
+    if not earlier:
+        return f"Of the {len(others) + 1} jobs with Pending pods in queue {queue}, it is tried first{by}."
+    verb = "is" if len(earlier) == 1 else "are"
+    return f"{join_names(earlier)} of the same queue {verb} tried before it{by}."
 
 
 @per_recording()

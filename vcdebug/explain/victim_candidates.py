@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 from vcdebug.framework import action as action_module
 from vcdebug.framework.action import Action
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import group_by_key
-from vcdebug.model.names import JobId
+from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.node import NodeAmounts
 from vcdebug.model.resource import Resource
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording
 
 
-class NodeCandidates(NamedTuple):
-    """What an evicting action could take on a node."""
+class JudgedNode(NamedTuple):
+    """What the own filter of an evicting action says about the pods on a node."""
 
-    tasks: Sequence[TaskInfo]
+    candidates: Sequence[TaskInfo]
     room: Resource
-    """The node's room once they are gone."""
-
-
-class JudgedPods(NamedTuple):
-    """What the filter says about the pods on some nodes."""
-
-    objections: RankedObjections
-    candidates: int
-    """How many pods pass it."""
-    rooms: Sequence[Resource]
-    """Of each node with pods that were the action's to take: its room without those."""
+    """The node's room once the candidates are gone."""
+    objections: Mapping[SkippedVictim, Sequence[TaskInfo]]
+    """Why the filter skips the others."""
+    domain: Resource | None
+    """The node's room without the pods that were the action's to take, but for a flag or a status; None without any."""
 
 
 class FilterObjection(NamedTuple):
@@ -45,9 +40,11 @@ RankedObjections = Sequence[FilterObjection]
 """The most frequent first."""
 
 
-def rank_objections(spared: Iterable[tuple[TaskInfo, SkippedVictim]]) -> RankedObjections:
-    """By reason, the most frequent first."""
-    found = group_by_key((why, task) for task, why in spared)
+def rank_objections(spared: Iterable[tuple[SkippedVictim, Sequence[TaskInfo]]]) -> RankedObjections:
+    """By reason, the most frequent first; pods of the same reason together."""
+    found: dict[SkippedVictim, list[TaskInfo]] = {}
+    for why, pods in spared:
+        found.setdefault(why, []).extend(pods)
     return sorted((FilterObjection(*one) for one in found.items()), key=lambda one: (-len(one.pods), one.why.text))
 
 
@@ -91,25 +88,33 @@ def gang_victim_filter(recording: Recording, action: str, job: JobId) -> action_
     return partial(eviction.skip_reason, recording.session, recording.session.jobs[job])
 
 
+def judge_node(
+    recording: Recording, spares: action_module.CandidateFilter, pods: Sequence[TaskInfo], amounts: NodeAmounts
+) -> JudgedNode:
+    """What a filter says about the pods on a node with these amounts."""
+    judged = [(one, skipped_victim(recording, spares, one)) for one in pods]
+    candidates = [one for one, why in judged if why is None]
+    own = [one for one, why in judged if why is None or not why.is_never_candidate]
+    objections = group_by_key((why, one) for one, why in judged if why is not None)
+    domain = amounts.future_without(own) if own else None
+    return JudgedNode(candidates, amounts.future_without(candidates), objections, domain)
+
+
 def skipped_victim(
     recording: Recording, spares: action_module.CandidateFilter, victim: TaskInfo
 ) -> SkippedVictim | None:
     """Why a filter skips a task, which the caller passes in its state at that event; None for a candidate."""
-    rule = skip_rule(recording, spares, victim)
     job = recording.session.jobs.get(victim.job)
-    return SkippedVictim(rule, _rule_text(rule, victim, job.queue if job is not None else "")) if rule else None
-
-
-def skip_rule(recording: Recording, spares: action_module.CandidateFilter, victim: TaskInfo) -> str:
-    """The rule by which a filter skips a task; empty for a candidate."""
     # The filter itself expects a victim whose job is in the session.
-    return spares(victim) if victim.job in recording.session.jobs else action_module.NO_JOB
+    rule = action_module.NO_JOB if job is None else spares(victim)
+    return _name_rule(rule, victim.status, "" if job is None else job.queue) if rule else None
 
 
-def _rule_text(rule: str, victim: TaskInfo, queue: str) -> str:
-    return {
+@lru_cache(maxsize=256)
+def _name_rule(rule: str, status: TaskStatus, queue: QueueName) -> SkippedVictim:
+    texts = {
         action_module.NO_JOB: "not managed by Volcano",
-        action_module.NOT_RUNNING: f"{victim.status.upstream_name} (only Running pods can be evicted)",
+        action_module.NOT_RUNNING: f"{status.upstream_name} (only Running pods can be evicted)",
         action_module.NOT_PREEMPTABLE: 'with volcano.sh/preemptable: "false"',
         action_module.ASKS_NOTHING: "that request resources (a best-effort preemptor evicts only best-effort pods)",
         action_module.OTHER_QUEUE: f"in queue {queue}",
@@ -119,4 +124,5 @@ def _rule_text(rule: str, victim: TaskInfo, queue: str) -> str:
         action_module.NOT_RECLAIMABLE: f"in queue {queue} (reclaimable: false)",
         action_module.GROUP_NOT_PREEMPTABLE: 'of a PodGroup with volcano.sh/preemptable: "false"',
         action_module.NOT_LOWER: "of jobs with equal or higher priority",
-    }[rule]
+    }
+    return SkippedVictim(rule, texts[rule])

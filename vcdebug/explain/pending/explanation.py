@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun
 from vcdebug.errors import VcdebugError
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import (
@@ -42,6 +42,7 @@ from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
 from vcdebug.grouping import group_by_key
+from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.names import QueueName
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.model.task import TaskInfo, TaskStatus
@@ -78,12 +79,17 @@ def _doubt_of_process(recording: Recording, subject: ExplainSubject) -> str:
     """What is assumed of the scheduler's process, where cards that its earlier cycles know decide about the job."""
     if not recording.snapshot.process.assumed or subject.job not in recording.session.jobs:
         return ""
-    nodes = recording.session.nodes.values()
-    ledgers = {device: ledger for node in nodes for device, ledger in node.devices.items()}.values()
+    ledgers = _ledgers_by_device(recording).values()
     tasks = JobView(recording, subject.job, subject.pod).pending_at_open if ledgers else ()
     if not any(ledger.has_device_request(task.pod) for task in tasks for ledger in ledgers):
         return ""
     return "nothing says when the scheduler started, and a running process is assumed (meta.json: scheduler.started)"
+
+
+@per_recording()
+def _ledgers_by_device(recording: Recording) -> Mapping[str, DeviceLedger]:
+    """One ledger of each kind of device that nodes have."""
+    return {device: ledger for node in recording.session.nodes.values() for device, ledger in node.devices.items()}
 
 
 def doubt_of_input(recording: Recording) -> str:
@@ -198,20 +204,11 @@ _MAX_COMPARED_JOBS: Final = 30
 
 def _turn_facts(view: JobView) -> tuple[str, ...]:
     """Which Pending jobs of the queue are tried before this one, and what decides about the nearest of them."""
-    waiting = queue_index.waiting_by_queue(view.recording).get(view.job.queue, ())
-    others = [uid for uid in waiting[: _MAX_COMPARED_JOBS + 2] if uid != view.job.uid]
-    if not 0 < len(others) <= _MAX_COMPARED_JOBS:
+    waiting, uid = queue_index.waiting_by_queue(view.recording).get(view.job.queue, ()), view.job.uid
+    jobs = (*waiting, *(() if uid in waiting else (uid,))) if len(waiting) <= _MAX_COMPARED_JOBS + 1 else ()
+    if not 1 < len(jobs) <= _MAX_COMPARED_JOBS + 1:
         return ()
-    from vcdebug.explain.orders import order_of  # slow to import, and needed only where jobs wait side by side
-
-    compared = {uid: order_of(view.recording, len(view.recording), "job", view.job.uid, uid) for uid in others}
-    earlier = [uid for uid, one in compared.items() if one.order_sign > 0]
-    step = compared[earlier[0] if earlier else others[0]].deciding_step
-    by = f" ({step.difference.what})" if step is not None else ""
-    if not earlier:
-        return (f"Of the {len(others) + 1} jobs with Pending pods in queue {view.job.queue}, it is tried first{by}.",)
-    verb = "is" if len(earlier) == 1 else "are"
-    return (f"{join_names(earlier)} of the same queue {verb} tried before it{by}.",)
+    return queue_index.turns_at_end(view.recording, view.job.queue, jobs)[uid]
 
 
 def _contributing_findings(view: JobView, found: Finding) -> list[Finding]:

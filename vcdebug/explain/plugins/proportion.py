@@ -39,6 +39,12 @@ def attr_of(state: ClusterState, queue: QueueName) -> proportion.ProportionQueue
     return proportion.from_figures(state.books[NAME][queue])
 
 
+@per_recording(most=512)
+def _attr_after(recording: Recording, seq: Seq, queue: QueueName) -> proportion.ProportionQueueAttr:
+    """The same after an event; read only."""
+    return attr_of(recording.timeline.state_at(seq), queue)
+
+
 def attrs_of(state: ClusterState) -> dict[QueueName, proportion.ProportionQueueAttr]:
     """The plugin's figures of all its queues in a state."""
     return {queue: attr_of(state, queue) for queue in state.books[NAME] if queue}
@@ -125,7 +131,7 @@ def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[equat
 
 def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> equation.QueueCheck:
     """Preemptive's question, which is Allocatable's."""
-    attr = attr_of(state_before(recording, seq), queue)
+    attr = _attr_after(recording, recording.timeline.earliest_same_seq(seq - 1), queue)
     return equation.QueueCheck.for_queue(
         recording.session, queue, "deserved", check_request(attr.allocated, request, attr.deserved)
     )

@@ -82,14 +82,14 @@ def _no_candidates_finding(view: JobView, visit: JobVisit) -> answer.Finding:
     return answer.Finding(cause, headline, numbers, _statement_evidence(visit), advice, lines, tuple(facts))
 
 
-def _skipped_victims(view: JobView, visit: JobVisit) -> Iterator[tuple[TaskInfo, SkippedVictim]]:
+def _skipped_victims(view: JobView, visit: JobVisit) -> Iterator[tuple[SkippedVictim, list[TaskInfo]]]:
     """Pods on nodes with the rule by which the action's own filter skips them."""
     recording, spares = view.recording, gang_victim_filter(view.recording, visit.action, view.job.uid)
     room = NodeFits(view, next(iter(view.tasks.values())), visit.first)
     for name in view.session.nodes:
         for victim in room.tasks_on(name):
             # A pod that passes the filter and yet was no candidate can only be outside the domains of the job.
-            yield victim, skipped_victim(recording, spares, victim) or OUTSIDE_DOMAINS
+            yield skipped_victim(recording, spares, victim) or OUTSIDE_DOMAINS, [victim]
 
 
 def _unreclaimable_queues(view: JobView) -> list[str]:

@@ -1,5 +1,7 @@
 """A queue that may not allocate a task or reclaim for it: the limit, the excess, and what would help."""
 
+from dataclasses import replace
+
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, join_first_names, join_names
@@ -112,7 +114,7 @@ def room_limit(view: JobView, plugin: str, seq: Seq, request: Resource) -> Queue
     """The queue, or the ancestor, that does not hold a request; of a queue that is not Open nothing is exceeded."""
     limit = first_exceeded(queue_findings.quota_explainer(plugin).room(view.recording, seq, view.queue.name, request))
     # A queue that is not Open refuses whatever the amounts, so its check has an empty request.
-    return limit if view.queue.state == OPEN else limit._replace(check=limit.check._replace(asked=Resource()))
+    return limit if view.queue.state == OPEN else replace(limit, check=limit.check._replace(asked=Resource()))
 
 
 def not_allocatable_finding(

@@ -9,7 +9,7 @@ from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, hook_ca
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import VetoReason, explainer_for
-from vcdebug.explain.victim_candidates import NEVER_CANDIDATE_RULES, RankedObjections
+from vcdebug.explain.victim_candidates import NEVER_CANDIDATE_RULES, RankedObjections, rank_objections
 from vcdebug.framework import action
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import TaskKey
@@ -191,9 +191,11 @@ def filter_finding(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) ->
     """
     # At the moment of the attempt: the action may have evicted pods before it.
     here = NodeFits(view, view.tasks[attempt.task], nodes[0].first)
-    judged = here.judge_pods(attempt.action, [node.node for node in nodes])
-    in_domain = any(here.task.init_resreq.less_equal(room) for room in judged.rooms)
-    return _build_finding(view, attempt, nodes, judged.objections, judged.candidates), in_domain
+    judged = [here.judge_node(attempt.action, node.node) for node in nodes]
+    domains = [one.domain for one in judged if one.domain is not None]
+    order = rank_objections(pair for one in judged for pair in one.objections.items())
+    finding = _build_finding(view, attempt, nodes, order, sum(len(one.candidates) for one in judged))  # exact: ints
+    return finding, any(here.task.init_resreq.less_equal(room) for room in domains)
 
 
 def _filter_cause(order: RankedObjections) -> str:

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from array import array
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
+from itertools import takewhile
 from typing import Generic, NamedTuple, TypeVar, overload
 
 from vcdebug.framework.figures import Value
@@ -213,6 +214,11 @@ class SpanLog(ColumnSequence[Span]):
     def close_span(self, last: Seq) -> None:
         """Close the span that was opened last."""
         self.lasts[self._open.pop()] = last
+
+    def indexes_inside(self, index: int) -> Iterator[int]:
+        """The places of the spans inside one, empty ones included."""
+        # Spans are numbered as they open: the first one with an earlier parent ends the list.
+        return takewhile(lambda inner: self.parents[inner] >= index, range(index + 1, len(self.lasts)))
 
     def __len__(self) -> int:
         return len(self.lasts)

@@ -1,13 +1,16 @@
 """A job's visits: each time that an action tried the job, with the tasks and nodes that it tried."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from vcdebug.framework import hooks, record
+from vcdebug.framework.columns import SpanLog
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.recording.recording import Recording
 
 NumberedEvent = tuple[Seq, record.Event]
+NumberedCall = tuple[Seq, record.HookEvent]
 VICTIM_POINTS = (hooks.PREEMPTABLE.upstream, hooks.RECLAIMABLE.upstream)
 """Hooks that choose victims."""
 POST_VICTIM_POINTS = (
@@ -31,36 +34,36 @@ class NodeTry:
     node: NodeName
     first: Seq
     """The first event about the node."""
-    events: tuple[NumberedEvent, ...]
+    last: Seq
+    calls: tuple[NumberedCall, ...]
+    operations: tuple[tuple[Seq, record.OpEvent], ...]
 
-    def node_calls(self, *points: str) -> list[tuple[Seq, record.HookEvent]]:
+    def node_calls(self, *points: str) -> list[NumberedCall]:
         """Calls of these hooks, in order."""
-        return list(_calls_of(self.events, points))
+        return [call for call in self.calls if call[1].point in points]
 
     @property
-    def victim_votes(self) -> list[tuple[Seq, record.HookEvent]]:
+    def victim_votes(self) -> list[NumberedCall]:
         """The calls that chose victims here."""
         return self.node_calls(*VICTIM_POINTS)
 
     @property
     def candidates(self) -> tuple[TaskKey, ...]:
         """The candidate victims that the action's filter left."""
-        return next((event.candidates for _, event in _calls_of(self.events, VICTIM_POINTS)), ())
+        return next((event.candidates for _, event in self.calls if event.point in VICTIM_POINTS), ())
 
     @property
     def task_placed(self) -> bool:
         """Whether the task was placed here."""
-        return any(isinstance(event, record.OpEvent) and event.op in record.PLACING_OPS for _, event in self.events)
+        return any(event.op in record.PLACING_OPS for _, event in self.operations)
 
     @property
     def evicted_tasks(self) -> dict[TaskKey, Seq]:
         """Task evicted here → event."""
-        return {
-            event.task: seq for seq, event in self.events if isinstance(event, record.OpEvent) and event.op == "evict"
-        }
+        return {event.task: seq for seq, event in self.operations if event.op == "evict"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TaskTry:
     """An action tries one task."""
 
@@ -68,6 +71,8 @@ class TaskTry:
     task: TaskKey
     first: Seq
     events: tuple[NumberedEvent, ...]
+    own_events: tuple[NumberedEvent, ...]
+    """Without those for one node."""
     nodes: tuple[NodeTry, ...]
 
     @property
@@ -75,28 +80,27 @@ class TaskTry:
         """The task's name without its namespace."""
         return self.task.rpartition("/")[2]
 
-    def task_calls(self, *points: str) -> list[tuple[Seq, record.HookEvent]]:
+    def task_calls(self, *points: str) -> list[NumberedCall]:
         """Calls of these hooks about the task, those for one node left out."""
-        inner = {seq for node in self.nodes for seq, _ in node.events}
-        return [(seq, event) for seq, event in _calls_of(self.events, points) if seq not in inner]
+        return list(_calls_of(self.own_events, points))
 
-    @property
+    @cached_property
     def predicate_passes(self) -> list[tuple[Seq, record.PredicateEvent]]:
         """Passes of predicates over nodes."""
         return [(seq, event) for seq, event in self.events if isinstance(event, record.PredicateEvent)]
 
-    @property
+    @cached_property
     def last_placement(self) -> tuple[Seq, record.OpEvent] | None:
         """The operation that gave the task a node, even if it was undone later."""
-        found = [
-            (seq, e)
-            for seq, e in self.events
-            if isinstance(e, record.OpEvent) and e.op in record.PLACING_OPS and e.task == self.task
-        ]
-        return found[-1] if found else None
+        placed = (
+            (seq, event)
+            for seq, event in reversed(self.events)
+            if isinstance(event, record.OpEvent) and event.op in record.PLACING_OPS and event.task == self.task
+        )
+        return next(placed, None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JobVisit:
     """One visit of an action to the job."""
 
@@ -107,7 +111,7 @@ class JobVisit:
     end: tuple[Seq, record.StatementEvent] | None
     """The commit or discard of all tasks together; None where each task had its own statement."""
 
-    def visit_calls(self, *points: str) -> list[tuple[Seq, record.HookEvent]]:
+    def visit_calls(self, *points: str) -> list[NumberedCall]:
         """Calls of these hooks in the visit."""
         return list(_calls_of(self.events, points))
 
@@ -116,12 +120,12 @@ class JobVisit:
         """Whether the statement was committed."""
         return self.end is not None and self.end[1].what == "commit"
 
-    @property
+    @cached_property
     def has_no_statement(self) -> bool:
         """Whether the action worked without a statement."""
         return not any(isinstance(event, record.StatementEvent) for _, event in self.events)
 
-    @property
+    @cached_property
     def planned_tasks(self) -> list[TaskKey]:
         """Tasks that the statement placed, or that were placed without one."""
         if self.end:
@@ -147,50 +151,44 @@ def _iter_parents(recording: Recording, span: record.Span) -> Iterator[record.Sp
 def _build_visit(recording: Recording, span: record.Span) -> JobVisit:
     action = next((parent.name for parent in _iter_parents(recording, span) if parent.level == record.Level.ACTION), "")
     events = tuple(zip(range(span.first, span.last + 1), recording.events[span.first - 1 : span.last], strict=True))
-    tasks = list(_nodes_by_task(spans_inside(recording, span)))
-    tries = tuple(_build_task_try(action, task, nodes, events) for task, nodes in tasks)
+    tries = tuple(_task_tries(recording.record.spans, span, action, events))
     ends = [
         (seq, event)
         for seq, event in events
         if isinstance(event, record.StatementEvent)
         and event.what in ("commit", "discard")
-        and not any(task.first <= seq <= task.last for task, _ in tasks)
+        and not any(one.events and one.first <= seq <= one.events[-1][0] for one in tries)
     ]
     return JobVisit(action, span.first, events, tries, ends[-1] if ends else None)
 
 
-def _nodes_by_task(spans: Iterable[record.Span]) -> Iterator[tuple[record.Span, list[record.Span]]]:
-    """Each task's span with those of the nodes inside it, of the spans inside a job's in their order."""
-    task, nodes = None, list[record.Span]()
-    for span in spans:
-        if task is not None and span.parent < task.index:
-            yield task, nodes
-            task = None
-        if span.level == record.Level.TASK:
-            task, nodes = span, []
-        elif span.level == record.Level.NODE and task is not None:
-            nodes.append(span)
-    if task is not None:
-        yield task, nodes
+def _task_tries(
+    spans: SpanLog, visit: record.Span, action: str, events: tuple[NumberedEvent, ...]
+) -> Iterator[TaskTry]:
+    """The tries of a visit with these events, read from the columns: a job may try a hundred nodes for each task."""
+    for task in spans.indexes_inside(visit.index):
+        if spans.levels[task] == record.Level.TASK:
+            first, last = spans.firsts[task] - visit.first, spans.lasts[task] + 1 - visit.first
+            nodes, own, at = list[NodeTry](), list[NumberedEvent](), first
+            for index in spans.indexes_inside(task):
+                if spans.levels[index] == record.Level.NODE:
+                    start, end = spans.firsts[index] - visit.first, spans.lasts[index] + 1 - visit.first
+                    nodes.append(_build_node_try(spans.names[index], spans.firsts[index], events[start:end]))
+                    own += events[at:start]
+                    at = end
+            own += events[at:last]
+            yield TaskTry(action, spans.names[task], spans.firsts[task], events[first:last], (*own,), (*nodes,))
 
 
-def _build_task_try(
-    action: str, task: record.Span, nodes: Sequence[record.Span], visit: tuple[NumberedEvent, ...]
-) -> TaskTry:
-    """From the events of the whole visit."""
-    before = visit[0][0]
-    tries = tuple(NodeTry(node.name, node.first, visit[node.first - before : node.last + 1 - before]) for node in nodes)
-    return TaskTry(action, task.name, task.first, visit[task.first - before : task.last + 1 - before], tries)
+def _build_node_try(node: NodeName, first: Seq, events: Sequence[NumberedEvent]) -> NodeTry:
+    calls = tuple([(seq, event) for seq, event in events if isinstance(event, record.HookEvent)])
+    operations = tuple([(seq, event) for seq, event in events if isinstance(event, record.OpEvent)])
+    return NodeTry(node, first, first + len(events) - 1, calls, operations)
 
 
 def spans_inside(recording: Recording, span: record.Span) -> Iterator[record.Span]:
     """Spans inside a span, empty ones included."""
-    for index in range(span.index + 1, len(recording.spans)):
-        # Spans are numbered as they open: the first one with an earlier parent ends the list.
-        inner = recording.spans[index]
-        if inner.parent < span.index:
-            return
-        yield inner
+    return map(recording.spans.__getitem__, recording.record.spans.indexes_inside(span.index))
 
 
 def next_task_turn(recording: Recording, seq: Seq, wanted: Callable[[str], bool]) -> Seq | None:
@@ -208,7 +206,7 @@ def next_task_turn(recording: Recording, seq: Seq, wanted: Callable[[str], bool]
     )
 
 
-def _calls_of(events: Sequence[NumberedEvent], points: tuple[str, ...]) -> Iterator[tuple[Seq, record.HookEvent]]:
+def _calls_of(events: Sequence[NumberedEvent], points: tuple[str, ...]) -> Iterator[NumberedCall]:
     for seq, event in events:
         if isinstance(event, record.HookEvent) and event.point in points:
             yield seq, event

@@ -21,10 +21,8 @@ from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, NodeTry, TaskTry, says_no
+from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, NodeTry, NumberedCall, TaskTry, says_no
 from vcdebug.releases.scheduling import BACKFILL_ENDS_AT_FAILURE
-
-NumberedCall = tuple[Seq, HookEvent]
 
 COUNTED_ONCE: Final = "each node is counted once, under its first missing resource"
 """The possible difference of an answer that covers everything a node lacks."""

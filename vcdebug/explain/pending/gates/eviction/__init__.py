@@ -16,7 +16,7 @@ from vcdebug.explain.pending.gates.eviction import veto as victim_filter
 from vcdebug.explain.pending.no_node import MAX_LINE_LENGTH, MIXED_CAUSE, failure_facts, search_evidence
 from vcdebug.explain.plugins import gang
 from vcdebug.framework import hooks
-from vcdebug.framework.record import HookEvent, Level, OpEvent
+from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.task import TaskInfo
@@ -203,7 +203,6 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
     fits = room.for_task(task)
     for node in nodes:
         asked = node.node_calls(hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
-        last = node.events[-1][0]
         objections = [
             (s, e)
             for s, e in node.node_calls(hooks.PREDICATE.upstream, hooks.SIMULATE_PREDICATE.upstream)
@@ -211,14 +210,12 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
         ]
         # Both can refuse in one try: the later refusal is the one that ended it.
         refused = asked and says_no(asked[-1][1]) and (not objections or objections[-1][0] < asked[-1][0])
-        if refused and last >= asked[-1][0]:
+        if refused and node.last >= asked[-1][0]:
             after = f"{attempt.action} could make room on {node.node}{_format_victims(node)}."
             return queue_limits.not_allocatable_finding(view, task, fits, *asked[-1], after=after)
         if objections:
             return _predicate_finding(view, attempt, node, fits, *objections[-1])
-        taken_back = [
-            s for s, e in node.events if isinstance(e, OpEvent) and (e.op, e.task) == (UNDO_PIPELINE, task.key)
-        ]
+        taken_back = [s for s, e in node.operations if (e.op, e.task) == (UNDO_PIPELINE, task.key)]
         if taken_back:
             return _refused_reservation_finding(view, attempt, node, taken_back[-1])
     return _not_kept_finding(view, attempt, nodes[0])

@@ -110,11 +110,11 @@ class JobView:
 
     def action_starts(self, action: str) -> Seq | None:
         """The event with which an action starts; None if it never ran."""
-        return _action_seqs(self.recording, "start").get(action)
+        return action_seqs(self.recording, "start").get(action)
 
     def action_ends(self, action: str) -> Seq | None:
         """The event with which an action ends; None if it never ran, or never ended."""
-        return _action_seqs(self.recording, "end").get(action)
+        return action_seqs(self.recording, "end").get(action)
 
     def calls_during(
         self, action: str, point: str, field: str = "job", name: str | None = None
@@ -135,7 +135,7 @@ class JobView:
 
 
 @per_recording()
-def _action_seqs(recording: Recording, what: str) -> Mapping[str, Seq]:
+def action_seqs(recording: Recording, what: str) -> Mapping[str, Seq]:
     """The event with which each action first starts, or ends."""
     found: dict[str, Seq] = {}
     for seq, event in recording.events_of_type(ActionEvent):

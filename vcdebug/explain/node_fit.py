@@ -65,9 +65,13 @@ class NodeFits:
         """The fit of another task of the job in the same state."""
         return self if task is self.task else NodeFits(self.view, task, self.seq)
 
-    @cached_property
+    @property
     def node_fits(self) -> Sequence[NodeFit]:
         """Every node by name."""
+        return self._table.nodes
+
+    @cached_property
+    def _table(self) -> FitTable:
         objections = predicate_objections(self.view.session, self.task)
         # A predicate that is called now sees the end of the cycle; what the search itself recorded is exact and wins.
         objections.update(self._recorded_objections())
@@ -75,7 +79,9 @@ class NodeFits:
         if not objections:
             return found
         get, verdicts = objections.get, {said: objections_kind(said) for said in dict.fromkeys(objections.values())}
-        return [self._with_refusal(one, said, verdicts[said]) if (said := get(one.name)) else one for one in found]
+        refused = ((one, get(one.name)) for one in found.nodes)
+        nodes = [self._with_refusal(one, said, verdicts[said]) if said else one for one, said in refused]
+        return FitTable(nodes, found.request)
 
     def _recorded_objections(self) -> Iterator[tuple[NodeName, tuple[FitStatus, ...]]]:
         """(node, reasons) of the recorded search, for nodes that passed the resource check."""
@@ -93,9 +99,9 @@ class NodeFits:
             return fit._replace(kind="unresolvable")
         return fit
 
-    def of_kind(self, *kinds: FitKind) -> list[NodeFit]:
+    def of_kind(self, *kinds: FitKind) -> Sequence[NodeFit]:
         """Nodes that fail in one of these ways."""
-        return [node for node in self.node_fits if node.kind in kinds]
+        return self._table.of_kind(kinds)
 
     @cached_property
     def _distinct_objections(self) -> dict[tuple[FitStatus, ...], None]:
@@ -108,32 +114,25 @@ class NodeFits:
         saying = {said for said in self._distinct_objections if any(reason in status.reason for status in said)}
         return [node for node in self.node_fits if node.statuses in saying] if saying else []
 
-    @cached_property
-    def free_nodes(self) -> list[NodeFit]:
+    @property
+    def free_nodes(self) -> Sequence[NodeFit]:
         """Nodes that would take the task at once."""
         return self.of_kind("free")
 
-    @cached_property
-    def waiting_nodes(self) -> list[NodeFit]:
+    @property
+    def waiting_nodes(self) -> Sequence[NodeFit]:
         """Nodes that would take the task if some of their pods left."""
         return self.of_kind("pods", "short", "refused")
 
-    @cached_property
+    @property
     def nearest_node(self) -> NodeFit | None:
         """The suitable node that lacks least."""
-        lacking = self.of_kind("short", "pods") or self.of_kind("too small")
-        short = [node for node in lacking if node.short]
-        return min(short, key=lambda node: (len(node.short), self._relative_lack(node), node.name), default=None)
+        return self._table.nearest_node
 
-    def _relative_lack(self, node: NodeFit) -> float:
-        request = self.task.init_resreq
-        # Relative to the request, since cores and bytes have no common unit; 1.0 only keeps the division defined.
-        return max(missing / max(request.get(name), 1.0) for name, missing in node.short)
-
-    @cached_property
+    @property
     def reason_histogram(self) -> Histogram[NodeName]:
         """Reason and its nodes, most frequent first."""
-        return histogram((node.name, node.reason) for node in self.node_fits if node.kind != "free")
+        return self._table.reason_histogram
 
     def tasks_on(self, node: NodeName) -> Sequence[TaskInfo]:
         """Tasks on a node in this state."""
@@ -205,14 +204,8 @@ def predicate_objections(session: Session, task: TaskInfo) -> dict[NodeName, tup
         return {}
     finally:
         session.record.silent -= 1
-    return dict(_iter_statuses(session, codes.tolist()))
-
-
-def _iter_statuses(session: Session, codes: Sequence[int]) -> Iterator[tuple[NodeName, tuple[FitStatus, ...]]]:
-    statuses = session.reasons.statuses_of
-    for name, code in zip(session.node_table.names, codes, strict=True):
-        if code:
-            yield name, statuses(code)
+    names, statuses_of = session.node_table.names, session.reasons.statuses_of
+    return {names[row]: statuses_of(codes.item(row)) for row in np.flatnonzero(codes).tolist()}
 
 
 class CardShortage(NamedTuple):
@@ -315,6 +308,39 @@ class NodeFit(NamedTuple):
         return NodeFit(self.name, kind, statuses, self.future, self.allocatable, self.short)
 
 
+class FitTable:
+    """Every node for one request, and what follows from it: shared by tasks to which no predicate objects."""
+
+    def __init__(self, nodes: Sequence[NodeFit], request: RequestItems) -> None:
+        self.nodes = nodes
+        self.request = request
+        self._by_kinds: dict[tuple[FitKind, ...], Sequence[NodeFit]] = {}
+
+    def of_kind(self, kinds: tuple[FitKind, ...]) -> Sequence[NodeFit]:
+        """Nodes that fail in one of these ways."""
+        found = self._by_kinds.get(kinds)
+        if found is None:
+            found = self._by_kinds[kinds] = [node for node in self.nodes if node.kind in kinds]
+        return found
+
+    @cached_property
+    def nearest_node(self) -> NodeFit | None:
+        """The suitable node that lacks least."""
+        lacking = self.of_kind(("short", "pods")) or self.of_kind(("too small",))
+        short = [node for node in lacking if node.short]
+        return min(short, key=lambda node: (len(node.short), self._relative_lack(node), node.name), default=None)
+
+    def _relative_lack(self, node: NodeFit) -> float:
+        request = dict(self.request)
+        # Relative to the request, since cores and bytes have no common unit; 1.0 only keeps the division defined.
+        return max(missing / max(request.get(name, 0.0), 1.0) for name, missing in node.short)
+
+    @cached_property
+    def reason_histogram(self) -> Histogram[NodeName]:
+        """Reason and its nodes, most frequent first."""
+        return histogram((node.name, node.reason) for node in self.nodes if node.kind != "free")
+
+
 class NodeIdle(NamedTuple):
     """What a node has left, and what it has in all."""
 
@@ -348,16 +374,17 @@ def _room_after_change(recording: Recording, name: NodeName, place: int) -> Node
 
 
 @per_recording(most=32)
-def fits_by_amounts(recording: Recording, seq: Seq, request: RequestItems) -> Sequence[NodeFit]:
+def fits_by_amounts(recording: Recording, seq: Seq, request: RequestItems) -> FitTable:
     """Every node for a request, as if no predicate objected."""
     asked = tuple((name, amount) for name, amount in request if amount > 0)
     everyone = room_by_node(recording, seq)
     smaller = _lacks_by_node(asked, [_allocatable_column(recording, name) for name, _ in asked], len(everyone))
     shorter = _lacks_by_node(asked, [_future_column(recording, seq, name) for name, _ in asked], len(everyone))
-    return [
+    nodes = [
         NodeFit(name, _fit_kind(small, short), (), room.future, room.allocatable, small or short)
         for (name, room), small, short in zip(everyone.items(), smaller, shorter, strict=True)
     ]
+    return FitTable(nodes, request)
 
 
 def _lacks_by_node(asked: RequestItems, columns: Sequence[FloatArray], nodes: int) -> list[MissingItems]:

@@ -14,7 +14,7 @@ from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, forma
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
 from vcdebug.model.cluster import is_not_ready
-from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import TDM, USAGE
@@ -314,7 +314,7 @@ def _mixed_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     ways = find_constraint_failures(room)
     facts += failure_facts(ways)
     taken = room_takers(room)
-    facts += (taker_facts(room, taken) if taken else _passing_facts(room)) or _user_facts(room)
+    facts += (taker_facts(room, taken) if taken.tasks else _passing_facts(room)) or _user_facts(room)
     advice = advice_for_mixed(room, ways)
     return _build_finding(room, MIXED_CAUSE, reason, advice, numbers, facts, taker_evidence(taken))
 
@@ -366,16 +366,33 @@ class RoomTaker(NamedTuple):
     seq: Seq
 
 
-def room_takers(room: NodeFits) -> list[RoomTaker]:
+class RoomTakers(NamedTuple):
+    """All of them, and their nodes."""
+
+    tasks: Sequence[RoomTaker]
+    nodes: Sequence[NodeName]
+
+
+def room_takers(room: NodeFits) -> RoomTakers:
     """Tasks of other jobs that this cycle placed where the task would have fitted at the opening."""
     recording, request = room.view.recording, room.task.init_resreq
     opened, _ = next(recording.events_of_type(StateEvent), (0, None))
     if not opened:
-        return []
+        return RoomTakers((), ())
     before = room_by_node(recording, opened)
-    lost = [n.name for n in room.of_kind("short") if request.less_equal(before[n.name].future)]
-    arrived = arrivals_by_node(recording, opened, room.since) if lost else {}
-    return [one for node in lost for one in arrived.get(node, ()) if one.task.job != room.view.job.uid]
+    lost = tuple([n.name for n in room.of_kind("short") if request.less_equal(before[n.name].future)])
+    placed = placements_before(recording, room.since)
+    # One answer for all jobs of which nothing was placed.
+    mine = room.view.job.uid if any(key in placed for key in room.view.tasks) else ""
+    return _takers_on(recording, opened, room.since, lost, mine) if lost else RoomTakers((), ())
+
+
+@per_recording(most=8)
+def _takers_on(recording: Recording, opened: Seq, seq: Seq, lost: tuple[NodeName, ...], mine: JobId) -> RoomTakers:
+    """Those on these nodes that are of another job."""
+    arrived = arrivals_by_node(recording, opened, seq)
+    found = [one for node in lost for one in arrived.get(node, ()) if one.task.job != mine]
+    return RoomTakers(found, [*dict.fromkeys(one.node for one in found)])
 
 
 @per_recording(most=8)
@@ -399,15 +416,14 @@ def placements_before(recording: Recording, seq: Seq) -> Mapping[TaskKey, Seq]:
     return {event.task: at for at, event in operations if event.op in PLACING_OPS}
 
 
-def taker_facts(room: NodeFits, found: list[RoomTaker]) -> list[str]:
+def taker_facts(room: NodeFits, found: RoomTakers) -> list[str]:
     """The tasks that got the room in this cycle, and which order put them first."""
     jobs = room.view.session.jobs
-    each = (f"{t.task.name} of {t.task.job} (queue {jobs[t.task.job].queue})" for t in found)
-    who = join_first_names(each, len(found), MAX_TAKERS)
-    nodes = join_names(dict.fromkeys(taker.node for taker in found))
-    placed = "was" if len(found) == 1 else "were"
-    order = _order_words(room, found[0])
-    first = f"{nodes} had room at the start of this cycle; {who} {placed} placed there first"
+    each = (f"{t.task.name} of {t.task.job} (queue {jobs[t.task.job].queue})" for t in found.tasks)
+    who = join_first_names(each, len(found.tasks), MAX_TAKERS)
+    placed = "was" if len(found.tasks) == 1 else "were"
+    order = _order_words(room, found.tasks[0])
+    first = f"{join_names(found.nodes)} had room at the start of this cycle; {who} {placed} placed there first"
     return [f"{first}, since {order}." if order else f"{first}."]
 
 
@@ -466,8 +482,8 @@ def _order_words(room: NodeFits, first: RoomTaker) -> str:
     return f"{other.uid} is tried before {mine.uid} ({decided.deciding_step.difference.what})"
 
 
-def taker_evidence(found: list[RoomTaker]) -> tuple[answer.Evidence, ...]:
+def taker_evidence(found: RoomTakers) -> tuple[answer.Evidence, ...]:
     """The placements."""
     return tuple(
-        answer.Evidence(taker.seq, f"{taker.task.key} is placed on {taker.node}") for taker in found[:MAX_TAKERS]
+        answer.Evidence(taker.seq, f"{taker.task.key} is placed on {taker.node}") for taker in found.tasks[:MAX_TAKERS]
     )

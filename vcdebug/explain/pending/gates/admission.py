@@ -13,7 +13,7 @@ from vcdebug.explain.answer import (
     rejected_headline,
 )
 from vcdebug.explain.decisions.votes import hook_calls_at
-from vcdebug.explain.job_view import WAITING_PHASES, JobView
+from vcdebug.explain.job_view import WAITING_PHASES, JobView, action_seqs
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.plugins import explainer_for
 from vcdebug.explain.queue_findings import rejection_evidence
@@ -22,6 +22,7 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import PODS
 from vcdebug.plugins import SLA
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 
 TOO_LATE_CAUSE = "enqueued-too-late"
@@ -33,7 +34,7 @@ PERMITTING_PLUGINS = (SLA,)
 
 def admission(view: JobView) -> Finding | None:
     """None if the PodGroup was Inqueue when the other actions began."""
-    start = _first_scheduling_seq(view)
+    start = _first_scheduling_seq(view.recording)
     phase = view.recording.timeline.state_at(len(view.recording) if start is None else start).phases[view.job.uid]
     if phase not in WAITING_PHASES:
         return None
@@ -47,9 +48,10 @@ def admission(view: JobView) -> Finding | None:
     return _too_late_finding(view)
 
 
-def _first_scheduling_seq(view: JobView) -> Seq | None:
-    starts = (view.action_starts(action) for action in view.actions if view.facts_of(action).places)
-    return min((start for start in starts if start is not None), default=None)
+@per_recording()
+def _first_scheduling_seq(recording: Recording) -> Seq | None:
+    starts = action_seqs(recording, "start")
+    return min((seq for action, seq in starts.items() if recording.conf.facts_of(action).places), default=None)
 
 
 def _rejected_finding(view: JobView, seq: Seq, event: HookEvent) -> Finding:
@@ -132,7 +134,7 @@ def _nothing_places_finding(view: JobView) -> Finding:
 
 
 def _too_late_finding(view: JobView) -> Finding:
-    turns = (view.action_ends(ENQUEUE), _first_scheduling_seq(view))
+    turns = (view.action_ends(ENQUEUE), _first_scheduling_seq(view.recording))
     evidence = sorted(Evidence(seq, "an action begins or ends") for seq in turns if seq is not None)
     first = next(action for action in view.actions if view.facts_of(action).places)
     reason = f"enqueue comes later in actions ({', '.join(view.actions)})"

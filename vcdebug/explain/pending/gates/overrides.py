@@ -144,7 +144,9 @@ def missing_action(
             finding = _action_finding(view, task, room, trial, helped)
             # On fewer nodes the missing action is one of several causes and does not explain the Pending job.
             first = (
-                2 * helped > len(room.node_fits) and not no_node.room_takers(room) and said[0].cause != DISCARD_CAUSE
+                2 * helped > len(room.node_fits)
+                and not no_node.room_takers(room).tasks
+                and said[0].cause != DISCARD_CAUSE
             )
             return [finding, *said] if first else [said[0], finding, *said[1:]]
     return [_with_untried(said[0], untried), *said[1:]] if untried else None

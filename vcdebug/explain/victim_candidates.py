@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Final, NamedTuple
 
 from vcdebug.framework import action as action_module
 from vcdebug.framework.action import Action
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import group_by_key
-from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.names import JobId
 from vcdebug.model.node import NodeAmounts
 from vcdebug.model.resource import Resource
-from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording
 
 
@@ -107,22 +107,22 @@ def skipped_victim(
     job = recording.session.jobs.get(victim.job)
     # The filter itself expects a victim whose job is in the session.
     rule = action_module.NO_JOB if job is None else spares(victim)
-    return _name_rule(rule, victim.status, "" if job is None else job.queue) if rule else None
+    if not rule:
+        return None
+    queue = "" if job is None else job.queue
+    return SkippedVictim(rule, _RULE_TEXTS[rule].format(status=victim.status.upstream_name, queue=queue))
 
 
-@lru_cache(maxsize=256)
-def _name_rule(rule: str, status: TaskStatus, queue: QueueName) -> SkippedVictim:
-    texts = {
-        action_module.NO_JOB: "not managed by Volcano",
-        action_module.NOT_RUNNING: f"{status.upstream_name} (only Running pods can be evicted)",
-        action_module.NOT_PREEMPTABLE: 'with volcano.sh/preemptable: "false"',
-        action_module.ASKS_NOTHING: "that request resources (a best-effort preemptor evicts only best-effort pods)",
-        action_module.OTHER_QUEUE: f"in queue {queue}",
-        action_module.SAME_QUEUE: "in the same queue",
-        action_module.SAME_JOB: "of the same job",
-        action_module.OTHER_JOB: "of other jobs",
-        action_module.NOT_RECLAIMABLE: f"in queue {queue} (reclaimable: false)",
-        action_module.GROUP_NOT_PREEMPTABLE: 'of a PodGroup with volcano.sh/preemptable: "false"',
-        action_module.NOT_LOWER: "of jobs with equal or higher priority",
-    }
-    return SkippedVictim(rule, texts[rule])
+_RULE_TEXTS: Final = {
+    action_module.NO_JOB: "not managed by Volcano",
+    action_module.NOT_RUNNING: "{status} (only Running pods can be evicted)",
+    action_module.NOT_PREEMPTABLE: 'with volcano.sh/preemptable: "false"',
+    action_module.ASKS_NOTHING: "that request resources (a best-effort preemptor evicts only best-effort pods)",
+    action_module.OTHER_QUEUE: "in queue {queue}",
+    action_module.SAME_QUEUE: "in the same queue",
+    action_module.SAME_JOB: "of the same job",
+    action_module.OTHER_JOB: "of other jobs",
+    action_module.NOT_RECLAIMABLE: "in queue {queue} (reclaimable: false)",
+    action_module.GROUP_NOT_PREEMPTABLE: 'of a PodGroup with volcano.sh/preemptable: "false"',
+    action_module.NOT_LOWER: "of jobs with equal or higher priority",
+}

@@ -3,12 +3,14 @@
 import pyte
 from hypothesis import given
 from hypothesis import strategies as st
+from pyte.screens import Char
 
 from vcdebug.tui.terminal import TerminalContent
 
 COLUMNS, LINES = 24, 6
-STYLES = ["", "1", "31", "38;2;10;20;30", "7;48;2;1;2;3"]
-TEXTS = st.text(alphabet="ab ─●工作", max_size=5)
+GROUNDS = ["48;2;1;2;3", "1;31;48;2;1;2;3", "38;2;10;20;30;48;2;1;2;3", "4;38;2;10;20;30;48;2;1;2;3"]
+STYLES = ["", "1", "31", "38;2;10;20;30", "1;3;94;44", "38;5;44;48;5;7", "7;48;2;1;2;3", *GROUNDS]
+TEXTS = st.text(alphabet="ab  ─●工作", max_size=5)
 PIECES = st.tuples(st.sampled_from(STYLES), TEXTS)
 SPANS = st.tuples(st.integers(1, LINES), st.integers(1, COLUMNS - 20), st.lists(PIECES, max_size=2))
 FRAMES = st.lists(st.tuples(st.lists(SPANS, min_size=1, max_size=4), st.integers(1, COLUMNS)), max_size=6)
@@ -24,6 +26,12 @@ def frame(spans: list[tuple[int, int, list[tuple[str, str]]]], cursor: int) -> s
     return "\n".join(lines) + f"\x1b[1;{cursor}H"
 
 
+def visible(cell: Char) -> Char:
+    """What one sees of a cell: of a space without lines only the ground."""
+    lined = cell.reverse or cell.underscore or cell.strikethrough
+    return cell if cell.data != " " or lined else Char(" ", bg=cell.bg)
+
+
 class Emulator:
     """A terminal by an independent library."""
 
@@ -35,7 +43,7 @@ class Emulator:
         self._stream.feed(data.replace(SYNC_BEGIN, "").replace(SYNC_END, ""))
 
     def shown(self) -> object:
-        rows = [[self.screen.buffer[y][x] for x in range(COLUMNS)] for y in range(LINES)]
+        rows = [[visible(self.screen.buffer[y][x]) for x in range(COLUMNS)] for y in range(LINES)]
         return rows, (self.screen.cursor.x, self.screen.cursor.y)
 
 
@@ -64,6 +72,16 @@ def test_only_the_cells_that_differ_are_sent() -> None:
     assert "\x1b[0;31m\x1b[2;11H1\x1b[0m\x1b[1;5H" == content.changed_part(
         frame([(2, 3, [("31", "event 121/166")])], 5)
     )
+
+
+def test_spaces_go_with_the_text_beside_them_and_styles_say_what_differs() -> None:
+    content = TerminalContent()
+    data = frame(
+        [(2, 3, [(f"31;{GROUNDS[0]}", "ab"), (f"32;{GROUNDS[0]}", "  c")]), (3, 3, [(f"31;{GROUNDS[0]}", "d")])], 5
+    )
+    sent = content.changed_part(data)
+    assert f"\x1b[0;31;{GROUNDS[0]}m\x1b[2;3Hab  \x1b[3;3Hd\x1b[32m\x1b[2;7Hc\x1b[0m\x1b[1;5H" == sent
+    assert "\x1b[1;5H" == content.changed_part(frame([(2, 5, [(f"1;34;{GROUNDS[0]}", "  ")])], 5))
 
 
 def test_modes_and_titles_keep_what_is_known_and_anything_else_forgets_it() -> None:

@@ -10,8 +10,9 @@ from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import lru_cache
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
@@ -176,7 +177,7 @@ class TerminalContent:
                 return False
             changes.written.add(first)
             changes.written.add(last)
-            cell = (character, style)
+            cell = (character, _ground(style) if character == " " else style)
             if self._cells.get(first) != cell:
                 changes.add_cell(row, column, cell, width)
                 self._set_cell(row, column, cell, width)
@@ -196,13 +197,22 @@ class TerminalContent:
             self._cells[row, column + 1] = ("", cell[1])
 
 
+class _Run(NamedTuple):
+    """Text at a place, in one style or in any that looks the same on spaces."""
+
+    row: int
+    column: int
+    text: str
+    end: int
+
+
 class _Changes:
     """Cells to write, by style: a style takes more bytes than the move to another place."""
 
     def __init__(self) -> None:
         self.written: set[tuple[int, int]] = set()
         """The cells of this frame."""
-        self._runs: dict[str, list[str]] = {}
+        self._runs: dict[str, list[_Run]] = {}
         self._place, self._style = (0, 0), ""
         self._passed = ""
         """A few unchanged characters behind the last change, which take fewer bytes than a move over them."""
@@ -210,22 +220,72 @@ class _Changes:
     def add_cell(self, row: int, column: int, cell: Cell, width: int) -> None:
         """Add one cell."""
         character, style = cell
-        runs = self._runs.setdefault(style, [])
-        follows = (row, column) == self._place and style == self._style and len(self._passed) <= MOST_PASSED
-        runs.append(f"{self._passed}{character}" if follows else f"\x1b[{row};{column}H{character}")
+        if (row, column) == self._place and len(self._passed) <= MOST_PASSED:
+            before = self._runs[self._style].pop()
+            # Spaces take the style of the text before or after them where both look the same.
+            if before.text.isspace() and not self._passed.strip() and _ground(style) == self._style:
+                self._style = style
+            joined = self._style == style or (character == " " and _ground(self._style) == style)
+            if joined:
+                run = before._replace(text=f"{before.text}{self._passed}{character}", end=column + width)
+                self._runs.setdefault(self._style, []).append(run)
+                self._place, self._passed = (row, column + width), ""
+                return
+            self._runs[self._style].append(before)
+        self._runs.setdefault(style, []).append(_Run(row, column, character, column + width))
         self._place, self._style, self._passed = (row, column + width), style, ""
 
     def pass_cell(self, row: int, column: int, cell: Cell, width: int) -> None:
         """Go over a cell that shows the same already."""
-        if (row, column) == self._place and cell[1] == self._style:
+        looks_same = cell[1] in (self._style, _ground(self._style) if cell[0] == " " else self._style)
+        if (row, column) == self._place and looks_same:
             self._passed += cell[0]
             self._place = (row, column + width)
 
     def write_all(self, place: tuple[int, int]) -> str:
         """Everything, and the cursor moved to its place."""
-        parts = [f"\x1b[0;{style}m{''.join(runs)}" for style, runs in self._runs.items() if style]
-        parts += ["\x1b[0m", *self._runs.get("", ())] if self._runs else []
-        return "".join([*parts, f"\x1b[{place[0]};{place[1]}H"])
+        parts, row, column, before = [], 0, 0, None
+        for style in sorted(filter(self._runs.get, self._runs), key=_style_parts):
+            parts.append(f"\x1b[{_style_change(before, style)}m")
+            before = style
+            for run in self._runs[style]:
+                forward = run.row == row and run.column > column
+                parts.append(f"\x1b[{run.column - column}C" if forward else f"\x1b[{run.row};{run.column}H")
+                parts.append(run.text)
+                row, column = run.row, run.end
+        return "".join([*parts, "\x1b[0m" if before else "", f"\x1b[{place[0]};{place[1]}H"])
+
+
+_STYLE: Final = re.compile(
+    r"((?:(?:[1-9]|21|5[1-3])(?:;|$))*)((?:38;2;\d+;\d+;\d+|38;5;\d+|[39]\d)(?:;|$))?"
+    r"(48;2;\d+;\d+;\d+|48;5;\d+|4\d|10\d)?"
+)
+"""How Rich writes a style: attributes, colour of the text, colour of the ground."""
+_ON_SPACES: Final = frozenset("479") | {"21", "53"}
+"""Attributes that show on a space: lines and reversed colours."""
+
+
+@lru_cache(maxsize=1024)
+def _style_parts(style: str) -> tuple[str, str, str]:
+    """(ground, attributes, text) of a style; one of another form has attributes alone."""
+    found = _STYLE.fullmatch(style)
+    return (found[3] or "", found[1], (found[2] or "").rstrip(";")) if found is not None else ("", style, "")
+
+
+@lru_cache(maxsize=1024)
+def _ground(style: str) -> str:
+    """What shows of a style on a space."""
+    ground, attributes, _ = _style_parts(style)
+    return style if _ON_SPACES.intersection(attributes.split(";")) or _STYLE.fullmatch(style) is None else ground
+
+
+def _style_change(before: str | None, style: str) -> str:
+    """The parameters that lead from one style to another."""
+    (old_ground, old_attributes, old_text), parts = _style_parts(before or ""), _style_parts(style)
+    ground, attributes, text = parts
+    if before is None or attributes != old_attributes or not all(parts[::2]):
+        return f"0;{style}" if style else "0"
+    return ";".join([*([text] if text != old_text else []), *([ground] if ground != old_ground else [])])
 
 
 class TerminalDriver(LinuxDriver):

@@ -10,7 +10,6 @@ from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import lru_cache
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -136,6 +135,8 @@ class TerminalContent:
         Most of a frame is the same, and a text is compared faster than its cells.
         """
 
+        self._grounds = _Grounds()
+
     def forget(self) -> None:
         """The terminal may show anything."""
         self._cells.clear()
@@ -147,7 +148,7 @@ class TerminalContent:
             if _KEEPS_CONTENT.fullmatch(data) is None:
                 self.forget()
             return data
-        changes, style, place = _Changes(), "", (0, 0)
+        changes, style, place = _Changes(self._grounds), "", (0, 0)
         for row, column, sgr, text, other in _TOKEN.findall(data):
             if other or (text and not self._put_text(changes, place, text, style)):
                 self.forget()
@@ -177,7 +178,7 @@ class TerminalContent:
                 return False
             changes.written.add(first)
             changes.written.add(last)
-            cell = (character, _ground(style) if character == " " else style)
+            cell = (character, self._grounds[style] if character == " " else style)
             if self._cells.get(first) != cell:
                 changes.add_cell(row, column, cell, width)
                 self._set_cell(row, column, cell, width)
@@ -209,7 +210,8 @@ class _Run(NamedTuple):
 class _Changes:
     """Cells to write, by style: a style takes more bytes than the move to another place."""
 
-    def __init__(self) -> None:
+    def __init__(self, grounds: _Grounds) -> None:
+        self._grounds = grounds
         self.written: set[tuple[int, int]] = set()
         """The cells of this frame."""
         self._runs: dict[str, list[_Run]] = {}
@@ -223,9 +225,9 @@ class _Changes:
         if (row, column) == self._place and len(self._passed) <= MOST_PASSED:
             before = self._runs[self._style].pop()
             # Spaces take the style of the text before or after them where both look the same.
-            if before.text.isspace() and not self._passed.strip() and _ground(style) == self._style:
+            if before.text.isspace() and not self._passed.strip() and self._grounds[style] == self._style:
                 self._style = style
-            joined = self._style == style or (character == " " and _ground(self._style) == style)
+            joined = self._style == style or (character == " " and self._grounds[self._style] == style)
             if joined:
                 run = before._replace(text=f"{before.text}{self._passed}{character}", end=column + width)
                 self._runs.setdefault(self._style, []).append(run)
@@ -237,7 +239,7 @@ class _Changes:
 
     def pass_cell(self, row: int, column: int, cell: Cell, width: int) -> None:
         """Go over a cell that shows the same already."""
-        looks_same = cell[1] in (self._style, _ground(self._style) if cell[0] == " " else self._style)
+        looks_same = cell[1] in (self._style, self._grounds[self._style] if cell[0] == " " else self._style)
         if (row, column) == self._place and looks_same:
             self._passed += cell[0]
             self._place = (row, column + width)
@@ -265,18 +267,20 @@ _ON_SPACES: Final = frozenset("479") | {"21", "53"}
 """Attributes that show on a space: lines and reversed colours."""
 
 
-@lru_cache(maxsize=1024)
 def _style_parts(style: str) -> tuple[str, str, str]:
     """(ground, attributes, text) of a style; one of another form has attributes alone."""
     found = _STYLE.fullmatch(style)
     return (found[3] or "", found[1], (found[2] or "").rstrip(";")) if found is not None else ("", style, "")
 
 
-@lru_cache(maxsize=1024)
-def _ground(style: str) -> str:
-    """What shows of a style on a space."""
-    ground, attributes, _ = _style_parts(style)
-    return style if _ON_SPACES.intersection(attributes.split(";")) or _STYLE.fullmatch(style) is None else ground
+class _Grounds(dict[str, str]):
+    """What shows of a style on a space, by style."""
+
+    def __missing__(self, style: str) -> str:
+        ground, attributes, _ = _style_parts(style)
+        lined = _ON_SPACES.intersection(attributes.split(";")) or _STYLE.fullmatch(style) is None
+        self[style] = style if lined else ground
+        return self[style]
 
 
 def _style_change(before: str | None, style: str) -> str:

@@ -164,14 +164,8 @@ def _propose_role_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         # With no pod of the role, every smaller minimum fails as well.
         if least > 0 and not usable.get(role):
             words = f"{situation.explanation.job}: remove role {role} from minTaskMember (0 of {least} pods exist)"
-            yield fix.Fix(
-                words,
-                (f"{path}-",),
-                AdviceHarm.JOB,
-                _GANG_CAUSES,
-                stated_kind=fix.FixKind.REPAIR,
-                aspect=f"role {role}",
-            )
+            kind = fix.FixKind.REPAIR
+            yield fix.Fix(words, (f"{path}-",), AdviceHarm.JOB, _GANG_CAUSES, stated_kind=kind, aspect=f"role {role}")
         elif least > 0:
             words = f"{situation.explanation.job}: minTaskMember of {role} {least} -> {fix.AMOUNT_BLANK}"
             yield fix.Fix(
@@ -197,15 +191,8 @@ def _propose_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         words = (
             f"{situation.explanation.job}: minMember {group.min_member} -> {fix.AMOUNT_BLANK} (starts with fewer pods)"
         )
-        yield fix.Fix(
-            words,
-            edit,
-            AdviceHarm.JOB,
-            _GANG_CAUSES,
-            fix.AmountRange(group.min_member, least),
-            stated_kind=fix.FixKind.SMALLER,
-            aspect="minMember",
-        )
+        amount, kind = fix.AmountRange(group.min_member, least), fix.FixKind.SMALLER
+        yield fix.Fix(words, edit, AdviceHarm.JOB, _GANG_CAUSES, amount, stated_kind=kind, aspect="minMember")
     if group.min_member >= roles > 1:
         words = (
             f"Bypass: minMember {group.min_member} -> {fix.AMOUNT_BLANK} of {situation.explanation.job} (below the "
@@ -241,15 +228,8 @@ def _propose_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             words = f"{situation.explanation.job}: {change} (pods unchanged)" if situation.has_pods else small
             edits = (f"{situation.group_path}:spec.minResources{field_step(resource)}={fix.AMOUNT_BLANK}",)
             aspect = f"minResources of {resource}"
-            yield fix.Fix(
-                words,
-                edits,
-                AdviceHarm.JOB,
-                _ENQUEUE_CAUSES,
-                amount,
-                stated_kind=None if situation.has_pods else fix.FixKind.SMALLER,
-                aspect=aspect,
-            )
+            kind = None if situation.has_pods else fix.FixKind.SMALLER
+            yield fix.Fix(words, edits, AdviceHarm.JOB, _ENQUEUE_CAUSES, amount, stated_kind=kind, aspect=aspect)
 
 
 def _propose_followed_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
@@ -336,13 +316,8 @@ def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     never = tuple(pod for pod in situation.pending_pods if pod.spec.get("preemptionPolicy") == "Never")
     if never:
         edits = fix.pod_edits(never, "spec.preemptionPolicy=PreemptLowerPriority")
-        yield fix.Fix(
-            f"{situation.explanation.job}: preemptionPolicy -> PreemptLowerPriority",
-            edits,
-            AdviceHarm.JOB,
-            ("preemption-policy-*",),
-            aspect="policy",
-        )
+        words = f"{situation.explanation.job}: preemptionPolicy -> PreemptLowerPriority"
+        yield fix.Fix(words, edits, AdviceHarm.JOB, ("preemption-policy-*",), aspect="policy")
 
 
 def _propose_new_priority_fixes(situation: fix.FixSituation, present: int) -> Iterator[fix.Fix]:
@@ -391,13 +366,8 @@ def _propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     others = [name for name in open_ if name not in (situation.queue_name, "root") and name not in parents]
     for name in others[:_MAX_QUEUES]:
         edits = (f"{situation.group_path}:spec.queue={name}",)
-        yield fix.Fix(
-            f"Bypass: move {situation.explanation.job} to queue {name}",
-            edits,
-            AdviceHarm.JOB,
-            _OTHER_QUEUE_CAUSES,
-            stated_kind=fix.FixKind.BYPASS,
-        )
+        words = f"Bypass: move {situation.explanation.job} to queue {name}"
+        yield fix.Fix(words, edits, AdviceHarm.JOB, _OTHER_QUEUE_CAUSES, stated_kind=fix.FixKind.BYPASS)
 
 
 def _propose_gate_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

@@ -65,13 +65,8 @@ def _propose_repair_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 f'Node/{name}:status.conditions[Ready].status="True"',
                 *(f"Node/{name}:spec.taints[{key}]-" for key in lifted),
             )
-            yield fix.Fix(
-                f"Repair node {name} (NotReady)",
-                edits,
-                AdviceHarm.CLUSTER,
-                _NODE_CAUSES,
-                stated_kind=fix.FixKind.REPAIR,
-            )
+            kind = fix.FixKind.REPAIR
+            yield fix.Fix(f"Repair node {name} (NotReady)", edits, AdviceHarm.CLUSTER, _NODE_CAUSES, stated_kind=kind)
 
 
 def _propose_uncordon_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -405,13 +400,8 @@ def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     rest = [[one for one in tier if one.get("name") != SLA] for tier in plugins]
     text = json.dumps([{"plugins": moved}, *({"plugins": tier} for tier in rest if tier)])
     words = "Move sla into its own first tier"
-    yield fix.Fix(
-        words,
-        (f"conf:tiers={text}",),
-        AdviceHarm.CLUSTER,
-        ("enqueue-*", "queue-capability"),
-        stated_kind=fix.FixKind.ENTITLEMENT,
-    )
+    edits, kind = (f"conf:tiers={text}",), fix.FixKind.ENTITLEMENT
+    yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("enqueue-*", "queue-capability"), stated_kind=kind)
 
 
 def _propose_one_quota_plugin_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -442,9 +432,5 @@ def _propose_node_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             required = "requiredDuringSchedulingIgnoredDuringExecution"
             affinity = f"{{nodeGroupAffinity: {{{required}: [{group}]}}}}"
             edits = (f"Queue/{situation.queue_name}:spec.affinity={affinity}",)
-            yield fix.Fix(
-                f"Queue {situation.queue_name}: spec.affinity allows node group {group}",
-                edits,
-                AdviceHarm.QUEUE,
-                ("predicates-*",),
-            )
+            words = f"Queue {situation.queue_name}: spec.affinity allows node group {group}"
+            yield fix.Fix(words, edits, AdviceHarm.QUEUE, ("predicates-*",))

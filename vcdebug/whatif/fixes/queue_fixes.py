@@ -281,14 +281,8 @@ def _propose_gang_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     for *_, job_id, least in sorted(found)[:_MAX_HOLDERS]:
         words = f"{job_id}: minMember {least} -> {fix.AMOUNT_BLANK}"
         edits = (f"PodGroup/{job_id}:spec.minMember={fix.AMOUNT_BLANK}",)
-        yield fix.Fix(
-            words,
-            edits,
-            AdviceHarm.QUEUE,
-            (GANG, "victims-not-above-deserved"),
-            fix.AmountRange(least, 1),
-            stated_kind=fix.FixKind.OTHER_PODS,
-        )
+        amount, kind = fix.AmountRange(least, 1), fix.FixKind.OTHER_PODS
+        yield fix.Fix(words, edits, AdviceHarm.QUEUE, (GANG, "victims-not-above-deserved"), amount, stated_kind=kind)
 
 
 def _propose_held_back_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

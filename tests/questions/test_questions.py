@@ -107,8 +107,8 @@ def test_another_node_that_would_have_done_is_named() -> None:
     recording = replay_cycle(snapshot)
     victim = next(one.victim for one in planned_evictions(recording) if one.fate == "commit")
     other, at = {
-        "default/mid-0": ("n2", "default/low-0 of priority 1"),
-        "default/low-0": ("n1", "default/mid-0 of priority 5"),
+        "default/mid-0": ("n2", "low-0 of priority 1"),
+        "default/low-0": ("n1", "mid-0 of priority 5"),
     }[victim]
     assert any(
         line.startswith(f"{other} would have done as well ({at})") for line in why_victim(recording, victim).lines

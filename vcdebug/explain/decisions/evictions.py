@@ -81,6 +81,12 @@ class Eviction(NamedTuple):
     end: Seq
 
 
+def eviction_words(one: Eviction, victim: str) -> str:
+    """`reclaim evicts a/x-0 on n1 to make room for b/y-0`: the action, the node and the preemptor."""
+    who = f"to make room for {one.preemptor}" if one.preemptor else "for no other pod (a plugin requested the eviction)"
+    return f"{one.action} evicts {victim}{f' on {one.node}' if one.node else ''} {who}"
+
+
 @per_recording()
 def planned_evictions(recording: Recording) -> tuple[Eviction, ...]:
     """All of the cycle, in order; those of discarded statements are among them."""
@@ -158,7 +164,7 @@ def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
     mine = [one for one in evicted if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
     if mine:
         yield from _deciding_tier_facts(view, mine[0])
-        yield from filter(None, (_milder_nodes_words(view, mine[0]),))
+        yield from milder_nodes_facts(view.recording, mine[0])
         yield from _priority_facts(view, mine)
     yield from _broken_gang_facts(view, victims)
     yield from _fewer_victims_facts(view, [one for one in evicted if one.victim in victims])
@@ -233,10 +239,13 @@ def _deciding_tier_facts(view: JobView, one: Eviction) -> Iterator[str]:
     yield f"{named}, so {where} {was} not consulted{f' ({against})' if against else ''}."
 
 
-def _milder_nodes_words(view: JobView, one: Eviction) -> str:
-    found = milder_nodes(view.recording, one)
+def milder_nodes_facts(recording: Recording, one: Eviction) -> Iterator[str]:
+    """Nodes that would have done as well with a victim of lower priority, in a sentence."""
+    by_pod = recording.conf.facts_of(one.action).evicts_by_pod
+    found = milder_nodes(recording, one) if by_pod and one.preemptor in recording.owners.jobs else {}
     who = join_names((f"{task.name} of priority {task.priority}" for task in found.values()), MOST_NODES)
-    return f"{join_names(found, MOST_NODES)} would have done as well ({who}): {ORDER_OF_NODES_NOTE}." if found else ""
+    if found:
+        yield f"{join_names(found, MOST_NODES)} would have done as well ({who}): {ORDER_OF_NODES_NOTE}."
 
 
 @per_recording()

@@ -51,13 +51,11 @@ def find_pod(recording: Recording, word: str) -> TaskKey:
 
 
 def _eviction_sentence(one: evictions.Eviction) -> str:
-    who = one.preemptor or "no other pod (a plugin requested the eviction)"
-    node = f" on {one.node}" if one.node else ""
-    if one.fate not in evictions.CARRIED_OUT_FATES:
-        planned = f"{one.action} planned to evict it{node} for {who}, then rolled the plan back (event {one.end})"
-        return f"{one.victim} is not evicted: {planned}."
-    why = f" to make room for {who}" if one.preemptor else f" for {who}"
-    return f"{one.action} evicts {one.victim}{node}{why}."
+    if one.fate in evictions.CARRIED_OUT_FATES:
+        return f"{evictions.eviction_words(one, one.victim)}."
+    who, node = one.preemptor or "no other pod", f" on {one.node}" if one.node else ""
+    planned = f"{one.action} planned to evict it{node} for {who}, then rolled the plan back (event {one.end})"
+    return f"{one.victim} is not evicted: {planned}."
 
 
 def _allowed_lines(one: evictions.Eviction, choice: VictimDecision | None) -> Iterator[str]:
@@ -162,9 +160,6 @@ def _eviction_json(one: evictions.Eviction, choice: VictimDecision | None, gain:
 EVICTED_QUESTION = NamedQuestion("evicted", "Why was this pod evicted", ("pod",), why_evicted)
 
 
-MAX_MILDER_NODES = 4
-
-
 def why_victim(recording: Recording, word: str) -> QuestionReply:
     """The pod's eviction, and the other candidates that could have been evicted instead."""
     pod = find_pod(recording, word)
@@ -187,7 +182,7 @@ def why_victim(recording: Recording, word: str) -> QuestionReply:
     evidence = tuple(Evidence(seq, text) for seq, text in _victim_evidence(one, choice, pop))
     return QuestionReply(
         _victim_sentence(one, others, orders, list(earlier)),
-        tuple(_milder_node_lines(recording, one)),
+        tuple(evictions.milder_nodes_facts(recording, one)),
         sheets,
         evidence,
         _victim_json(one, others, orders, earlier),
@@ -269,18 +264,6 @@ def _protected_sheet(choice: VictimDecision | None) -> ReplySheet:
         (fate.task, str(saved.tier), saved.plugin, saved.why) for fate in fates if (saved := fate.saved_by) is not None
     )
     return ReplySheet("protected candidates", ("pod", "tier#", "by", "why"), rows)
-
-
-def _milder_node_lines(recording: Recording, one: evictions.Eviction) -> Iterator[str]:
-    by_pod = recording.conf.facts_of(one.action).evicts_by_pod
-    if one.preemptor not in recording.owners.jobs or not by_pod:
-        return
-    found = evictions.milder_nodes(recording, one)
-    for node, task in list(found.items())[:MAX_MILDER_NODES]:
-        less = f"{task.key} of priority {task.priority}"
-        yield f"{node} would have done as well ({less}): {evictions.ORDER_OF_NODES_NOTE}."
-    if len(found) > MAX_MILDER_NODES:
-        yield f"{count_noun(len(found) - MAX_MILDER_NODES, 'more node')} would have done as well."
 
 
 def _victim_evidence(one: evictions.Eviction, choice: VictimDecision | None, pop: Seq | None) -> list[tuple[Seq, str]]:

@@ -20,7 +20,7 @@ from vcdebug.explain.answer import (
     owner_advice,
     proof_of,
 )
-from vcdebug.explain.decisions.evictions import Eviction, eviction_facts, lost_pods
+from vcdebug.explain.decisions.evictions import Eviction, eviction_facts, eviction_words, lost_pods
 from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -79,7 +79,7 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     facts: tuple[str, ...] = ()
     unasked = _unasked_protections(view, lost[0]) if lost else []
     if lost:
-        whom = join_names(dict.fromkeys(one.preemptor for one in lost if one.preemptor))
+        whom = "" if asked else join_names(dict.fromkeys(one.preemptor for one in lost if one.preemptor))
         room = (f"The room is for {whom}.",) if whom else ()
         headline = _loss_headline(view, subject, lost)
         facts = (*room, *(one.text for one in unasked), f"{capitalize_first(before)}.")
@@ -146,10 +146,11 @@ def _missing_pods(view: JobView) -> tuple[str, int, int]:
 
 def _loss_headline(view: JobView, subject: str, lost: Sequence[Eviction]) -> CauseHeadline:
     """The pods of the job that the cycle evicts, and by which action."""
+    if view.pod:
+        return CauseHeadline(subject, "is evicted in this cycle", eviction_words(lost[0], "it"))
     by = list(dict.fromkeys(one.action for one in lost if one.action)) or ["an action"]
-    victims = "it" if view.pod else join_names((one.victim for one in lost), 2)
-    loses = "is evicted" if view.pod else f"loses {count_noun(len(lost), 'pod')}"
-    return CauseHeadline(subject, f"{loses} in this cycle", f"{_evict_words(by)} {victims}")
+    reason = f"{_evict_words(by)} {join_names((one.victim for one in lost), 2)}"
+    return CauseHeadline(subject, f"loses {count_noun(len(lost), 'pod')} in this cycle", reason)
 
 
 def _evict_words(actions: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun, format_resource
+from vcdebug.explain import queue_index
 from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet, age_since
 from vcdebug.explain.job_view import JobView, NotFoundError, find_subject
 from vcdebug.explain.node_fit import NodeFits
@@ -55,11 +56,7 @@ def _holders_in_queue(recording: Recording, name: str) -> tuple[str, list[Resour
     queues = recording.session.queues
     if name not in queues:
         raise NotFoundError("no such queue in this snapshot", f"available: {', '.join(queues)}", name)
-    # Repeated once per queue: parents can be listed after their children, and the tree can be broken into a circle.
-    below = dict.fromkeys([name])
-    for _ in queues:
-        below.update(dict.fromkeys(one.name for one in queues.values() if one.parent in below))
-    jobs = recording.session.jobs
+    below, jobs = queue_index.queues_below(recording, name), recording.session.jobs
     held = [task for task in _holding_tasks(recording) if jobs[task.job].queue in below]
     return f"queue {name}", [_build_holder(recording, task) for task in held]
 

@@ -85,6 +85,9 @@ def validity(view: JobView) -> Finding | None:
     )
 
 
+_CHECKS = "quota, webhook, controller log"
+
+
 def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, known_reason: bool) -> tuple[Advice, ...]:
     job, least = view.job.uid, view.job.min_available
     if not missing and roles:
@@ -93,7 +96,9 @@ def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, kn
     made = f"created only {count_noun(len(view.tasks), 'pod')}" if view.tasks else "created no pods"
     if len(view.tasks) >= least:
         made = f"has not replaced {len(view.tasks) - valid} of its pods (Failed or Releasing)"
-    create = outside_advice(f"Find out why the controller of {job} {made} (quota, webhook, controller log).")
+    owner = next((f"{owner.get('kind')} {owner.get('name')}" for owner in owners_of(view.job.pod_group.manifest)), "")
+    checks = "quota, webhook, its log, or pods that it creates one after another" if owner else _CHECKS
+    create = outside_advice(f"Find out why {owner or f'the controller of {job}'} {made} ({checks}).")
     edit = f"PodGroup/{job}:spec.minMember={valid}"
     fewer = (owner_advice(f"{job}: spec.minMember {least} -> {valid}.", edit),) if missing and valid else ()
     return (*(() if known_reason else (create,)), *fewer)

@@ -94,9 +94,11 @@ def test_the_pod_group_that_was_made_for_the_workload_and_has_no_pods_is_named(k
     made = owned([pod_group(f"for-{app}", queue="test")], kind, app)
     pod = pods("podgroup-x", 1, cpu="20", prefix=f"{app}-driver")
     objects = [node("n1"), queue("test"), *made, pod_group("podgroup-x"), *pod]
-    facts = explained(cluster(objects, conf=conf_of("gang", "predicates")), "default/podgroup-x").dominant.facts
+    found = explained(cluster(objects, conf=conf_of("gang", "predicates")), "default/podgroup-x")
     there = f"PodGroup for-{app} (queue test) of {kind} {app} has no pods"
-    assert f"{there}; {app}-driver-0 names podgroup-x instead." in facts
+    assert f"{there}; {app}-driver-0 names podgroup-x instead." in found.dominant.facts
+    edit = f"Pod/default/{app}-driver-0:metadata.annotations[scheduling.k8s.io/group-name]=for-{app}"
+    assert any((edit,) == line.edits for line in found.advised)
 
 
 HIERARCHY = conf_of("gang", "predicates capacity nodeorder", arguments={"capacity": {"enableHierarchy": "true"}})

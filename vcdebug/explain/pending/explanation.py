@@ -152,6 +152,8 @@ def _add_other_groups(view: JobView, finding: Finding) -> Finding:
     if view.job.min_available > 1 or len(view.tasks) != 1:
         return finding
     pod = next(iter(view.tasks.values())).pod
+    how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
+    advice = outside_advice(f"Give the pods of one workload one PodGroup, {how}.")
     facts = [
         f"Each pod{f' of {owner}' if owner else ''} has a PodGroup of its own (minMember 1), so {whose} are not a gang."
         for owner in _owner_names(pod.manifest)
@@ -162,10 +164,10 @@ def _add_other_groups(view: JobView, finding: Finding) -> Finding:
         if owner and pod.name.startswith(f"{owner.partition(' ')[2]}-"):
             there = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
             facts = [f"{there}; {pod.name} names {view.job.name} instead."]
+            edit = f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}"
+            advice = owner_advice(f"Create {pod.name} with annotation {GROUP_ANNOTATION}: {group.name}.", edit)
     if not facts:
         return finding
-    how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
-    advice = outside_advice(f"Give the pods of one workload one PodGroup, {how}.")
     return replace(
         finding, facts=(*finding.facts[:2], *facts[:1], *finding.facts[2:]), advice=(*finding.advice, advice)
     )

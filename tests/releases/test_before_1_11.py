@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.builders import conf_of
 from tests.releases import shown_before_1_11 as shown
 from tests.releases.test_before_1_12 import both, closed, evicted, panicked, places
 from vcdebug.explain.pending.explanation import explain_by_name
@@ -40,6 +41,12 @@ def test_who_is_evicted(change: str, newer: list[str], older: list[str]) -> None
 )
 def test_where_pods_go(change: str, newer: dict[str, str], older: dict[str, str]) -> None:
     assert (newer, older) == tuple(map(places, both(change)))
+
+
+def test_plugins_in_front_of_nodegroup_are_asked() -> None:
+    snapshot = shown.accepted_by_its_group()
+    snapshot.scheduler_conf = conf_of("gang predicates", "nodegroup")
+    assert {} == places(replay_cycle(snapshot_at_release(snapshot, "v1.10.2")))
 
 
 def test_a_card_with_too_many_cores_in_use_takes_another_pod() -> None:

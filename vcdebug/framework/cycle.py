@@ -211,10 +211,9 @@ def _drop_unheard_judges(ssn: Session) -> None:
     ]
     heard = True
     for tier in ssn.plugin_calls[hooks.PREDICATE.method] if last else ():
-        names = [call.plugin for call in tier]
-        ends = next((place for place, name in enumerate(names, start=1) if name in last), None)
+        ends = next((place for place, call in enumerate(tier, start=1) if call.plugin in last), len(tier) + 1)
         del tier[ends if heard else 0 :]
-        heard = heard and ends is None
+        heard = heard and ends > len(tier)
 
 
 def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, object]) -> None:

@@ -2,7 +2,7 @@
 
 Pictures of screenshots/ become files of the site. Any other link that leaves docs/ becomes its text: the site has no
 address of a repository to lead to. Where Python-Markdown reads a text otherwise than GitHub, the text is respelt
-so that both show the same.
+so that both show the same. A link that is written as the name of a file gets the page's title.
 """
 
 import html
@@ -14,6 +14,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = "screenshots"
 _LINK = re.compile(r"\[([^\]\n]*)\]\((\.\./[^)\s]+)\)")
+_PAGE_LINK = re.compile(r"\[[\w./-]+\.md\]\(([\w./-]+\.md)(#[^)\s]*)?\)")
 _FENCE = re.compile(r"^(```\w+)[^\n]*(\n.*?^```$)", re.MULTILINE | re.DOTALL)
 _TEXT_BEFORE_LIST = re.compile(r"^([^\s|#>-].*)\n(?=- )", re.MULTILINE)
 _CODE_WITH_BAR = re.compile(r"`([^`\n]*\\\|[^`\n]*)`")
@@ -36,9 +37,14 @@ def site_text(page: str, markdown: str) -> str:
         is_picture = match[2].startswith(f"../{PICTURES}/")
         return f"[{match[1]}]({match[2].removeprefix('../') if is_picture else match[2]})"
 
+    def titled_link(match: re.Match[str]) -> str:
+        linked = ROOT / "docs" / posixpath.dirname(page) / match[1]
+        title = linked.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        return f"[{title}]({match[1]}{match[2] or ''})"
+
     # Every third and second part of three are a fence's language, without the keys behind it, and its text.
     parts = _FENCE.split(markdown)
-    parts[::3] = [_plain_markdown(_LINK.sub(site_link, part)) for part in parts[::3]]
+    parts[::3] = [_plain_markdown(_PAGE_LINK.sub(titled_link, _LINK.sub(site_link, part))) for part in parts[::3]]
     return "".join(parts)
 
 

@@ -82,6 +82,12 @@ def test_a_link_that_leaves_the_site_becomes_its_text() -> None:
     assert "[d](../performance.md)" in site_text("decisions/x.md", text)
 
 
+def test_a_link_written_as_a_file_shows_the_title_of_its_page() -> None:
+    assert "see [Exit codes](exit-codes.md#a)" == site_text("x.md", "see [exit-codes.md](exit-codes.md#a)")
+    assert "[Lessons](../lessons.md)" == site_text("decisions/x.md", "[lessons.md](../lessons.md)")
+    assert "[codes](exit-codes.md)" == site_text("x.md", "[codes](exit-codes.md)")
+
+
 def test_the_site_shows_lists_and_bars_as_github_does() -> None:
     assert "Kept:\n\n- a\n- b" == site_text("x.md", "Kept:\n- a\n- b")
     assert "| <code>a &#124; &lt;b&gt;</code> |" == site_text("x.md", "| `a \\| <b>` |")

@@ -18,13 +18,7 @@ UPSTREAM = (
     "tui/palette",
 )
 """Lines and errors that upstream prints, words that a redaction keeps, and words that users may type."""
-OTHERS_PAGES = ("docs/performance.md", "docs/decisions/")
-"""Pages about the code, for its developers."""
-PAGES = [
-    str(path.relative_to(ROOT))
-    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
-    if not str(path.relative_to(ROOT)).startswith(OTHERS_PAGES)
-]
+PAGES = [str(path.relative_to(ROOT)) for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))]
 DATA = [
     *sorted((ROOT / "vcdebug" / "lessons").glob("*.yaml")),
     *sorted((ROOT / "tests" / "cli" / "golden").glob("*.txt")),

@@ -451,8 +451,7 @@ class _Parser:
             return ConstantValue(NAMED_CONSTANTS[token.text])
         if token.text in self.known:
             return FieldReference(token.text)
-        fields = ", ".join(self.known)
-        raise self.reader.error_at(f"no field {token.text!r} (text needs quotes); fields are {fields}", token)
+        raise self.reader.error_at(f"no field {token.text!r} (quote text); fields are {', '.join(self.known)}", token)
 
     def parse_quantity(self, token: ExpressionToken) -> float:
         """`4Gi`, `500m`: in bytes, cores or pieces."""

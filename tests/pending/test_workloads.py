@@ -113,7 +113,7 @@ def test_a_capability_above_that_of_its_parent_is_named_and_lowered(
     leaf = queue("leaf", parent=parent, capability={resource: stated})
     waits = [pod_group("j", queue="leaf"), *pods("j", 1)]
     snapshot = cluster(node("n1"), queue("root"), above, leaf, waits, conf=HIERARCHY)
-    # Newer releases do not compare with what the cluster has.
+    # The latest release does not refuse such a capability.
     snapshot.flags = replace(snapshot.flags, release=resolve_release("v1.11.2").release)
     found = explained(snapshot)
     assert "queue-tree-broken" == found.cause_code

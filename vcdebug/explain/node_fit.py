@@ -12,13 +12,7 @@ from vcdebug.errors import PANICS
 from vcdebug.explain.answer import Histogram, histogram
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.predicate_reasons import iter_refusals, reasons_text
-from vcdebug.explain.victim_candidates import (
-    JudgedNode,
-    SkippedVictim,
-    judge_node,
-    skipped_victim,
-    victim_filter_of,
-)
+from vcdebug.explain.victim_candidates import JudgedNode, SkippedVictim, judge_node, skipped_victim, victim_filter_of
 from vcdebug.framework import action as action_module
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates

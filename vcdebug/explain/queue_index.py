@@ -9,7 +9,7 @@ from vcdebug.framework import hooks
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq
-from vcdebug.model.queue import ROOT_QUEUE
+from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskStatus, is_allocated_status
 from vcdebug.recording.recording import Recording, per_recording
@@ -141,18 +141,23 @@ class OversizedCapability(NamedTuple):
     above: QueueName
 
 
+def queue_and_ancestors(recording: Recording, queue: QueueInfo) -> list[QueueInfo]:
+    """A queue, its parent, and so on; a circle of parents ends the list."""
+    found = [queue]
+    while (above := recording.session.queues.get(found[-1].parent)) is not None and above not in found:
+        found.append(above)
+    return found
+
+
 def oversized_capabilities(recording: Recording) -> Iterator[OversizedCapability]:
     """Each dimension of each queue that its nearest ancestor with a limit does not allow."""
-    session, stated = recording.session, {}
-    for name, queue in session.queues.items():
-        stated[name] = Resource.from_list(queue.capability or {}) if name != ROOT_QUEUE else session.total_resource
-    for name, queue in session.queues.items():
-        for resource, value in stated[name].items() if name != ROOT_QUEUE else ():
-            above, seen = queue.parent or ROOT_QUEUE, [name]
-            # A broken tree can have a circle of parents.
-            while above in stated and above != ROOT_QUEUE and not stated[above].get(resource) and above not in seen:
-                seen.append(above)
-                above = session.queues[above].parent or ROOT_QUEUE
-            most = stated[above].get(resource) if above in stated else session.total_resource.get(resource)
+    total = recording.session.total_resource
+    for queue in recording.session.queues.values():
+        above = [one for one in queue_and_ancestors(recording, queue)[1:] if one.name != ROOT_QUEUE]
+        limits = [(one.name, Resource.from_list(one.capability or {})) for one in above]
+        stated = Resource.from_list(queue.capability or {}) if queue.name != ROOT_QUEUE else Resource()
+        for resource, value in stated.items():
+            named = ((name, limit.get(resource)) for name, limit in limits if limit.get(resource) > 0)
+            name, most = next(named, (ROOT_QUEUE, total.get(resource)))
             if value > most > 0:
-                yield OversizedCapability(name, resource, value, most, above)
+                yield OversizedCapability(queue.name, resource, value, most, name)

@@ -147,11 +147,7 @@ def forecast_reply(found: JobForecast) -> QuestionReply:
     """The answer."""
     sentence, *lines = _answer_sentences(found)
     return QuestionReply(
-        sentence,
-        (*lines, *_iter_answer_lines(found)),
-        (_cycle_sheet(found.course),),
-        (),
-        _forecast_data(found),
+        sentence, (*lines, *_iter_answer_lines(found)), (_cycle_sheet(found.course),), (), _forecast_data(found)
     )
 
 

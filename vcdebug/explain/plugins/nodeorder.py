@@ -22,9 +22,7 @@ from vcdebug.kube.taints import parse_taints, soft_taints
 from vcdebug.kube.topology_spread import normalize_spread
 from vcdebug.model.names import IntArray
 from vcdebug.plugins import nodeorder
-from vcdebug.plugins.nodeorder import (
-    TwoKinds,
-)
+from vcdebug.plugins.nodeorder import TwoKinds
 
 AVERAGE_COLUMNS = ("allocatable", "requested", "request", "score")
 BALANCE_COLUMNS = ("allocatable", "requested", "request", "before", "after")

@@ -224,10 +224,7 @@ def _reply_of_dry_run(one: evictions.Eviction, found: dry_runs.DryRunSearch) -> 
 
 
 def _victim_sentence(
-    one: evictions.Eviction,
-    others: Sequence[TaskKey],
-    orders: Sequence[OrderComparison],
-    earlier: Sequence[TaskKey],
+    one: evictions.Eviction, others: Sequence[TaskKey], orders: Sequence[OrderComparison], earlier: Sequence[TaskKey]
 ) -> str:
     where = f"on {one.node}" if one.node else "here"
     if not others:

@@ -8,7 +8,7 @@ from vcdebug.amount_text import count_noun, join_names, quantity_text, value_in_
 from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.plugins.resourcequota import quota_edits
 from vcdebug.explain.queue_findings import ENDED_STATUSES, find_left_behind
-from vcdebug.explain.queue_index import oversized_capabilities
+from vcdebug.explain.queue_index import oversized_capabilities, queue_and_ancestors
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
@@ -54,7 +54,7 @@ def propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     yield from _propose_tree_fixes(situation)
     queue = situation.recording.session.queues.get(situation.queue_name)
     if queue is not None:
-        for one in _iter_queue_ancestry(situation, queue):
+        for one in queue_and_ancestors(situation.recording, queue):
             yield from _propose_capability_fixes(situation, one)
         yield from _propose_share_fixes(situation, queue)
     yield from _propose_own_queue_fixes(situation)
@@ -101,18 +101,6 @@ def _propose_tree_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         yield fix.Fix(words, tuple(edits), AdviceHarm.QUEUE, (QUEUE_TREE_BROKEN,), stated_kind=kind, aspect="tree")
 
 
-def _iter_queue_ancestry(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[QueueInfo]:
-    queues, seen = situation.recording.session.queues, dict.fromkeys([queue.name])
-    while True:
-        yield queue
-        above = queues.get(queue.parent)
-        # A broken tree can have a circle of parents.
-        if above is None or above.name in seen:
-            return
-        seen[above.name] = None
-        queue = above
-
-
 class _QueueLimit(NamedTuple):
     """One amount of a queue that could be raised."""
 
@@ -152,7 +140,7 @@ def _iter_raise_fixes(
 
 def _propose_capability_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[fix.Fix]:
     limited = fix.known_amounts(queue.capability)
-    parents = [(one, fix.known_amounts(one.capability)) for one in list(_iter_queue_ancestry(situation, queue))[1:]]
+    parents = [(one, fix.known_amounts(one.capability)) for one in queue_and_ancestors(situation.recording, queue)[1:]]
     for resource in limited:
         above = [_limit_of(one, "capability", resource, stated) for one, stated in parents if stated.get(resource)]
         yield from _iter_raise_fixes(

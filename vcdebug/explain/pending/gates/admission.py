@@ -5,13 +5,7 @@ from dataclasses import replace
 
 from vcdebug.actions import ALLOCATE, ENQUEUE
 from vcdebug.amount_text import count_noun, format_named_amount, join_names
-from vcdebug.explain.answer import (
-    CauseHeadline,
-    Evidence,
-    Finding,
-    cluster_admin_advice,
-    rejected_headline,
-)
+from vcdebug.explain.answer import CauseHeadline, Evidence, Finding, cluster_admin_advice, rejected_headline
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import WAITING_PHASES, JobView, action_seqs
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence

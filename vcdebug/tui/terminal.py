@@ -246,50 +246,31 @@ class _Changes:
 
     def write_all(self, place: tuple[int, int]) -> str:
         """Everything, and the cursor moved to its place."""
-        parts, row, column, before = [], 0, 0, None
-        for style in sorted(filter(self._runs.get, self._runs), key=_style_parts):
-            parts.append(f"\x1b[{_style_change(before, style)}m")
-            before = style
+        parts, row, column = [], 0, 0
+        for style in filter(self._runs.get, self._runs):
+            parts.append(f"\x1b[0;{style}m" if style else "\x1b[0m")
             for run in self._runs[style]:
                 forward = run.row == row and run.column > column
                 parts.append(f"\x1b[{run.column - column}C" if forward else f"\x1b[{run.row};{run.column}H")
                 parts.append(run.text)
                 row, column = run.row, run.end
-        return "".join([*parts, "\x1b[0m" if before else "", f"\x1b[{place[0]};{place[1]}H"])
+        return "".join([*parts, "\x1b[0m" if parts else "", f"\x1b[{place[0]};{place[1]}H"])
 
 
 _STYLE: Final = re.compile(
-    r"((?:(?:[1-9]|21|5[1-3])(?:;|$))*)((?:38;2;\d+;\d+;\d+|38;5;\d+|[39]\d)(?:;|$))?"
-    r"(48;2;\d+;\d+;\d+|48;5;\d+|4\d|10\d)?"
+    r"(?:[1-3568](?:;|$))*(?:(?:38;2;\d+;\d+;\d+|38;5;\d+|[39][0-7])(?:;|$))?"
+    r"(48;2;\d+;\d+;\d+|48;5;\d+|4[0-7]|10[0-7])?"
 )
-"""How Rich writes a style: attributes, colour of the text, colour of the ground."""
-_ON_SPACES: Final = frozenset("479") | {"21", "53"}
-"""Attributes that show on a space: lines and reversed colours."""
-
-
-def _style_parts(style: str) -> tuple[str, str, str]:
-    """(ground, attributes, text) of a style; one of another form has attributes alone."""
-    found = _STYLE.fullmatch(style)
-    return (found[3] or "", found[1], (found[2] or "").rstrip(";")) if found is not None else ("", style, "")
+"""How Rich writes a style without lines and reversed colours: attributes, colour of the text, colour of the ground."""
 
 
 class _Grounds(dict[str, str]):
     """What shows of a style on a space, by style."""
 
     def __missing__(self, style: str) -> str:
-        ground, attributes, _ = _style_parts(style)
-        lined = _ON_SPACES.intersection(attributes.split(";")) or _STYLE.fullmatch(style) is None
-        self[style] = style if lined else ground
+        found = _STYLE.fullmatch(style)
+        self[style] = style if found is None else found[1] or ""
         return self[style]
-
-
-def _style_change(before: str | None, style: str) -> str:
-    """The parameters that lead from one style to another."""
-    (old_ground, old_attributes, old_text), parts = _style_parts(before or ""), _style_parts(style)
-    ground, attributes, text = parts
-    if before is None or attributes != old_attributes or not all(parts[::2]):
-        return f"0;{style}" if style else "0"
-    return ";".join([*([text] if text != old_text else []), *([ground] if ground != old_ground else [])])
 
 
 class TerminalDriver(LinuxDriver):

@@ -165,7 +165,9 @@ class Panel(Grid):
         if self.filter_text:
             more = "…" if self.is_writing else f"  {self.filter_note}" if self.filter_note else ""
             parts.append(f"/{self.filter_text}  {len(self.shown_rows)} of {len(self.table.rows)}{more}")
-        self.set_frame_note("  ".join([*parts, *self._stop_words(), *self.unseen_columns()]))
+        self.set_frame_note(
+            "  ".join([*parts, *self._stop_words(), *(self.unseen_columns() if self.outer_size.height > 1 else ())])
+        )
 
     def _stop_words(self) -> tuple[str, ...]:
         """Why the debugger stopped, in the frame of the panel about the event: there the eye is."""
@@ -179,7 +181,7 @@ class Panel(Grid):
 
     def _head_frame(self) -> None:
         title, room = self._framed or "", self.outer_size.width - TITLE_MARGIN
-        unseen = "  ".join(self.unseen_columns())
+        unseen = "  ".join(self.unseen_columns()) if self.outer_size.height > 1 else ""
         # What is out of sight is said also where it takes room from the title.
         shorter = shorten_middle(title, max(room - cell_len(unseen) - 2, 0)).rstrip()
         pairs = (title, self._said), (title, unseen), (shorter, unseen)

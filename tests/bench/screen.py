@@ -23,7 +23,15 @@ SNAPSHOTS: Final = (CHECKOUT / "fixtures" / "preempt-blocked-by-gang", PERF / "l
 SIZES: Final = "80x24,120x40,200x60"
 PRESENT: Final = "●".encode()
 """Stands in every picture of a recording, and in none before it is there."""
-STEPS, FEW = 60, 12
+STEPS, FEW, FRAMES = 60, 12, 9
+BARE_APP: Final = """
+from textual.app import App
+from textual.widgets import Static
+class Bare(App):
+    def compose(self):
+        yield Static("●")
+Bare().run()
+"""
 PANEL_KEYS: Final = "i0VE79pT6"
 """Keys of panels that the dock shows."""
 ESCAPE, DOWN = "\x1b", "\x1b[B"
@@ -74,6 +82,17 @@ class Run(NamedTuple):
     def _terminal(self, *, counted: bool) -> Terminal:
         home = Path(tempfile.mkdtemp())
         return Terminal(self.checkout, ["open", str(self.snapshot), "--fresh"], self.size, home, counted=counted)
+
+
+def beside_a_bare_app(run: Run) -> str:
+    """The first frame beside that of an application that shows one sign, in turns: medians of processor seconds."""
+    ours, bare = [], []
+    for _ in range(FRAMES):
+        with run._terminal(counted=False) as terminal:
+            ours.append(terminal.until(PRESENT).processor)
+        with Terminal(run.checkout, [], run.size, Path(tempfile.mkdtemp()), code=BARE_APP) as terminal:
+            bare.append(terminal.until(PRESENT).processor)
+    return f"first frame {median(ours):.2f} s, {median(ours) / median(bare):.2f} times a bare Textual application"
 
 
 def _keys(spent: Callable[[str], float]) -> Figures:
@@ -141,7 +160,7 @@ def main() -> None:
             columns, lines = map(int, size.split("x"))
             runs = [Run(checkout, snapshot.resolve(), Size(columns, lines)) for checkout in checkouts]
             found = figures[f"{snapshot.name} {size}"] = list(_measured(runs, arguments.rounds))
-            print(f"\n{snapshot.name}, {size}", *_printed(found), sep="\n", flush=True)
+            print(f"\n{snapshot.name}, {size}", *_printed(found), beside_a_bare_app(runs[0]), sep="\n", flush=True)
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
 

@@ -50,10 +50,13 @@ class Cost(NamedTuple):
 class Terminal:
     """`python -m vcdebug` of a checkout, in a terminal of a size."""
 
-    def __init__(self, checkout: Path, arguments: list[str], size: Size, home: Path, *, counted: bool = False) -> None:
+    def __init__(
+        self, checkout: Path, arguments: list[str], size: Size, home: Path, *, counted: bool = False, code: str = ""
+    ) -> None:
+        """`code` runs in place of the program."""
         self.shown = b""
         self._answer = home / "calls"
-        program = ["-c", COUNTED, str(self._answer)] if counted else ["-m", "vcdebug"]
+        program = ["-c", COUNTED, str(self._answer)] if counted else ["-c", code] if code else ["-m", "vcdebug"]
         self._begin = time.perf_counter()
         self.pid, self._pty = pty.fork()
         if not self.pid:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple
 
-from vcdebug.explain.orders import comparisons_at
 from vcdebug.framework.record import PopEvent, ScoreEvent
 from vcdebug.model.names import Seq
 from vcdebug.recording.flow_rows import next_row, path_to_row, previous_row, row_after_opening
@@ -94,6 +93,8 @@ def steps_inside(recording: Recording, seq: Seq) -> InnerSteps:
         return InnerSteps("part", len(event.parts))
     if not isinstance(event, PopEvent):
         return InnerSteps("", 0)
+    from vcdebug.explain.orders import comparisons_at  # with the explainers of all plugins: not before the first frame
+
     try:
         with refuse_long_runs():
             return InnerSteps("comparison", len(comparisons_at(recording, seq)))

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, metadata, node, open_session, pod, pod_group, task
+from vcdebug.errors import ProcessExit
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, PREDICATE
 from vcdebug.framework.session import Event, Session
 from vcdebug.model.numa import CpuPlace, CpuTopology, bit_set, format_cpu_list, parse_cpu_list, set_members
@@ -239,3 +240,17 @@ def test_at_close_the_cache_is_told_of_every_task_that_holds_cpus() -> None:
     ssn.notify_deallocated(placed)
     plugin.on_session_close(ssn)
     assert () == ssn.process.reserved_cpus
+
+
+def test_a_socket_below_zero_is_no_cpu() -> None:
+    below = CpuTopology({cpu: CpuPlace(0, -1, -1 - cpu) for cpu in range(4)})
+    assert bit_set(range(4)) == take_by_topology(below, bit_set(range(4)), 4)
+
+
+@pytest.mark.parametrize("number", [-1, 64])
+def test_a_numa_node_outside_of_the_mask_ends_the_process(number: int) -> None:
+    layout = numa("n1", "restricted")
+    layout["spec"]["cpuDetail"]["0"]["numa"] = number
+    with pytest.raises(ProcessExit) as raised:
+        refusal(opened(layout, guaranteed("2", policy="restricted")))
+    assert (("Numatopology", "n1"),) == raised.value.objects

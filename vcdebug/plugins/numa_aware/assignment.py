@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, blame_objects
 from vcdebug.framework.go_sort import sort_slice
 from vcdebug.gomath import int_div
 from vcdebug.model.numa import CPU, BitSet, CpuTopology, NumaInfo, bit_set, set_members
@@ -18,6 +19,7 @@ NO_POLICY = "none"
 BEST_EFFORT = "best-effort"
 RESTRICTED = "restricted"
 SINGLE_NUMA_NODE = "single-numa-node"
+MASK_BITS = 64
 MANAGED_POLICIES = (BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE)
 
 
@@ -80,7 +82,7 @@ def given_cpus(info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObj
     reserved = reserved_cpus(info)
     for container in containers:
         name, need = container.get("name") or "", cpu_request(container)
-        hints = None if need == 0 or free is None else _generate_hints(info.topology, free & ~reserved, need)
+        hints = None if need == 0 or free is None else _generate_hints(info, free & ~reserved, need)
         shown = None if hints is None else tuple(hints)
         best, admitted = _filter_hints(info, hints)
         if not admitted:
@@ -100,11 +102,20 @@ def _node_sets(topology: CpuTopology) -> Iterator[tuple[int, BitSet]]:
             yield size, bit_set(chosen)
 
 
-def _generate_hints(topology: CpuTopology, available: BitSet, need: int) -> list[TopologyHint]:
+def _numa_mask(info: NumaInfo) -> BitSet:
+    """The NUMA nodes; upstream's mask has 64 bits, and is nil where a number is outside of them."""
+    numbers = info.topology.numa_nodes
+    if numbers and not 0 <= numbers[0] <= numbers[-1] < MASK_BITS:
+        change = f"number the NUMA nodes of {info.name} from 0 to {MASK_BITS - 1}"
+        raise blame_objects(ProcessExit(NIL_POINTER_TEXT), (("Numatopology", info.name),), change)
+    return bit_set(numbers)
+
+
+def _generate_hints(info: NumaInfo, available: BitSet, need: int) -> list[TopologyHint]:
     """Every set of NUMA nodes with enough free CPUs; preferred are those as small as an empty machine would allow.
     Upstream: plugins/numaaware/provider/cpumanager/cpu_mng.generateCPUTopologyHints.
     """
-    smallest = len(topology.in_numa)
+    topology, smallest = info.topology, _numa_mask(info).bit_count()
     found: list[tuple[int, BitSet]] = []
     for size, nodes in _node_sets(topology):
         cpus = _cpus_on(topology, nodes)
@@ -135,7 +146,7 @@ def _filter_hints(info: NumaInfo, hints: list[TopologyHint] | None) -> tuple[Bit
         hints = [TopologyHint(None, False)]
     if policy == SINGLE_NUMA_NODE:
         hints = [hint for hint in hints if hint.preferred and (hint.nodes is None or hint.nodes.bit_count() == 1)]
-    best = _merge_hints(bit_set(info.topology.in_numa), hints)
+    best = _merge_hints(_numa_mask(info), hints)
     return best.nodes, policy == BEST_EFFORT or best.preferred
 
 
@@ -234,7 +245,7 @@ class _Accumulator:
             self._take_cpus(topology.in_core[core] & self.left)
 
     def _that_are_cpus(self, numbers: list[int]) -> list[int]:
-        return [number for number in numbers if self.left >> number & 1]
+        return [number for number in numbers if number >= 0 and self.left >> number & 1]
 
     def _free_cores(self) -> list[int]:
         """Upstream: plugins/numaaware/provider/cpumanager/cpu_assignment.freeCores."""

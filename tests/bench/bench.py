@@ -45,6 +45,8 @@ COLUMNS = (
     ("index", "index s", "{:.2f}"),
     ("jump_p95", "jump s", "{:.3f}"),
     ("back_p95", "back s", "{:.3f}"),
+    ("pop_first", "pop s", "{:.2f}"),
+    ("pop_p95", "pops s", "{:.3f}"),
     ("predicate_table", "pred.tab", "{:.3f}"),
     ("score_table", "scor.tab", "{:.3f}"),
     ("export", "export s", "{:.1f}"),

@@ -142,8 +142,8 @@ SHAPES = {
     "queues": Shape(queues, 1_000, WITHOUT_PREEMPT),
     "PodGroups": Shape(pod_groups, 2_000, CONF),
     "tasks of one job": Shape(tasks, 5_000, WITHOUT_PREEMPT),
-    "pods per node": Shape(pods_per_node, 250, WITHOUT_PREEMPT),
-    "pods per node, preempt": Shape(pods_per_node, 250, CONF),
+    "pods per node": Shape(pods_per_node, 1_000, WITHOUT_PREEMPT),
+    "pods per node, preempt": Shape(pods_per_node, 1_000, CONF),
     "HyperNodes": Shape(hyper_nodes, 64, WITH_TOPOLOGY),
 }
 

@@ -8,14 +8,16 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tests.bench.weight import weights
 from vcdebug.actions import ACTIONS
 from vcdebug.debugger.debugger import Debugger
+from vcdebug.explain.orders import comparisons_at
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.framework.cycle import run_cycle
-from vcdebug.framework.record import PredicateEvent, Record, ScoreEvent
+from vcdebug.framework.record import PopEvent, PredicateEvent, Record, ScoreEvent
 from vcdebug.framework.registry import registry_for, resolve_reference
 from vcdebug.garbage_collection import collector_paused
 from vcdebug.plugins import OTHER_FORMS, PLUGINS
@@ -124,7 +126,17 @@ def reading(recording: Recording) -> dict[str, float]:
         debugger.goto_event(draw.randint(1, total))
         steps.append(look(lambda: debugger.step_into(back=True)))
     found["jump_p95"], found["back_p95"] = jumps[LOOKS * 95 // 100], sorted(steps)[LOOKS * 95 // 100]
-    return {**found, **tables(recording)}
+    return {**found, **pops(recording), **tables(recording)}
+
+
+def pops(recording: Recording) -> dict[str, float]:
+    """Seconds until the first pop shows what its queue compared, which runs the cycle again, and p95 of others."""
+    seqs = recording.index.seqs_of_type(PopEvent)
+    if not seqs:
+        return {}
+    drawn = random.Random(1).choices(seqs, k=LOOKS)
+    first, *later = (seconds(partial(comparisons_at, recording, seq)) for seq in drawn)
+    return {"pop_first": first, "pop_p95": sorted(later)[len(later) * 95 // 100]}
 
 
 def tables(recording: Recording) -> dict[str, float]:

@@ -39,8 +39,9 @@ def test_a_pod_group_whose_pods_have_ended_is_named_and_deleted(phase: str, coun
     found = explained(snapshot)
     assert "enqueue-held-by-inqueue" == found.cause_code
     assert "default/done is Inqueue, but all pods have ended, and reserves 10 cpu." in found.sentence
-    first = next(iter(proven(snapshot, "default/j")))
+    first, tried = next(iter(proven(snapshot, "default/j").items()))
     assert "Delete 1 of 1 Inqueue PodGroups of ended pods (default/done)" == first
+    assert () == tried.outcome.costs
 
 
 @pytest.mark.parametrize(("asks", "told"), [("5", True), ("3", False)])

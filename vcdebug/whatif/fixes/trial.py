@@ -13,6 +13,7 @@ from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_by_name
 from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.explain.plugins.resourcequota import is_quota_count
+from vcdebug.explain.queue_findings import ENDED_STATUSES
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import Resource
@@ -215,7 +216,12 @@ class PodPlaces(NamedTuple):
         return cls(
             {effect.task: effect.job for effect in done.evicted},
             tuple(dict.fromkeys(one.job for one in done.jobs if one.ready + one.waiting < one.min_available)),
-            {task.key: uid for uid, job in recording.session.jobs.items() for task in job.tasks.values()},
+            {
+                task.key: uid
+                for uid, job in recording.session.jobs.items()
+                for task in job.tasks.values()
+                if task.status not in ENDED_STATUSES
+            },
             (*done.bound, *done.pipelined),
         )
 

@@ -305,7 +305,7 @@ def picture(recording: Recording, title: str) -> dict[str, Strip]:
 def test_the_time_line_has_each_action_at_its_place() -> None:
     strips = picture(bundled(BLOCKED), "Time line")
     assert ["enqueue", "allocate", "preempt", "backfill"] == list(strips)
-    assert "79–155, 1 discard, 1 eviction" == strips["preempt"].words
+    assert "events 79–155, 1 discard, 1 eviction" == strips["preempt"].words
     base, *ticks = strips["preempt"].marks
     assert (79 / 166, 77 / 166) == (base.start, base.width)
     assert [("bad", 1), ("warn", 2)] == [(tick.style, tick.row) for tick in ticks]

@@ -267,7 +267,7 @@ def _action_strip(recording: Recording, action: ActionSummary) -> Strip:
         (found.discards, "bad", "discard"),
         (found.evictions, "warn", "eviction"),
     )
-    marks, words = [base], [f"{action.first}–{action.last}"]
+    marks, words = [base], [f"events {format_count(action.first)}–{format_count(action.last)}"]
     for row, (seqs, style, noun) in enumerate(kinds):
         within = [seq for seq in seqs if action.first <= seq <= action.last]
         places = dict.fromkeys(seq * TICK_STEPS // total for seq in within)  # exact: ints
@@ -282,7 +282,9 @@ def _iter_room_pictures(recording: Recording) -> Iterator[Picture]:
     grouped = f"; each cell is the mean of {_group_size(recording)} nodes" if _group_size(recording) > 1 else ""
     if nodes:
         yield Picture(
-            "Nodes: used of allocatable", f"Darker cells are fuller{grouped}. Nodes in the order of their names.", nodes
+            "Nodes: used of allocatable",
+            f"The stronger the color of a cell, the fuller the node{grouped}. Nodes in the order of their names.",
+            nodes,
         )
     queues = tuple(islice(_iter_queue_strips(recording), MAX_QUEUE_STRIPS))
     if queues:

@@ -103,6 +103,25 @@ NOT_SWITCHED = (
     ),
 )
 """Open pull requests that are not replayed, and what they would change."""
+EARLIER = """## Before v1.10
+
+v1.9 and v1.8 are replayed as v1.10.0, and answers call their trust `unknown`. This was read in upstream's v1.9.1
+(Kubernetes 1.29) and is not replayed. v1.9.1 differs from v1.10.0 in this:
+
+- allocate ends a job at its first task that fits no node, and returns the queue to its heap before it serves the job:
+  the order of queues follows earlier shares.
+- Scheduling gates are not read: a gated pod is a Pending task like any other, and its request is reserved.
+- Queues have no priority, and victims from several queues are ordered by their jobs only.
+- capacity, proportion and overcommit compare all resources of a queue, not only those that a task or job asks for.
+- capacity lets a queue reclaim while it uses less than it deserves of any resource.
+- preempt within a job also evicts pods that are not preemptable. preempt and reclaim also search nodes on which
+  allocate found that no eviction helps.
+- A sidecar's request counts like that of an init container.
+- A pod's nomination is removed in a cycle in which the pod preempts nothing.
+- `predicateErrorCacheEnable` is not read: the cache of failed nodes is always on.
+
+v1.8.2 (Kubernetes 1.27) has no plugins capacity, deviceshare, nodegroup and pdb; nothing else of it was read.
+"""
 LINES = tuple(dict.fromkeys(tag.release_line for tag in SUPPORTED_TAGS))
 """Newest first."""
 
@@ -110,7 +129,15 @@ LINES = tuple(dict.fromkeys(tag.release_line for tag in SUPPORTED_TAGS))
 def page() -> str:
     """The whole page."""
     return "\n".join(
-        [INTRODUCTION, *_releases(), "", WEIGHTS, *(line for group in GROUPS for line in _group(*group)), *_proposals()]
+        [
+            INTRODUCTION,
+            *_releases(),
+            "",
+            WEIGHTS,
+            *(line for group in GROUPS for line in _group(*group)),
+            EARLIER,
+            *_proposals(),
+        ]
     )
 
 

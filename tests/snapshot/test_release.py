@@ -166,6 +166,7 @@ def test_a_release_older_than_all_that_are_replayed_names_what_differs() -> None
         ("volcanosh/vc-scheduler:v1.16.0", "release v1.16.0, replayed as master of 2026-08-20 (near: not verified)"),
         ("acme/scheduler:v1.15.1-acme.3", "release v1.15.1-acme.3, replayed as v1.15.1 (near: not verified)"),
         ("volcanosh/vc-scheduler:v1.11.2", "release v1.11.2 (replayed exactly)"),
+        ("volcanosh/vc-scheduler:v1.10.2", "release v1.10.2 (replayed exactly)"),
         ("swr/volcano:v1.10.2-cce.3", "release v1.10.2-cce.3, replayed as v1.10.2 (near: not verified)"),
         ("volcanosh/vc-scheduler:latest", "release unknown, replayed by the latest rules (master of 2026-08-20)"),
         ("volcanosh/vc-scheduler@sha256:0123", "release unknown, replayed by the latest rules (master of 2026-08-20)"),

@@ -234,7 +234,12 @@ RESOURCES = (
         f"{ON}; break vote Preemptive; continue; panel equation",
         "what is deserved and the limit: LessEqualWithDimension",
     ),
-    claim("Idle and allocatable of each node", WORKS, "panel nodes", "gpu-l40s-01 72/96 624Gi/768Gi 1/4"),
+    claim(
+        "Idle and allocatable of each node",
+        WORKS,
+        "panel nodes",
+        "gpu-l40s-01 72/96 ██······ 624Gi/768Gi ██······ 1/4 ██████··",
+    ),
     claim(
         "Capacity of a node",
         WORKS,
@@ -437,7 +442,7 @@ PREEMPTION = (
         "Topology-aware preemption simulates nodes",
         WORKS,
         "panel dryrun",
-        "it belongs to preempt with enableTopologyAwarePreemption, and starts at its random number",
+        "only preempt with enableTopologyAwarePreemption has any",
     ),
 )
 ARTICLES = {

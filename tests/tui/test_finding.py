@@ -270,5 +270,6 @@ async def test_find_lists_all_cycles_and_enter_leads_into_another_one() -> None:
         places = [row.cells[0].text for row in page.table.rows]
         assert ["1", "2"] == list(dict.fromkeys(place.split(":")[0] for place in places))
         assert "in 2 cycles: 8 events" in page.table.title
+        assert 1 == desk.screen().count("Enter ")
         await desk.press("home", "enter")
         assert places[0] == f"{desk.moment.recordings.cycle}:{desk.seq}"  # type: ignore[union-attr]

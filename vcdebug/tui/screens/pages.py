@@ -169,7 +169,8 @@ class PageScreen(DetailScreen):
 
     def hint_text(self) -> str:
         """What Enter and x do, then the keys of every page."""
-        return "   ".join(filter(None, (self.page.keys if self.table.rows else "", super().hint_text())))
+        hints = self.page.keys if self.table.rows else "", hint_line(self.active_bindings, PAGE_HINTS)
+        return "   ".join(filter(None, hints))
 
     def action_go(self, which: int = 0) -> None:
         """The command of the row under the cursor; where all of its cells lead to one, that one."""

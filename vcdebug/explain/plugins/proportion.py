@@ -39,12 +39,6 @@ def attr_of(state: ClusterState, queue: QueueName) -> proportion.ProportionQueue
     return proportion.from_figures(state.books[NAME][queue])
 
 
-@per_recording(most=512)
-def _attr_after(recording: Recording, seq: Seq, queue: QueueName) -> proportion.ProportionQueueAttr:
-    """The same after an event; read only."""
-    return attr_of(recording.timeline.state_at(seq), queue)
-
-
 def attrs_of(state: ClusterState) -> dict[QueueName, proportion.ProportionQueueAttr]:
     """The plugin's figures of all its queues in a state."""
     return {queue: attr_of(state, queue) for queue in state.books[NAME] if queue}
@@ -131,10 +125,10 @@ def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[equat
 
 def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> equation.QueueCheck:
     """Preemptive's question, which is Allocatable's."""
-    attr = _attr_after(recording, recording.timeline.earliest_same_seq(seq - 1), queue)
-    return equation.QueueCheck.for_queue(
-        recording.session, queue, "deserved", check_request(attr.allocated, request, attr.deserved)
-    )
+    state = state_before(recording, seq)
+    allocated, deserved = (state.plugin_amount(NAME, queue, figure) for figure in ("allocated", "deserved"))
+    check = check_request(allocated, request, deserved)
+    return equation.QueueCheck.for_queue(recording.session, queue, "deserved", check)
 
 
 def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[equation.QueueCheck]:

@@ -149,8 +149,9 @@ def _format_fraction(value: float, digits: int) -> str:
 
 
 def format_named_amount(name: str, value: float) -> str:
-    """One amount with its name: `8 cpu`."""
-    return f"{format_amount(name, value)} {name}"
+    """One amount with its name: `8 cpu`, `1 pod`."""
+    text = format_amount(name, value)
+    return f"{text} {'pod' if (text, name) == ('1', PODS) else name}"
 
 
 def join_named_amounts(values: Iterable[tuple[str, float]]) -> str:

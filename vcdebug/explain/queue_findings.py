@@ -22,7 +22,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm, minimum_without_gated, reserved_resource
 from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
 from vcdebug.model.pod_group import INQUEUE
-from vcdebug.model.queue import OPEN, ROOT_QUEUE, circle_text
+from vcdebug.model.queue import ELASTIC, OPEN, ROOT_QUEUE, circle_text
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import CAPACITY
@@ -267,12 +267,19 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
         f"{figure} {limit.format_limit(name)} allocated or reserved ({limit.excess_words()})"
     )
     siblings, holders = sibling_facts(view, seq, plugin, limit), holder_facts(view, seq, limit)
-    facts = (*source, *siblings, *(_with_too_early(view, holders)))
+    facts = (*source, *siblings, *_elastic_facts(limit), *(_with_too_early(view, holders)))
     numbers = {**answer.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
     advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
     cause = CAPABILITY_CAUSE if plugin == CAPACITY_PLUGIN and limit.is_capability else QUOTA_CAUSE
     headline, evidence = answer.rejected_headline(view.job.uid, reason), rejection_evidence(seq, plugin)
     return answer.Finding(cause, headline, numbers, evidence, advice, limit.arithmetic_lines(), facts)
+
+
+def _elastic_facts(limit: QueueCheck) -> tuple[str, ...]:
+    """Why the queue counts less than its jobs use."""
+    name = limit.first_dimension
+    uncounted = next((amount.get(name) for part, amount in limit.check.parts if part == ELASTIC), 0.0)
+    return (f"{format_named_amount(name, uncounted)} of pods above minMember is not counted.",) if uncounted > 0 else ()
 
 
 LESS_MINIMUM_ADVICE = answer.owner_advice("Request less in spec.minResources.")
@@ -281,8 +288,9 @@ LESS_MINIMUM_ADVICE = answer.owner_advice("Request less in spec.minResources.")
 def too_early_words(view: JobView) -> str:
     """That evictions cannot help a job before it is admitted; empty where no action evicts."""
     evicting = [action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts]
-    does = "considers" if len(evicting) == 1 else "consider"
-    return f"{join_names(evicting)} {does} only admitted jobs." if evicting else ""
+    if len(evicting) > 1:
+        return "no action evicts for a job that is not admitted."
+    return f"{evicting[0]} considers only admitted jobs." if evicting else ""
 
 
 def _with_too_early(view: JobView, facts: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,13 +11,14 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits, room_by_node, tasks_by_node
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, format_resource_meant
-from vcdebug.framework.hooks import PRE_PREDICATE
+from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
+from vcdebug.framework.quirks import SCORES_DROPPED
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
 from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins import TDM, USAGE
+from vcdebug.plugins import PREDICATES, TDM, USAGE
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.nodes import NODE_NOT_READY_ABSENT
@@ -65,12 +66,15 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
     feasible = count_noun(len(event.feasible), "node")
     fit = "fits" if len(event.feasible) == 1 else "fit"
     headline = answer.pending_headline(view.job.uid, f"{feasible} {fit} {task.name}, but scoring failed")
-    facts = ("No best node was chosen, and the pod's condition gives no reason.",)
-    advice = (
-        answer.cluster_admin_advice(
-            "Check the scoring plugins: one needs a state that predicates did not write (enablePredicate: false?)."
-        ),
+    notes = [note.text for note in view.recording.notes if (note.code, note.seq) == (SCORES_DROPPED, seq)]
+    facts = (*(f"{capitalize_first(text)}." for text in notes), "The pod's condition gives no reason.")
+    options = [option for tier in view.recording.conf.tiers for option in tier if option.name == PREDICATES]
+    filters_are_off = any(not option.is_enabled(PREDICATE.switches) for option in options)
+    # Scores read what the filters of predicates keep about the pod.
+    text = (
+        f"{PREDICATES}: set {PREDICATE.switches[0]} to true." if filters_are_off else "Correct what made scoring fail."
     )
+    advice = (answer.cluster_admin_advice(text),)
     evidence = (answer.Evidence(seq, f"{count_noun(len(event.feasible), 'node')} pass; no best node follows"),)
     nodes = {"nodes.feasible": answer.count(len(event.feasible), "nodes")}
     return answer.Finding(NODE_ORDER, headline, nodes, evidence, advice, facts=facts)

@@ -51,18 +51,18 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
     used = total.clone().multi(factor).sub_without_assert(idle)
     compared = (minimum, inqueue, idle, total, used)
     written = {name: format_amounts_apart(name, *(each.get(name) for each in compared)) for name in names or [CPU]}
+    wanted = check.total.clone().add(used)
+    # The dimension that needs the largest factor: raising the factor for it admits the job in all others.
+    name = max(names, key=lambda each: wanted.get(each) / max(total.get(each), 1.0), default=CPU)
     lines = tuple(
-        f"{name}: minResources {asked} + inqueue {promised} > idle {free} = {most} x {format_number(factor)} - used "
+        f"{each}: minResources {asked} + inqueue {promised} > idle {free} = {most} x {format_number(factor)} - used "
         f"{taken}"
-        for name, (asked, promised, free, most, taken) in written.items()
-        if name in names
+        for each in sorted(names, key=lambda each: each != name)
+        for asked, promised, free, most, taken in (written[each],)
     )
     stuck = queue_findings.stuck_jobs(view, seq, same_queue=False)
     if stuck and check._replace(total=queue_findings.total_without(view, check.total, stuck)).is_within_limit:
         return queue_findings.stuck_jobs_finding(view, seq, NAME, stuck, lines, idle)
-    wanted = check.total.clone().add(used)
-    # The dimension that needs the largest factor: raising the factor for it admits the job in all others.
-    name = max(names, key=lambda each: wanted.get(each) / max(total.get(each), 1.0), default=CPU)
     unread = any(problem.field == FACTOR_KEY for problem in view.recording.conf.unread_keys(NAME))
     short = {each: check.excess_of(each) for each in names or [name]}
     others = join_names(amount_text.format_named_amount(each, value) for each, value in short.items() if each != name)

@@ -8,8 +8,9 @@ from typing import Final
 from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, format_number, join_names
 from vcdebug.explain.answer import AdviceHarm
+from vcdebug.explain.pending.no_node import NODE_ORDER
 from vcdebug.framework.conf import find_meant_switch
-from vcdebug.framework.hooks import JOB_STARVING
+from vcdebug.framework.hooks import JOB_STARVING, PREDICATE
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.taints import Taint, is_tolerated, may_be_lifted, may_be_tolerated, parse_taints, parse_tolerations
 from vcdebug.model.names import NodeName
@@ -22,6 +23,7 @@ from vcdebug.plugins import (
     NODEGROUP,
     OVERCOMMIT,
     PDB,
+    PREDICATES,
     PRIORITY,
     PROPORTION,
     SLA,
@@ -281,7 +283,7 @@ def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     ]
     if usual != present:
         actions = ", ".join(usual)
-        causes = ("enqueued-too-late", "not-tried", "plan-lost", "phantom-*", "node-order", "not-admitted")
+        causes = ("enqueued-too-late", "not-tried", "plan-lost", "phantom-*", NODE_ORDER, "not-admitted")
         edits = (f'conf:actions="{actions}"',)
         words = f'Configuration: actions -> "{actions}" (default order)'
         yield fix.Fix(words, edits, AdviceHarm.CLUSTER, causes, stated_kind=fix.FixKind.REPAIR, aspect="actions")
@@ -329,8 +331,12 @@ def _propose_load_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Fixes that switch off the votes on victims of a plugin that protects them."""
+    """Filters switched on for the scores that need them; votes on victims switched off where they protect them."""
     conf = situation.recording.conf
+    if NODE_ORDER in situation.cause_codes and PREDICATES in conf.plugin_names():
+        words = f"{PREDICATES}: {PREDICATE.switches[0]} -> true (scores read what its filters keep)"
+        edits = (f"conf:plugins.{PREDICATES}.{PREDICATE.switches[0]}=true",)
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, (NODE_ORDER,), stated_kind=fix.FixKind.REPAIR)
     for name in conf.plugin_names():
         if name in situation.cause_codes and name not in _UNSAFE_PLUGINS:
             for switch, action in (("enablePreemptable", PREEMPT), ("enableReclaimable", RECLAIM)):

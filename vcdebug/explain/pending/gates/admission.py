@@ -128,9 +128,9 @@ def _nothing_places_finding(view: JobView) -> Finding:
 
 
 def _too_late_finding(view: JobView) -> Finding:
-    turns = (view.action_ends(ENQUEUE), _first_scheduling_seq(view.recording))
-    evidence = sorted(Evidence(seq, "an action begins or ends") for seq in turns if seq is not None)
     first = next(action for action in view.actions if view.facts_of(action).places)
+    turns = ((_first_scheduling_seq(view.recording), f"{first} begins"), (view.action_ends(ENQUEUE), f"{ENQUEUE} ends"))
+    evidence = sorted(Evidence(seq, text) for seq, text in turns if seq is not None)
     reason = f"enqueue comes later in actions ({', '.join(view.actions)})"
     return Finding(
         TOO_LATE_CAUSE,

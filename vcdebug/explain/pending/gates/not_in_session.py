@@ -190,7 +190,8 @@ def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: l
     advice = "Create the PodGroup; Volcano's controllers do so for Volcano Jobs and for plain pods."
     if subject.job and (there := _namespaces_with(recording, subject)):
         advice = f"Create the pod in namespace {there[0]}, or a PodGroup in the pod's namespace."
-    evidence = opening_evidence(recording, "the session opens without a job for them")
+    pods_words = "the pod" if len(pods) == 1 else "the pods"
+    evidence = opening_evidence(recording, f"the session opens without a job for {pods_words}")
     headline, numbers = pending_headline(subject.job or subject.pod or "", reason), {"pods": count(len(pods), "pods")}
     owned = next((pod for pod in pods if owners_of(pod.manifest)), None) if subject.job else None
     again: tuple[Advice, ...] = ()

@@ -312,3 +312,37 @@ def test_proportion_next_to_capacity_is_removed_where_queues_state_what_they_des
     assert "Configuration: remove plugin proportion (capacity limits queues too, by other rules)" == first
     said = [problem.effect for problem in input_problems(replay_cycle(snapshot))]
     assert any(text.startswith("a queue must meet both") for text in said)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cause", "told"),
+    [
+        (1, "predicates-mixed", "predicates refused the placement: its enablePredicate is false"),
+        (2, "node-order", "All scores of default/j-0 are lost: "),
+    ],
+)
+def test_predicates_without_its_filters_gets_them_back(nodes: int, cause: str, told: str) -> None:
+    conf = conf_of("priority gang", "predicates nodeorder", actions="allocate")
+    off = conf.replace("- name: predicates\n", "- name: predicates\n    enablePredicate: false\n")
+    machines = [node(f"n{number}") for number in range(nodes)]
+    recording = replay_cycle(cluster(*machines, pod_group("j"), pods("j", 1, cpu="2"), conf=off))
+    explanation = explain_by_name(recording, "default/j")
+    assert cause == explanation.cause_code
+    assert told in explanation.dominant.facts[0]
+    assert "predicates: set enablePredicate to true." in explanation.advice_texts
+    search = search_few_fixes(recording, explanation)
+    assert search is not None
+    first = short_plans(search)[0]
+    assert (True, "predicates: enablePredicate -> true") == (first.is_proven, first.plan_words)
+
+
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_a_plan_tells_how_many_pods_of_other_jobs_go_to_the_nodes_that_it_adds(before: int) -> None:
+    conf = conf_of("priority gang", "predicates nodeorder", actions="allocate")
+    used = [pod_group("r", phase="Running"), *pods("r", 1, cpu="4", on="n1")]
+    ahead = [pod_group("a", priority_class="high", min_member=1), *pods("a", before, cpu="4", priority=9)]
+    objects = [node("n1", cpu="4"), priority_class("high", 9), *used, *(ahead if before else [])]
+    found = proven(cluster(*objects, pod_group("j"), pods("j", 1, cpu="4"), conf=conf), "default/j")
+    plan = found[f"Add {before + 1} node{'s' if before else ''} like n1"]
+    said = f"({before} pod{'s' if before > 1 else ''} of other jobs also go to added nodes)"
+    assert (said in describe_result(plan)) == (before > 0)

@@ -1,7 +1,6 @@
 """Pending jobs by cause: how many jobs and pods, in which queues, since when, and what to do first."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -68,16 +67,20 @@ def _new_group(scheduled: bool, cause: str, jobs: Sequence[SurveyedJob]) -> Caus
 
 
 def merge_texts(texts: Sequence[str]) -> str:
-    """One text for all: `2 pods have a gate` and `7 pods have a gate` become `2 to 7 pods have a gate`."""
+    """One text for all: `2 pods have a gate` and `7 pods have a gate` become `2 to 7 pods have a gate`.
+
+    Texts that differ in more than numbers are represented by the first one: `queue a is full (2 similar)`.
+    """
     split = [text.split() for text in texts]
-    [(size, count)] = Counter(map(len, split)).most_common(1)
-    words = [_merge_words(column) for column in zip(*(each for each in split if len(each) == size), strict=True)]
-    text = re.sub(r"…( …)+", "…", " ".join(words))
-    return text if count == len(texts) else f"{text}, and the like"
+    if len({len(words) for words in split}) == 1 and all(
+        words := [_merge_words(each) for each in zip(*split, strict=True)]
+    ):
+        return " ".join(words)
+    return f"{texts[0].removesuffix('.')} ({len(texts) - 1} similar)"
 
 
 def _merge_words(words: Iterable[str]) -> str:
-    """One word for all of a column."""
+    """One word for all of a column; empty if there is none."""
     found = dict.fromkeys(words)
     if len(found) == 1:
         return next(iter(found))
@@ -88,4 +91,4 @@ def _merge_words(words: Iterable[str]) -> str:
         [(before, after)] = edges
         return f"{before}{format_count(values[0])} to {format_count(values[-1])}{after}"
     singular = min(found, key=len)
-    return singular + "s" if {*found} == {singular, singular + "s"} else _PLURALS.get(frozenset(found), "…")
+    return singular + "s" if {*found} == {singular, singular + "s"} else _PLURALS.get(frozenset(found), "")

@@ -11,6 +11,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits, room_by_node, tasks_by_node
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, format_resource_meant
+from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import SCORES_DROPPED
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
@@ -68,16 +69,20 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
     headline = answer.pending_headline(view.job.uid, f"{feasible} {fit} {task.name}, but scoring failed")
     notes = [note.text for note in view.recording.notes if (note.code, note.seq) == (SCORES_DROPPED, seq)]
     facts = (*(f"{capitalize_first(text)}." for text in notes), "The pod's condition gives no reason.")
-    options = [option for tier in view.recording.conf.tiers for option in tier if option.name == PREDICATES]
-    filters_are_off = any(not option.is_enabled(PREDICATE.switches) for option in options)
-    # Scores read what the filters of predicates keep about the pod.
-    text = (
-        f"{PREDICATES}: set {PREDICATE.switches[0]} to true." if filters_are_off else "Correct what made scoring fail."
-    )
+    text = FILTERS_ON if filters_are_off(view.recording.conf) else "Correct what made scoring fail."
     advice = (answer.cluster_admin_advice(text),)
     evidence = (answer.Evidence(seq, f"{count_noun(len(event.feasible), 'node')} pass; no best node follows"),)
     nodes = {"nodes.feasible": answer.count(len(event.feasible), "nodes")}
     return answer.Finding(NODE_ORDER, headline, nodes, evidence, advice, facts=facts)
+
+
+FILTERS_ON = f"{PREDICATES}: set {PREDICATE.switches[0]} to true."
+
+
+def filters_are_off(conf: SchedulerConf) -> bool:
+    """Whether predicates runs without its filters: its scores and placements then miss what these keep of a pod."""
+    options = (option for tier in conf.tiers for option in tier if option.name == PREDICATES)
+    return any(not option.is_enabled(PREDICATE.switches) for option in options)
 
 
 def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, undone: OpEvent) -> answer.Finding:
@@ -85,11 +90,16 @@ def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, undone: 
     headline = answer.pending_headline(view.job.uid, f"{undone.node} was chosen for {task.name} and then refused it")
     release, has_volumes = view.recording.snapshot.release, bool(task.pod.spec.get("volumes"))
     by_volumes = has_volumes and release.has_older_form(VOLUMES_AT_ALLOCATION)
+    without_filters, switch = filters_are_off(view.recording.conf), PREDICATE.switches[0]
     why = f"{release.display_name()} checks volumes only then" if by_volumes else "A plugin refused the placement"
+    if without_filters and not by_volumes:
+        why = f"{PREDICATES} refused the placement: its {switch} is false, and it needs what its filters keep"
     facts = (f"{why}; the pod's condition gives no reason.",)
     evidence = (answer.Evidence(seq, f"the placement of {task.name} on {undone.node} is undone"),)
     text = f"Check that {undone.node} has the volumes of {task.name}, or keep it off such nodes: nodeAffinity."
     advice = (answer.owner_advice(text if by_volumes else f"Check what {undone.node} lacks for {task.name}."),)
+    if without_filters and not by_volumes:
+        advice = (answer.cluster_admin_advice(FILTERS_ON),)
     return answer.Finding(MIXED_CAUSE, headline, {}, evidence, advice, facts=facts)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, format_number, join_names
 from vcdebug.explain.answer import AdviceHarm
-from vcdebug.explain.pending.no_node import NODE_ORDER
+from vcdebug.explain.pending.no_node import MIXED_CAUSE, NODE_ORDER, filters_are_off
 from vcdebug.framework.conf import find_meant_switch
 from vcdebug.framework.hooks import JOB_STARVING, PREDICATE
 from vcdebug.grouping import group_by_key
@@ -333,10 +333,10 @@ def _propose_load_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Filters switched on for the scores that need them; votes on victims switched off where they protect them."""
     conf = situation.recording.conf
-    if NODE_ORDER in situation.cause_codes and PREDICATES in conf.plugin_names():
-        words = f"{PREDICATES}: {PREDICATE.switches[0]} -> true (scores read what its filters keep)"
+    if filters_are_off(conf):
+        words = f"{PREDICATES}: {PREDICATE.switches[0]} -> true"
         edits = (f"conf:plugins.{PREDICATES}.{PREDICATE.switches[0]}=true",)
-        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, (NODE_ORDER,), stated_kind=fix.FixKind.REPAIR)
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, (NODE_ORDER, MIXED_CAUSE), stated_kind=fix.FixKind.REPAIR)
     for name in conf.plugin_names():
         if name in situation.cause_codes and name not in _UNSAFE_PLUGINS:
             for switch, action in (("enablePreemptable", PREEMPT), ("enableReclaimable", RECLAIM)):

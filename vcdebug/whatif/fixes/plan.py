@@ -182,7 +182,9 @@ def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
     where = f" on {', '.join(outcome.nodes[:4])}{' …' if len(outcome.nodes) > 4 else ''}" if outcome.nodes else ""
     of_all = f"{outcome.places} of {count_noun(outcome.places + outcome.left, 'Pending pod')}"
     pods = of_all if outcome.left and outcome.reached else count_noun(outcome.places, "pod")
-    places = f"places {pods}{where}" if outcome.places else ""
+    others = count_noun(outcome.others_on_added, "pod") if outcome.others_on_added else ""
+    beside = f" ({others} of other jobs also go to added nodes)" if others else ""
+    places = f"places {pods}{where}{beside}" if outcome.places else ""
     # Asked first: an admitted job whose pods are made next counts as scheduled too, and needs those pods.
     if outcome.admitted:
         return _describe_admitted(outcome.assumed, short=short)

@@ -23,6 +23,7 @@ from vcdebug.recording.recording import Recording, disposing, require_whole
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
+from vcdebug.snapshot.manifest import name_of
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.fix import (
@@ -86,6 +87,8 @@ class TrialOutcome(NamedTuple):
     """What minResources counted for pods that are not there yet, where it is not what it was."""
     assumed: AssumedPods | None = None
     """The pods assumed for an admitted job without pods; None if their size is unknown."""
+    others_on_added: int = 0
+    """Pods of other jobs on nodes that the trial adds: why a job may need more nodes than it fills."""
     left: int = 0
     """Pods of the job that are Pending all the same."""
 
@@ -156,6 +159,7 @@ class FixTrials:
     def _build_outcome(self, recording: Recording, explanation: Explanation, *, reached: bool) -> TrialOutcome:
         after = PodPlaces.at_end(recording)
         placed, job = after.placed_pods_of(explanation.job), recording.session.jobs.get(explanation.job)
+        known = {name_of(node) for node in self._snapshot.objects_of("Node")}
         return TrialOutcome(
             reached,
             explanation.scheduled,
@@ -166,6 +170,7 @@ class FixTrials:
             tuple(_iter_cost_words(explanation.job, self._before, after)),
             (),
             left=job.count_tasks(TaskStatus.PENDING) if job is not None else 0,
+            others_on_added=sum(one.job != explanation.job and one.node not in known for one in after.moved),
         )
 
     def _with_pods(self, changed: Snapshot, recording: Recording, explanation: Explanation) -> TrialOutcome:

@@ -88,7 +88,7 @@ class TrialOutcome(NamedTuple):
     assumed: AssumedPods | None = None
     """The pods assumed for an admitted job without pods; None if their size is unknown."""
     others_on_added: int = 0
-    """Pods of other jobs on nodes that the trial adds: why a job may need more nodes than it fills."""
+    """Pods of other jobs on added nodes where the job has none: why it needs more nodes than it fills."""
     left: int = 0
     """Pods of the job that are Pending all the same."""
 
@@ -159,7 +159,7 @@ class FixTrials:
     def _build_outcome(self, recording: Recording, explanation: Explanation, *, reached: bool) -> TrialOutcome:
         after = PodPlaces.at_end(recording)
         placed, job = after.placed_pods_of(explanation.job), recording.session.jobs.get(explanation.job)
-        known = {name_of(node) for node in self._snapshot.objects_of("Node")}
+        known = {*placed.values(), *map(name_of, self._snapshot.objects_of("Node"))}
         return TrialOutcome(
             reached,
             explanation.scheduled,
@@ -170,7 +170,7 @@ class FixTrials:
             tuple(_iter_cost_words(explanation.job, self._before, after)),
             (),
             left=job.count_tasks(TaskStatus.PENDING) if job is not None else 0,
-            others_on_added=sum(one.job != explanation.job and one.node not in known for one in after.moved),
+            others_on_added=sum(one.node not in known for one in after.moved),
         )
 
     def _with_pods(self, changed: Snapshot, recording: Recording, explanation: Explanation) -> TrialOutcome:

@@ -317,7 +317,7 @@ def test_proportion_next_to_capacity_is_removed_where_queues_state_what_they_des
 @pytest.mark.parametrize(
     ("nodes", "cause", "told"),
     [
-        (1, "predicates-mixed", "predicates refused the placement: its enablePredicate is false"),
+        (1, "predicates-mixed", "predicates refused it: its enablePredicate is false"),
         (2, "node-order", "All scores of default/j-0 are lost: "),
     ],
 )

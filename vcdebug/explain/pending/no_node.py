@@ -65,18 +65,18 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
     if undone and (undone[-1][1].op, undone[-1][1].task) == (UNDO_ALLOCATION, task.key):
         return _refused_placement_finding(view, task, *undone[-1])
     feasible = count_noun(len(event.feasible), "node")
-    fit = "fits" if len(event.feasible) == 1 else "fit"
-    headline = answer.pending_headline(view.job.uid, f"{feasible} {fit} {task.name}, but scoring failed")
+    headline = answer.pending_headline(view.job.uid, f"scoring failed for {task.name}, which fits {feasible}")
     notes = [note.text for note in view.recording.notes if (note.code, note.seq) == (SCORES_DROPPED, seq)]
     facts = (*(f"{capitalize_first(text)}." for text in notes), "The pod's condition gives no reason.")
-    text = FILTERS_ON if filters_are_off(view.recording.conf) else "Correct what made scoring fail."
-    advice = (answer.cluster_admin_advice(text),)
-    evidence = (answer.Evidence(seq, f"{count_noun(len(event.feasible), 'node')} pass; no best node follows"),)
+    switch_on = filters_are_off(view.recording.conf)
+    advice = (answer.cluster_admin_advice(FILTERS_ON if switch_on else "Correct what made scoring fail."),)
+    evidence = (answer.Evidence(seq, f"{feasible} pass; no best node follows"),)
     nodes = {"nodes.feasible": answer.count(len(event.feasible), "nodes")}
     return answer.Finding(NODE_ORDER, headline, nodes, evidence, advice, facts=facts)
 
 
 FILTERS_ON = f"{PREDICATES}: set {PREDICATE.switches[0]} to true."
+NEEDS_FILTERS = f"{PREDICATES} refused it: its {PREDICATE.switches[0]} is false, and it needs what its filters keep"
 
 
 def filters_are_off(conf: SchedulerConf) -> bool:
@@ -90,16 +90,14 @@ def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, undone: 
     headline = answer.pending_headline(view.job.uid, f"{undone.node} was chosen for {task.name} and then refused it")
     release, has_volumes = view.recording.snapshot.release, bool(task.pod.spec.get("volumes"))
     by_volumes = has_volumes and release.has_older_form(VOLUMES_AT_ALLOCATION)
-    without_filters, switch = filters_are_off(view.recording.conf), PREDICATE.switches[0]
+    without_filters = filters_are_off(view.recording.conf) and not by_volumes
     why = f"{release.display_name()} checks volumes only then" if by_volumes else "A plugin refused the placement"
-    if without_filters and not by_volumes:
-        why = f"{PREDICATES} refused the placement: its {switch} is false, and it needs what its filters keep"
+    why = NEEDS_FILTERS if without_filters else why
     facts = (f"{why}; the pod's condition gives no reason.",)
     evidence = (answer.Evidence(seq, f"the placement of {task.name} on {undone.node} is undone"),)
     text = f"Check that {undone.node} has the volumes of {task.name}, or keep it off such nodes: nodeAffinity."
-    advice = (answer.owner_advice(text if by_volumes else f"Check what {undone.node} lacks for {task.name}."),)
-    if without_filters and not by_volumes:
-        advice = (answer.cluster_admin_advice(FILTERS_ON),)
+    text = text if by_volumes else f"Check what {undone.node} lacks for {task.name}."
+    advice = (answer.cluster_admin_advice(FILTERS_ON) if without_filters else answer.owner_advice(text),)
     return answer.Finding(MIXED_CAUSE, headline, {}, evidence, advice, facts=facts)
 
 

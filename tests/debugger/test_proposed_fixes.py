@@ -344,5 +344,5 @@ def test_a_plan_tells_how_many_pods_of_other_jobs_go_to_the_nodes_that_it_adds(b
     objects = [node("n1", cpu="4"), priority_class("high", 9), *used, *(ahead if before else [])]
     found = proven(cluster(*objects, pod_group("j"), pods("j", 1, cpu="4"), conf=conf), "default/j")
     plan = found[f"Add {before + 1} node{'s' if before else ''} like n1"]
-    said = f"(the other added nodes take {before} pod{'s' if before > 1 else ''} of other jobs)"
+    said = f"(the other added nodes get {before} pod{'s' if before > 1 else ''} of other jobs)"
     assert (said in describe_result(plan)) == (before > 0)

@@ -68,11 +68,10 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
     headline = answer.pending_headline(view.job.uid, f"scoring failed for {task.name}, which fits {feasible}")
     notes = [note.text for note in view.recording.notes if (note.code, note.seq) == (SCORES_DROPPED, seq)]
     facts = (*(f"{capitalize_first(text)}." for text in notes), "The pod's condition gives no reason.")
-    switch_on = filters_are_off(view.recording.conf)
-    advice = (answer.cluster_admin_advice(FILTERS_ON if switch_on else "Correct what made scoring fail."),)
+    text = FILTERS_ON if filters_are_off(view.recording.conf) else "Correct what made scoring fail."
     evidence = (answer.Evidence(seq, f"{feasible} pass; no best node follows"),)
     nodes = {"nodes.feasible": answer.count(len(event.feasible), "nodes")}
-    return answer.Finding(NODE_ORDER, headline, nodes, evidence, advice, facts=facts)
+    return answer.Finding(NODE_ORDER, headline, nodes, evidence, (answer.cluster_admin_advice(text),), facts=facts)
 
 
 FILTERS_ON = f"{PREDICATES}: set {PREDICATE.switches[0]} to true."

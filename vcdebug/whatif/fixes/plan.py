@@ -183,7 +183,7 @@ def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
     of_all = f"{outcome.places} of {count_noun(outcome.places + outcome.left, 'Pending pod')}"
     pods = of_all if outcome.left and outcome.reached else count_noun(outcome.places, "pod")
     others = count_noun(outcome.others_on_added, "pod") if outcome.others_on_added else ""
-    beside = f" (the other added nodes take {others} of other jobs)" if others else ""
+    beside = f" (the other added nodes get {others} of other jobs)" if others else ""
     places = f"places {pods}{where}{beside}" if outcome.places else ""
     # Asked first: an admitted job whose pods are made next counts as scheduled too, and needs those pods.
     if outcome.admitted:

@@ -118,7 +118,7 @@ WATCH_COLUMNS = (*_WATCHED_COLUMNS, Column("event", right=True), Column("change"
 def watches_table(recording: Recording, seq: Seq, watched: Sequence[Watch]) -> Table:
     """Every watch with its value at an event; a row leads to its last change."""
     rows = [_watch_row(evaluate_watch(recording, seq, watch), seq) for watch in watched]
-    hint = "nothing is watched: A watches the number under the cursor"
+    hint = "nothing is watched: A watches the number under the cursor, :watch any other"
     foot = () if rows else (make_line(muted_piece(hint)),)
     return Table("Watch", WATCH_COLUMNS, rows, foot=foot, figures=partial(_watch_figure, recording, watched))
 

@@ -7,6 +7,8 @@ from typing import Any
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 """The annotation of a pod that names its PodGroup."""
+MADE_GROUP_PREFIX = "podgroup-"
+"""How the names of PodGroups begin that Volcano's controller makes."""
 
 
 def object_in(value: object) -> JsonDict:

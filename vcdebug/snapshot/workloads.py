@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from vcdebug.errors import SnapshotError
 from vcdebug.gotime import api_time_text
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, metadata_of, name_of, spec_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, MADE_GROUP_PREFIX, metadata_of, name_of, spec_of
 from vcdebug.snapshot.quantity import milli_value, whole_value
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -191,9 +191,9 @@ def _owned_pods(snapshot: Snapshot, owner: Manifest, count: int) -> Iterator[Man
     inner = metadata_of(template)
     annotations = {**(inner.get("annotations") or {})}
     if spec.get("schedulerName") in snapshot.flags.scheduler_names:
-        annotations[GROUP_ANNOTATION] = f"podgroup-{name}"
+        annotations[GROUP_ANNOTATION] = f"{MADE_GROUP_PREFIX}{name}"
         above = metadata.get("annotations") or {}
-        yield _build_pod_group_from_pod(snapshot, owner, f"podgroup-{name}", spec, annotations, above)
+        yield _build_pod_group_from_pod(snapshot, owner, f"{MADE_GROUP_PREFIX}{name}", spec, annotations, above)
     for index in range(count):
         yield _make_pod(snapshot, owner, f"{name}-{index}", spec, annotations, inner.get("labels") or {})
 
@@ -225,8 +225,8 @@ def _single_pod(snapshot: Snapshot, pod: Manifest) -> Iterator[Manifest]:
     name = str(metadata.get("name"))
     # Pods of other schedulers get no PodGroup.
     if GROUP_ANNOTATION not in annotations and spec.get("schedulerName") in snapshot.flags.scheduler_names:
-        annotations[GROUP_ANNOTATION] = f"podgroup-{name}"
-        yield _build_pod_group_from_pod(snapshot, pod, f"podgroup-{name}", spec, annotations, {})
+        annotations[GROUP_ANNOTATION] = f"{MADE_GROUP_PREFIX}{name}"
+        yield _build_pod_group_from_pod(snapshot, pod, f"{MADE_GROUP_PREFIX}{name}", spec, annotations, {})
     yield _make_pod(snapshot, pod, name, spec, annotations, metadata.get("labels") or {})
 
 

@@ -403,10 +403,11 @@ def _notes_if_asked(recording: Recording, seq: Seq, plugin: str, candidates: tup
 
 def passed_on_facts(empty: Sequence[PluginAnswer], tier: int) -> tuple[str, ...]:
     """`Tier 1 (gang) allows no victim, so tier 2 decided.`; none if no earlier tier answered."""
-    plugins, tiers = (
-        join_names(dict.fromkeys(each)) for each in ([s.plugin for s in empty], [str(s.tier) for s in empty])
-    )
-    return (f"Tier {tiers} ({plugins}) allows no victim, so tier {tier} decided.",) if empty else ()
+    if not empty:
+        return ()
+    tiers = join_names(dict.fromkeys(str(seat.tier) for seat in empty))
+    plugins = join_names(dict.fromkeys(seat.plugin for seat in empty))
+    return (f"Tier {tiers} ({plugins}) allows no victim, so tier {tier} decided.",)
 
 
 class UnaskedPlugin(NamedTuple):

@@ -9,6 +9,7 @@ from vcdebug.amount_text import count_noun
 from vcdebug.errors import VcdebugError
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import (
+    Advice,
     CauseHeadline,
     Evidence,
     Explanation,
@@ -44,13 +45,14 @@ from vcdebug.garbage_collection import collector_paused
 from vcdebug.grouping import group_by_key
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.names import QueueName
+from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.cluster_overview import WaitingSummary, waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonObject, key_of, metadata_of, owners_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, MADE_GROUP_PREFIX, JsonObject, key_of, metadata_of, owners_of
 
 PANIC_CAUSE = "panic"
 CUT_OFF_CAUSE = "cut-off"
@@ -152,25 +154,36 @@ def _add_other_groups(view: JobView, finding: Finding) -> Finding:
     if view.job.min_available > 1 or len(view.tasks) != 1:
         return finding
     pod = next(iter(view.tasks.values())).pod
-    how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
-    advice = outside_advice(f"Give the pods of one workload one PodGroup, {how}.")
-    facts = [
-        f"Each pod{f' of {owner}' if owner else ''} has a PodGroup of its own (minMember 1), so {whose} are not a gang."
-        for owner in _owner_names(pod.manifest)
-        if _lone_pods(view.recording)[pod.namespace, owner] > 1 and (owner or view.job.name.startswith("podgroup-"))
-        for whose in ("its pods" if owner else "the pods of one application",)
-    ]
-    for group, owner in _empty_groups(view.recording).get(pod.namespace, ()):
+    found = _group_without_pods(view, pod) or _group_of_each_pod(view, pod)
+    if found is None:
+        return finding
+    fact, advice = found
+    return replace(finding, facts=(*finding.facts[:2], fact, *finding.facts[2:]), advice=(*finding.advice, advice))
+
+
+def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
+    """The PodGroup that was made for the pod's workload, and that no pod names."""
+    for group, owner in reversed(_empty_groups(view.recording).get(pod.namespace, ())):
         if owner and pod.name.startswith(f"{owner.partition(' ')[2]}-"):
             there = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
-            facts = [f"{there}; {pod.name} names {view.job.name} instead."]
             edit = f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}"
             advice = owner_advice(f"Create {pod.name} with annotation {GROUP_ANNOTATION}: {group.name}.", edit)
-    if not facts:
-        return finding
-    return replace(
-        finding, facts=(*finding.facts[:2], *facts[:1], *finding.facts[2:]), advice=(*finding.advice, advice)
-    )
+            return f"{there}; {pod.name} names {view.job.name} instead.", advice
+    return None
+
+
+def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
+    """That each pod of the workload has a PodGroup of its own."""
+    lone = _lone_pods(view.recording)
+    owner = next((owner for owner in _owner_names(pod.manifest) if lone[pod.namespace, owner] > 1), None)
+    if owner is None or not (owner or view.job.name.startswith(MADE_GROUP_PREFIX)):
+        return None
+    own = "has a PodGroup of its own (minMember 1), so"
+    how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
+    advice = outside_advice(f"Give the pods of one workload one PodGroup, {how}.")
+    if owner:
+        return f"Each pod of {owner} {own} its pods are not a gang.", advice
+    return f"Each pod {own} the pods of one application are not a gang.", advice
 
 
 def _owner_names(manifest: JsonObject) -> list[str]:
@@ -183,7 +196,7 @@ def _lone_pods(recording: Recording) -> Counter[tuple[str, str]]:
     """Namespace and owner of pods → how many of them are the only pod of their job."""
     alone = (job for job in recording.session.jobs.values() if len(job.tasks) == 1)
     owned = ((job, owner) for job in alone for task in job.tasks.values() for owner in _owner_names(task.pod.manifest))
-    return Counter((job.namespace, owner) for job, owner in owned if owner or job.name.startswith("podgroup-"))
+    return Counter((job.namespace, owner) for job, owner in owned if owner or job.name.startswith(MADE_GROUP_PREFIX))
 
 
 @per_recording()

@@ -11,7 +11,7 @@ from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.plugins import DRF, GANG, PRIORITY
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, name_of, spec_of, status_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, MADE_GROUP_PREFIX, name_of, spec_of, status_of
 from vcdebug.whatif.fixes import fix
 
 _MAX_ADDED_PODS = 32
@@ -71,7 +71,7 @@ def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     phase = "Pending" if ENQUEUE in situation.recording.conf.actions else "Inqueue"
     for pod in situation.pending_pods[:1]:
         job = situation.explanation.job
-        name = job.partition("/")[2] if pod.job_id else f"podgroup-{pod.name}"
+        name = job.partition("/")[2] if pod.job_id else f"{MADE_GROUP_PREFIX}{pod.name}"
         spec = f"{{minMember: 1, queue: {situation.snapshot.flags.default_queue}}}"
         manifest = f"{{apiVersion: scheduling.volcano.sh/v1beta1, spec: {spec}, status: {{phase: {phase}}}}}"
         edits = [f"PodGroup/{pod.namespace}/{name}:+={manifest}"]

@@ -26,9 +26,15 @@ def one_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vcdebug.cli.snapshots.replay_cycle", ReplayedOnce())
 
 
+FEW_TRIALS = 16
+"""Cycles that one search of fixes runs: enough to try each kind of change."""
+
+
 def search_equal_ones_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fixes are searched once for snapshots that differ in nothing that decides: a search tries up to 160 cycles."""
+    """Fixes are searched once for snapshots that differ in nothing that decides, and with few of up to 160 cycles."""
     monkeypatch.setattr("vcdebug.cli.reports.explanation.short_fix_blocks_of", _search_once)
+    monkeypatch.setattr("vcdebug.whatif.fixes.search.MAX_FIRST_TRIALS", FEW_TRIALS)
+    monkeypatch.setattr("vcdebug.whatif.fixes.search.MAX_SHORT_TRIALS", FEW_TRIALS)
 
 
 _found: dict[str, tuple[Block, ...]] = {}

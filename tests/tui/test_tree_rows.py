@@ -2,7 +2,7 @@
 
 import pytest
 
-from vcdebug.tui.widgets.text_wrap import TreeRoom, spread_cells
+from vcdebug.tui.widgets.text_wrap import TreeRoom, shorten_middle, spread_cells
 from vcdebug.views.pieces import Piece
 
 NAME, CAME, NUMBER = "│▾ worker-0", "□ gpu-a100-01", "14"
@@ -48,3 +48,18 @@ def test_a_leaf_comes_closer_to_its_levels_before_its_name_is_cut() -> None:
 
 def test_an_answer_loses_who_gave_it_before_it_is_cut() -> None:
     assert "│││ Predicate   ✓ no objection 14" == drawn(33, name="│││  Predicate", came="predicates ✓ no objection")
+
+
+@pytest.mark.parametrize("width", [14, 18, 24, 40])
+@pytest.mark.parametrize(
+    "name", ["ip-10-0-1-{}.eu-west-1.compute.internal", "● ip-10-0-1-{}.ec2.internal", "gpu-node-{}.c.project.internal"]
+)
+def test_nodes_of_one_domain_stay_apart_where_their_names_are_cut(width: int, name: str) -> None:
+    short = [shorten_middle(name.format(number), width) for number in (1, 2, 23)]
+    assert 3 == len(set(short))
+    assert {width} == {len(text) for text in short}
+
+
+def test_a_long_host_is_cut_in_the_middle_and_its_domain_goes() -> None:
+    assert "gke-poo…-a-node-0…" == shorten_middle("gke-pool-very-long-name-of-a-node-0.c.project.internal", 18)
+    assert "llm-fin…-worker-12" == shorten_middle("llm-finetune-worker-12", 18)

@@ -124,7 +124,7 @@ def tighten_leaf(text: str) -> str:
 
 
 def shorten_middle(text: str, width: int) -> str:
-    """Exactly `width` cells, both ends kept; names differ at their ends, which keep more."""
+    """Exactly `width` cells: both ends, of which the end tells names apart, and of a host with a domain the host."""
     if measure_cells(text) <= width:
         return text.ljust(width)
     if width <= 1:
@@ -133,6 +133,10 @@ def shorten_middle(text: str, width: int) -> str:
     if width - indent < 2 * WRAP_INDENT:
         indent = 0
     bare, room = text[indent:], width - indent
+    host, _, domain = bare.partition(".")
+    if "." in domain and " " not in domain:
+        name = text if len(host) < room else shorten_middle(text.partition(".")[0], width - 1)
+        return set_cell_size(name[: width - 1] + ELLIPSIS_SIGN, width)
     tail = (room - 1) * 3 // 5
     short = bare[: room - 1 - tail] + ELLIPSIS_SIGN + (bare[-tail:] if tail else "")
     return set_cell_size(text[:indent] + short, width)

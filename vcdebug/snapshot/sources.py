@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Final, NamedTuple
 
+from vcdebug.amount_text import join_names
 from vcdebug.errors import SnapshotError, closest_name_hint
 from vcdebug.snapshot import archive
 from vcdebug.snapshot.file_access import describe_read_error, read_file, read_stdin
@@ -331,7 +332,7 @@ def resolve_snapshot_path(word: str) -> Path:
     found = path if path.exists() else find_bundled(word)
     if found is None:
         names = [folder.name for folder in _bundled_folders()]
-        every = f"bundled snapshots: {', '.join(names)}" if names and path.name == word else ""
+        every = f"vcdebug open lists the bundled snapshots: {join_names(names)}" if names and path.name == word else ""
         raise SnapshotError("no such file or folder", closest_name_hint(word, names, every), word)
     return found
 

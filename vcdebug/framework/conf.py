@@ -90,11 +90,11 @@ class SchedulerConf:
 
     def hierarchy_enabled(self, plugin: str) -> bool:
         """enableHierarchy of the first option of that name."""
-        for tier in self.tiers:
-            for option in tier:
-                if option.name == plugin:
-                    return option.switches.get(HIERARCHY_SWITCH, False)
-        return False
+        return next((one.switches.get(HIERARCHY_SWITCH, False) for one in self.options_of(plugin)), False)
+
+    def options_of(self, plugin: str) -> list[PluginOption]:
+        """The options of a plugin, in order; usually one."""
+        return [option for tier in self.tiers for option in tier if option.name == plugin]
 
     def plugin_names(self) -> list[str]:
         """Every plugin named, once, in order."""

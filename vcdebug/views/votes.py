@@ -264,11 +264,11 @@ def victims_matrix(recording: Recording) -> Iterator[Table]:
 
 def _iter_judged(recording: Recording) -> Iterator[tuple[VictimDecision, int]]:
     """Each decision about victims with the place of each of its candidates."""
-    seen: dict[Seq, None] = {}
+    judged: Seq = 0
     for seq, event in recording.events_of_type(HookEvent):
-        choice = victim_choice(recording, seq) if is_victims(event) else None
-        if choice is not None and choice.question.first not in seen:
-            seen[choice.question.first] = None
+        choice = victim_choice(recording, seq) if seq > judged and is_victims(event) else None
+        if choice is not None:
+            judged = choice.question.last
             yield from ((choice, place) for place in range(len(choice.fates)))
 
 

@@ -215,8 +215,7 @@ def _part_lines(task: TaskKey, node: NodeName, parts: tuple[_NodeScorer, ...], i
 
 
 def _scorer_weights(at: message.LogContext) -> dict[str, int]:
-    option = next(o for tier in at.recording.conf.tiers for o in tier if o.name == NODEORDER)
-    return weights_of(Arguments(option.arguments))
+    return weights_of(Arguments(at.recording.conf.options_of(NODEORDER)[0].arguments))
 
 
 def _score_by_node(names: list[NodeName], scores: KeptScores | None) -> dict[NodeName, float]:

@@ -80,8 +80,7 @@ NEEDS_FILTERS = f"{PREDICATES} refused it: its {PREDICATE.switches[0]} is false,
 
 def filters_are_off(conf: SchedulerConf) -> bool:
     """Whether predicates runs without its filters: its scores and placements then miss what these keep of a pod."""
-    options = (option for tier in conf.tiers for option in tier if option.name == PREDICATES)
-    return any(not option.is_enabled(PREDICATE.switches) for option in options)
+    return any(not option.is_enabled(PREDICATE.switches) for option in conf.options_of(PREDICATES))
 
 
 def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, undone: OpEvent) -> answer.Finding:

@@ -13,6 +13,7 @@ from vcdebug.framework.conf import find_meant_switch
 from vcdebug.framework.hooks import JOB_STARVING, PREDICATE
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.taints import Taint, is_tolerated, may_be_lifted, may_be_tolerated, parse_taints, parse_tolerations
+from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import NodeName
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.plugins import (
@@ -59,8 +60,8 @@ def propose_node_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 def _propose_repair_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for node in situation.snapshot.objects_of("Node"):
-        name, conditions = name_of(node), status_of(node).get("conditions") or ()
-        if any(one.get("type") == "Ready" and one.get("status") != "True" for one in conditions):
+        name = name_of(node)
+        if is_not_ready(node):
             taints = [taint.get("key") or "" for taint in spec_of(node).get("taints") or ()]
             lifted = [key for key in dict.fromkeys(taints) if key in _NOT_READY and taints.count(key) == 1]
             edits = (
@@ -241,6 +242,7 @@ def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     yield from _propose_load_fixes(situation)
     yield from _propose_one_quota_plugin_fixes(situation)
     yield from _propose_spelling_fixes(situation)
+    yield from _propose_filter_fixes(situation)
     yield from _propose_switch_fixes(situation)
     yield from _propose_starving_fixes(situation)
     yield from _propose_order_fixes(situation)
@@ -302,24 +304,20 @@ def _propose_unchecked_admission_fixes(situation: fix.FixSituation) -> Iterator[
 
 
 def _propose_overcommit_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    for tier in situation.recording.conf.tiers:
-        for option in tier:
-            if option.name == OVERCOMMIT:
-                raw = option.arguments.get("overcommit-factor", 1.2)
-                present = round(float(raw) * 100) if isinstance(raw, int | float) else 120
-                words = f"overcommit: overcommit-factor {format_number(present / 100)} -> {fix.AMOUNT_BLANK}"
-                edits = (f"conf:plugins.overcommit.arguments.overcommit-factor={fix.AMOUNT_BLANK}",)
-                amount = fix.AmountRange(present, _FACTOR_LIMIT, "hundredths")
-                causes = ("enqueue-overcommit", "enqueue-held-*")
-                kind = fix.FixKind.ENTITLEMENT
-                yield fix.Fix(words, edits, AdviceHarm.CLUSTER, causes, amount, stated_kind=kind)
-                return
+    for option in situation.recording.conf.options_of(OVERCOMMIT)[:1]:
+        raw = option.arguments.get("overcommit-factor", 1.2)
+        present = round(float(raw) * 100) if isinstance(raw, int | float) else 120
+        words = f"overcommit: overcommit-factor {format_number(present / 100)} -> {fix.AMOUNT_BLANK}"
+        edits = (f"conf:plugins.overcommit.arguments.overcommit-factor={fix.AMOUNT_BLANK}",)
+        amount = fix.AmountRange(present, _FACTOR_LIMIT, "hundredths")
+        causes = ("enqueue-overcommit", "enqueue-held-*")
+        kind = fix.FixKind.ENTITLEMENT
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, causes, amount, stated_kind=kind)
 
 
 def _propose_load_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Higher thresholds of plugin usage, which rejects nodes by their measured load."""
-    options = (one for tier in situation.recording.conf.tiers for one in tier if one.name == USAGE)
-    for option in options:
+    for option in situation.recording.conf.options_of(USAGE):
         thresholds = option.arguments.get("thresholds")
         for name, present in thresholds.items() if isinstance(thresholds, dict) else ():
             if isinstance(present, int) and 0 <= present < _MAX_PERCENT:
@@ -330,17 +328,21 @@ def _propose_load_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("predicates-*",), amount, stated_kind=kind)
 
 
-def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Filters switched on for the scores that need them; votes on victims switched off where they protect them."""
-    conf = situation.recording.conf
-    if filters_are_off(conf):
+def _propose_filter_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """The filters of predicates, without which scores and placements fail."""
+    if filters_are_off(situation.recording.conf):
         words = f"{PREDICATES}: {PREDICATE.switches[0]} -> true"
         edits = (f"conf:plugins.{PREDICATES}.{PREDICATE.switches[0]}=true",)
         yield fix.Fix(words, edits, AdviceHarm.CLUSTER, (NODE_ORDER, MIXED_CAUSE), stated_kind=fix.FixKind.REPAIR)
+
+
+def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Fixes that switch off the votes on victims of a plugin that protects them."""
+    conf = situation.recording.conf
     for name in conf.plugin_names():
         if name in situation.cause_codes and name not in _UNSAFE_PLUGINS:
             for switch, action in (("enablePreemptable", PREEMPT), ("enableReclaimable", RECLAIM)):
-                on = any(one.name == name and one.is_enabled([switch]) for tier in conf.tiers for one in tier)
+                on = any(one.is_enabled([switch]) for one in conf.options_of(name))
                 if not on or not any(action in each for each in conf.actions):
                     continue
                 edits = (f"conf:plugins.{name}.{switch}=false",)
@@ -354,8 +356,10 @@ def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 def _propose_starving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Who may report that a job starves: some plugin at all, or priority alone, which counts pods above minMember."""
-    switch, tiers = JOB_STARVING.switches[0], situation.recording.conf.tiers
-    states = {one.name: one.is_enabled([switch]) for tier in tiers for one in tier if one.name in (PRIORITY, GANG)}
+    switch, conf = JOB_STARVING.switches[0], situation.recording.conf
+    states = {
+        name: conf.options_of(name)[-1].is_enabled([switch]) for name in conf.plugin_names() if name in (PRIORITY, GANG)
+    }
     for name, on in states.items():
         if on and not (name == GANG and states.get(PRIORITY)):
             continue

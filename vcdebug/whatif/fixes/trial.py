@@ -159,7 +159,7 @@ class FixTrials:
     def _build_outcome(self, recording: Recording, explanation: Explanation, *, reached: bool) -> TrialOutcome:
         after = PodPlaces.at_end(recording)
         placed, job = after.placed_pods_of(explanation.job), recording.session.jobs.get(explanation.job)
-        known = {*placed.values(), *map(name_of, self._snapshot.objects_of("Node"))}
+        known = self._node_names | {*placed.values()}
         return TrialOutcome(
             reached,
             explanation.scheduled,
@@ -194,6 +194,11 @@ class FixTrials:
             costs=tuple(_iter_cost_words(explanation.job, self._before, after)),
             fixes=tuple(one for one in proposed if not are_about_placeholders(one.at_widest.edits, explanation.job)),
         )
+
+    @cached_property
+    def _node_names(self) -> frozenset[NodeName]:
+        """The nodes that no trial added."""
+        return frozenset(map(name_of, self._snapshot.objects_of("Node")))
 
     @cached_property
     def _base_explanation(self) -> Explanation:

@@ -302,15 +302,15 @@ def source_of(recording: Recording) -> UpstreamSource:
 
 def function_names(source: UpstreamSource, of: SourceFunction) -> set[str]:
     """Names of the functions in the file of one that events can belong to."""
-    folder, _, rest = of.file.partition("/")
+    folder, _, subpath = of.file.partition("/")
     if folder == "plugins":
         # A trace does not list the calls of hooks that have no form there, save single-node predicates.
-        shown = {hook.upstream for hook in hooks.HOOKS if hook.show is not None} | {hooks.PREDICATE.upstream}
-        plugin = rest.partition("/")[0]
+        traced_hooks = {hook.upstream for hook in hooks.HOOKS if hook.show is not None} | {hooks.PREDICATE.upstream}
+        plugin = subpath.partition("/")[0]
         return {
             name
-            for (hook, one), names in source.registered.items()
-            if one == plugin and hook in shown
+            for (hook, registering_plugin), names in source.registered.items()
+            if registering_plugin == plugin and hook in traced_hooks
             for name in names
         }
     if folder == "actions":
@@ -362,17 +362,17 @@ def _rows_that_run(recording: Recording, seq: Seq, action: str) -> list[ActionRo
 
 def _question_since_task(recording: Recording, seq: Seq) -> int:
     """Which question to plugins an event belongs to, counted from the end of the task before it; -1 for others."""
-    number, asked = -1, None
+    number, last_question = -1, None
     first = seq
     while first > 1 and isinstance(recording.event_at(first), record.HookEvent) and not _is_in_task(recording, first):
         first -= 1
     if not _is_in_task(recording, first):
         return -1
-    for event in (recording.event_at(one) for one in range(first + 1, seq + 1)):
+    for event in (recording.event_at(number_of_event) for number_of_event in range(first + 1, seq + 1)):
         assert isinstance(event, record.HookEvent)
         # Plugins are asked the same question one after the other; the same plugin again is another question.
-        number += asked is None or asked[0] != event.point or asked[1] == event.plugin
-        asked = event.point, event.plugin
+        number += last_question is None or last_question[0] != event.point or last_question[1] == event.plugin
+        last_question = event.point, event.plugin
     return number
 
 
@@ -443,9 +443,9 @@ def _event_functions(source: UpstreamSource, event: record.Event, place: EventPl
     """What the event itself calls: the session's question and a plugin's function, a statement's operation."""
     key = event_key(event)
     if isinstance(event, record.HookEvent):
-        asking = (_FIRST_ASKED.get((place.inner, key), ""), *source.asking.get(key, ())[-1:])
-        asked = [source.find_function(SESSION, name) or source.find_function(SESSION_PLUGINS, name) for name in asking]
-        return [*asked, source.find_plugin_function(key, event.plugin)]
+        names = (_FIRST_ASKED.get((place.inner, key), ""), *source.asking.get(key, ())[-1:])
+        called = [source.find_function(SESSION, name) or source.find_function(SESSION_PLUGINS, name) for name in names]
+        return [*called, source.find_plugin_function(key, event.plugin)]
     if isinstance(event, record.PopEvent):
         return [source.find_function("util/priority_queue.go", "Pop")]
     if isinstance(event, record.OpEvent) and event.via == "session":

@@ -100,10 +100,10 @@ def optional_node_columns(recording: Recording) -> tuple[str, ...]:
     """The optional columns with a value for some node at some event."""
     opening = recording.timeline.opening_nodes.values()
     steps = (recording.event_at(seq) for seq in recording.index.seqs_of_type(OpEvent))
-    done = {step.op: None for step in steps if isinstance(step, OpEvent)}
+    operations = {step.op: None for step in steps if isinstance(step, OpEvent)}
     needed = {
-        RELEASING: EVICT_OP in done or any(_has_room_amount(node.releasing) for node in opening),
-        PIPELINED: PIPELINE_OP in done or any(_has_room_amount(node.pipelined) for node in opening),
+        RELEASING: EVICT_OP in operations or any(_has_room_amount(node.releasing) for node in opening),
+        PIPELINED: PIPELINE_OP in operations or any(_has_room_amount(node.pipelined) for node in opening),
         REMARKS: bool(noteworthy_nodes(recording)) or any(overfull_dimensions(node.idle) for node in opening),
     }
     return tuple(title for title, is_needed in needed.items() if is_needed)

@@ -90,16 +90,16 @@ class Effects:
 def cycle_effects(recording: Recording) -> Effects:
     """The effects of the whole cycle."""
     final = _final_states(recording)
-    lost = tuple(effect for effect, _ in committed_evictions(recording))
+    evicted = tuple(effect for effect, _ in committed_evictions(recording))
     last = recording.event_at(len(recording)) if len(recording) else None
-    bound, pipelined, held = (final[s] for s in (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED))
-    counts = [Counter(effect.job for effect in moved) for moved in (bound, pipelined, lost)]
+    bound, pipelined, allocated = (final[s] for s in (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED))
+    counts = [Counter(effect.job for effect in moved) for moved in (bound, pipelined, evicted)]
     return Effects(
         bound,
         pipelined,
-        held,
-        lost,
-        tuple(_action_summaries(recording, bound, pipelined, lost)),
+        allocated,
+        evicted,
+        tuple(_action_summaries(recording, bound, pipelined, evicted)),
         tuple(_job_summary(job, counts) for job in recording.session.jobs.values()),
         last.message if isinstance(last, record.PanicEvent) else None,
     )
@@ -156,7 +156,7 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
                     placed[key] = (seq, action)
                 if kind == record.ALLOCATE_OP:
                     handed_over.setdefault(key, (seq, action))
-    found: dict[TaskStatus, list[Effect]] = {TaskStatus.BINDING: [], TaskStatus.PIPELINED: [], TaskStatus.ALLOCATED: []}
+    final: dict[TaskStatus, list[Effect]] = {TaskStatus.BINDING: [], TaskStatus.PIPELINED: [], TaskStatus.ALLOCATED: []}
     jobs = recording.owners.jobs
     for uid in dict.fromkeys(jobs[key] for key in placed if key in jobs):
         for task in recording.session.jobs[uid].tasks.values():
@@ -165,10 +165,10 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
             if task.key in handed_over and task.status is not TaskStatus.BINDING:
                 node = _node_bound_before(recording, task.key)
                 if node:
-                    found[TaskStatus.BINDING].append(Effect(*handed_over[task.key], uid, task.key, node))
-            if task.status in found and task.key in placed:
-                found[task.status].append(Effect(*placed[task.key], uid, task.key, task.node_name))
-    return {status: tuple(sorted(entries, key=lambda e: (e.seq, e.task))) for status, entries in found.items()}
+                    final[TaskStatus.BINDING].append(Effect(*handed_over[task.key], uid, task.key, node))
+            if task.status in final and task.key in placed:
+                final[task.status].append(Effect(*placed[task.key], uid, task.key, task.node_name))
+    return {status: tuple(sorted(entries, key=lambda e: (e.seq, e.task))) for status, entries in final.items()}
 
 
 def _node_bound_before(recording: Recording, task: TaskKey) -> NodeName:
@@ -266,12 +266,12 @@ def action_outcomes(recording: Recording) -> Mapping[int, ActionOutcome]:
 
 def _count_outcome(recording: Recording, span: record.Span) -> ActionOutcome:
     fates = [statement.what for statement in _events_within(recording, record.StatementEvent, span) if statement.ops]
-    asked = recording.filter_events(
+    enqueue_calls = recording.filter_events(
         record.HookEvent, seqs_during(recording.index.seqs_at_point(JOB_ENQUEUEABLE.upstream), span)
     )
     return ActionOutcome(
         len([event for event in _events_within(recording, record.PopEvent, span) if event.kind == "job"]),
-        len(dict.fromkeys(job for job, _ in iter_rejections(event for _, event in asked))),
+        len(dict.fromkeys(job for job, _ in iter_rejections(event for _, event in enqueue_calls))),
         fates.count("commit"),
         fates.count("discard"),
         len([event for event in _events_within(recording, record.OpEvent, span) if event.op == "bind"]),
@@ -339,18 +339,18 @@ def _pod_counts(recording: Recording) -> Mapping[Seq, PodCount]:
         return {}
     steps = _pod_count_steps(recording)
     view = recording.session.view
-    held: dict[NodeName, int] = {name: int(view.pod_count[row]) for name, row in view.row_of.items()}
-    found: dict[Seq, PodCount] = {}
+    pods_on_node: dict[NodeName, int] = {name: int(view.pod_count[row]) for name, row in view.row_of.items()}
+    pod_counts: dict[Seq, PodCount] = {}
     for seq, node, step in reversed(steps):
-        found[seq] = PodCount(held[node] - step, held[node])
-        held[node] -= step
-    return found
+        pod_counts[seq] = PodCount(pods_on_node[node] - step, pods_on_node[node])
+        pods_on_node[node] -= step
+    return pod_counts
 
 
 def _pod_count_steps(recording: Recording) -> list[tuple[Seq, NodeName, int]]:
     """(operation, node, change of the count): a pod whose return was refused cannot leave again."""
     steps: list[tuple[Seq, NodeName, int]] = []
-    lost: dict[TaskKey, None] = {}
+    lost_pods: dict[TaskKey, None] = {}
     rows = recording.session.view.row_of
     for seq in recording.index.seqs_of_type(record.OpEvent):
         event = recording.event_at(seq)
@@ -361,12 +361,12 @@ def _pod_count_steps(recording: Recording) -> list[tuple[Seq, NodeName, int]]:
         ):
             continue
         if event.op in record.RELEASING_OPS:
-            steps.append((seq, event.node, 0 if event.task in lost else -1))
+            steps.append((seq, event.node, 0 if event.task in lost_pods else -1))
         elif any(note.code == VIEW_LOST_POD for note in recording.notes_at(seq)):
-            lost[event.task] = None
+            lost_pods[event.task] = None
             steps.append((seq, event.node, 0))
         else:
-            lost.pop(event.task, None)
+            lost_pods.pop(event.task, None)
             steps.append((seq, event.node, 1))
     return steps
 

@@ -76,8 +76,8 @@ class EventIndex:
     def _postings_of(self, kind: str) -> Postings:
         if kind not in self._postings:
             of_hooks = kind in (PLUGIN, POINT)
-            found = hook_mentions(self._event_columns, kind) if of_hooks else self._mentions.get(kind, Mentions())
-            self._postings[kind] = found.build_postings()
+            mentions = hook_mentions(self._event_columns, kind) if of_hooks else self._mentions.get(kind, Mentions())
+            self._postings[kind] = mentions.build_postings()
         return self._postings[kind]
 
     @cached_property
@@ -141,13 +141,13 @@ Thing = TypeVar("Thing")
 class Numbering(dict[Thing, int], Generic[Thing]):
     """Things numbered in order of appearance: looking up a new one adds it."""
 
-    def __missing__(self, thing: Thing) -> int:
-        number = self[thing] = len(self)
+    def __missing__(self, item: Thing) -> int:
+        number = self[item] = len(self)
         return number
 
-    def numbers_of(self, things: Iterable[Thing], count: int) -> IntArray:
+    def numbers_of(self, items: Iterable[Thing], count: int) -> IntArray:
         """The numbers of a whole column."""
-        return np.fromiter(map(self.__getitem__, things), dtype=np.int64, count=count)
+        return np.fromiter(map(self.__getitem__, items), dtype=np.int64, count=count)
 
 
 class Mentions:
@@ -170,8 +170,8 @@ class Mentions:
 
     def add_owners(self, owned: Mentions, owners: Mapping[str, str]) -> None:
         """Events that mention a thing of another kind mention its owner; some things have none."""
-        found = (owners.get(name) for name in owned._numbers)
-        table = np.array([-1 if name is None else self._numbers[name] for name in found], dtype=np.int64)
+        owner_names = (owners.get(name) for name in owned._numbers)
+        table = np.array([-1 if name is None else self._numbers[name] for name in owner_names], dtype=np.int64)
         for seqs, names in zip(owned._seqs, owned._names, strict=True):
             numbers = table[names]
             self._seqs.append(seqs[numbers >= 0])
@@ -211,9 +211,9 @@ class Postings:
         seqs, starts = np.asarray(self._seqs, dtype=np.int64), np.asarray(self._starts, dtype=np.int64)
         below = np.concatenate([[0], np.cumsum(seqs < before)])[starts]
         positions = starts[:-1] + np.diff(below) - 1
-        stated = np.flatnonzero(np.diff(below))
+        mentioned = np.flatnonzero(np.diff(below))
         names = list(self._numbers)
-        return {names[n]: seq for n, seq in zip(stated.tolist(), seqs[positions[stated]].tolist(), strict=True)}
+        return {names[n]: seq for n, seq in zip(mentioned.tolist(), seqs[positions[mentioned]].tolist(), strict=True)}
 
     def _range_of(self, name: str) -> tuple[int, int]:
         number = self._numbers.get(name, len(self._starts))
@@ -222,10 +222,10 @@ class Postings:
     def stated_names(self) -> list[str]:
         """Every name that some event states, in order of the first one."""
         starts = self._starts
-        stated = (
+        named_starts = (
             (name, starts[number]) for name, number in self._numbers.items() if starts[number] < starts[number + 1]
         )
-        return [name for _, name in sorted((self._seqs[start], name) for name, start in stated)]
+        return [name for _, name in sorted((self._seqs[start], name) for name, start in named_starts)]
 
 
 def as_seqs(numbers: IntArray) -> array[int]:
@@ -286,50 +286,50 @@ class _MentionsByKind(dict[str, Mentions]):
 
 def gather_mentions(columns: EventColumns, owners: Owners) -> Mapping[str, Mentions]:
     """The mentions of all events, by kind; the nodes that a search visited are not among them."""
-    found = _MentionsByKind()
+    mentions = _MentionsByKind()
     for seqs, hooks in columns.events_of(HookEvent):
-        _add_hooks(found, seqs, hooks)
+        _add_hooks(mentions, seqs, hooks)
     for seqs, events in columns.events_of(PopEvent, BestEvent):
         for kind, chosen in _group_by_word(map(attrgetter("kind"), events), len(events)):
-            found[kind].add_names(seqs[chosen], map(attrgetter("name"), compress(events, chosen.tolist())))
+            mentions[kind].add_names(seqs[chosen], map(attrgetter("name"), compress(events, chosen.tolist())))
     for seqs, events in columns.events_of(PredicateEvent, ScoreEvent, OpEvent):
-        found[TASK].add_names(seqs, map(attrgetter("task"), events))
+        mentions[TASK].add_names(seqs, map(attrgetter("task"), events))
     for seqs, operations in columns.events_of(OpEvent):
-        found[NODE].add_names(seqs, map(attrgetter("node"), operations))
+        mentions[NODE].add_names(seqs, map(attrgetter("node"), operations))
     for seqs, statements in columns.events_of(StatementEvent):
-        done = [event.ops for event in statements]
-        found[TASK].add_name_lists(seqs, [[task for _, task, _ in ops] for ops in done])
-        found[NODE].add_name_lists(seqs, [[node for _, _, node in ops] for ops in done])
-    found[JOB].add_owners(found[TASK], owners.jobs)
-    found[JOB].add_owners(found[SUB_JOB], owners.sub_jobs)
-    return found
+        operation_lists = [event.ops for event in statements]
+        mentions[TASK].add_name_lists(seqs, [[task for _, task, _ in ops] for ops in operation_lists])
+        mentions[NODE].add_name_lists(seqs, [[node for _, _, node in ops] for ops in operation_lists])
+    mentions[JOB].add_owners(mentions[TASK], owners.jobs)
+    mentions[JOB].add_owners(mentions[SUB_JOB], owners.sub_jobs)
+    return mentions
 
 
 def hook_mentions(columns: EventColumns, kind: str) -> Mentions:
     """The plugins or the points of all hook calls."""
-    found = Mentions()
+    mentions = Mentions()
     for seqs, hooks in columns.events_of(HookEvent):
-        found.add_names(seqs, map(attrgetter(kind), hooks))
-    return found
+        mentions.add_names(seqs, map(attrgetter(kind), hooks))
+    return mentions
 
 
-def _add_hooks(found: _MentionsByKind, seqs: IntArray, hooks: Sequence[HookEvent]) -> None:
+def _add_hooks(mentions: _MentionsByKind, seqs: IntArray, hooks: Sequence[HookEvent]) -> None:
     subjects = list(map(attrgetter("subject"), hooks))
     lengths = np.fromiter(map(len, subjects), dtype=np.int64, count=len(subjects))
-    _add_subjects(found, np.repeat(seqs, lengths), list(chain.from_iterable(subjects)))
+    _add_subjects(mentions, np.repeat(seqs, lengths), list(chain.from_iterable(subjects)))
     points = map(attrgetter("point"), hooks)
     victims = np.flatnonzero(np.fromiter(map(VICTIM_TASKS.upstream.__eq__, points), dtype=np.bool_, count=len(hooks)))
-    found[TASK].add_name_lists(seqs[victims], [hooks[place].result for place in victims.tolist()])
+    mentions[TASK].add_name_lists(seqs[victims], [hooks[place].result for place in victims.tolist()])
 
 
-def _add_subjects(found: _MentionsByKind, seqs: IntArray, pairs: Sequence[tuple[str, CallResult]]) -> None:
+def _add_subjects(mentions: _MentionsByKind, seqs: IntArray, pairs: Sequence[tuple[str, CallResult]]) -> None:
     """(field, value) pairs with the event of each."""
     for field, chosen in _group_by_word(map(itemgetter(0), pairs), len(pairs)):
         values = map(itemgetter(1), compress(pairs, chosen.tolist()))
         if field == CANDIDATES:
-            found[TASK].add_name_lists(seqs[chosen], list(values))
+            mentions[TASK].add_name_lists(seqs[chosen], list(values))
         elif field in SUBJECT_FIELDS:
-            found[SUBJECT_FIELDS[field]].add_names(seqs[chosen], values)
+            mentions[SUBJECT_FIELDS[field]].add_names(seqs[chosen], values)
 
 
 def _group_by_word(words: Iterator[str], count: int) -> list[tuple[str, BoolArray]]:
@@ -379,12 +379,12 @@ class ChangeIndex:
         return self._postings_for(kind, "", "").stated_names()
 
     def _postings_for(self, kind: str, plugin: str, figure: str) -> Postings:
-        wanted = (kind, plugin, figure)
-        if wanted not in self._postings:
+        figure_key = (kind, plugin, figure)
+        if figure_key not in self._postings:
             groups = self._columns.items()
             parts = [group for (k, p, figures), group in groups if (k, p) == (kind, plugin) and figure in figures]
-            self._postings[wanted] = Postings(self._numbers, [column for group in parts for column in group])
-        return self._postings[wanted]
+            self._postings[figure_key] = Postings(self._numbers, [column for group in parts for column in group])
+        return self._postings[figure_key]
 
     def _add_column(self, group: FigureGroup, places: IntArray, names: Iterable[str]) -> None:
         column = (places, self._numbers.numbers_of(names, len(places)))
@@ -393,24 +393,24 @@ class ChangeIndex:
     def _add_operations(self, record: Record, places: IntArray, nodes: Collection[NodeName]) -> None:
         """An operation wrote its task, its node, and the figures in its row."""
         events, seqs = record.events, record.changes.seqs
-        done = [event for place in places.tolist() if isinstance(event := events[seqs[place] - 1], OpEvent)]
-        assert len(done) == len(places)
-        self._add_column((TASK, "", ("",)), places, map(attrgetter("task"), done))
-        known = np.fromiter((event.node in nodes for event in done), dtype=np.bool_, count=len(done))
-        self._add_column((NODE, "", ("",)), places[known], (event.node for event in done if event.node in nodes))
-        rows = np.fromiter(map(attrgetter("place"), done), dtype=np.int64, count=len(done))
+        operations = [event for place in places.tolist() if isinstance(event := events[seqs[place] - 1], OpEvent)]
+        assert len(operations) == len(places)
+        self._add_column((TASK, "", ("",)), places, map(attrgetter("task"), operations))
+        known = np.fromiter((event.node in nodes for event in operations), dtype=np.bool_, count=len(operations))
+        self._add_column((NODE, "", ("",)), places[known], (event.node for event in operations if event.node in nodes))
+        rows = np.fromiter(map(attrgetter("place"), operations), dtype=np.int64, count=len(operations))
         for entry, having, owners in record.figures.rows_by_entry(rows):
             self._add_column((BOOK, entry.plugin, entry.names), places[having], owners)
 
     def _add_others(self, record: Record, places: IntArray) -> None:
         """Changes other than operations name what they wrote."""
-        found: dict[FigureGroup, tuple[list[int], list[str]]] = {}
+        groups: dict[FigureGroup, tuple[list[int], list[str]]] = {}
         for place in places.tolist():
             _, kind, key, value = record.changes[place]
             plugin, name = key if kind == BOOK else ("", key)
             group = (kind, plugin, tuple(value) if kind == BOOK else ("",))
-            at, names = found.setdefault(group, ([], []))
-            at.append(place)
+            change_places, names = groups.setdefault(group, ([], []))
+            change_places.append(place)
             names.append(name or "")
-        for group, (at, names) in found.items():
-            self._add_column(group, np.array(at, dtype=np.int64), names)
+        for group, (change_places, names) in groups.items():
+            self._add_column(group, np.array(change_places, dtype=np.int64), names)

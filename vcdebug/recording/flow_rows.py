@@ -152,7 +152,7 @@ def _first_event(part: FlowPart) -> Seq:
 def next_row(path: Sequence[RowPlace]) -> Seq | None:
     """The first event of the next row that is not inside the path's last one; None behind the last row."""
     following = (
-        each.siblings[each.position + 1].first for each in reversed(path) if each.position + 1 < len(each.siblings)
+        place.siblings[place.position + 1].first for place in reversed(path) if place.position + 1 < len(place.siblings)
     )
     return next(following, None)
 
@@ -161,7 +161,7 @@ def previous_row(path: Sequence[RowPlace]) -> Seq | None:
     """The first event of the sibling before the path's last row, else of its parent; None before the first row."""
     if not path:
         return None
-    here = path[-1]
-    if here.position > 0:
-        return here.siblings[here.position - 1].first
+    last_place = path[-1]
+    if last_place.position > 0:
+        return last_place.siblings[last_place.position - 1].first
     return path[-2].part.first if len(path) > 1 else None

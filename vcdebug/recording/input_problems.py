@@ -25,7 +25,7 @@ from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 @per_recording()
 def input_problems(recording: Recording) -> tuple[Problem, ...]:
     """All problems of manifests, nodes, the configuration and its plugins."""
-    own = (
+    conf_problems = (
         *recording.own_problems,
         *_unreplayed_actions(recording.conf),
         *_unreplayed_plugins(recording.conf),
@@ -35,7 +35,7 @@ def input_problems(recording: Recording) -> tuple[Problem, ...]:
         *_unseen_pods(recording),
     )
     return (
-        *own,
+        *conf_problems,
         *device_problems(recording),
         *hypernode_problems(recording),
         *_circles(recording),
@@ -54,11 +54,11 @@ def _unread_arguments(recording: Recording) -> Iterator[Problem]:
 def _replaced_arguments(recording: Recording) -> Iterator[Problem]:
     """Arguments whose values the scheduler cannot use."""
     plugins = {f"plugin {name}": plugin.arguments for name, plugin in recording.session.plugins.items()}
-    actions = {f"action {name}": found for name, found in recording.session.action_arguments.items()}
+    actions = {f"action {name}": arguments for name, arguments in recording.session.action_arguments.items()}
     for owner, arguments in {**actions, **plugins}.items():
         for key, value in arguments.replaced.items():
-            what = f"the scheduler does not use the value {arguments.raw[key]!r}"
-            yield Problem(CONF_FILE, owner, f"arguments.{key}", what, f"{format_setting(value)} is in force")
+            fault = f"the scheduler does not use the value {arguments.raw[key]!r}"
+            yield Problem(CONF_FILE, owner, f"arguments.{key}", fault, f"{format_setting(value)} is in force")
 
 
 def format_setting(value: object) -> str:
@@ -77,8 +77,8 @@ def _circles(recording: Recording) -> Iterator[Problem]:
 
 def _unseen_pods(recording: Recording) -> Iterator[Problem]:
     """Pods that the scheduler leaves out, since it cannot read their volumes or claims."""
-    for pod, why in recording.session.cluster.unseen.items():
-        yield Problem("", f"Pod {pod}", "spec", why, POD_UNSEEN)
+    for pod, reason in recording.session.cluster.unseen.items():
+        yield Problem("", f"Pod {pod}", "spec", reason, POD_UNSEEN)
 
 
 def _unreplayed_actions(conf: SchedulerConf) -> Iterator[Problem]:
@@ -98,9 +98,9 @@ def _unreplayed_plugins(conf: SchedulerConf) -> Iterator[Problem]:
 def _both_quota_plugins(conf: SchedulerConf) -> Iterator[Problem]:
     """proportion next to capacity: upstream means them as alternatives, and queues meet the limits of both."""
     if all(name in conf.plugin_names() for name in (CAPACITY, PROPORTION)):
-        what = f"{CAPACITY} is enabled too, and both limit queues"
+        fault = f"{CAPACITY} is enabled too, and both limit queues"
         effect = "a queue must meet both; only capacity reads spec.deserved and spec.parent, so use one of them"
-        yield Problem(CONF_FILE, "tiers", PROPORTION, what, effect)
+        yield Problem(CONF_FILE, "tiers", PROPORTION, fault, effect)
 
 
 CIRCLE = (
@@ -128,8 +128,8 @@ def unwell_nodes(recording: Recording) -> Iterator[Problem]:
             yield Problem("", f"Node {name}", "status.conditions", f"the condition Ready is {ready}", NODE_NOT_READY)
         below = overfull_dimensions(opening[name].idle)
         if below:
-            what = f"pods hold more {', '.join(below)} than the node has"
-            yield Problem("", f"Node {name}", "status.allocatable", what, NODE_OVERFULL)
+            fault = f"pods hold more {', '.join(below)} than the node has"
+            yield Problem("", f"Node {name}", "status.allocatable", fault, NODE_OVERFULL)
 
 
 # Taints of devices that the scheduler, or the replay, ignores when it allocates claims.
@@ -148,17 +148,16 @@ def device_problems(recording: Recording) -> Iterator[Problem]:
     flags, snapshot = recording.snapshot.flags, recording.snapshot
     if not any(_waits_with_claims(pod) for pod in map(Pod, snapshot.objects_of("Pod"))):
         return
-    for one in () if flags.is_gate_on(TAINTS) else snapshot.objects_of("ResourceSlice"):
-        devices = spec_of(one).get("devices") or ()
+    for device_slice in () if flags.is_gate_on(TAINTS) else snapshot.objects_of("ResourceSlice"):
+        devices = spec_of(device_slice).get("devices") or ()
         tainted = [device for device in devices if _repels_pods(device)]
         if tainted:
-            what = f"{len(tainted)} of {len(devices)} devices have taints"
-            yield Problem("", f"ResourceSlice {name_of(one)}", "spec.devices", what, _gate_effect(flags, TAINTS))
-    for one in snapshot.objects_of("DeviceTaintRule"):
-        what = "it taints devices"
-        yield Problem(
-            "", f"DeviceTaintRule {name_of(one)}", "spec.taint", what, _gate_effect(flags, *_gates_of_rules(flags))
-        )
+            fault = f"{len(tainted)} of {len(devices)} devices have taints"
+            owner = f"ResourceSlice {name_of(device_slice)}"
+            yield Problem("", owner, "spec.devices", fault, _gate_effect(flags, TAINTS))
+    for rule in snapshot.objects_of("DeviceTaintRule"):
+        owner, effect = f"DeviceTaintRule {name_of(rule)}", _gate_effect(flags, *_gates_of_rules(flags))
+        yield Problem("", owner, "spec.taint", "it taints devices", effect)
 
 
 def _waits_with_claims(pod: Pod) -> bool:
@@ -181,8 +180,8 @@ def _gate_effect(flags: SchedulerFlags, *gates: str) -> str:
 @per_recording()
 def noteworthy_nodes(recording: Recording) -> Mapping[NodeName, str]:
     """Node that is cordoned, tainted or not ready → its Ready status where that is not True, else empty."""
-    asked = ((node, ready_status(node)) for node in recording.session.nodes.values())
-    return {node.name: ready for node, ready in asked if ready or node.is_unschedulable or node.taints}
+    ready_states = ((node, ready_status(node)) for node in recording.session.nodes.values())
+    return {node.name: ready for node, ready in ready_states if ready or node.is_unschedulable or node.taints}
 
 
 def ready_status(node: NodeInfo) -> str:
@@ -211,8 +210,8 @@ def hypernode_problems(recording: Recording) -> Iterator[Problem]:
     tiers = [(int(spec_of(manifest).get("tier") or 0), name_of(manifest)) for manifest in manifests]
     lowest, highest = min(tiers, default=(0, "")), max(tiers, default=(0, ""))
     if highest[0] - lowest[0] >= MANY_TIERS:
-        what = f"is {highest[0]}, {highest[0] - lowest[0]} above the lowest (HyperNode {lowest[1]})"
-        yield Problem("", f"HyperNode {highest[1]}", "spec.tier", what, WEIGHED)
+        fault = f"is {highest[0]}, {highest[0] - lowest[0]} above the lowest (HyperNode {lowest[1]})"
+        yield Problem("", f"HyperNode {highest[1]}", "spec.tier", fault, WEIGHED)
 
 
 def _refused_patterns(manifest: Manifest) -> Iterator[Problem]:

@@ -165,10 +165,10 @@ def per_recording(most: int | None = None) -> Callable[[RecordingQuestion[P, R]]
 
 def _remember_per_recording(function: RecordingQuestion[P, R], most: int | None) -> RecordingQuestion[P, R]:
     def ask_once(recording: Recording, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        own = recording.memo.get(function)
-        if own is None:
-            own = recording.memo[function] = _new_answer_cache(function, recording, most)
-        return cast("R", own(*args, **kwargs))
+        get_answer = recording.memo.get(function)
+        if get_answer is None:
+            get_answer = recording.memo[function] = _new_answer_cache(function, recording, most)
+        return cast("R", get_answer(*args, **kwargs))
 
     update_wrapper(ask_once, function)
     return ask_once
@@ -178,9 +178,9 @@ def _new_answer_cache(function: RecordingQuestion[P, R], recording: Recording, m
     return lru_cache(most)(partial(function, recording))
 
 
-def store_answer(recording: Recording, question: Callable[[Recording], R], known: Callable[[], R]) -> None:
-    """Answer `question` from now on by calling `known`, which returns the same answer each time."""
-    recording.memo[inspect.unwrap(question)] = known
+def store_answer(recording: Recording, question: Callable[[Recording], R], get_answer: Callable[[], R]) -> None:
+    """Answer `question` from now on by calling `get_answer`, which returns the same answer each time."""
+    recording.memo[inspect.unwrap(question)] = get_answer
 
 
 # A recording that reached its bound before the cycle was over.
@@ -203,9 +203,9 @@ def cut_off_error(recording: Recording) -> CutOffError | None:
         for span in recording.span_tree.path_to(last)
         if span.level in _LEVEL_WORDS
     ]
-    where = f" in {', '.join(path)}" if path else ""
+    place = f" in {', '.join(path)}" if path else ""
     return CutOffError(
-        f"the replay stopped at its bound of {cut.bound}: after event {format_count(last)}{where}; the cycle goes on",
+        f"the replay stopped at its bound of {cut.bound}: after event {format_count(last)}{place}; the cycle goes on",
         "give more room with --max-events and --max-memory, or replay fewer pods",
     )
 
@@ -241,13 +241,13 @@ class SpanTree:
         columns = _span_columns(spans)
         cycles = np.flatnonzero(columns.levels == Level.CYCLE)
         self.root = spans[int(cycles[0])] if len(cycles) else None
-        shown = (columns.levels != Level.CYCLE) & (columns.lasts >= columns.firsts)
+        is_shown = (columns.levels != Level.CYCLE) & (columns.lasts >= columns.firsts)
         self._parents = _parents_below_cycle(columns)
-        self._innermost = _paint_innermost(columns, self._parents, shown, events)
+        self._innermost = _paint_innermost(columns, self._parents, is_shown, events)
         self._heads = np.full(events + 2, -1, dtype=np.int32)
-        backward = np.flatnonzero(shown)[::-1]
+        backward = np.flatnonzero(is_shown)[::-1]
         self._heads[columns.firsts[backward]] = backward
-        self._children = _SpanChildren(self._parents, np.flatnonzero(shown))
+        self._children = _SpanChildren(self._parents, np.flatnonzero(is_shown))
 
     def innermost_span(self, seq: Seq) -> Span | None:
         """The deepest span around an event; None directly below the cycle."""
@@ -292,8 +292,8 @@ class SpanTree:
 
     def enclosing_span(self, seq: Seq) -> Span | None:
         """The span around a cursor at an event: at a head, the span around the one that begins there."""
-        head = self.span_starting_at(seq)
-        return self.parent_of(head) if head is not None else self.innermost_span(seq)
+        starting_span = self.span_starting_at(seq)
+        return self.parent_of(starting_span) if starting_span is not None else self.innermost_span(seq)
 
 
 class _SpanColumns(NamedTuple):
@@ -320,7 +320,7 @@ def _parents_below_cycle(columns: _SpanColumns) -> IntArray:
     return parents
 
 
-def _paint_innermost(columns: _SpanColumns, parents: IntArray, shown: BoolArray, events: int) -> IntArray:
+def _paint_innermost(columns: _SpanColumns, parents: IntArray, is_shown: BoolArray, events: int) -> IntArray:
     """The index of the deepest span at each event; -1 outside all of them."""
     painted: IntArray = np.full(events + 2, -1, dtype=np.int64)
     depth = np.zeros(len(parents), dtype=np.int64)
@@ -330,7 +330,7 @@ def _paint_innermost(columns: _SpanColumns, parents: IntArray, shown: BoolArray,
         above = np.where(inside, parents[above], -1)
     # Outer spans are painted first; spans of one depth never overlap, so that one assignment paints all of them.
     for level in range(int(depth.max(initial=0)) + 1):
-        chosen = np.flatnonzero(shown & (depth == level))
+        chosen = np.flatnonzero(is_shown & (depth == level))
         lengths = columns.lasts[chosen] - columns.firsts[chosen] + 1
         starts = np.repeat(columns.firsts[chosen] - (np.cumsum(lengths) - lengths), lengths)  # exact: ints
         painted[starts + np.arange(len(starts))] = np.repeat(chosen, lengths)
@@ -340,12 +340,12 @@ def _paint_innermost(columns: _SpanColumns, parents: IntArray, shown: BoolArray,
 class _SpanChildren:
     """Spans by the span around them."""
 
-    def __init__(self, parents: IntArray, shown: IntArray) -> None:
-        order = np.argsort(parents[shown], kind="stable")
-        self._spans = shown[order]
+    def __init__(self, parents: IntArray, shown_indexes: IntArray) -> None:
+        order = np.argsort(parents[shown_indexes], kind="stable")
+        self._spans = shown_indexes[order]
         self._starts = np.searchsorted(parents[self._spans], np.arange(-1, len(parents) + 1))
 
     def indexes_inside(self, index: int) -> list[int]:
         """Spans directly inside one; -1 is the cycle."""
-        found: list[int] = self._spans[self._starts[index + 1] : self._starts[index + 2]].tolist()
-        return found
+        indexes: list[int] = self._spans[self._starts[index + 1] : self._starts[index + 2]].tolist()
+        return indexes

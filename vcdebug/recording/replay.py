@@ -208,11 +208,11 @@ def session_at_event(recording: Recording, seq: Seq) -> Session | None:
     """The session at an event, its changes included; None where a webhook was asked, which may answer otherwise now."""
     if recording.session.ask_extender is not None:
         return None
-    kept = _kept_sessions(recording)
-    session = kept.pop(seq, None) or _run_up_to(recording, seq)
-    kept[seq] = session
-    for oldest in list(kept)[:-KEPT_SESSIONS]:
-        kept.pop(oldest, None)
+    sessions = _kept_sessions(recording)
+    session = sessions.pop(seq, None) or _run_up_to(recording, seq)
+    sessions[seq] = session
+    for oldest in list(sessions)[:-KEPT_SESSIONS]:
+        sessions.pop(oldest, None)
     return session
 
 
@@ -245,10 +245,10 @@ def heap_comparisons(recording: Recording) -> HeapComparisons:
 
     Raises RerunCancelledError.
     """
-    found = HeapComparisons()
+    comparisons = HeapComparisons()
     if recording.session.ask_extender is None:
-        _run_up_to(recording, len(recording), found.add)
-    return found
+        _run_up_to(recording, len(recording), comparisons.add)
+    return comparisons
 
 
 @per_recording()
@@ -275,22 +275,22 @@ def _kept_sessions(recording: Recording) -> dict[Seq, Session]:
 
 
 def _run_up_to(recording: Recording, seq: Seq, watch: ComparisonWatcher | None = None) -> Session:
-    going = _SHOULD_CONTINUE.get() if _takes_long(recording, seq) else _never_cancel
-    if not going(0, seq):
+    should_continue = _SHOULD_CONTINUE.get() if _takes_long(recording, seq) else _never_cancel
+    if not should_continue(0, seq):
         raise RerunCancelledError(seq)
-    found: list[Session] = []
-    observe_rerun(recording, partial(_stop_at, found, seq, going), watch)
-    if not found:
+    sessions: list[Session] = []
+    observe_rerun(recording, partial(_stop_at, sessions, seq, should_continue), watch)
+    if not sessions:
         raise RerunCancelledError(seq)
-    return found[0]
+    return sessions[0]
 
 
-def _stop_at(found: list[Session], until: Seq, going: ShouldContinue, session: Session, at: Seq, _: Event) -> None:
-    if at == until:
+def _stop_at(found: list[Session], until: Seq, going: ShouldContinue, session: Session, seq: Seq, _: Event) -> None:
+    if seq == until:
         session.record.silent = 1
         found.append(session)
         raise EventReachedError("the event is reached")
-    if not at % CANCEL_CHECK_INTERVAL and not going(at, until):  # exact: ints
+    if not seq % CANCEL_CHECK_INTERVAL and not going(seq, until):  # exact: ints
         raise EventReachedError("its result is no longer needed")
 
 

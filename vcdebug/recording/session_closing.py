@@ -28,8 +28,8 @@ def closing_step(recording: Recording) -> SessionStep | None:
     seq = len(recording)
     if not seq or not isinstance(recording.event_at(seq), CloseEvent):
         return None
-    said = count_noun(len(recording.session.jobs), "job")
-    return SessionStep("session closes", said, seq=seq, parts=partial(_closing_stages, recording))
+    job_count = count_noun(len(recording.session.jobs), "job")
+    return SessionStep("session closes", job_count, seq=seq, parts=partial(_closing_stages, recording))
 
 
 @per_recording()
@@ -57,9 +57,9 @@ def _plugins_step(recording: Recording) -> SessionStep:
 
 
 def _plugin_step(recording: Recording, name: str) -> SessionStep:
-    found = CLOSING_PLUGINS[name](recording) if name in CLOSING_PLUGINS else ()
-    words = count_noun(len(found), "write") if found else WRITES_NOTHING
-    return SessionStep(name, words, True if found else None, len(recording), parts=lambda: found)
+    writes = CLOSING_PLUGINS[name](recording) if name in CLOSING_PLUGINS else ()
+    words = count_noun(len(writes), "write") if writes else WRITES_NOTHING
+    return SessionStep(name, words, True if writes else None, len(recording), parts=lambda: writes)
 
 
 def _gang_condition_steps(recording: Recording) -> Sequence[SessionStep]:
@@ -108,8 +108,8 @@ def _job_updater_step(recording: Recording) -> SessionStep:
     jobs = recording.session.jobs.values()
     written = len([job for job in jobs if pod_group_changes(job)])
     same = f", {len(jobs) - written} as before" if written < len(jobs) else ""
-    said = f"{count_noun(written, 'PodGroup')} written{same}"
-    return SessionStep("JobUpdater", said, seq=len(recording), parts=partial(_job_steps, recording))
+    text = f"{count_noun(written, 'PodGroup')} written{same}"
+    return SessionStep("JobUpdater", text, seq=len(recording), parts=partial(_job_steps, recording))
 
 
 @per_recording()
@@ -118,7 +118,7 @@ def _job_steps(recording: Recording) -> Sequence[SessionStep]:
 
 
 def _job_step(recording: Recording, job: JobInfo) -> SessionStep:
-    seq, about = len(recording), ("job", job.uid)
+    seq, subject = len(recording), ("job", job.uid)
     before, changes = PodGroup(job.pod_group.manifest), pod_group_changes(job)
     phase = job.pod_group.phase
     moved = f"{before.phase or 'none'} → {phase}" if before.phase != phase else f"stays {phase}"
@@ -137,7 +137,7 @@ def _job_step(recording: Recording, job: JobInfo) -> SessionStep:
         ),
     ]
     return SessionStep(
-        f"job {job.uid}", f"phase {moved}", None if phase == before.phase else True, seq, about, lambda: parts
+        f"job {job.uid}", f"phase {moved}", None if phase == before.phase else True, seq, subject, lambda: parts
     )
 
 
@@ -164,21 +164,21 @@ def _phase_reason(recording: Recording, job: JobInfo) -> str:
 
 
 def _pod_writes_step(recording: Recording) -> SessionStep:
-    found = _writes_of_kind(recording, "Pod", ("condition", "annotations"))
+    writes = _writes_of_kind(recording, "Pod", ("condition", "annotations"))
     return SessionStep(
         "Pending pods",
-        f"{count_noun(len(found), 'write')}, conditions and annotations" if found else WRITES_NOTHING,
+        f"{count_noun(len(writes), 'write')}, conditions and annotations" if writes else WRITES_NOTHING,
         seq=len(recording),
-        parts=partial(_write_steps, found, "task"),
+        parts=partial(_write_steps, writes, "task"),
     )
 
 
 def _queue_writes_step(recording: Recording) -> SessionStep:
-    found = _writes_of_kind(recording, "Queue", ("status",))
-    same = len(recording.session.queues) - len(found)
-    said = f"{count_noun(len(found), 'queue')} written" + (f", {same} as before" if same else "")
+    writes = _writes_of_kind(recording, "Queue", ("status",))
+    same = len(recording.session.queues) - len(writes)
+    text = f"{count_noun(len(writes), 'queue')} written" + (f", {same} as before" if same else "")
     return SessionStep(
-        "queues' status.allocated", said, seq=len(recording), parts=partial(_write_steps, found, "queue")
+        "queues' status.allocated", text, seq=len(recording), parts=partial(_write_steps, writes, "queue")
     )
 
 
@@ -190,10 +190,10 @@ def _writes_of_kind(recording: Recording, kind: str, verbs: Sequence[str]) -> Se
     ]
 
 
-def _write_steps(found: Sequence[ClusterWrite], subject: str) -> Sequence[SessionStep]:
+def _write_steps(writes: Sequence[ClusterWrite], subject: str) -> Sequence[SessionStep]:
     return [
-        SessionStep(f"{item.kind.lower()} {item.object}", item.text, seq=item.seq, subject=(subject, item.object))
-        for item in found
+        SessionStep(f"{write.kind.lower()} {write.object}", write.text, seq=write.seq, subject=(subject, write.object))
+        for write in writes
     ]
 
 
@@ -202,26 +202,26 @@ def _write_steps(found: Sequence[ClusterWrite], subject: str) -> Sequence[Sessio
 
 def _cycle_states_step(recording: Recording) -> SessionStep:
     names = _written_states(recording)
-    said = f"{count_noun(len(names), 'pod')}, discarded with the session" if names else "no pod had a state with keys"
-    return SessionStep("CycleStates", said, seq=len(recording), parts=partial(_state_key_steps, recording))
+    text = f"{count_noun(len(names), 'pod')}, discarded with the session" if names else "no pod had a state with keys"
+    return SessionStep("CycleStates", text, seq=len(recording), parts=partial(_state_key_steps, recording))
 
 
 @per_recording()
 def _written_states(recording: Recording) -> Mapping[TaskKey, CycleState]:
     states = recording.session.cycle_states
     tasks = [task for job in recording.session.jobs.values() for task in job.tasks.values()]
-    found = {task.key: states[task.uid] for task in tasks if task.uid in states}
-    return {key: state for key, state in found.items() if state.data or state.skip}
+    task_states = {task.key: states[task.uid] for task in tasks if task.uid in states}
+    return {key: state for key, state in task_states.items() if state.data or state.skip}
 
 
 @per_recording()
 def _state_key_steps(recording: Recording) -> Sequence[SessionStep]:
-    found: list[SessionStep] = []
+    steps: list[SessionStep] = []
     for key, state in _written_states(recording).items():
-        kept = ", ".join(state.data) or "none"
+        keys = ", ".join(state.data) or "none"
         skipped = f"; filters skipped: {', '.join(state.skip)}" if state.skip else ""
-        found.append(SessionStep(f"pod {key}", f"keys: {kept}{skipped}", seq=len(recording), subject=("task", key)))
-    return found
+        steps.append(SessionStep(f"pod {key}", f"keys: {keys}{skipped}", seq=len(recording), subject=("task", key)))
+    return steps
 
 
 # The panic that ends a recording: the function, the release, the objects to blame, what to change.

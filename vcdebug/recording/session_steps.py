@@ -38,8 +38,8 @@ def opening_step(recording: Recording) -> SessionStep:
     """The opening as a whole, with its stages in order."""
     session = recording.session
     sizes = ((session.jobs, "job"), (session.nodes, "node"))
-    said = ", ".join(count_noun(len(each), noun) for each, noun in sizes)
-    return SessionStep("session opens", said, seq=1, parts=partial(_opening_stages, recording))
+    counts = ", ".join(count_noun(len(members), noun) for members, noun in sizes)
+    return SessionStep("session opens", counts, seq=1, parts=partial(_opening_stages, recording))
 
 
 @per_recording()
@@ -87,8 +87,8 @@ def _session_lists(recording: Recording) -> Iterator[SessionStep]:
     """The session's other lists: revocable zones, CSI drivers, quotas."""
     zoned = [node for node in recording.session.nodes.values() if node.revocable_zone]
     zones = group_by_key((node.revocable_zone, node.name) for node in zoned)
-    named = [f"{zone}: {', '.join(names)}" for zone, names in sorted(zones.items())]
-    yield SessionStep("RevocableNodes", "; ".join(named) or "none: no node has a revocable zone", seq=1)
+    zone_texts = [f"{zone}: {', '.join(names)}" for zone, names in sorted(zones.items())]
+    yield SessionStep("RevocableNodes", "; ".join(zone_texts) or "none: no node has a revocable zone", seq=1)
     drivers = count_noun(len(recording.snapshot.objects_of("CSINode")), "CSINode")
     yield SessionStep("CSINodesStatus", f"{drivers}, by which volumes per node are limited", seq=1)
     quotas = Counter(
@@ -98,20 +98,20 @@ def _session_lists(recording: Recording) -> Iterator[SessionStep]:
     yield SessionStep("NamespaceInfo", "; ".join(counted) or "no namespace has a ResourceQuota", seq=1)
 
 
-def _kind_step(what: str, taken: int, left: Sequence[SessionStep], parts: Sequence[SessionStep] = ()) -> SessionStep:
-    said = f"{taken} in the session" + (f", {len(left)} with a remark" if left else "")
-    listed = parts or left
-    return SessionStep(what, said, seq=1, parts=(lambda: listed) if listed else None)
+def _kind_step(kind: str, count: int, remarks: Sequence[SessionStep], parts: Sequence[SessionStep] = ()) -> SessionStep:
+    text = f"{count} in the session" + (f", {len(remarks)} with a remark" if remarks else "")
+    listed = parts or remarks
+    return SessionStep(kind, text, seq=1, parts=(lambda: listed) if listed else None)
 
 
 def _job_steps(recording: Recording) -> Iterator[SessionStep]:
     """Each job with what the cache adds: its priority, by its class."""
     for job in recording.session.jobs.values():
         group = PodGroup(job.pod_group.manifest)
-        by = f" ({group.priority_class_name})" if group.priority_class_name else " (the default)"
+        note = f" ({group.priority_class_name})" if group.priority_class_name else " (the default)"
         phase = group.phase or "none"
-        said = f"queue {job.queue}, priority {job.priority}{by}, minAvailable {job.min_available}, phase {phase}"
-        yield SessionStep(f"job {job.uid}", said, seq=1, subject=("job", job.uid))
+        text = f"queue {job.queue}, priority {job.priority}{note}, minAvailable {job.min_available}, phase {phase}"
+        yield SessionStep(f"job {job.uid}", text, seq=1, subject=("job", job.uid))
 
 
 def _restored_pod_steps(recording: Recording) -> Iterator[SessionStep]:
@@ -121,8 +121,8 @@ def _restored_pod_steps(recording: Recording) -> Iterator[SessionStep]:
         for uid in sorted(job.tasks):
             if uid in cluster.restored:
                 key = job.tasks[uid].key
-                said = f"Pipelined on {cluster.restored[uid]}, restored from its annotations"
-                yield SessionStep(f"pod {key}", said, good=True, seq=1, subject=("task", key))
+                text = f"Pipelined on {cluster.restored[uid]}, restored from its annotations"
+                yield SessionStep(f"pod {key}", text, good=True, seq=1, subject=("task", key))
 
 
 # Topology and the Kubernetes view
@@ -131,8 +131,8 @@ def _restored_pod_steps(recording: Recording) -> Iterator[SessionStep]:
 def _topology_step(recording: Recording) -> SessionStep:
     tree = recording.session.hyper_nodes
     real = len(tree.by_name) - 1
-    said = f"{count_noun(real, 'HyperNode')} and a root over all nodes" if tree.ready else tree.problem
-    return SessionStep("HyperNodes", said, tree.ready or None, seq=1, parts=partial(_hyper_node_steps, recording))
+    text = f"{count_noun(real, 'HyperNode')} and a root over all nodes" if tree.ready else tree.problem
+    return SessionStep("HyperNodes", text, tree.ready or None, seq=1, parts=partial(_hyper_node_steps, recording))
 
 
 def _hyper_node_steps(recording: Recording) -> Sequence[SessionStep]:
@@ -141,7 +141,7 @@ def _hyper_node_steps(recording: Recording) -> Sequence[SessionStep]:
         SessionStep(
             f"tier {info.tier}: {info.name}", count_noun(len(tree.real_nodes.get(info.name, ())), "node"), seq=1
         )
-        for info in sorted(tree.by_name.values(), key=lambda one: (one.tier, one.name))
+        for info in sorted(tree.by_name.values(), key=lambda hyper_node: (hyper_node.tier, hyper_node.name))
     ]
 
 
@@ -186,21 +186,21 @@ def _opened_plugins(recording: Recording) -> Sequence[SessionStep]:
 def _plugin_step(
     recording: Recording, tier: int, name: str, hooks: Sequence[HookRegistration], handler: str
 ) -> SessionStep:
-    what = f"tier {tier}: {name}"
+    title = f"tier {tier}: {name}"
     if name not in recording.session.plugins:
-        return SessionStep(what, UNKNOWN_PLUGIN, good=False, seq=1)
+        return SessionStep(title, UNKNOWN_PLUGIN, good=False, seq=1)
     off = len([hook for hook in hooks if not hook.takes_part])
-    said = f"{count_noun(len(hooks), 'hook')} registered" + (f", {off} switched off" if off else "")
+    text = f"{count_noun(len(hooks), 'hook')} registered" + (f", {off} switched off" if off else "")
     parts = [_hook_step(hook) for hook in hooks]
     if handler:
         parts.append(SessionStep("event handler", handler, good=True, seq=1))
-    return SessionStep(what, said + (", an event handler" if handler else ""), seq=1, parts=lambda: parts)
+    return SessionStep(title, text + (", an event handler" if handler else ""), seq=1, parts=lambda: parts)
 
 
-def _hook_step(each: HookRegistration) -> SessionStep:
-    switch = f" ({each.switch})" if each.switch else ""
-    wrong = f"; {each.misspelt} is not a switch" if each.misspelt else ""
-    return SessionStep(each.hook, f"{each.state}{switch}{wrong}", each.takes_part and not wrong, seq=1)
+def _hook_step(hook: HookRegistration) -> SessionStep:
+    switch = f" ({hook.switch})" if hook.switch else ""
+    wrong = f"; {hook.misspelt} is not a switch" if hook.misspelt else ""
+    return SessionStep(hook.hook, f"{hook.state}{switch}{wrong}", hook.takes_part and not wrong, seq=1)
 
 
 # CycleState
@@ -210,28 +210,28 @@ def _hook_step(each: HookRegistration) -> SessionStep:
 def _cycle_state_steps(recording: Recording) -> Sequence[SessionStep]:
     """Each job's last answer to JobValid before the session is open, and the pods that get a state."""
     last = opening_seq(recording) or len(recording) + 1
-    asked: dict[JobId, tuple[Seq, HookEvent]] = {}
+    votes: dict[JobId, tuple[Seq, HookEvent]] = {}
     for seq in range(1, last):
         event = recording.event_at(seq)
         if isinstance(event, HookEvent) and event.point == JOB_VALID.upstream:
-            asked[event.job] = (seq, event)
+            votes[event.job] = (seq, event)
     state = recording.event_at(last) if last <= len(recording) else None
     jobs = state.jobs if isinstance(state, StateEvent) else {}
-    return [_cycle_state_step(job, asked.get(uid), jobs.get(uid), last) for uid, job in recording.session.jobs.items()]
+    return [_cycle_state_step(job, votes.get(uid), jobs.get(uid), last) for uid, job in recording.session.jobs.items()]
 
 
 def _cycle_state_step(
-    job: JobInfo, asked: tuple[Seq, HookEvent] | None, state: JobState | None, last: Seq
+    job: JobInfo, vote: tuple[Seq, HookEvent] | None, state: JobState | None, last: Seq
 ) -> SessionStep:
-    seq, event = asked if asked is not None else (last, None)
-    about = ("job", job.uid)
+    seq, event = vote if vote is not None else (last, None)
+    subject = ("job", job.uid)
     if event is not None and event.result is not None and not event.result["pass"]:
-        said = f"not valid, {event.result['reason']}: {event.result['message']}; no pod gets a state"
-        return SessionStep(f"job {job.uid}", said, False, seq, about)
+        text = f"not valid, {event.result['reason']}: {event.result['message']}; no pod gets a state"
+        return SessionStep(f"job {job.uid}", text, False, seq, subject)
     gated = len([task for task in job.tasks.values() if task.sch_gated])
     waiting = state.status.get("Pending", 0) - gated if state is not None else 0
-    said = f"valid; {count_noun(max(waiting, 0), 'pending pod')} with a state of its own"
-    return SessionStep(f"job {job.uid}", said + (f", {gated} behind a gate" if gated else ""), True, seq, about)
+    text = f"valid; {count_noun(max(waiting, 0), 'pending pod')} with a state of its own"
+    return SessionStep(f"job {job.uid}", text + (f", {gated} behind a gate" if gated else ""), True, seq, subject)
 
 
 # A step of a session that leaves no event of its own.
@@ -267,22 +267,22 @@ def iter_nodes_left_out(recording: Recording) -> Iterator[SessionStep]:
         if name not in recording.session.nodes:
             yield SessionStep(f"node {name}", "left out: excluded by --node-selector", good=False)
         elif ready := noteworthy_nodes(recording).get(name, ""):
-            said = f"in the session: the condition Ready is {ready}, but only taints keep pods away"
-            yield SessionStep(f"node {name}", said, subject=("node", name))
+            remark = f"in the session: the condition Ready is {ready}, but only taints keep pods away"
+            yield SessionStep(f"node {name}", remark, subject=("node", name))
 
 
 def iter_jobs_left_out(recording: Recording) -> Iterator[SessionStep]:
     """PodGroups of queues that do not exist, and pods that name a PodGroup that does not."""
-    known: dict[JobId, None] = {}
+    pod_group_jobs: dict[JobId, None] = {}
     for manifest in recording.snapshot.objects_of("PodGroup"):
         group = PodGroup(manifest)
         job = f"{group.namespace}/{group.name}"
-        known[job] = None
+        pod_group_jobs[job] = None
         if job not in recording.session.jobs:
             queue = group.queue or recording.snapshot.flags.default_queue
-            why = f"queue {queue} does not exist" if queue not in recording.session.queues else "it cannot be read"
-            yield SessionStep(f"job {job}", f"left out: {why}", good=False)
-    missing = (task.job for task in recording.session.cluster.orphans if task.job not in known)
+            reason = f"queue {queue} does not exist" if queue not in recording.session.queues else "it cannot be read"
+            yield SessionStep(f"job {job}", f"left out: {reason}", good=False)
+    missing = (task.job for task in recording.session.cluster.orphans if task.job not in pod_group_jobs)
     for job in dict.fromkeys(missing):
         yield SessionStep(f"job {job}", "left out: its PodGroup does not exist", good=False)
 
@@ -295,9 +295,9 @@ def iter_pods_left_out(recording: Recording) -> Iterator[SessionStep]:
         pod = Pod(manifest)
         if pod.key in tasks:
             if pod.node_name and pod.node_name not in session.nodes:
-                about = ("task", pod.key)
+                subject = ("task", pod.key)
                 yield SessionStep(
-                    f"pod {pod.key}", f"on {pod.node_name}, which the session does not have", subject=about
+                    f"pod {pod.key}", f"on {pod.node_name}, which the session does not have", subject=subject
                 )
             continue
         yield SessionStep(f"pod {pod.key}", f"left out: {_pod_left_out_reason(recording, pod)}", good=False)
@@ -307,13 +307,13 @@ def _pod_left_out_reason(recording: Recording, pod: Pod) -> str:
     flags = recording.snapshot.flags
     if not pod.node_name and pod.scheduler_name not in flags.scheduler_names:
         return f"it has no node, and names scheduler {pod.scheduler_name or 'none'}"
-    held = f"; it uses room on {pod.node_name}" if pod.node_name in recording.session.nodes else ""
+    usage_note = f"; it uses room on {pod.node_name}" if pod.node_name in recording.session.nodes else ""
     if pod.node_name and pod.node_name not in recording.session.nodes:
-        held = f"; its node {pod.node_name} is not in the session"
+        usage_note = f"; its node {pod.node_name} is not in the session"
     if not pod.job_id:
-        return f"no annotation {GROUP_ANNOTATION}, so that it belongs to no job{held}"
+        return f"no annotation {GROUP_ANNOTATION}, so that it belongs to no job{usage_note}"
     if pod.job_id not in recording.session.jobs:
-        return f"its job {pod.job_id} is not in the session{held}"
+        return f"its job {pod.job_id} is not in the session{usage_note}"
     return "its volumes cannot be read, or another pod has its uid"
 
 
@@ -355,9 +355,9 @@ def iter_registrations(recording: Recording) -> Iterator[HookRegistration]:
 
 def unregistered_points(recording: Recording) -> list[str]:
     """Extension points of the release that no plugin of the session registered."""
-    release, taken = recording.snapshot.release, dict.fromkeys(method for method, _ in recording.session.functions)
-    known = [hook for hook in HOOKS if hook.later is None or not release.has_older_form(hook.later)]
-    return [hook.upstream for hook in known if hook.method not in taken]
+    release, registered = recording.snapshot.release, dict.fromkeys(method for method, _ in recording.session.functions)
+    release_hooks = [hook for hook in HOOKS if hook.later is None or not release.has_older_form(hook.later)]
+    return [hook.upstream for hook in release_hooks if hook.method not in registered]
 
 
 def _build_registration(recording: Recording, tier: int, option: PluginOption, hook: AnyHook) -> HookRegistration:
@@ -372,18 +372,18 @@ def switch_state(option: PluginOption, hook: AnyHook) -> SwitchState:
     """The state of the hook's switches in the configuration, or their default."""
     if not hook.switches:
         return "no switch"
-    stated = any(name in option.switches for name in hook.switches)
+    is_set = any(name in option.switches for name in hook.switches)
     if option.is_enabled(hook.switches):
-        return "on" if stated and all(option.switches.get(name, True) for name in hook.switches) else "on by default"
-    return "off" if stated else "off by default"
+        return "on" if is_set and all(option.switches.get(name, True) for name in hook.switches) else "on by default"
+    return "off" if is_set else "off by default"
 
 
 def _unknown_switches(recording: Recording, option: PluginOption) -> list[str]:
     places = [
         f"tiers[{number}].plugins[{index}]"
         for number, tier in enumerate(recording.conf.tiers)
-        for index, one in enumerate(tier)
-        if one is option
+        for index, other in enumerate(tier)
+        if other is option
     ]
     return [problem.field for problem in recording.conf.problems if problem.object in places and problem.field]
 
@@ -408,5 +408,5 @@ def handler_subjects(recording: Recording) -> Iterator[tuple[str, str]]:
 
 def event_handlers(recording: Recording) -> Iterator[tuple[str, str]]:
     """(plugin, text about the events that its handler gets), in the order of the calls."""
-    for name, each in group_by_key(handler_subjects(recording)).items():
-        yield name, f"notified of {' and '.join(each)}"
+    for name, event_kinds in group_by_key(handler_subjects(recording)).items():
+        yield name, f"notified of {' and '.join(event_kinds)}"

@@ -35,22 +35,22 @@ def tasks_of(recording: Recording, keys: Iterable[TaskKey]) -> list[TaskInfo]:
 
 def tasks_before(recording: Recording, keys: Iterable[TaskKey], seq: Seq) -> list[TaskInfo]:
     """Tasks with the status and node that they had before an event."""
-    states, found = state_before(recording, seq).tasks, []
+    states, tasks = state_before(recording, seq).tasks, []
     for key in keys:
         clone = task_of(recording, key).clone()
         clone.status, clone.node_name = states[key]
-        found.append(clone)
-    return found
+        tasks.append(clone)
+    return tasks
 
 
-def idle_without(recording: Recording, seq: Seq, node: NodeName, gone: Iterable[TaskKey]) -> Resource:
+def idle_without(recording: Recording, seq: Seq, node: NodeName, removed: Iterable[TaskKey]) -> Resource:
     """A node's future idle before an event, once some tasks are gone."""
-    return state_before(recording, seq).nodes[node].future_without(tasks_of(recording, gone))
+    return state_before(recording, seq).nodes[node].future_without(tasks_of(recording, removed))
 
 
-def fits_without(recording: Recording, seq: Seq, task: TaskKey, node: NodeName, gone: Iterable[TaskKey]) -> bool:
+def fits_without(recording: Recording, seq: Seq, task: TaskKey, node: NodeName, removed: Iterable[TaskKey]) -> bool:
     """Whether the node would hold a task before an event, once others are gone."""
-    return task_of(recording, task).init_resreq.less_equal(idle_without(recording, seq, node, gone))
+    return task_of(recording, task).init_resreq.less_equal(idle_without(recording, seq, node, removed))
 
 
 def requested_together(recording: Recording, tasks: Iterable[TaskKey]) -> Resource:
@@ -124,13 +124,13 @@ class RequestLine(NamedTuple):
     counts: str
 
 
-def request_lines(recording: Recording, task: TaskKey) -> Iterator[RequestLine]:
+def request_lines(recording: Recording, key: TaskKey) -> Iterator[RequestLine]:
     """The parts of the pod's request, then what the scheduler makes of them."""
-    found = task_of(recording, task)
-    for part, name, amount in request_parts(found.pod, recording.snapshot.flags):
+    task = task_of(recording, key)
+    for part, name, amount in request_parts(task.pod, recording.snapshot.flags):
         yield RequestLine(part, name, amount, PART_EFFECTS[part])
-    yield RequestLine("Resreq", "", found.resreq, "what it takes from a node and a queue; one pod is added")
-    yield RequestLine("InitResreq", "", found.init_resreq, _init_request_words(found.init_resreq == found.resreq))
+    yield RequestLine("Resreq", "", task.resreq, "what it takes from a node and a queue; one pod is added")
+    yield RequestLine("InitResreq", "", task.init_resreq, _init_request_words(task.init_resreq == task.resreq))
 
 
 def _init_request_words(same: bool) -> str:

@@ -94,15 +94,15 @@ class StateTimeline:
     @cached_property
     def touched_on_node(self) -> Mapping[NodeName, Collection[TaskKey]]:
         """Tasks that come to name a node, by node."""
-        found: dict[NodeName, dict[TaskKey, None]] = {}
+        tasks_by_node: dict[NodeName, dict[TaskKey, None]] = {}
         for change in self._record.changes:
             if change.kind == OPERATION:
                 event = self._record.events[change.seq - 1]
                 assert isinstance(event, OpEvent)
-                found.setdefault(event.state[1], {})[event.task] = None
+                tasks_by_node.setdefault(event.state[1], {})[event.task] = None
             elif change.kind == TASK:
-                found.setdefault(change.value[1], {})[change.key] = None
-        return found
+                tasks_by_node.setdefault(change.value[1], {})[change.key] = None
+        return tasks_by_node
 
     # Opening values
 
@@ -127,9 +127,9 @@ class StateTimeline:
 
     def opening_task(self, key: TaskKey) -> TaskState:
         """A task as the session found it, without building the states of all others."""
-        known: Mapping[TaskKey, TaskState] | None = vars(self).get("opening_tasks")
-        if known is not None:
-            return known[key]
+        all_tasks: Mapping[TaskKey, TaskState] | None = vars(self).get("opening_tasks")
+        if all_tasks is not None:
+            return all_tasks[key]
         task = self.tasks[key]
         return _opening_state(task, self._session.cluster.restored.get(task.uid))
 
@@ -163,11 +163,11 @@ class StateTimeline:
     @cached_property
     def figures(self) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
         """plugin → job, queue or nothing → names of its figures."""
-        found: dict[str, dict[str, tuple[str, ...]]] = {}
+        figure_names: dict[str, dict[str, tuple[str, ...]]] = {}
         for plugin, name, figure in self.opening_books:
-            entry = found.setdefault(plugin, {})
+            entry = figure_names.setdefault(plugin, {})
             entry[name] = (*entry.get(name, ()), figure)
-        return found
+        return figure_names
 
     @cached_property
     def opening_counts(self) -> Mapping[JobId, Mapping[TaskStatus, int]]:
@@ -186,9 +186,9 @@ class StateTimeline:
     def opening_on_node(self) -> Mapping[NodeName, tuple[TaskKey, ...]]:
         """Tasks by the node that they name when the session opened."""
         restored = self._session.cluster.restored
-        named = ((_opening_node(task, restored.get(task.uid)), key) for key, task in self.tasks.items())
-        found = group_by_key((node, key) for node, key in named if node)
-        return {node: tuple(keys) for node, keys in found.items()}
+        node_tasks = ((_opening_node(task, restored.get(task.uid)), key) for key, task in self.tasks.items())
+        keys_by_node = group_by_key((node, key) for node, key in node_tasks if node)
+        return {node: tuple(keys) for node, keys in keys_by_node.items()}
 
     @cached_property
     def best_effort(self) -> Mapping[JobId, tuple[TaskKey, ...]]:
@@ -247,12 +247,12 @@ class ClusterState:
         timeline = self._timeline
         counts = dict(timeline.opening_counts[job])
         for key in timeline.touched.get(job, ()):
-            before, now = timeline.opening_task(key).status, self._task_state(key).status
+            before, after = timeline.opening_task(key).status, self._task_state(key).status
             counts[before] -= 1
-            counts[now] = counts.get(now, 0) + 1
+            counts[after] = counts.get(after, 0) + 1
         pending = [key for key in timeline.best_effort[job] if self._task_state(key).status is TaskStatus.PENDING]
-        shown = {status: counts[status] for status in sorted(counts) if counts[status]}
-        return JobCounts(shown, len(pending), timeline.jobs[job].min_available)
+        nonzero_counts = {status: counts[status] for status in sorted(counts) if counts[status]}
+        return JobCounts(nonzero_counts, len(pending), timeline.jobs[job].min_available)
 
     def tasks_on(self, node: NodeName) -> list[TaskKey]:
         """Tasks that name this node, by `namespace/name`; finished ones hold no room."""
@@ -284,14 +284,14 @@ class ClusterState:
 def _counts_by_job(jobs: Mapping[JobId, JobState]) -> dict[JobId, Mapping[TaskStatus, int]]:
     """Task counts of all jobs from a state event."""
     # Jobs with equal counts share one mapping: of ten thousand jobs most have the same few.
-    known: dict[tuple[tuple[str, int], ...], Mapping[TaskStatus, int]] = {}
+    shared_counts: dict[tuple[tuple[str, int], ...], Mapping[TaskStatus, int]] = {}
     counts: dict[JobId, Mapping[TaskStatus, int]] = {}
     for uid, job in jobs.items():
-        said = (*job.status.items(),)
-        found = known.get(said)
-        if found is None:
-            found = known[said] = {STATUS_BY_LABEL[label]: count for label, count in said}
-        counts[uid] = found
+        label_counts = (*job.status.items(),)
+        task_counts = shared_counts.get(label_counts)
+        if task_counts is None:
+            task_counts = shared_counts[label_counts] = {STATUS_BY_LABEL[label]: count for label, count in label_counts}
+        counts[uid] = task_counts
     return counts
 
 

@@ -112,7 +112,7 @@ def _node_amounts_json(amounts: record.NodeAmounts) -> JsonDict:
 
 
 def _nodes_json(names: Sequence[NodeName], amounts: Iterable[record.NodeAmounts]) -> JsonDict:
-    return {name: _node_amounts_json(one) for name, one in zip(names, amounts, strict=True)}
+    return {name: _node_amounts_json(amount) for name, amount in zip(names, amounts, strict=True)}
 
 
 def _books_json(books: record.Books) -> JsonDict:

@@ -157,7 +157,7 @@ def _build_visit(recording: Recording, span: record.Span) -> JobVisit:
         for seq, event in events
         if isinstance(event, record.StatementEvent)
         and event.what in ("commit", "discard")
-        and not any(one.events and one.first <= seq <= one.events[-1][0] for one in tries)
+        and not any(task_try.events and task_try.first <= seq <= task_try.events[-1][0] for task_try in tries)
     ]
     return JobVisit(action, span.first, events, tries, ends[-1] if ends else None)
 
@@ -169,15 +169,15 @@ def _task_tries(
     for task in spans.indexes_inside(visit.index):
         if spans.levels[task] == record.Level.TASK:
             first, last = spans.firsts[task] - visit.first, spans.lasts[task] + 1 - visit.first
-            nodes, own, at = list[NodeTry](), list[NumberedEvent](), first
+            nodes, own_events, own_start = list[NodeTry](), list[NumberedEvent](), first
             for index in spans.indexes_inside(task):
                 if spans.levels[index] == record.Level.NODE:
                     start, end = spans.firsts[index] - visit.first, spans.lasts[index] + 1 - visit.first
                     nodes.append(_build_node_try(spans.names[index], spans.firsts[index], events[start:end]))
-                    own += events[at:start]
-                    at = end
-            own += events[at:last]
-            yield TaskTry(action, spans.names[task], spans.firsts[task], events[first:last], (*own,), (*nodes,))
+                    own_events += events[own_start:start]
+                    own_start = end
+            own_events += events[own_start:last]
+            yield TaskTry(action, spans.names[task], spans.firsts[task], events[first:last], (*own_events,), (*nodes,))
 
 
 def _build_node_try(node: NodeName, first: Seq, events: Sequence[NumberedEvent]) -> NodeTry:
@@ -191,14 +191,14 @@ def spans_inside(recording: Recording, span: record.Span) -> Iterator[record.Spa
     return map(recording.spans.__getitem__, recording.record.spans.indexes_inside(span.index))
 
 
-def next_task_turn(recording: Recording, seq: Seq, wanted: Callable[[str], bool]) -> Seq | None:
+def next_task_turn(recording: Recording, seq: Seq, is_wanted_action: Callable[[str], bool]) -> Seq | None:
     """Where the next turn of a task begins in the actions that are wanted by name; None without one."""
     actions = recording.span_tree.children_of(recording.span_tree.path_to(seq)[0])
     return next(
         (
             span.first
             for action in actions
-            if action.last > seq and wanted(action.name)
+            if action.last > seq and is_wanted_action(action.name)
             for span in spans_inside(recording, action)
             if span.level is record.Level.TASK and span.first > seq
         ),

@@ -46,12 +46,12 @@ class PodStatusWrite(NamedTuple):
 @per_recording()
 def api_writes(recording: Recording) -> Sequence[ClusterWrite]:
     """All writes of the cycle; the writes of the close belong to the last event, even if that is a panic."""
-    found = [*_bind_writes(recording), *_eviction_writes(recording), *_admission_event_writes(recording)]
+    writes = [*_bind_writes(recording), *_eviction_writes(recording), *_admission_event_writes(recording)]
     close = recording.session.close
     if close is not None:
-        found.extend(_closing_writes(recording, close, len(recording)))
-    found.extend(_annotation_writes(recording))
-    return tuple(sorted(found, key=lambda write: write.seq))
+        writes.extend(_closing_writes(recording, close, len(recording)))
+    writes.extend(_annotation_writes(recording))
+    return tuple(sorted(writes, key=lambda write: write.seq))
 
 
 def _bind_writes(recording: Recording) -> Iterator[ClusterWrite]:
@@ -113,14 +113,14 @@ def _without_transition(condition: Condition) -> Condition:
 def pod_status_writes(job: JobInfo) -> Iterator[PodStatusWrite]:
     """The statuses that the job updater writes to pending pods."""
     waiting = (job.task_status_index.get(status, {}) for status in WAITING_STATUSES)
-    said = ""
+    job_message = ""
     for uid in sorted(uid for tasks in waiting for uid, task in tasks.items() if not task.sch_gated):
         task = job.tasks[uid]
         reason, message, nominated = job.task_scheduling_reason(uid)
         if not message:
             # Once for all pods: the job's own message reads every one of its tasks.
-            said = said or job.fit_error() or ALL_NODES_UNAVAILABLE
-            message = said
+            job_message = job_message or job.fit_error() or ALL_NODES_UNAVAILABLE
+            message = job_message
         renominated = bool(nominated) and nominated != str(task.pod.status.get("nominatedNodeName") or "")
         if renominated or not _already_says(task, reason, message):
             yield PodStatusWrite(task.key, reason, message, nominated if renominated else "")
@@ -136,17 +136,17 @@ def _pod_conditions(job: JobInfo, seq: Seq) -> Iterator[ClusterWrite]:
 def _already_says(task: TaskInfo, reason: str, message: str) -> bool:
     for condition in task.pod.status.get("conditions") or ():
         if condition.get("type") == POD_SCHEDULED:
-            said = (condition.get("status"), condition.get("reason") or "", condition.get("message") or "")
-            return bool(said == ("False", reason, message))
+            stated_condition = (condition.get("status"), condition.get("reason") or "", condition.get("message") or "")
+            return bool(stated_condition == ("False", reason, message))
     return False
 
 
 def _annotation_writes(recording: Recording) -> Iterator[ClusterWrite]:
     """Task state that the next cycle would read back; nothing without persistence."""
     for patch in annotation_patches(recording.session):
-        stated = [f"{name}={text}" for name, text in patch.set.items()]
+        assignments = [f"{name}={text}" for name, text in patch.set.items()]
         removed = [f"without {name}" for name in patch.remove]
-        yield ClusterWrite(len(recording), "Pod", patch.pod, "annotations", ", ".join(stated + removed))
+        yield ClusterWrite(len(recording), "Pod", patch.pod, "annotations", ", ".join(assignments + removed))
 
 
 def _queue_statuses(recording: Recording, queues: Mapping[str, Mapping[str, str]], seq: Seq) -> Iterator[ClusterWrite]:

@@ -24,8 +24,8 @@ _TYPE_SIZES: Final = {"B": 1, "H": 2, "I": 4, "q": 8}
 class StoredTexts:
     """Texts by number, each one object; numbers follow their order."""
 
-    def __init__(self, where: Sequence[int], data: memoryview) -> None:
-        count, ends_at, start = where
+    def __init__(self, placement: Sequence[int], data: memoryview) -> None:
+        count, ends_at, start = placement
         self._ends = data[ends_at : ends_at + 4 * count].cast("I")
         self._data = data
         self._start = start
@@ -34,9 +34,9 @@ class StoredTexts:
 
     def find_number(self, text: str) -> int | None:
         """The number of a text, if it is there."""
-        wanted = text.encode("utf-8", "surrogatepass")
-        number = bisect_left(range(self._count), wanted, key=self._text_bytes)
-        return number if number < self._count and self._text_bytes(number) == wanted else None
+        encoded = text.encode("utf-8", "surrogatepass")
+        number = bisect_left(range(self._count), encoded, key=self._text_bytes)
+        return number if number < self._count and self._text_bytes(number) == encoded else None
 
     def _text_bytes(self, number: int) -> bytes:
         start, end = (self._ends[number - 1] if number else 0), self._ends[number]
@@ -66,9 +66,9 @@ class TextPlaces:
         number, ascending = self._texts.find_number(text), self._ascending
         if number is None:
             return None
-        at = int(np.searchsorted(ascending, ascending.dtype.type(number)))
-        there = at < len(ascending) and ascending[at] == number
-        return self._start + int(self._order[at]) if there else None
+        index = int(np.searchsorted(ascending, ascending.dtype.type(number)))
+        is_present = index < len(ascending) and ascending[index] == number
+        return self._start + int(self._order[index]) if is_present else None
 
 
 class StoredColumn:
@@ -78,7 +78,7 @@ class StoredColumn:
 
     def __init__(
         self,
-        stated: ColumnForm,
+        column_form: ColumnForm,
         data: memoryview,
         texts: StoredTexts,
         get: Callable[[int], Value],
@@ -87,9 +87,9 @@ class StoredColumn:
         """`get` gives an object by its number, `get_all` many at once."""
         self._get_all = get_all
         self._texts = texts
-        self._one = stated.number
-        self._codes = data[stated.codes_at :] if stated.code < 0 else None
-        self._numbers = None if not stated.type else _cast_numbers(data, stated)
+        self._one = column_form.number
+        self._codes = data[column_form.codes_at :] if column_form.code < 0 else None
+        self._numbers = None if not column_form.type else _cast_numbers(data, column_form)
         self._reads: tuple[Callable[[int], Value], ...] = (
             _raise_missing,
             _read_none,
@@ -103,7 +103,7 @@ class StoredColumn:
             lambda number: datetime.fromisoformat(texts.text_at(number)),
             *(partial(_read_part, get, name) for name in form.MANIFEST_PARTS),
         )
-        self._read = self._reads[stated.code] if stated.code >= 0 else None
+        self._read = self._reads[column_form.code] if column_form.code >= 0 else None
         self.at: Callable[[int], Value] = self._choose_reader()
         """The value in a row."""
 
@@ -183,11 +183,11 @@ class StoredColumn:
         return code == form.MISSING or self._read is _raise_missing
 
 
-def _cast_numbers(data: memoryview, stated: ColumnForm) -> memoryview:
+def _cast_numbers(data: memoryview, column_form: ColumnForm) -> memoryview:
     """The rest of the data as numbers; the rows in use say where the column ends."""
-    size = _TYPE_SIZES[stated.type]
-    rest = data[stated.at :]
-    return rest[: len(rest) // size * size].cast(stated.type)  # type: ignore[call-overload,no-any-return]  # exact: ints
+    size = _TYPE_SIZES[column_form.type]
+    column_data = data[column_form.at :]
+    return column_data[: len(column_data) // size * size].cast(column_form.type)  # type: ignore[call-overload,no-any-return]  # exact: ints
 
 
 def _read_part(get: Callable[[int], Value], name: str, number: int) -> Value:

@@ -131,19 +131,19 @@ BUILT_IN_TYPES: Final[dict[str, type]] = {
 NamedThing = Any  # Any: a class, a function, or a member of an enumeration
 
 
-def stored_name(thing: NamedThing) -> str:
+def stored_name(item: NamedThing) -> str:
     """How a stored recording names it; raises UnstorableError for what has no name."""
-    if isinstance(thing, Enum):
-        return f"{stored_name(type(thing))}:{thing.name}"
-    if thing in BUILT_IN_TYPES.values():
-        return f"builtins:{thing.__name__}"
-    name = f"{thing.__module__}:{thing.__qualname__}"
+    if isinstance(item, Enum):
+        return f"{stored_name(type(item))}:{item.name}"
+    if item in BUILT_IN_TYPES.values():
+        return f"builtins:{item.__name__}"
+    name = f"{item.__module__}:{item.__qualname__}"
     try:
-        same = object_named(name) is thing
+        same = object_named(name) is item
     except DamagedRecordingError as error:
-        raise UnstorableError(f"{thing!r}: {error}") from error
+        raise UnstorableError(f"{item!r}: {error}") from error
     if not same:
-        raise UnstorableError(f"{thing!r} is not what {name} names")
+        raise UnstorableError(f"{item!r} is not what {name} names")
     return name
 
 
@@ -157,16 +157,16 @@ def object_named(name: str) -> NamedThing:
     if room not in NAMEABLE_ROOMS or module.startswith(FILE_FORMAT_PACKAGE):
         raise DamagedRecordingError(f"{name} is not part of a recording")
     qualname, _, member = path.partition(":")
-    found = _find_in_module(module, qualname)
-    if getattr(found, "__module__", None) != module or getattr(found, "__qualname__", None) != qualname:
+    definition = _find_in_module(module, qualname)
+    if getattr(definition, "__module__", None) != module or getattr(definition, "__qualname__", None) != qualname:
         raise DamagedRecordingError(f"{name} is defined elsewhere")
-    if isinstance(found, FunctionType) and found.__name__ == qualname and room in CALLABLE_ROOMS:
-        return found
-    if not isinstance(found, type):
+    if isinstance(definition, FunctionType) and definition.__name__ == qualname and room in CALLABLE_ROOMS:
+        return definition
+    if not isinstance(definition, type):
         raise DamagedRecordingError(f"{name} is not a class")
     if member:
-        return _enum_member(found, member)
-    return found
+        return _enum_member(definition, member)
+    return definition
 
 
 def _built_in_type(path: str) -> type:
@@ -177,12 +177,12 @@ def _built_in_type(path: str) -> type:
 
 def _find_in_module(module: str, qualname: str) -> NamedThing:
     try:
-        found: NamedThing = sys.modules.get(module) or import_module(module)
+        definition: NamedThing = sys.modules.get(module) or import_module(module)
         for part in qualname.split("."):
-            found = getattr(found, part)
+            definition = getattr(definition, part)
     except (ImportError, AttributeError) as error:
         raise DamagedRecordingError(f"{module} has no {qualname}") from error
-    return found
+    return definition
 
 
 def _enum_member(kind: type, name: str) -> Enum:
@@ -223,8 +223,8 @@ def _pad_to_row(square: Buffer) -> Buffer:
 def _iter_squares(pieces: Iterable[Buffer]) -> Iterator[Buffer]:
     """All bytes in squares; a square within one piece is not copied."""
     waiting = bytearray()
-    for piece in pieces:
-        view, start = memoryview(piece).cast("B"), 0
+    for buffer in pieces:
+        view, start = memoryview(buffer).cast("B"), 0
         if waiting:
             start = min(_SQUARE_BYTES - len(waiting), len(view))
             waiting += view[:start]
@@ -232,9 +232,9 @@ def _iter_squares(pieces: Iterable[Buffer]) -> Iterator[Buffer]:
                 continue
             yield bytes(waiting)
             waiting.clear()
-        whole = start + (len(view) - start) // _SQUARE_BYTES * _SQUARE_BYTES  # exact: ints
-        for at in range(start, whole, _SQUARE_BYTES):
-            yield view[at : at + _SQUARE_BYTES]
-        waiting += view[whole:]
+        end = start + (len(view) - start) // _SQUARE_BYTES * _SQUARE_BYTES  # exact: ints
+        for offset in range(start, end, _SQUARE_BYTES):
+            yield view[offset : offset + _SQUARE_BYTES]
+        waiting += view[end:]
     if waiting:
         yield bytes(waiting)

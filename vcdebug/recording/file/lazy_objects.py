@@ -191,18 +191,18 @@ class LazyClass:
         """Identity of an unfilled instance → accesses so far."""
         self._rows: dict[int, int] = {}
         """Identity of an unfilled instance → its row."""
-        get, rest = self._get_attribute, self._get_slow_attribute
-        named = {"__slots__": (), "__module__": kind.__module__}
+        get, get_slow = self._get_attribute, self._get_slow_attribute
+        class_namespace = {"__slots__": (), "__module__": kind.__module__}
         unfilled = {
-            "__getattribute__": lambda made, name: get(made, name),
+            "__getattribute__": lambda instance, name: get(instance, name),
             **self._write_methods(self._fill_quick),
-            **named,
+            **class_namespace,
             FILL_MARK: self._fill_whole,
         }
         half = {
-            "__getattr__": lambda made, name: rest(made, name),
+            "__getattr__": lambda instance, name: get_slow(instance, name),
             **self._write_methods(self._fill_slow),
-            **named,
+            **class_namespace,
             FILL_MARK: self._fill_slow,
         }
         self._unfilled: Unfilled = type(kind)(kind.__name__, (kind,), unfilled)
@@ -210,63 +210,63 @@ class LazyClass:
 
     def make_instance(self, row: int) -> Unfilled:
         """An unfilled instance of a row."""
-        made = self._unfilled.__new__(self._unfilled)
-        self._rows[id(made)] = row
-        return made
+        instance = self._unfilled.__new__(self._unfilled)
+        self._rows[id(instance)] = row
+        return instance
 
-    def _fill_quick(self, made: Unfilled) -> None:
-        left = self._fill(made, self._rows[id(made)], False)
-        object.__setattr__(made, "__class__", self._half if left else self._kind)
+    def _fill_quick(self, instance: Unfilled) -> None:
+        is_incomplete = self._fill(instance, self._rows[id(instance)], False)
+        object.__setattr__(instance, "__class__", self._half if is_incomplete else self._kind)
 
-    def _fill_slow(self, made: Unfilled) -> None:
-        self._fill(made, self._rows[id(made)], True)
-        object.__setattr__(made, "__class__", self._kind)
+    def _fill_slow(self, instance: Unfilled) -> None:
+        self._fill(instance, self._rows[id(instance)], True)
+        object.__setattr__(instance, "__class__", self._kind)
 
-    def _fill_whole(self, made: Unfilled) -> None:
-        self._fill_quick(made)
-        self._fill_slow(made)
+    def _fill_whole(self, instance: Unfilled) -> None:
+        self._fill_quick(instance)
+        self._fill_slow(instance)
 
-    def _get_attribute(self, made: Unfilled, name: str) -> Value:
+    def _get_attribute(self, instance: Unfilled, name: str) -> Value:
         """Read an attribute by itself; after MAX_LOOKS of them fill the instance."""
         if name == "__class__":
             return self._kind
         # A loop over all instances reads an attribute or two of each; filling them would read every column.
-        number = id(made)
+        number = id(instance)
         looks = self._looks[number] = self._looks.get(number, 0) + 1
         if looks <= MAX_LOOKS:
             value = self._read(self._rows[number], name)
             if value is NO_VALUE:
-                value = self._class_attribute(made, name)
+                value = self._class_attribute(instance, name)
             if value is not NO_VALUE:
                 return value
-        self._fill_quick(made)
-        return getattr(made, name)
+        self._fill_quick(instance)
+        return getattr(instance, name)
 
-    def _class_attribute(self, made: Unfilled, name: str) -> Value:
+    def _class_attribute(self, instance: Unfilled, name: str) -> Value:
         """A property or method of the class, bound to the unfilled instance."""
-        found = getattr(self._kind, name, NO_VALUE)
-        if isinstance(found, property) and found.fget is not None:
-            return found.fget(made)
-        return MethodType(found, made) if isinstance(found, FunctionType) else NO_VALUE
+        class_value = getattr(self._kind, name, NO_VALUE)
+        if isinstance(class_value, property) and class_value.fget is not None:
+            return class_value.fget(instance)
+        return MethodType(class_value, instance) if isinstance(class_value, FunctionType) else NO_VALUE
 
-    def _get_slow_attribute(self, made: Unfilled, name: str) -> Value:
-        value = self._read(self._rows[id(made)], name)
+    def _get_slow_attribute(self, instance: Unfilled, name: str) -> Value:
+        value = self._read(self._rows[id(instance)], name)
         if value is NO_VALUE:
-            self._fill_slow(made)
-            return getattr(made, name)
-        object.__setattr__(made, name, value)
+            self._fill_slow(instance)
+            return getattr(instance, name)
+        object.__setattr__(instance, name, value)
         return value
 
     def _write_methods(self, before: Callable[[Unfilled], None]) -> dict[str, Callable[..., None]]:
         """Methods that fill an instance before an attribute is set or deleted."""
 
-        def set_attribute(made: Unfilled, name: str, value: Value) -> None:
-            before(made)
-            setattr(made, name, value)
+        def set_attribute(instance: Unfilled, name: str, value: Value) -> None:
+            before(instance)
+            setattr(instance, name, value)
 
-        def delete_attribute(made: Unfilled, name: str) -> None:
-            before(made)
-            delattr(made, name)
+        def delete_attribute(instance: Unfilled, name: str) -> None:
+            before(instance)
+            delattr(instance, name)
 
         return {"__setattr__": set_attribute, "__delattr__": delete_attribute}
 
@@ -274,9 +274,9 @@ class LazyClass:
 def fill_instances(values: Sequence[Value]) -> None:
     """Fill the unfilled instances among these values."""
     for value in values:
-        whole = vars(type(value)).get(FILL_MARK)
-        if whole is not None:
-            whole(value)
+        fill = vars(type(value)).get(FILL_MARK)
+        if fill is not None:
+            fill(value)
 
 
 # Answers stored with a recording, because each of them takes a pass over all events.

@@ -54,14 +54,14 @@ class ObjectTables:
         self._add_manifests(recording.snapshot.objects)
         self._wholes = self.count
         _ = recording.timeline.opening_tasks, recording.timeline.opening_counts, recording.own_problems
-        whole = (recording, *(question(recording) for question in lazy_objects.STORED_ANSWERS))
-        self.root = int(self._encode_values([whole], "").numbers[0])
+        root_tuple = (recording, *(question(recording) for question in lazy_objects.STORED_ANSWERS))
+        self.root = int(self._encode_values([root_tuple], "").numbers[0])
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
-            for (kind, held_by), (found, objects) in waiting.items():
+            for (kind, held_by), (numbers, objects) in waiting.items():
                 step()
                 self._kept.append(objects)
-                self._add_table(kind, held_by, found, objects)
+                self._add_table(kind, held_by, numbers, objects)
 
     # Objects
 
@@ -84,25 +84,25 @@ class ObjectTables:
         self._number_of.update(zip(map(id, objects), numbers, strict=True))
         return numbers
 
-    def _add_table(self, kind: type, held_by: str, found: list[int], objects: list[Held]) -> None:
+    def _add_table(self, kind: type, held_by: str, numbers: list[int], objects: list[Held]) -> None:
         holder = CONTAINER_FORMS.get(kind)
         if holder is not None:
-            table = ObjectTable(holder.kind, "", found, held_by)
+            table = ObjectTable(holder.kind, "", numbers, held_by)
             holder.hold(self, table, objects)
         elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
-            table = ObjectTable(form.FIELDS, form.stored_name(kind), found)
+            table = ObjectTable(form.FIELDS, form.stored_name(kind), numbers)
             for number, name in enumerate(kind._fields):
                 self.add_column(table, name, [item[number] for item in objects])
         else:
-            table = self._instance_table(kind, found, objects)
+            table = self._instance_table(kind, numbers, objects)
         self.tables.append(table)
 
-    def _instance_table(self, kind: type, found: list[int], objects: list[Held]) -> ObjectTable:
+    def _instance_table(self, kind: type, numbers: list[int], objects: list[Held]) -> ObjectTable:
         """A table of instances; the items of a dict or list subclass come before the attributes."""
         holder = next((CONTAINER_FORMS[base] for base in (dict, list) if issubclass(kind, base)), None)
         if holder is None and (issubclass(kind, _UNSTORABLE_BASES) or not kind.__module__.startswith("vcdebug.")):
             raise form.UnstorableError(f"{kind.__module__}.{kind.__qualname__} has no stored form")
-        table = ObjectTable(form.INSTANCE if holder is None else holder.kind, form.stored_name(kind), found)
+        table = ObjectTable(form.INSTANCE if holder is None else holder.kind, form.stored_name(kind), numbers)
         if holder is not None:
             holder.hold(self, table, objects)
         left_out = lazy_objects.STORED_INSTEAD.get(table.type_name, {})
@@ -117,16 +117,16 @@ class ObjectTables:
 
     def _part_values(self, name: str, manifests: list[Held], values: list[Held]) -> ColumnValues:
         """Attributes that are parts of the manifest, stored as a reference to it."""
-        wholes = [self._number_of.get(id(one), self._wholes) for one in manifests]
+        wholes = [self._number_of.get(id(manifest), self._wholes) for manifest in manifests]
         same = [
             number < self._wholes and form.manifest_part(manifest, name) is value
             for number, manifest, value in zip(wholes, manifests, values, strict=True)
         ]
-        others = self._encode_values([None if one else value for one, value in zip(same, values, strict=True)], name)
+        plain = self._encode_values([None if part else value for part, value in zip(same, values, strict=True)], name)
         chosen = np.array(same)
-        numbers = np.where(chosen, np.array(wholes, dtype=np.int64), others.numbers)
+        numbers = np.where(chosen, np.array(wholes, dtype=np.int64), plain.numbers)
         return ColumnValues(
-            -1, numbers, np.where(chosen, form.MANIFEST_PARTS[name], others.all_codes()).astype(np.uint8)
+            -1, numbers, np.where(chosen, form.MANIFEST_PARTS[name], plain.all_codes()).astype(np.uint8)
         )
 
     # Columns
@@ -180,22 +180,22 @@ class ObjectTables:
 
     def _object_numbers(self, kind: type, values: list[Held], held_by: str) -> list[int]:
         """The objects' numbers; new objects wait for their table."""
-        known = self._number_of
+        number_of = self._number_of
         ids = list(map(id, values))
-        numbers = list(map(known.get, ids))
+        numbers = list(map(number_of.get, ids))
         unknown = numbers.count(None)
         if not unknown:
             return numbers  # type: ignore[return-value]
         if unknown < len(ids):
             missing = [number is None for number in numbers]
-            once = dict(zip(compress(ids, missing), compress(values, missing), strict=True))
+            distinct = dict(zip(compress(ids, missing), compress(values, missing), strict=True))
         else:
-            once = dict(zip(ids, values, strict=True))
-        new = list(once.values())
-        found, objects = self._waiting.setdefault((kind, held_by if kind in PLAIN_CONTAINERS else ""), ([], []))
-        found += self._number_objects(new)
+            distinct = dict(zip(ids, values, strict=True))
+        new = list(distinct.values())
+        waiting, objects = self._waiting.setdefault((kind, held_by if kind in PLAIN_CONTAINERS else ""), ([], []))
+        waiting += self._number_objects(new)
         objects += new
-        return list(map(known.__getitem__, ids))
+        return list(map(number_of.__getitem__, ids))
 
 
 _UNSTORABLE_BASES: Final = (tuple, set, frozenset, str, int, float, BaseException)
@@ -237,13 +237,13 @@ class BytePieces:
 
     def place_bytes(self, data: Buffer) -> int:
         """Append the bytes; returns their offset."""
-        at = self.size
+        offset = self.size
         padding = -len(data) % form.ALIGNMENT  # exact: ints
         self.data.append(data)
         if padding:
             self.data.append(bytes(padding))
         self.size += len(data) + padding
-        return at
+        return offset
 
 
 class ColumnValues:
@@ -278,8 +278,8 @@ class ColumnValues:
             return
         chosen = (self.codes == form.OBJECT) | (self.codes >= form.LABELS)
         self.numbers[chosen] = final[self.numbers[chosen]]
-        stated = np.isin(self.codes, form.TEXTS)
-        self.numbers[stated] = texts[self.numbers[stated]]
+        are_texts = np.isin(self.codes, form.TEXTS)
+        self.numbers[are_texts] = texts[self.numbers[are_texts]]
 
     def column_form(self, pieces: BytePieces) -> form.ColumnForm:
         """Append the column to the pieces; returns its form."""
@@ -361,15 +361,15 @@ def _hold_arrays(gathered: ObjectTables, table: ObjectTable, objects: list[Array
     gathered.add_column(table, "at", [gathered.pieces.place_bytes(_array_bytes(item)) for item in objects])
 
 
-def _is_repeated(one: Array) -> bool:
-    return one.size > 1 and not any(one.strides)
+def _is_repeated(values: Array) -> bool:
+    return values.size > 1 and not any(values.strides)
 
 
-def _array_bytes(one: Array) -> Buffer:
-    if not one.size:
+def _array_bytes(values: Array) -> Buffer:
+    if not values.size:
         return b""
-    first: bytes = one.flat[0].tobytes()
-    return first if _is_repeated(one) else np.ascontiguousarray(one).data.cast("B")
+    first: bytes = values.flat[0].tobytes()
+    return first if _is_repeated(values) else np.ascontiguousarray(values).data.cast("B")
 
 
 def _hold_numbers(gathered: ObjectTables, table: ObjectTable, objects: list[array[HeldObject]]) -> None:
@@ -440,17 +440,17 @@ def _sort_texts(numbered: Iterable[str]) -> tuple[list[bytes], IntArray]:
     return [texts[number] for number in order], places
 
 
-def _layout_pieces(found: ObjectTables, program: str) -> list[Buffer]:
+def _layout_pieces(objects: ObjectTables, program: str) -> list[Buffer]:
     """The directory, then everything else."""
-    final = np.zeros(found.count, dtype=np.int64)
-    order = np.concatenate([np.array(table.found, dtype=np.int64) for table in found.tables])
+    final = np.zeros(objects.count, dtype=np.int64)
+    order = np.concatenate([np.array(table.found, dtype=np.int64) for table in objects.tables])
     final[order] = np.arange(len(order))
-    pieces = found.pieces
-    texts, places = _sort_texts(found.texts)
-    tables = [table.table_form(pieces, final, places) for table in found.tables]
+    pieces = objects.pieces
+    texts, places = _sort_texts(objects.texts)
+    tables = [table.table_form(pieces, final, places) for table in objects.tables]
     ends = np.fromiter(accumulate(map(len, texts)), dtype=np.uint32, count=len(texts))
-    where = (len(texts), pieces.place_bytes(ends.tobytes()), pieces.place_bytes(b"".join(texts)))
-    directory = form.StoredForm(program, int(final[found.root]), pieces.size, where, tables)
+    text_places = (len(texts), pieces.place_bytes(ends.tobytes()), pieces.place_bytes(b"".join(texts)))
+    directory = form.StoredForm(program, int(final[objects.root]), pieces.size, text_places, tables)
     text = json.dumps(directory, separators=(",", ":")).encode()
     text += b" " * (-len(text) % form.ALIGNMENT)  # exact: ints
     return [len(text).to_bytes(form.ALIGNMENT, "little"), text, *pieces.data]

@@ -73,12 +73,12 @@ class StoredObjects:
 
     def object_at(self, number: int) -> Value:
         """The object with this number."""
-        made = self._made
+        objects = self._made
         try:
-            return made[number]
+            return objects[number]
         except KeyError:
             place = self._table_place(number)
-            return made.setdefault(number, self._table_at(place).make(number - self._first[place]))
+            return objects.setdefault(number, self._table_at(place).make(number - self._first[place]))
 
     def _table_place(self, number: int) -> int:
         return bisect_right(self._first, number) - 1
@@ -93,57 +93,57 @@ class StoredObjects:
             place = self._table_place(first)
             start = self._first[place]
             if first + count <= self._first[place + 1]:
-                made = self._table_at(place).make_all(first - start, first - start + count)
-                return list(map(self._made.setdefault, numbers, made))
+                objects = self._table_at(place).make_all(first - start, first - start + count)
+                return list(map(self._made.setdefault, numbers, objects))
         return list(map(self.object_at, numbers))
 
-    def open_column(self, stated: form.ColumnForm) -> StoredColumn:
+    def open_column(self, column_form: form.ColumnForm) -> StoredColumn:
         """A column of some table."""
-        return StoredColumn(stated, self._data, self._texts, self.object_at, self.objects_at)
+        return StoredColumn(column_form, self._data, self._texts, self.object_at, self.objects_at)
 
     def _open_table(self, place: int) -> StoredTable:
         table = self._open[place] = StoredTable(self, self._tables[place])
         return table
 
-    def bytes_at(self, at: int, size: int) -> memoryview:
-        """`size` bytes from offset `at`."""
-        return self._data[at : at + size]
+    def bytes_at(self, offset: int, size: int) -> memoryview:
+        """`size` bytes from `offset`."""
+        return self._data[offset : offset + size]
 
     def lazy_object_at(self, number: int) -> Value:
         """The list or mapping with this number, whose values are made one by one."""
-        made = self._made.get(number)
-        if made is None:
+        container = self._made.get(number)
+        if container is None:
             place = self._table_place(number)
-            made = self._made.setdefault(number, self._table_at(place).lazy_container(number - self._first[place]))
-        return made
+            container = self._made.setdefault(number, self._table_at(place).lazy_container(number - self._first[place]))
+        return container
 
 
-def _read_table_form(stated: Sequence[Value]) -> form.TableForm:
-    kind, type_name, size, ends, names, columns = stated
-    where = None if ends is None else form.ColumnForm(*ends)
-    return form.TableForm(kind, type_name, size, where, names, [form.ColumnForm(*column) for column in columns])
+def _read_table_form(row: Sequence[Value]) -> form.TableForm:
+    kind, type_name, size, ends, names, columns = row
+    ends_form = None if ends is None else form.ColumnForm(*ends)
+    return form.TableForm(kind, type_name, size, ends_form, names, [form.ColumnForm(*column) for column in columns])
 
 
 class StoredTable:
     """Makes the objects of one table."""
 
-    def __init__(self, store: StoredObjects, stated: form.TableForm) -> None:
+    def __init__(self, store: StoredObjects, table_form: form.TableForm) -> None:
         self.store = store
-        kind: Value = _class_named(stated.type) if stated.type else None
+        kind: Value = _class_named(table_form.type) if table_form.type else None
         self.kind = kind
-        self.names = stated.names
-        if any(name.startswith("__") for name in stated.names):
-            raise form.DamagedRecordingError(f"{stated.type} has no such attributes")
-        self.columns = [store.open_column(column) for column in stated.columns]
-        self._ends = None if stated.ends is None else store.open_column(stated.ends)
-        self.make: Callable[[int], Value] = getattr(self, f"_{_MAKERS[stated.kind]}")
-        self._later = lazy_objects.LAZY_ATTRIBUTES.get(stated.type, ())
+        self.names = table_form.names
+        if any(name.startswith("__") for name in table_form.names):
+            raise form.DamagedRecordingError(f"{table_form.type} has no such attributes")
+        self.columns = [store.open_column(column) for column in table_form.columns]
+        self._ends = None if table_form.ends is None else store.open_column(table_form.ends)
+        self.make: Callable[[int], Value] = getattr(self, f"_{_MAKERS[table_form.kind]}")
+        self._later = lazy_objects.LAZY_ATTRIBUTES.get(table_form.type, ())
         columns = zip(self.names, self.columns, strict=True)
         self._by_name = {name: column for name, column in columns if name not in self._later}
-        self._last = {*lazy_objects.SLOW_ATTRIBUTES.get(stated.type, ())}
-        if stated.kind == form.INSTANCE and not lazy_objects.is_filled_at_once(kind):
+        self._last = {*lazy_objects.SLOW_ATTRIBUTES.get(table_form.type, ())}
+        if table_form.kind == form.INSTANCE and not lazy_objects.is_filled_at_once(kind):
             self.make = lazy_objects.LazyClass(kind, self._fill_instance, self._read_attribute).make_instance
-        self._make_all = self._choose_bulk_maker(stated.kind)
+        self._make_all = self._choose_bulk_maker(table_form.kind)
         self._making = False
         """Whether neighbours are being made: rows of this table that they hold are then made singly."""
 
@@ -179,24 +179,24 @@ class StoredTable:
     def _make_tuples(self, start: int, end: int) -> Iterable[Value]:
         bounds = self._bounds_of_all(start, end)
         items, first = self.columns[0].read_rows(bounds[0], bounds[-1]), bounds[0]
-        return [tuple(items[one - first : other - first]) for one, other in pairwise(bounds)]
+        return [tuple(items[low - first : high - first]) for low, high in pairwise(bounds)]
 
     def _make_mappings(self, start: int, end: int) -> Iterable[Value]:
         bounds = self._bounds_of_all(start, end)
         keys, values = (column.read_rows(bounds[0], bounds[-1]) for column in self.columns)
         pairs = list(zip(keys, values, strict=True))
-        return [dict(pairs[one - bounds[0] : other - bounds[0]]) for one, other in pairwise(bounds)]
+        return [dict(pairs[low - bounds[0] : high - bounds[0]]) for low, high in pairwise(bounds)]
 
     def _make_named_tuples(self, start: int, end: int) -> Iterable[Value]:
         rows = zip(*(column.read_rows(start, end) for column in self.columns), strict=True)
         return map(partial(tuple.__new__, self.kind), rows)
 
     def _make_instances(self, start: int, end: int) -> Iterable[Value]:
-        made = [object.__new__(self.kind) for _ in range(start, end)]
+        instances = [object.__new__(self.kind) for _ in range(start, end)]
         for name, column in zip(self.names, self.columns, strict=True):
-            for one, value in zip(made, column.read_rows(start, end), strict=True):
-                object.__setattr__(one, name, value)
-        return made
+            for instance, value in zip(instances, column.read_rows(start, end), strict=True):
+                object.__setattr__(instance, name, value)
+        return instances
 
     # One by one
 
@@ -217,10 +217,10 @@ class StoredTable:
             if end - start > 1 and self.columns[0].number_if_object(start) < self.store.manifests:
                 return lazy_objects.LazyList(self.columns[0], start, end)
             return self._read_items(row)
-        found: list[Value] = self.kind.__new__(self.kind)
-        found.extend(self._read_items(row))
-        self._set_attributes(found, row, 1)
-        return found
+        subclass_list: list[Value] = self.kind.__new__(self.kind)
+        subclass_list.extend(self._read_items(row))
+        self._set_attributes(subclass_list, row, 1)
+        return subclass_list
 
     def _tuple(self, row: int) -> tuple[Value, ...]:
         return tuple(self._read_items(row))
@@ -233,11 +233,11 @@ class StoredTable:
 
     def _dict(self, row: int) -> dict[Value, Value]:
         start, end = self._item_bounds(row)
-        found: dict[Value, Value] = {} if self.kind is None else self.kind.__new__(self.kind)
-        found.update(zip(self.columns[0].read_rows(start, end), self.columns[1].read_rows(start, end), strict=True))
+        mapping: dict[Value, Value] = {} if self.kind is None else self.kind.__new__(self.kind)
+        mapping.update(zip(self.columns[0].read_rows(start, end), self.columns[1].read_rows(start, end), strict=True))
         if self.kind is not None:
-            self._set_attributes(found, row, 2)
-        return found
+            self._set_attributes(mapping, row, 2)
+        return mapping
 
     def lazy_container(self, row: int) -> Value:
         """A list or a mapping whose values are made when they are read."""
@@ -250,19 +250,19 @@ class StoredTable:
         return MappingProxyType(self.columns[0].at(row))
 
     def _array(self, row: int) -> Array:
-        kind, shape, repeats, writeable, at = self.row_values(row)
+        kind, shape, repeats, writeable, offset = self.row_values(row)
         dtype, sizes = np.dtype(kind), tuple(int(size) for size in shape.split("x") if size)
         if dtype.hasobject:
             raise form.DamagedRecordingError("an array holds objects")
         count = 1 if repeats else int(np.prod(sizes, dtype=np.int64))
-        flat = np.frombuffer(self.store.bytes_at(at, count * dtype.itemsize), dtype=dtype)
+        flat = np.frombuffer(self.store.bytes_at(offset, count * dtype.itemsize), dtype=dtype)
         if repeats:
             return np.broadcast_to(flat[0], sizes)
         return flat.reshape(sizes).copy() if writeable else flat.reshape(sizes)
 
     def _numbers(self, row: int) -> array[Value]:
-        kind, size, at = self.row_values(row)
-        return array(kind, bytes(self.store.bytes_at(at, size)))
+        kind, size, offset = self.row_values(row)
+        return array(kind, bytes(self.store.bytes_at(offset, size)))
 
     def _method(self, row: int) -> MethodType:
         of, name = self.row_values(row)
@@ -289,48 +289,49 @@ class StoredTable:
         columns = zip(self.names, self.columns, strict=True)
         later, store = self._later, self.store
         values = [
-            store.lazy_object_at(one.object_number(row)) if name in later else one.at(row) for name, one in columns
+            store.lazy_object_at(column.object_number(row)) if name in later else column.at(row)
+            for name, column in columns
         ]
         return tuple.__new__(self.kind, values)
 
     # Instances
 
     def _instance(self, row: int) -> Value:
-        made = object.__new__(self.kind)
-        self._set_attributes(made, row, 0)
-        return made
+        instance = object.__new__(self.kind)
+        self._set_attributes(instance, row, 0)
+        return instance
 
-    def _fill_instance(self, made: Value, row: int, last: bool) -> bool:
+    def _fill_instance(self, instance: Value, row: int, last: bool) -> bool:
         """Set the quick attributes, or with `last` the slow ones; whether some are left."""
-        put, left = object.__setattr__, False
+        has_slow = False
         for name, column in zip(self.names, self.columns, strict=True):
             slow = name in self._last or name == lazy_objects.MANIFEST_ATTRIBUTE or column.is_part(row)
             if slow is last:
-                self._put_attribute(put, made, name, column, row)
-            left = left or slow
-        return left and not last
+                self._put_attribute(instance, name, column, row)
+            has_slow = has_slow or slow
+        return has_slow and not last
 
     def _read_attribute(self, row: int, name: str) -> Value:
         """One attribute, or NO_VALUE where it is not a column of its own."""
         column = self._by_name.get(name)
         return lazy_objects.NO_VALUE if column is None or column.is_missing(row) else column.at(row)
 
-    def _set_attributes(self, made: Value, row: int, after: int) -> None:
-        put = object.__setattr__
+    def _set_attributes(self, instance: Value, row: int, after: int) -> None:
         for name, column in zip(self.names[after:], self.columns[after:], strict=True):
-            self._put_attribute(put, made, name, column, row)
+            self._put_attribute(instance, name, column, row)
 
-    def _put_attribute(self, put: Callable[..., None], made: Value, name: str, column: StoredColumn, row: int) -> None:
-        if column.is_missing(row):
-            return
-        put(made, name, self.store.lazy_object_at(column.object_number(row)) if name in self._later else column.at(row))
+    def _put_attribute(self, instance: Value, name: str, column: StoredColumn, row: int) -> None:
+        if not column.is_missing(row):
+            later = name in self._later
+            value = self.store.lazy_object_at(column.object_number(row)) if later else column.at(row)
+            object.__setattr__(instance, name, value)
 
 
 def _class_named(name: str) -> Value:
-    found = form.object_named(name)
-    if not isinstance(found, type):
+    definition = form.object_named(name)
+    if not isinstance(definition, type):
         raise form.DamagedRecordingError(f"{name} is not a class")
-    return found
+    return definition
 
 
 _MAKERS: Final = {

@@ -162,3 +162,59 @@ def test_the_pod_that_anti_affinity_excludes_is_named_where_it_runs() -> None:
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     snapshot = cluster(zones, web, pod_group("j"), pods("j", 1, affinity=affinity), conf=conf_of("gang", "predicates"))
     assert "Its required podAntiAffinity conflicts with web-0 on n1." in explained(snapshot).dominant.facts
+
+
+@pytest.mark.parametrize(("written", "meant"), [("Preempt", "preempt"), ("preemt", "preempt"), ("evictAll", "")])
+def test_a_configuration_that_an_unknown_action_makes_void_is_told_first_and_corrected(
+    written: str, meant: str
+) -> None:
+    old = [pod_group("old", phase="Running"), *pods("old", 2, cpu="5", on="n1", priority=1)]
+    waits = [pod_group("j", priority_class="high"), *pods("j", 1, cpu="5", priority=9)]
+    conf = conf_of("priority conformance", "predicates", actions=f"allocate, {written}")
+    snapshot = cluster(node("n1"), priority_class("high", 9), old, waits, conf=conf)
+    told = f"The configuration is rejected (failed to find Action {written}); the built-in one is in force: "
+    assert explained(snapshot).dominant.facts[0] == f"{told}enqueue, allocate, backfill."
+    fixes = proven(snapshot, "default/j")
+    change = f"Configuration: actions: {written} -> {meant} (the scheduler then accepts it)"
+    assert (change in fixes) is bool(meant)
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Running"])
+def test_pods_that_are_bound_and_never_started_are_deleted_where_the_action_may_not_evict_them(phase: str) -> None:
+    queues = [queue("a", deserved={"cpu": "5"}), queue("b", deserved={"cpu": "5"})]
+    over = [pod_group("over", queue="a", phase="Running"), *pods("over", 2, cpu="5", on="n1", phase=phase)]
+    waits = [pod_group("j", queue="b"), *pods("j", 1, cpu="5")]
+    conf = conf_of("priority conformance", "predicates capacity", actions="allocate, reclaim")
+    snapshot = cluster(node("n1"), queues, over, waits, conf=conf)
+    if phase == "Running":
+        assert explained(snapshot).scheduled
+    else:
+        assert "Delete 1 of 2 bound pods of default/over" == next(iter(proven(snapshot, "default/j")))
+
+
+@pytest.mark.parametrize(("zone", "told"), [("z9", True), ("z1", False)])
+def test_an_inqueue_job_that_no_node_matches_is_said_to_reserve_in_vain(zone: str, told: bool) -> None:
+    held = [pod_group("held", min_resources={"cpu": "6"}), *pods("held", 1, cpu="6", nodeSelector={"zone": zone})]
+    full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="6", on="n1")]
+    waits = [pod_group("j", phase="Pending", min_resources={"cpu": "2"}), *pods("j", 1, cpu="2")]
+    snapshot = cluster(node("n1", labels={"zone": "z1"}), held, full, waits, conf=ENQUEUE)
+    why = "default/held cannot be placed: held-0 fits no node (1 node: node(s) didn't match Pod's node affinity"
+    assert told is any(fact.startswith(why) for fact in explained(snapshot).dominant.facts)
+
+
+@pytest.mark.parametrize("switch", ["true", "false"])
+def test_enqueue_is_dropped_together_with_the_veto_that_would_follow(switch: str) -> None:
+    conf = conf_of(
+        "priority gang conformance",
+        "overcommit predicates",
+        actions="enqueue, allocate, preempt",
+        arguments={"gang": {"enablePreemptable": switch}},
+    )
+    old = [pod_group("old", phase="Running"), *pods("old", 1, cpu="8", on="n1", priority=1)]
+    waits = [
+        pod_group("j", phase="Pending", priority_class="high", min_resources={"cpu": "8"}),
+        *pods("j", 1, cpu="8", priority=9),
+    ]
+    first = next(iter(proven(cluster(node("n1"), priority_class("high", 9), old, waits, conf=conf), "default/j")))
+    assert "drops enqueue" in first
+    assert (switch == "true") is ("gang: enablePreemptable -> false" in first)

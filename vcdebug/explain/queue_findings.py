@@ -1,7 +1,6 @@
 """Findings shared by all gates about queue limits: the plugin's checks, a broken queue tree, and advice."""
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from vcdebug import amount_text
 from vcdebug.amount_text import (
@@ -20,7 +19,7 @@ from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm, minimum_without_gated, reserved_resource
-from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
+from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.queue import ELASTIC, OPEN, ROOT_QUEUE, circle_text
 from vcdebug.model.resource import PODS, Resource
@@ -29,7 +28,6 @@ from vcdebug.plugins import CAPACITY
 from vcdebug.recording.input_problems import circle_of_queues
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
-from vcdebug.snapshot.manifest import key_of, owners_of, spec_of
 
 
 def guarantee_facts(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[str, ...]:
@@ -378,11 +376,8 @@ def stuck_jobs(view: JobView, seq: Seq, *, same_queue: bool) -> list[JobInfo]:
         and job.pod_group.min_resources is not None
         and (not same_queue or job.queue == view.job.queue)
         and not job.count_tasks(TaskStatus.BINDING, TaskStatus.PIPELINED)
-        and (not job.is_ready() or job.count_tasks(*ENDED_STATUSES) == len(job.tasks))
+        and (not job.is_ready() or job.count_tasks(*queue_index.ENDED_STATUSES) == len(job.tasks))
     ]
-
-
-ENDED_STATUSES: Final = (TaskStatus.SUCCEEDED, TaskStatus.FAILED)
 
 
 def _reserved_by(view: JobView, job: JobInfo) -> Resource:
@@ -399,51 +394,21 @@ def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> R
     return result
 
 
-def _hopeless_facts(view: JobView, stuck: Sequence[JobInfo], *, lasting: bool = True) -> tuple[str, ...]:
-    """Inqueue jobs with a pod that asks more than any node has, in all or, if not `lasting`, free after the cycle."""
-    most = Resource()
-    for node in view.session.nodes.values():
-        most.set_max_resource(node.allocatable if lasting else node.idle)
-    hopeless: dict[JobId, tuple[TaskInfo, str]] = {}
-    for job in stuck:
-        for task in job.tasks.values():
-            _, short = task.init_resreq.less_equal_with_resources_name(most)
-            if short:
-                hopeless.setdefault(job.uid, (task, short[0]))
-    if not hopeless:
-        return ()
-    task, name = next(iter(hopeless.values()))
-    asks, has = format_amounts_apart(name, task.init_resreq.get(name), most.get(name))
-    cannot, most_words = (
-        ("cannot be placed", "has more than") if lasting else ("has no place now", "has more free than")
-    )
-    return (f"{join_names(hopeless)} {cannot}: {task.key} asks {asks} {name}, and no node {most_words} {has}.",)
-
-
-def find_left_behind(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
-    """Jobs without pods that an update left behind, each with its ReplicaSet that wants 0 replicas."""
-    snapshot = recording.snapshot
-    wanted = {key_of(one): spec_of(one).get("replicas") for one in snapshot.objects_of("ReplicaSet")}
-    owners = {key_of(one): owners_of(one) for one in snapshot.objects_of("PodGroup")} if wanted else {}
-    owned = [(job, f"{job.namespace}/{owner.get('name')}") for job in jobs for owner in owners.get(job.uid, ())]
-    return {job.uid: name for job, name in owned if not job.tasks and wanted.get(name) == 0}
-
-
 def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> answer.Advice:
-    left, empty = find_left_behind(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
+    left, empty = queue_index.find_left_behind(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
     if left:
         return answer.queue_admin_advice(f"Delete Inqueue PodGroups without pods: {join_names(left)}.")
     if empty:
         whose = f"the controllers of {join_names(empty)}"
         return answer.outside_advice(f"Find out why {whose} created no pods yet (quota, webhook, controller log).")
     first = stuck[0].uid
-    if stuck[0].count_tasks(*ENDED_STATUSES) == len(stuck[0].tasks):
+    if stuck[0].count_tasks(*queue_index.ENDED_STATUSES) == len(stuck[0].tasks):
         return answer.queue_admin_advice(f"Delete PodGroup {first} or its owner, which has ended.")
     return answer.outside_advice(f"Find out why {first} is not placed: vcdebug explain SNAPSHOT {first}.")
 
 
 def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
-    left = find_left_behind(view.recording, stuck)
+    left = queue_index.find_left_behind(view.recording, stuck)
     if not left:
         return ()
     belongs = "belongs to a ReplicaSet that wants" if len(left) == 1 else "belong to ReplicaSets that want"
@@ -462,14 +427,14 @@ def stuck_jobs_finding(
     who = amount_text.join_names(job.uid for job in stuck)
     verbs = ("is", "reserves", "it") if len(stuck) == 1 else ("are", "reserve", "them")
     empty = [job for job in stuck if not job.tasks]
-    ended = [job for job in stuck if job.tasks and job.count_tasks(*ENDED_STATUSES) == len(job.tasks)]
+    ended = [job for job in stuck if job.tasks and job.count_tasks(*queue_index.ENDED_STATUSES) == len(job.tasks)]
     placed = "Inqueue but not placed" if len(empty) < len(stuck) else "Inqueue without pods"
     placed = "Inqueue, but all pods have ended" if len(ended) == len(stuck) else placed
     headline = answer.rejected_headline(
         view.job.uid, f"{who} {verbs[0]} {placed}, and {verbs[1]} {amount_text.format_resource(held, names)}"
     )
     without = f"Without {verbs[2]}, {plugin} would admit its minResources of {amount_text.format_resource(minimum)}."
-    why = _hopeless_facts(view, stuck) or _hopeless_facts(view, stuck, lasting=False)
+    why = queue_index.hopeless_facts(view, stuck) or queue_index.hopeless_facts(view, stuck, lasting=False)
     facts = (*why, *_left_behind_facts(view, stuck), without)
     numbers = {
         **answer.numbers("minResources", minimum, names),

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from vcdebug.amount_text import join_names, rank_by_amount
+from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, rank_by_amount
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework import hooks
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import Resource
-from vcdebug.model.task import TaskStatus, is_allocated_status
+from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
+from vcdebug.snapshot.manifest import key_of, owners_of, spec_of
 
 
 class _Holding(NamedTuple):
@@ -161,3 +164,51 @@ def oversized_capabilities(recording: Recording) -> Iterator[OversizedCapability
             name, most = next(named, (ROOT_QUEUE, total.get(resource)))
             if value > most > 0:
                 yield OversizedCapability(queue.name, resource, value, most, name)
+
+
+# Inqueue jobs that are not placed
+
+ENDED_STATUSES: Final = (TaskStatus.SUCCEEDED, TaskStatus.FAILED)
+
+
+def hopeless_facts(view: JobView, stuck: Sequence[JobInfo], *, lasting: bool = True) -> tuple[str, ...]:
+    """Inqueue jobs with a pod that asks more than any node has, in all or, if not `lasting`, free after the cycle."""
+    most = Resource()
+    for node in view.session.nodes.values():
+        most.set_max_resource(node.allocatable if lasting else node.idle)
+    hopeless: dict[JobId, tuple[TaskInfo, str]] = {}
+    for job in stuck:
+        for task in job.tasks.values():
+            _, short = task.init_resreq.less_equal_with_resources_name(most)
+            if short:
+                hopeless.setdefault(job.uid, (task, short[0]))
+    if not hopeless:
+        return _refused_facts(view, stuck) if lasting else ()
+    task, name = next(iter(hopeless.values()))
+    asks, has = format_amounts_apart(name, task.init_resreq.get(name), most.get(name))
+    cannot, most_words = (
+        ("cannot be placed", "has more than") if lasting else ("has no place now", "has more free than")
+    )
+    return (f"{join_names(hopeless)} {cannot}: {task.key} asks {asks} {name}, and no node {most_words} {has}.",)
+
+
+def _refused_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
+    """The first Inqueue job, where its first pod fits no node whatever ends there."""
+    job = stuck[0]
+    task = next((one for one in job.tasks.values() if one.status is TaskStatus.PENDING), None)
+    if task is None:
+        return ()
+    room = NodeFits(JobView(view.recording, job.uid), task, len(view.recording))
+    if room.waiting_nodes or room.free_nodes or not room.reason_histogram:
+        return ()
+    reason, names = room.reason_histogram[0]
+    return (f"{job.uid} cannot be placed: {task.name} fits no node ({count_noun(len(names), 'node')}: {reason}).",)
+
+
+def find_left_behind(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
+    """Jobs without pods that an update left behind, each with its ReplicaSet that wants 0 replicas."""
+    snapshot = recording.snapshot
+    wanted = {key_of(one): spec_of(one).get("replicas") for one in snapshot.objects_of("ReplicaSet")}
+    owners = {key_of(one): owners_of(one) for one in snapshot.objects_of("PodGroup")} if wanted else {}
+    owned = [(job, f"{job.namespace}/{owner.get('name')}") for job in jobs for owner in owners.get(job.uid, ())]
+    return {job.uid: name for job, name in owned if not job.tasks and wanted.get(name) == 0}

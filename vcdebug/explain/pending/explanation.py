@@ -72,9 +72,18 @@ def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanatio
     doubts = filter(None, (doubt_of_input(recording), _doubt_of_process(recording, subject)))
     answer = _build_explanation(recording, subject)
     found = answer.dominant
-    facts = (*found.facts, *event_facts(recording, subject))
+    facts = (*_rejected_conf_facts(recording), *found.facts, *event_facts(recording, subject))
     found = replace(found, facts=facts) if facts != found.facts else found
     return replace(answer, dominant=found, doubt="; ".join(doubts), release=recording.snapshot.release)
+
+
+def _rejected_conf_facts(recording: Recording) -> tuple[str, ...]:
+    """That the configuration is not the one in force, with which every other reason would mislead."""
+    conf = recording.conf
+    if not conf.built_in or recording.snapshot.scheduler_conf is None:
+        return ()
+    what = conf.problems[0].what.replace("rejected: ", "")
+    return (f"The configuration is rejected ({what}); the built-in one is in force: {', '.join(conf.actions)}.",)
 
 
 def _doubt_of_process(recording: Recording, subject: ExplainSubject) -> str:

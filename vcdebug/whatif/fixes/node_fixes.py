@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from typing import Final
 
@@ -235,6 +236,7 @@ _MAX_PERCENT: Final = 100
 
 def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes on the scheduler's configuration."""
+    yield from _propose_accepted_fixes(situation)
     yield from _propose_missing_action_fixes(situation)
     yield from _propose_action_order_fixes(situation)
     yield from _propose_unchecked_admission_fixes(situation)
@@ -248,6 +250,24 @@ def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     yield from _propose_order_fixes(situation)
     yield from _propose_sla_tier_fixes(situation)
     yield from _propose_node_group_fixes(situation)
+
+
+def _propose_accepted_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """The stated configuration with the actions that exist, where an unknown one makes the scheduler reject it."""
+    conf = situation.recording.conf
+    if not conf.built_in or conf.problems[0].field != "actions":
+        return
+    stated = load_yaml(situation.snapshot.scheduler_conf or "")
+    names = [name.strip() for name in str(stated.get("actions") or "").split(",")]
+    # Actions are written in lower case; a capital is the usual fault.
+    meant = {name: next(iter(get_close_matches(name.lower(), conf.known, 1, 0.8)), "") for name in names}
+    changes = [f"{name} -> {known}" if known else f"{name} removed" for name, known in meant.items() if name != known]
+    if changes:
+        actions = ", ".join(dict.fromkeys(filter(None, meant.values())))
+        parts = (f"conf:{key}={json.dumps(stated[key])}" for key in ("tiers", "configurations") if stated.get(key))
+        words = f"Configuration: actions: {join_names(changes)} (the scheduler then accepts it)"
+        edits, kind = (f'conf:actions="{actions}"', *parts), fix.FixKind.REPAIR
+        yield fix.Fix(words, edits, AdviceHarm.CLUSTER, ("*",), stated_kind=kind, aspect="actions")
 
 
 def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -300,7 +320,13 @@ def _propose_unchecked_admission_fixes(situation: fix.FixSituation) -> Iterator[
         actions = ", ".join(name for name in present if name != ENQUEUE)
         words = f'Configuration: actions -> "{actions}" (drops enqueue: {join_names(evicting)} then acts for every job)'
         causes, kind = ("enqueue-*", "queue-capability"), fix.FixKind.ENTITLEMENT
-        yield fix.Fix(words, (f'conf:actions="{actions}"',), AdviceHarm.CLUSTER, causes, stated_kind=kind)
+        edits = [f'conf:actions="{actions}"']
+        yield fix.Fix(words, tuple(edits), AdviceHarm.CLUSTER, causes, stated_kind=kind, aspect="enqueue")
+        # Then gang is asked for victims, and by upstream's defaults it has no say in preempt.
+        if PREEMPT in evicting and any(one.is_enabled(["enablePreemptable"]) for one in conf.options_of(GANG)):
+            also = f"{words[:-1]}); {GANG}: enablePreemptable -> false (no veto in {PREEMPT})"
+            edits.append(f"conf:plugins.{GANG}.enablePreemptable=false")
+            yield fix.Fix(also, tuple(edits), AdviceHarm.CLUSTER, causes, stated_kind=kind, aspect="enqueue")
 
 
 def _propose_overcommit_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

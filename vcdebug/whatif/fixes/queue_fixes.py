@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from vcdebug.amount_text import count_noun, join_names, quantity_text, value_in_units
 from vcdebug.explain.answer import AdviceHarm
+from vcdebug.explain.pending.gates.eviction.veto import KEPT
 from vcdebug.explain.plugins.resourcequota import quota_edits
-from vcdebug.explain.queue_findings import ENDED_STATUSES, find_left_behind
-from vcdebug.explain.queue_index import oversized_capabilities, queue_and_ancestors
+from vcdebug.explain.queue_index import ENDED_STATUSES, find_left_behind, oversized_capabilities, queue_and_ancestors
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
@@ -229,9 +229,7 @@ def _propose_preemptable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
                 *(f'Pod/{task.key}:metadata.annotations[{PREEMPTABLE_KEY}]="true"' for task in spared),
             )
             words = f'{count_noun(len(spared), "pod")} of {job.uid}: {PREEMPTABLE_KEY} -> "true"'
-            yield fix.Fix(
-                words, edits, AdviceHarm.QUEUE, ("victims-not-preemptable",), stated_kind=fix.FixKind.OTHER_PODS
-            )
+            yield fix.Fix(words, edits, AdviceHarm.QUEUE, (KEPT,), stated_kind=fix.FixKind.OTHER_PODS)
 
 
 def _propose_group_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -321,24 +319,29 @@ def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     needed = fix.resources_of(situation.pending_pods)
     found = []
     for job in situation.recording.session.jobs.values():
-        held = [task for task in job.tasks.values() if task.status is TaskStatus.RUNNING]
+        running = [task for task in job.tasks.values() if task.status is TaskStatus.RUNNING]
+        held = running or [task for task in job.tasks.values() if task.status is TaskStatus.BOUND]
         if job.uid == situation.explanation.job or not held or not _holds_needed(situation, job.uid, needed):
             continue
         same = situation.queue_name == job.queue
         places = sorted((task.node_name, task.key) for task in held)
-        found.append((not same, job.priority, len(held), job.uid, tuple(key for _, key in places)))
-    for *_, job_id, pods in sorted(found)[:_MAX_HOLDERS]:
+        keys = tuple(key for _, key in places)
+        found.append((not same, job.priority, len(held), job.uid, "running" if running else "bound", keys))
+    # What an action would evict if it ran; that it has not started is all that protects it.
+    owed = fix.FixKind.ENTITLEMENT if KEPT in situation.cause_codes[:1] else fix.FixKind.OTHER_PODS
+    for *_, job_id, state, pods in sorted(found)[:_MAX_HOLDERS]:
         edits = [f"Pod/{key}:-" for key in pods]
-        sizes = [fix.FixSize(_some_of(number, len(pods)), tuple(edits[:number])) for number in range(1, len(pods) + 1)]
+        numbers = range(1, len(pods) + 1)
+        sizes = [fix.FixSize(_some_of(number, len(pods), state), tuple(edits[:number])) for number in numbers]
         words = f"Delete {fix.AMOUNT_BLANK} of {job_id}"
-        change = fix.Fix(words, (), AdviceHarm.QUEUE, _HOLDER_CAUSES, stated_kind=fix.FixKind.OTHER_PODS)
-        yield change.with_sizes(*sizes)
+        kind = owed if state == "bound" else fix.FixKind.OTHER_PODS
+        yield fix.Fix(words, (), AdviceHarm.QUEUE, _HOLDER_CAUSES, stated_kind=kind).with_sizes(*sizes)
 
 
-def _some_of(some: int, every: int) -> str:
+def _some_of(some: int, every: int, state: str) -> str:
     if some == every:
-        return f"the {count_noun(every, 'running pod')}"
-    return f"{some} of {every} running pods"
+        return f"the {count_noun(every, f'{state} pod')}"
+    return f"{some} of {every} {state} pods"
 
 
 def _holds_needed(situation: fix.FixSituation, job: str, needed: list[str]) -> bool:

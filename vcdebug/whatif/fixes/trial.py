@@ -13,7 +13,7 @@ from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_by_name
 from vcdebug.explain.pending.gates.placed import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.explain.plugins.resourcequota import is_quota_count
-from vcdebug.explain.queue_findings import ENDED_STATUSES
+from vcdebug.explain.queue_index import ENDED_STATUSES
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import Resource

@@ -23,18 +23,22 @@ def recorded(snapshot: Snapshot) -> CycleOutcome:
     return predicted_outcome(replay_cycle(moved_to_present(snapshot, snapshot.now)))
 
 
-def scheduler(folder: Path, snapshot: Snapshot, outcome: CycleOutcome, **more: Any) -> SchedulerProgram:
-    """A program that does this, whatever it is asked."""
+def scheduler(
+    folder: Path, snapshot: Snapshot, outcome: CycleOutcome, *later: CycleOutcome, **more: Any
+) -> SchedulerProgram:
+    """A program that does this, and in later cycles that, whatever it is asked."""
     deeds = folder / "deeds.json"
-    expected = len(snapshot.objects_of("PodGroup"))
-    said = {"statuses": [[*subject, numbers] for subject, numbers in (outcome.statuses or {}).items()]}
-    deeds.write_text(
-        json.dumps(asdict(replace(outcome, statuses=None, events={})) | said | {"expected": expected} | more), "utf-8"
-    )
+    also = {"expected": len(snapshot.objects_of("PodGroup")), "then": [*map(_written, later)]}
+    deeds.write_text(json.dumps(_written(outcome) | also | more), "utf-8")
     program = folder / "scheduler"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -S {SCRIPT} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
-    return SchedulerProgram(str(program), (f"--deeds={deeds}",), patience=60)
+    return SchedulerProgram(str(program), (f"--deeds={deeds}",), patience=60, cycles=1 + len(later))
+
+
+def _written(outcome: CycleOutcome) -> dict[str, Any]:
+    said = [[*subject, numbers] for subject, numbers in (outcome.statuses or {}).items()]
+    return asdict(replace(outcome, statuses=None, events={})) | {"statuses": said}
 
 
 def after(snapshot: Snapshot, outcome: CycleOutcome) -> Snapshot:

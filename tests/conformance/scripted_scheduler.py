@@ -38,6 +38,10 @@ class Client:
         found: Body = json.loads(read)
         return found
 
+    def groups(self) -> dict[str, Body]:
+        items = self.send("GET", f"{GROUPS}/podgroups")["items"]
+        return {f"{one['metadata']['namespace']}/{one['metadata']['name']}": one for one in items}
+
     def watch(self, path: str, revision: str) -> Iterator[Body]:
         connection = http.client.HTTPConnection(*self._at)
         connection.request("GET", f"{self._head}{path}?watch=1&resourceVersion={revision}")
@@ -61,6 +65,7 @@ def main() -> None:
     if deeds.get("dies"):
         sys.exit(f"panic: {deeds['dies']}")
     groups = await_groups(client, known["metadata"]["resourceVersion"], deeds["expected"])
+    deeds["since"] = client.send("GET", "/api/v1/pods")["metadata"]["resourceVersion"] if deeds.get("then") else ""
     for _ in range(deeds.get("misses", 0)):
         say("Start scheduling ...")
         say("Open Session 1 with <0> Job and <2> Queues.")
@@ -77,6 +82,12 @@ def main() -> None:
     say("End scheduling ...")
     if deeds.get("panics_at_last"):
         sys.exit(f"panic: {deeds['panics_at_last']}")
+    then = deeds.get("then", ())
+    for before, later in zip([deeds, *then], then, strict=False):
+        await_pods(client, deeds["since"], before)
+        say("Start scheduling ...")
+        play(client, client.groups(), later)
+        say("End scheduling ...")
     time.sleep(600)
 
 
@@ -94,6 +105,18 @@ def await_groups(client: Client, revision: str, expected: int) -> dict[str, Body
         if len(found) == expected:
             break
     return found
+
+
+def await_pods(client: Client, since: str, deeds: Body) -> None:
+    """Wait until the pods run that were bound, and those have gone that were evicted."""
+    awaited = {**dict.fromkeys(deeds["bound"], "Running"), **dict.fromkeys(deeds["evicted"], "DELETED")}
+    for event in client.watch("/api/v1/pods", since):
+        metadata = event["object"]["metadata"]
+        name = f"{metadata['namespace']}/{metadata['name']}"
+        if awaited.get(name) in (event["type"], event["object"].get("status", {}).get("phase")):
+            del awaited[name]
+        if not awaited:
+            break
 
 
 def play(client: Client, groups: dict[str, Body], deeds: Body) -> None:

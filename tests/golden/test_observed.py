@@ -131,4 +131,4 @@ def test_a_case_is_not_written_over_another_one(tmp_path: Path) -> None:
 
 def test_a_cluster_gives_no_case(tmp_path: Path) -> None:
     code, _, err = call(["verify", "--keep", str(tmp_path / "kept")])
-    assert (1, True) == (code, "--argument, --log and --keep need a scheduler binary" in err)
+    assert (1, True) == (code, "--argument, --log, --keep and --cycles need a scheduler binary" in err)

@@ -1,11 +1,13 @@
 """A small API server that lists, watches and changes the objects of a snapshot, and records every write.
 
-It has no admission and no defaulting, and of the controllers only volume binding: a bound pod does not start, a deleted
-one gets a deletion timestamp. `ApiServer.answer_request` needs no socket; `loopback_server` adds one.
+It has no admission and no defaulting, and of the controllers only volume binding: until
+`object_store.pass_between_cycles` a bound pod does not start, and a deleted one has a deletion timestamp.
+`ApiServer.answer_request` needs no socket; `loopback_server` adds one.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from vcdebug.conformance.api_objects import (
@@ -23,8 +25,10 @@ from vcdebug.conformance.api_objects import (
     success_reply,
 )
 from vcdebug.conformance.object_store import QUERY_PATH, NodeMetrics, ObjectStore, follow_up_write, key_of
+from vcdebug.gotime import api_time_text
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.manifest import annotations_of, metadata_of, spec_of
+from vcdebug.whatif.next_cycle import leaving_pod
 
 VERB_BY_METHOD = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 REVIEW_GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
@@ -48,7 +52,7 @@ class ApiServer:
     """The objects in `store`, and in `written` every write in order."""
 
     store: ObjectStore = field(default_factory=ObjectStore)
-    now: Callable[[], str] = lambda: "2026-11-01T00:00:00Z"
+    now: Callable[[], datetime] = lambda: datetime(2026, 11, 1, tzinfo=UTC)
     """The time for creation and deletion timestamps."""
     version: tuple[int, int] = (1, 36)
     keeps: Callable[[ApiWrite], bool] | None = None
@@ -135,8 +139,8 @@ class ApiServer:
 
     def _create_object(self, request: ApiRequest, address: ApiAddress) -> ApiReply:
         body = dict(request.body or {})
-        metadata = {"creationTimestamp": self.now(), **metadata_of(body)}
-        metadata["creationTimestamp"] = metadata["creationTimestamp"] or self.now()
+        metadata = metadata_of(body)
+        metadata = {**metadata, "creationTimestamp": metadata.get("creationTimestamp") or api_time_text(self.now())}
         metadata.setdefault("name", f"{metadata.get('generateName', '')}{self.store.revision}")
         if address.namespace:
             metadata["namespace"] = address.namespace
@@ -159,21 +163,18 @@ class ApiServer:
             spec = {**spec_of(pod), "nodeName": node}
             self._put_object(ApiWrite("bind", address, {**pod, "metadata": metadata, "spec": spec}))
         elif address.part == EVICTION:
-            self._put_object(ApiWrite("evict", address, self._as_leaving(pod)))
+            self._put_object(ApiWrite("evict", address, leaving_pod(pod, self.now())))
         else:
             return NOT_FOUND_REPLY
         return success_reply()
 
     def _delete_object(self, address: ApiAddress, before: Body) -> ApiReply:
-        written = ApiWrite("delete", address, self._as_leaving(before))
+        written = ApiWrite("delete", address, leaving_pod(before, self.now()))
         if address.plural == "pods":
             return ApiReply(200, self._put_object(written))
         if self._note_write(written):
             self.store.delete_object(address.collection_path, address.object_key)
         return ApiReply(200, before)
-
-    def _as_leaving(self, body: Body) -> Body:
-        return {**body, "metadata": {"deletionTimestamp": self.now(), **body["metadata"]}}
 
     def _put_object(self, written: ApiWrite) -> Body:
         """Store the object unless `keeps` rejects the write; gives the object as stored."""

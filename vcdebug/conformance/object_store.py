@@ -4,18 +4,20 @@ import copy
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 import yaml
 
 from vcdebug.conformance.api_objects import ApiAddress, ApiReply, Body
+from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.recording.replay import parse_conf
 from vcdebug.snapshot import manifest
 from vcdebug.snapshot.go_yaml import edited_document
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import JsonDict, annotations_of, name_of, spec_of, status_of
+from vcdebug.snapshot.manifest import JsonDict, annotations_of, metadata_of, name_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.whatif.next_cycle import bound_pod, freed_claim, is_gone
 
 FIRST_REVISION = 100
 
@@ -152,6 +154,34 @@ def _provide_volume(store: ObjectStore, claim: Body) -> None:
         },
     }
     _bind_volume(store, volume, claim)
+
+
+# What happens between two cycles, by the rule of vcdebug's own.
+
+PODS_PATH, DEVICE_CLAIMS_PATH = (KIND_BY_NAME[name].api_path for name in ("Pod", "ResourceClaim"))
+CHANGING_KINDS: Final = ("Pod", "PodGroup", "Queue", "ResourceClaim", "PersistentVolume", "PersistentVolumeClaim")
+
+
+def pass_between_cycles(store: ObjectStore, bound: Mapping[TaskKey, NodeName], now: datetime, every: timedelta) -> None:
+    """Bound pods run, deleted ones leave whose time is over by the next cycle, claims that nobody holds are free."""
+    for pod in store.objects_at(PODS_PATH):
+        key = key_of(pod)
+        if is_gone(pod, now + every):
+            store.delete_object(PODS_PATH, key)
+        elif key in bound:
+            store.put_object(PODS_PATH, bound_pod(pod, bound[key], now))
+    uids = {str(metadata_of(pod).get("uid")) for pod in store.objects_at(PODS_PATH)}
+    for claim in store.objects_at(DEVICE_CLAIMS_PATH):
+        after = freed_claim(claim, uids)
+        if after is not claim:
+            store.put_object(DEVICE_CLAIMS_PATH, after)
+
+
+def with_stored_objects(snapshot: Snapshot, store: ObjectStore) -> Snapshot:
+    """The snapshot with what a scheduler and its cluster have changed since."""
+    stored = {kind: store.objects_at(KIND_BY_NAME[kind].api_path) for kind in CHANGING_KINDS}
+    known = snapshot.objects
+    return replace(snapshot, objects={**known, **{kind: now for kind, now in stored.items() if now or kind in known}})
 
 
 # Prometheus' answers about nodes from the snapshot's measurements, and the configuration that queries it.

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from vcdebug.amount_text import count_noun
@@ -21,9 +22,11 @@ from vcdebug.framework.quirks import CLAIMS_UNDECIDED
 from vcdebug.framework.replay_options import AskExtender
 from vcdebug.recording.recording import Recording, require_whole
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.manifest import JsonObject
 from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.whatif.next_cycle import BetweenCycles, next_snapshot
 
 
 def verify_program(
@@ -33,14 +36,46 @@ def verify_program(
     ask_extender: AskExtender | None = None,
     tell: TellProgress = ignore_progress,
 ) -> Verification:
-    """Run the program on the snapshot, replay the snapshot as its cycle met it, compare.
+    """The only cycle, else the first one that differs, else the last one of `verify_cycles`."""
+    *_, last = verify_cycles(snapshot, program, ask_extender=ask_extender, tell=tell)
+    return last
 
-    Raises VcdebugError where the program cannot be run or never runs a cycle with jobs.
+
+def verify_cycles(
+    snapshot: Snapshot,
+    program: SchedulerProgram,
+    *,
+    ask_extender: AskExtender | None = None,
+    tell: TellProgress = ignore_progress,
+) -> Iterator[Verification]:
+    """Run the program on the snapshot, replay each cycle as the program met it, compare, until one differs.
+
+    The replay's process remembers its own earlier cycles. Raises VcdebugError where the program cannot be run or never
+    runs a cycle with jobs.
     """
     try:
-        seen = observe_program(snapshot, program, tell)
+        observed = observe_program(snapshot, program, tell)
     except EndedEarly as early:
-        return _verify_early_end(early, ask_extender)
+        yield _verify_early_end(early, ask_extender)
+        return
+    for number, seen in enumerate(observed, start=1):
+        found = _verify_cycle(seen, ask_extender, tell)
+        for later in observed[number : number + 1]:
+            later.snapshot = _with_memory(later.snapshot, found.recording)
+        yield replace(found, number=number)
+        if not found.is_agreed:
+            return
+
+
+def _with_memory(met: Snapshot, earlier: Recording) -> Snapshot:
+    """The snapshot, with what the process remembers of its earlier cycle."""
+    between = BetweenCycles(every=met.now - earlier.snapshot.now)
+    after = next_snapshot(earlier, between)
+    chance = ChanceSettings(search_start=after.chance.search_start)
+    return replace(met, process=after.process, persistence=after.persistence, chance=chance)
+
+
+def _verify_cycle(seen: ObservedCycle, ask_extender: AskExtender | None, tell: TellProgress) -> Verification:
     outcome = observed_outcome(seen.written, seen.snapshot)
     followed = follow_scheduler(
         seen.snapshot, outcome, logged_chance=seen.logged_chance, ask_extender=ask_extender, tell=tell

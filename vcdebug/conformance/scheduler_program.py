@@ -1,9 +1,10 @@
-"""Run a scheduler's own program against the small server for one cycle on a snapshot.
+"""Run a scheduler's own program against the small server on a snapshot.
 
 A scheduler runs its first cycle as soon as it is up, perhaps before it has read everything. So PodGroups are held back
 until that cycle, which sees no job, is over; the next cycle counts. Pods are listed last, since a scheduler looks up
 their claims only when it first reads them. Nodes are written again after the first cycle, as kubelets do all the time:
-only then does the scheduler account for their devices.
+only then does the scheduler account for their devices. Of several cycles each follows the one before: between them the
+server does what vcdebug's own rule says.
 """
 
 import json
@@ -14,10 +15,11 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -25,10 +27,16 @@ from vcdebug.amount_text import count_noun
 from vcdebug.conformance import loopback_server
 from vcdebug.conformance.api_server import EVENTS, ApiServer, ApiWrite
 from vcdebug.conformance.cycle_outcome import GROUPS, PODS
-from vcdebug.conformance.object_store import conf_with_metrics, key_of, metrics_of, with_metrics
+from vcdebug.conformance.object_store import (
+    conf_with_metrics,
+    key_of,
+    metrics_of,
+    pass_between_cycles,
+    with_metrics,
+    with_stored_objects,
+)
 from vcdebug.conformance.scheduler_log import SchedulerLog
 from vcdebug.errors import VcdebugError
-from vcdebug.gotime import api_time_text
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import JsonObject, spec_of
@@ -44,6 +52,8 @@ COUNTED_CYCLE = 2
 """The cycle of the process that usually counts."""
 LEAST_PAUSE, PAUSE_PER_OBJECT = 1.5, 0.002
 """Seconds between cycles, in which the scheduler reads PodGroups and writes its decisions."""
+MORE_PAUSE = 2.5
+"""Seconds added where the next cycle is compared too: it must not begin before this one's writes have come."""
 QUIET_SECONDS = 0.5
 """Seconds without a request after which a cycle's writes are taken for complete."""
 VOLUMES, QUIET_OF_VOLUMES = ("persistentvolumeclaims", "persistentvolumes"), 1.4
@@ -55,6 +65,7 @@ MIN_VERBOSITY = 4
 """The lowest verbosity at which a scheduler logs the begin and end of a cycle."""
 _VERBOSITY = re.compile(r"(?<!\S)--?v[= ]?(\d+)(?!\S)")
 KUBECONFIG = "kubeconfig"
+NO_OBJECTS: Mapping[str, Iterable[Manifest]] = {}
 INHERITED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
 
 
@@ -67,6 +78,8 @@ class SchedulerProgram:
     """Added after all other arguments, so that they win."""
     patience: float = 120.0
     """Seconds in which it must finish."""
+    cycles: int = 1
+    """How many cycles with jobs are observed, one after the other."""
     period: float = 0.0
     """Seconds between two cycles; 0 derives them from the size of the snapshot."""
     log: str = ""
@@ -115,6 +128,7 @@ class _ProgramRun:
     ended: int = 0
     over: bool = False
     counted: int = COUNTED_CYCLE
+    started: float = field(default_factory=time.monotonic)
 
     def read_log(self) -> None:
         """Read the log until the program closes it."""
@@ -170,15 +184,15 @@ def quiet_after(written: Sequence[ApiWrite]) -> float:
 
 def observe_program(
     snapshot: Snapshot, program: SchedulerProgram, tell: Callable[[str], None] = lambda _: None
-) -> ObservedCycle:
-    """Run the program on a snapshot until one cycle with jobs is over; `tell` gets each stage in words.
+) -> list[ObservedCycle]:
+    """Run the program on a snapshot until its cycles with jobs are over; `tell` gets each stage in words.
 
     Raises EndedEarly where it panics before that cycle, VcdebugError where it cannot be run or never schedules.
     """
     _check_verbosity(program)
     started = datetime.now(UTC).replace(microsecond=0)
     present = loopback_server.moved_to_present(snapshot, started)
-    api = ApiServer(now=lambda: api_time_text(datetime.now(UTC)), version=snapshot.flags.server_version)
+    api = ApiServer(now=lambda: datetime.now(UTC), version=snapshot.flags.server_version)
     held = fill_server(api, present)
     api.keeps = _only_queues
     api.metrics = metrics_of(present)
@@ -192,7 +206,7 @@ def observe_program(
         ) as run,
     ):
         tell(f"{program.path} reads the snapshot")
-        return _observe_cycle(run, api, held, present, started, program, tell)
+        return _observe_cycles(run, api, held, present, started, program, tell)
 
 
 def _check_verbosity(program: SchedulerProgram) -> None:
@@ -215,7 +229,7 @@ def _log_file(program: SchedulerProgram) -> Iterator[TextIO | None]:
         yield file
 
 
-def _observe_cycle(
+def _observe_cycles(
     run: _ProgramRun,
     api: ApiServer,
     held: list[Manifest],
@@ -223,7 +237,7 @@ def _observe_cycle(
     started: datetime,
     program: SchedulerProgram,
     tell: Callable[[str], None],
-) -> ObservedCycle:
+) -> list[ObservedCycle]:
     since = time.monotonic()
     early = loopback_server.at_cycle(present, datetime.now(UTC), started, ())
     if not run.wait_until(lambda: run.ended > 0, program.patience):
@@ -231,40 +245,71 @@ def _observe_cycle(
             raise EndedEarly(f"exited before the first cycle: {run.log.last_words()}", program.path, early)
         raise VcdebugError(f"did not start scheduling: {run.log.last_words()}", SCHEDULER_HINT, program.path)
     run.await_metrics(program.patience - (time.monotonic() - since))
-    with run.wire.lock:
-        run.counted = len(run.begun) + 1
-        api.keeps = run.is_counted
-        api.written.clear()
-        for path, manifests in (
-            (NODES_PATH, api.store.objects_at(NODES_PATH)),
-            (KIND_BY_NAME[HELD_KIND].api_path, held),
-        ):
-            for manifest in manifests:
-                api.store.put_object(path, manifest)
-        run.wire.lock.notify_all()
+    _count_next(run, api, {NODES_PATH: api.store.objects_at(NODES_PATH), KIND_BY_NAME[HELD_KIND].api_path: held})
     tell(f"first cycle finished; sent {count_noun(len(held), 'PodGroup')}, cycle {run.counted} is compared")
     run.wait_until(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
     while _is_missed(run, api, held):
         tell(f"cycle {run.counted} began before the PodGroups had arrived; the next one is compared")
-        with run.wire.lock:
-            run.counted += 1
-            api.written.clear()
+        _count_next(run, api)
         run.wait_until(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
     if run.over and len(run.begun) < run.counted:
         raise EndedEarly(f"exited before the compared cycle: {run.log.last_words()}", program.path, early)
+    earlier = run.begun[: run.counted - 1]
+    seen = [_seen_cycle(run, api, program, tell, lambda at: loopback_server.at_cycle(present, at, started, earlier))]
+    while len(seen) < program.cycles and not seen[-1].ended:
+        met = _pass_to_next(run, api, present, timedelta(seconds=_period_seconds(present, program)))
+        run.wait_until(lambda: run.ended >= run.counted, program.patience)
+        seen.append(_seen_cycle(run, api, program, tell, partial(_at_time, met)))
+    return seen
+
+
+def _count_next(run: _ProgramRun, api: ApiServer, sent: Mapping[str, Iterable[Manifest]] = NO_OBJECTS) -> None:
+    """From now on the next cycle counts; `sent` are objects that the scheduler gets before it."""
+    with run.wire.lock:
+        run.counted = len(run.begun) + 1
+        api.keeps = run.is_counted
+        api.written.clear()
+        for path, manifests in sent.items():
+            for manifest in manifests:
+                api.store.put_object(path, manifest)
+        run.wire.lock.notify_all()
+
+
+def _at_time(snapshot: Snapshot, now: datetime) -> Snapshot:
+    return replace(snapshot, now=now)
+
+
+def _pass_to_next(run: _ProgramRun, api: ApiServer, present: Snapshot, every: timedelta) -> Snapshot:
+    """Let the time between two cycles pass; gives the snapshot as the next one meets it, without the process."""
+    with run.wire.lock:
+        if run.is_beyond:
+            hint = "--every 20s leaves more time"
+            raise VcdebugError(f"cycle {run.counted + 1} began before the writes of {run.counted} were in", hint)
+        bound = {key_of(write.body): spec_of(write.body)["nodeName"] for write in api.written if write.verb == "bind"}
+        pass_between_cycles(api.store, bound, datetime.now(UTC), every)
+        _count_next(run, api)
+        return with_stored_objects(present, api.store)
+
+
+def _seen_cycle(
+    run: _ProgramRun,
+    api: ApiServer,
+    program: SchedulerProgram,
+    tell: Callable[[str], None],
+    met_at: Callable[[datetime], Snapshot],
+) -> ObservedCycle:
+    """The cycle that counts, once all of it is written; `met_at` gives the snapshot as it began."""
     run.wait_for_quiet(program.patience)
     tell(f"cycle {run.counted} finished: {count_noun(len(api.written), 'request')}, {run.log.count} log lines")
     with run.wire.lock:
-        api.keeps = _keep_nothing
         began = run.begun[run.counted - 1] if len(run.begun) >= run.counted else datetime.now(UTC)
-        met = loopback_server.at_cycle(present, began, started, run.begun[: run.counted - 1])
-        met = with_metrics(met, api.metrics, began)
+        met = with_metrics(met_at(began), api.metrics, began)
         return ObservedCycle(
             met,
             list(api.written),
             list(run.log),
             _end_reason(run),
-            time.monotonic() - since,
+            time.monotonic() - run.started,
             run.counted,
             run.log.count,
             run.log.jobs,
@@ -312,10 +357,6 @@ def _only_queues(written: ApiWrite) -> bool:
     return written.verb == "create" and written.address.plural != EVENTS
 
 
-def _keep_nothing(_: ApiWrite) -> bool:
-    return False
-
-
 def _command_line(program: SchedulerProgram, snapshot: Snapshot, address: str, folder: Path) -> list[str]:
     """Write the kubeconfig and configuration into `folder`, and give the command line that names them."""
     kubeconfig = folder / KUBECONFIG
@@ -330,7 +371,7 @@ def _command_line(program: SchedulerProgram, snapshot: Snapshot, address: str, f
     always = [
         f"--kubeconfig={kubeconfig}",
         "--leader-elect=false",
-        f"--schedule-period={program.period or _pause_seconds(snapshot):g}s",
+        f"--schedule-period={_period_seconds(snapshot, program):g}s",
         "--kube-api-qps=5000",
         "--kube-api-burst=5000",
         "--logtostderr=true",
@@ -339,11 +380,13 @@ def _command_line(program: SchedulerProgram, snapshot: Snapshot, address: str, f
     return [program.path, *always, *conf, *_iter_flag_arguments(snapshot.flags), *program.arguments]
 
 
-def _pause_seconds(snapshot: Snapshot) -> float:
+def _period_seconds(snapshot: Snapshot, program: SchedulerProgram) -> float:
     """Seconds between two cycles, in proportion to the objects that are read and written in between."""
+    if program.period:
+        return program.period
     unbound = [pod for pod in snapshot.objects_of("Pod") if not spec_of(pod).get("nodeName")]
     objects = len(unbound) + len(snapshot.objects_of(HELD_KIND)) + len(snapshot.objects_of("Node"))
-    return LEAST_PAUSE + PAUSE_PER_OBJECT * objects
+    return LEAST_PAUSE + PAUSE_PER_OBJECT * objects + (MORE_PAUSE if program.cycles > 1 else 0)
 
 
 def _iter_flag_arguments(flags: SchedulerFlags) -> Iterator[str]:

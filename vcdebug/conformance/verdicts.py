@@ -396,6 +396,8 @@ class Verification:
     log: Sequence[str] = ()
     cycles: int = 1
     """Cycles of the replay that were compared."""
+    number: int = 1
+    """Which of the program's cycles with jobs it is."""
     notes: Sequence[str] = ()
     """What the comparison assumed or left out, in sentences."""
 

@@ -209,11 +209,14 @@ def _next_claim(
     if reserved is not None and reserved.allocation is not None:
         pod = there.get(reserved.pod)
         return _allocated_claim(claim, reserved, pod) if pod is not None and pod.node_name else claim
+    return freed_claim(claim, uids)
+
+
+def freed_claim(claim: Manifest, uids: Collection[str]) -> Manifest:
+    """The claim, without its devices if every pod that held it is gone."""
     users = users_of(claim)
     # By UID, since a recreated pod has the same name and does not hold the claim.
-    if users and not any(user.get("uid") in uids for user in users):
-        return {**claim, "status": {}}
-    return claim
+    return {**claim, "status": {}} if users and not any(user.get("uid") in uids for user in users) else claim
 
 
 def _allocated_claim(claim: Manifest, reserved: ReservedClaim, pod: Pod) -> Manifest:
@@ -323,10 +326,9 @@ class PodChanges:
         pod = Pod(manifest)
         if pod.key in self.bound:
             given = _with_annotations(manifest, self._device_annotations(pod))
-            manifest = _bound_pod(given, self.bound[pod.key], self.now)
-        # The API server keeps the first deletion timestamp, so a second eviction changes nothing.
+            manifest = bound_pod(given, self.bound[pod.key], self.now)
         elif pod.key in self.evicted and not pod.deleting:
-            manifest = _leaving_pod(manifest, self.now)
+            manifest = leaving_pod(manifest, self.now)
         elif pod.key in self.statuses:
             manifest = _unscheduled_pod(manifest, self.statuses[pod.key], self.now)
         patch = self.patches.get(pod.key)
@@ -346,7 +348,7 @@ def _with_annotations(manifest: Manifest, annotations: Mapping[str, str]) -> Man
     return {**manifest, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
 
 
-def _bound_pod(manifest: Manifest, node: NodeName, now: datetime) -> Manifest:
+def bound_pod(manifest: Manifest, node: NodeName, now: datetime) -> Manifest:
     """The bound pod, which is assumed to run at once."""
     status = {key: value for key, value in status_of(manifest).items() if key != NOMINATED_NODE}
     scheduled = {"type": POD_SCHEDULED, "status": "True"}
@@ -380,8 +382,10 @@ def with_condition(status: JsonObject, condition: JsonObject, now: datetime) -> 
     return [*present[:place], {**condition, "lastTransitionTime": time}, *present[place + 1 :]]
 
 
-def _leaving_pod(manifest: Manifest, now: datetime) -> Manifest:
-    """Deleted, as the API server marks it: the time at which the grace period ends."""
+def leaving_pod(manifest: Manifest, now: datetime) -> Manifest:
+    """Deleted, as the API server marks it: the time at which the grace period ends; a second time changes nothing."""
+    if metadata_of(manifest).get("deletionTimestamp"):
+        return manifest
     grace = spec_of(manifest).get("terminationGracePeriodSeconds")
     grace = DEFAULT_GRACE if grace is None else max(int(grace), 0)
     gone = api_time_text(now + timedelta(seconds=min(grace, MAX_GRACE)))
@@ -397,10 +401,15 @@ def _patched_pod(manifest: Manifest, patch: AnnotationPatch) -> Manifest:
     return {**manifest, "metadata": {**metadata, "annotations": {**kept, **patch.set}}}
 
 
+def is_gone(manifest: Manifest, now: datetime) -> bool:
+    """Whether the pod is being deleted and its grace period is over."""
+    gone = parse_time(metadata_of(manifest).get("deletionTimestamp"))
+    return gone is not None and gone <= now
+
+
 def _iter_pods_after(manifest: Manifest, now: datetime, between: BetweenCycles) -> Iterator[Manifest]:
     """The pod, its recreated successor, or nothing once its grace period is over."""
-    gone = parse_time(metadata_of(manifest).get("deletionTimestamp"))
-    if gone is None or gone > now or Pod(manifest).key in between.stuck:
+    if not is_gone(manifest, now) or Pod(manifest).key in between.stuck:
         yield manifest
     elif between.recreate and Pod(manifest).key not in between.for_good:
         yield _successor_pod(manifest, now)

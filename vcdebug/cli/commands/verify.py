@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, extender_client
+from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, extender_client, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.capture import (
     add_cluster_arguments,
@@ -33,7 +34,7 @@ class VerifyCommand(Command):
     HELP = "Compare the replay with a real scheduler: that of a cluster, or a binary"
     EXAMPLES = (
         "verify --context prod",
-        "verify incident.tar.gz --scheduler ./vc-scheduler",
+        "verify incident.tar.gz --scheduler ./vc-scheduler --cycles 3",
     )
     EXITS = (
         "Exit status: 0 same decisions, 2 some decisions differ, 3 inconclusive (nothing to compare, or all "
@@ -70,6 +71,20 @@ class VerifyCommand(Command):
             default=[],
             help="further argument of the binary, for example --argument=-v=5; repeatable",
         )
+        parser.add_argument(
+            "--cycles",
+            metavar="N",
+            type=positive_number,
+            default=1,
+            help="with SNAPSHOT: compare N consecutive cycles of the binary, until one differs (default: 1)",
+        )
+        parser.add_argument(
+            "--every",
+            metavar="TIME",
+            type=parse_seconds,
+            default=0.0,
+            help="with --cycles: interval between cycles (default: a few seconds, by the snapshot's size)",
+        )
         parser.add_argument("--rbac", action="store_true", help="print the required ClusterRole and exit")
         parser.add_argument("--log", metavar="FILE", help="write the log of the binary to FILE")
         parser.add_argument(
@@ -80,23 +95,13 @@ class VerifyCommand(Command):
         add_shared_arguments(parser, "extender", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.render import write_answer
-        from vcdebug.cli.reports import checks
-
         if args.rbac:
             from vcdebug.capture.permission import cluster_role
 
             output.write_text(cluster_role(config_map_name(args.scheduler_configmap)).rstrip())
             return CommandOutcome.DONE
-        if args.snapshot is None:
-            return _verify_cluster(args, output)
-        found = _verify_program(args, output)
-        if args.keep:
-            from vcdebug.conformance.program_verification import write_case
-
-            write_case(found, Path(args.keep))
-        write_answer(args, output, checks.verification_document, checks.verification_blocks, found)
-        return _outcome_of(found)
+        cycles = _verify_cluster(args, output) if args.snapshot is None else _verify_program(args, output)
+        return _write_verdicts(cycles, args, output)
 
 
 def _outcome_of(found: Verification) -> CommandOutcome:
@@ -105,52 +110,65 @@ def _outcome_of(found: Verification) -> CommandOutcome:
     return CommandOutcome.DONE if found.is_agreed else CommandOutcome.DIFFERENT
 
 
-def _verify_program(args: Namespace, output: Output) -> Verification:
+def _write_verdicts(cycles: Iterable[Verification], args: Namespace, output: Output) -> CommandOutcome:
+    """Write the verdict on each cycle as it comes, for --for at most, and how many agreed."""
+    from vcdebug.cli.render import write_answer
+    from vcdebug.cli.reports import checks
+    from vcdebug.conformance.program_verification import write_case
+    from vcdebug.recording.recording import disposing
+
+    end = None if args.snapshot else time.monotonic() + (args.duration or 0.0)
+    outcomes = Counter[CommandOutcome]()
+    for found in cycles:
+        with disposing(found.recording):
+            if args.keep:
+                write_case(found, Path(args.keep))
+            write_answer(args, output, checks.verification_document, checks.verification_blocks, found)
+            outcomes[_outcome_of(found)] += 1
+        output.flush()
+        if end is not None and time.monotonic() >= end:
+            break
+    if args.duration or args.cycles > 1:
+        words = ((CommandOutcome.DONE, "agreed"), (CommandOutcome.DIFFERENT, "differed"))
+        counts = ", ".join(f"{outcomes[outcome]} {word}" for outcome, word in words)
+        output.write_notice(f"{count_noun(outcomes.total(), 'cycle')}: {counts}")
+    ranked = (CommandOutcome.DIFFERENT, CommandOutcome.DONE)
+    return next((outcome for outcome in ranked if outcomes[outcome]), CommandOutcome.INCONCLUSIVE)
+
+
+def _verify_program(args: Namespace, output: Output) -> Iterator[Verification]:
     """Run the program on the snapshot; raises VcdebugError without a program."""
     from vcdebug.cli.snapshots import read_snapshot
-    from vcdebug.conformance import SchedulerProgram, verify_program
+    from vcdebug.conformance import SchedulerProgram, verify_cycles
 
     if not args.scheduler:
         raise VcdebugError(
             "--scheduler is missing",
             "--scheduler PATH names a vc-scheduler binary; without SNAPSHOT the cluster's scheduler is used",
         )
+    if args.keep and args.cycles > 1:
+        raise VcdebugError("--keep stores a first cycle", "leave out --cycles")
     path = Path(args.scheduler)
     if not path.is_file():
         raise VcdebugError("no such file", where=args.scheduler)
-    program = SchedulerProgram(str(path.absolute()), tuple(args.arguments), args.wait or PATIENCE, log=args.log or "")
+    program = SchedulerProgram(
+        str(path.absolute()), tuple(args.arguments), args.wait or PATIENCE, args.cycles, args.every, log=args.log or ""
+    )
     snapshot = read_snapshot(args.snapshot, complete=args.complete, release=args.release).snapshot
-    return verify_program(snapshot, program, ask_extender=extender_client(args.extender_url), tell=output.write_notice)
+    return verify_cycles(snapshot, program, ask_extender=extender_client(args.extender_url), tell=output.write_notice)
 
 
-def _verify_cluster(args: Namespace, output: Output) -> CommandOutcome:
-    """Judge the next cycle of a cluster's scheduler, or all of them for a time; write each verdict."""
-    from vcdebug.cli.render import write_answer
-    from vcdebug.cli.reports import checks
+def _verify_cluster(args: Namespace, output: Output) -> Iterator[Verification]:
+    """Judge one cycle of a cluster's scheduler after the other."""
     from vcdebug.conformance import Patience, verify_cluster
-    from vcdebug.recording.recording import disposing
 
-    if args.arguments or args.log or args.keep:
-        raise VcdebugError("--argument, --log and --keep need a scheduler binary", "give SNAPSHOT and --scheduler PATH")
+    if args.arguments or args.log or args.keep or args.cycles > 1:
+        options = "--argument, --log, --keep and --cycles"
+        raise VcdebugError(f"{options} need a scheduler binary", "give SNAPSHOT and --scheduler PATH")
     args.release = args.release or ""
-    end = time.monotonic() + (args.duration or 0.0)
-    cycles = verify_cluster(
+    return verify_cluster(
         cluster_options(args),
         Patience(args.wait or WAIT),
         announce=lambda who: output.write_notice(capture_announcement(who)),
         tell=output.write_notice,
     )
-    outcomes = Counter[CommandOutcome]()
-    for found in cycles:
-        with disposing(found.recording):
-            write_answer(args, output, checks.verification_document, checks.verification_blocks, found)
-            outcomes[_outcome_of(found)] += 1
-        output.flush()
-        if time.monotonic() >= end:
-            break
-    if args.duration:
-        words = ((CommandOutcome.DONE, "agreed"), (CommandOutcome.DIFFERENT, "differed"))
-        counts = ", ".join(f"{outcomes[outcome]} {word}" for outcome, word in words)
-        output.write_notice(f"{count_noun(outcomes.total(), 'cycle')}: {counts}")
-    ranked = (CommandOutcome.DIFFERENT, CommandOutcome.DONE)
-    return next((outcome for outcome in ranked if outcomes[outcome]), CommandOutcome.INCONCLUSIVE)

@@ -270,7 +270,8 @@ def verification_blocks(found: Verification) -> Iterator[Block]:
 def _verification_headline(found: Verification) -> str:
     counts = ", ".join(f"{found.count_verdicts(word)} {word}" for word in VERDICT_WORDS if found.count_verdicts(word))
     name = found.recording.snapshot.name or "snapshot"
-    return f"{name}: {count_noun(len(found.jobs), 'job')}, {counts or 'none with decisions'}"
+    cycle = f", cycle {found.number}" if found.number > 1 else ""
+    return f"{name}{cycle}: {count_noun(len(found.jobs), 'job')}, {counts or 'none with decisions'}"
 
 
 def _outcome_summary(outcome: CycleOutcome) -> str:
@@ -328,6 +329,7 @@ def verification_document(found: Verification) -> dict[str, object]:
         "agrees": found.is_agreed and not found.is_inconclusive,
         "inconclusive": found.is_inconclusive,
         "name": found.recording.snapshot.name,
+        "cycle": found.number,
         "release": found.recording.snapshot.release.stated,
         "replayedRelease": found.recording.snapshot.release.build_document(),
         "counts": {word.replace(" ", "_"): found.count_verdicts(word) for word in VERDICT_WORDS},

@@ -1,0 +1,110 @@
+"""Several cycles of one program: what happens between them, and which one differs first."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class
+from tests.cli.transcripts import call
+from tests.conformance.deeds import scheduler
+from vcdebug.conformance import verify_cycles
+from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
+from vcdebug.conformance.loopback_server import moved_to_present
+from vcdebug.conformance.object_store import ObjectStore, pass_between_cycles
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.saved_files import save_snapshot
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.whatif.cycles import CycleChain
+from vcdebug.whatif.next_cycle import BetweenCycles
+
+CONF = conf_of("priority gang", "predicates nodeorder", actions="enqueue, allocate, preempt")
+AT = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def preempting() -> Snapshot:
+    """A low pod leaves in the first cycle, and the high one gets its place in the second."""
+    low = pods("low", 2, on="n1", terminationGracePeriodSeconds=1)
+    high = pod("high-0", "high", requests={"cpu": "1"}, priority=9)
+    groups = (pod_group("low", phase="Running"), pod_group("high", priority_class="high"))
+    return cluster(node("n1", "2"), node("n2", "0"), priority_class("high", 9), *groups, low, high, conf=CONF)
+
+
+def cycles_of(snapshot: Snapshot, count: int) -> list[CycleOutcome]:
+    between = BetweenCycles(every=timedelta(seconds=2))
+    chain = CycleChain(replay_cycle(moved_to_present(snapshot, snapshot.now)), between)
+    chain.run_cycles(count)
+    return [predicted_outcome(one) for one in chain.recordings]
+
+
+def test_each_cycle_starts_from_what_the_one_before_left(tmp_path: Path) -> None:
+    snapshot = preempting()
+    first, second = cycles_of(snapshot, 2)
+    assert (1, {"default/high-0": "n1"}) == (len(first.evicted), second.bound)
+    found = list(verify_cycles(snapshot, scheduler(tmp_path, snapshot, first, second)))
+    assert [(1, True), (2, True)] == [(one.number, one.is_agreed) for one in found]
+    assert second.bound == found[1].predicted.bound == found[1].observed.bound
+
+
+def test_the_first_cycle_that_differs_is_the_last_that_is_judged_and_is_named(tmp_path: Path) -> None:
+    snapshot = preempting()
+    first, second = cycles_of(snapshot, 2)
+    elsewhere = replace(second, bound={"default/high-0": "n2"})
+    program = scheduler(tmp_path, snapshot, first, elsewhere, CycleOutcome())
+    save_snapshot(snapshot, tmp_path / "s.tar.gz")
+    words = ["verify", str(tmp_path / "s.tar.gz"), "--scheduler", program.path, f"--argument={program.arguments[0]}"]
+    code, out, err = call([*words, "--cycles", "3", "--json"])
+    decoder, rest, answers = json.JSONDecoder(), out.lstrip(), []
+    while rest:
+        answer, end = decoder.raw_decode(rest)
+        answers.append(answer)
+        rest = rest[end:].lstrip()
+    assert [(1, True), (2, False)] == [(one["cycle"], one["agrees"]) for one in answers]
+    assert ["default/high-0"] == [each["about"] for job in answers[1]["jobs"] for each in job["differences"]][:1]
+    assert 2 == code
+    assert "2 cycles: 1 agreed, 1 differed" in err
+
+
+@pytest.mark.parametrize(
+    "words", [["--cycles", "2"], ["preempt-works", "--scheduler", "x", "--keep", "k", "--cycles", "2"]]
+)
+def test_several_cycles_need_a_program_and_no_case(words: list[str]) -> None:
+    code, _, err = call(["verify", *words])
+    assert 1 == code
+    assert "--cycles" in err
+
+
+def put(store: ObjectStore, *manifests: Manifest) -> None:
+    for manifest in manifests:
+        store.put_object(KIND_BY_NAME[manifest["kind"]].api_path, manifest)
+
+
+def test_between_cycles_bound_pods_run_and_deleted_ones_leave_with_their_claims() -> None:
+    store = ObjectStore()
+    bound, later = pod("a", on="n1", phase="Pending"), pod("b", on="n1", phase="Running")
+    gone, stays = pod("c", on="n1", phase="Running"), pod("d", on="n1", phase="Running")
+    gone["metadata"]["deletionTimestamp"], stays["metadata"]["deletionTimestamp"] = (
+        f"2026-11-01T00:00:0{s}Z" for s in "23"
+    )
+    claims = []
+    for holder in (gone, stays):
+        user = {"resource": "pods", "name": holder["metadata"]["name"], "uid": holder["metadata"]["uid"]}
+        status = {"allocation": {}, "reservedFor": [user]}
+        claims.append(
+            {
+                "kind": "ResourceClaim",
+                "metadata": {"name": f"of-{user['name']}", "namespace": "default"},
+                "status": status,
+            }
+        )
+    put(store, bound, later, gone, stays, *claims)
+    pass_between_cycles(store, {"default/a": "n1"}, AT, timedelta(seconds=2))
+    left, freed = (store.objects_at(KIND_BY_NAME[kind].api_path) for kind in ("Pod", "ResourceClaim"))
+    assert ["a", "b", "d"] == [one["metadata"]["name"] for one in left]
+    assert ("Running", "True") == (left[0]["status"]["phase"], left[0]["status"]["conditions"][-1]["status"])
+    assert [{}, claims[1]["status"]] == [one["status"] for one in freed]

@@ -182,7 +182,7 @@ async def test_tabs_and_frames_name_the_keys_in_force(tmp_path: Path) -> None:
         await desk.press("J")
         assert desk.main.focused is desk.panel("jobs")
         assert "[J Jobs]" in desk.screen()
-        assert "━<J> Jobs━" in desk.screen()
+        assert "━<J> Jobs before the cycle━" in desk.screen()
         await desk.command("goto 2")
         assert "<F2> JobValid" in desk.screen()
 

@@ -30,6 +30,13 @@ async def test_the_way_to_the_rows_in_sight_stays_at_the_top() -> None:
         assert all(any(word in line and "▾" in line for line in top) for word in words), top
 
 
+async def test_the_row_of_the_event_is_in_sight_however_deep_it_is() -> None:
+    async with opened(size=NARROW) as desk:
+        await desk.command("goto 120")
+        region = desk.panel("flow").region
+        assert any("●" in line for line in desk.screen().splitlines()[region.y : region.bottom])
+
+
 async def test_a_search_finds_what_is_folded_and_leads_there() -> None:
     async with opened(size=WIDE) as desk:
         await desk.press("1", "slash", *"allocatable")

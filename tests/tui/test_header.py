@@ -17,7 +17,7 @@ async def test_place_counts_and_path_all_have_room(size: tuple[int, int]) -> Non
         await desk.work("advance")
         await desk.command("goto 1:103")
         head = "\n".join(desk.screen().splitlines()[:2])
-        for words in ("cycle 1 of 2", "branch: 1 edit", "event 103/", "bp 1/1", "forced 1", "gpu-a100-01"):
+        for words in ("cycle 1 of 2", "branch: 1 edit", "event 103/", "◉ 1", "1 forced", "gpu-a100-01"):
             assert words in head
 
 

@@ -84,5 +84,5 @@ async def test_the_key_line_of_a_page_takes_clicks(size: tuple[int, int]) -> Non
         assert desk.app.screen is desk.main
         assert desk.seq
         await desk.press("b")
-        await click_on(desk, "Esc none", 1)
+        await click_on(desk, "Esc cancel", 1)
         assert desk.app.screen is desk.main

@@ -49,6 +49,17 @@ async def test_a_number_leads_to_the_event_that_wrote_it_and_again_further_back(
         assert "as it was when the session opened" in desk.status()
 
 
+async def test_a_number_that_never_changed_leaves_the_cursor_on_its_row() -> None:
+    async with opened(BLOCKED) as desk:
+        await desk.command("goto 121")
+        await on_cell(desk, "nodes", "gpu-a100-05", "cpu")
+        await desk.press("L")
+        assert "gpu-a100-05 idle cpu is as it was" in desk.status()
+        row = desk.panel("nodes").cursor_row
+        assert row is not None
+        assert "gpu-a100-05" == row.key
+
+
 async def test_going_back_along_a_figure_goes_on_where_the_panel_shows_something_else() -> None:
     async with opened(BLOCKED) as desk:
         await desk.command("goto 139")
@@ -221,6 +232,13 @@ async def test_what_is_typed_stands_behind_the_words_that_were_put_in() -> None:
             await desk.press(*keys, "exclamation_mark")
             assert f"{words}!" == desk.main.query_one(Line).value
             await desk.close_everything()
+
+
+async def test_an_edit_of_a_job_of_the_overview_is_put_in() -> None:
+    async with opened(BLOCKED) as desk:
+        await desk.until_at_rest()
+        await desk.press("w")
+        assert f"set PodGroup/{JOB}:spec.minMember=2" == line(desk)
 
 
 async def test_a_filter_that_is_opened_again_is_typed_on() -> None:

@@ -100,7 +100,7 @@ async def test_everything_essential_is_on_the_screen(size: tuple[int, int]) -> N
             "<2> ",
             "<3> ",
             "<4> ",
-            "bp 1/1",
+            "◉ 1",
             "<n> over",
             "<?> help",
         ):
@@ -110,6 +110,8 @@ async def test_everything_essential_is_on_the_screen(size: tuple[int, int]) -> N
 
 async def test_the_jobs_follow_the_moment() -> None:
     async with opened() as desk:
+        assert "Jobs before the cycle" in desk.text("jobs")
+        await desk.command("goto 1")
         before = desk.text("jobs")
         await desk.command("break statement pipeline")
         await desk.press("c")

@@ -103,7 +103,7 @@ async def test_a_forced_answer_is_marked_at_its_event() -> None:
         await desk.work("force none")
         assert ("branch", 1, VICTIMS) == shown(desk)
         assert "! forced: gang answers none" in desk.text("moment")
-        assert "forced 1" in header(desk)
+        assert "1 forced" in header(desk)
         await desk.command("panel problems")
         assert "~ forced" in desk.text("problems")
         await desk.press("X")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Final, NamedTuple
 
+from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.figures import Figure
 from vcdebug.explain.decisions.votes import HOOK_AT
@@ -62,7 +63,7 @@ def suggested_edit(
     if field is not None and name:
         value = _present_value(here.recording.snapshot, field, name)
         return f"set {field.kind}/{name}:{field.path}={value or field.otherwise}"
-    event = here.recording.event_at(here.seq)
+    event = None if here.number == OVERVIEW else here.recording.event_at(here.seq)
     return f"force {_other_answer(event)}" if isinstance(event, HookEvent) else "set "
 
 

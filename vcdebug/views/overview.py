@@ -63,7 +63,11 @@ def _overview_head(recording: Recording) -> tuple[Line, ...]:
     return (
         make_line(sizes, muted_piece(f"   {stated}   clock {snapshot.now:%Y-%m-%d %H:%M:%S}")),
         *((make_line(panic),) if done.panic is not None else ()),
-        make_line(Piece(outcome, "strong"), muted_piece(f"   by {' → '.join(recording.conf.actions)}")),
+        make_line(
+            "after the cycle: ",
+            Piece(outcome, "strong"),
+            muted_piece(f"   actions {' → '.join(recording.conf.actions)}"),
+        ),
         make_line(""),
     )
 

@@ -1,11 +1,13 @@
 """The registry of panels and pages: each is a table about the current event, the same on screen and in a script."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from vcdebug.debugger import commands
 from vcdebug.debugger.commands import CommandError
+from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.lesson import Lesson
 from vcdebug.framework.registry import resolve_reference
@@ -78,6 +80,10 @@ class PanelView(NamedTuple):
     def build_table(self, here: DebuggerState) -> Table:
         """The panel's table at a state of the debugger."""
         table: Table = resolve_reference(f"vcdebug.views.{self.function}")(*(getattr(here, name) for name in self.of))
+        if self.keeps_row and here.at_overview and here.number == OVERVIEW:
+            # The overview beside it tells the end of the cycle, and is about no row; jobs begin with the Pending ones.
+            sought = "" if "job" in self.of else table.current
+            return replace(table, title=f"{table.title} before the cycle", current="", sought=sought)
         return table
 
 

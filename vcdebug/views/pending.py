@@ -226,14 +226,14 @@ SUBJECT_KINDS: Final = {"job": "job", "pod": "task", "node": "node", "queue": "q
 def questions_table(here: DebuggerState, kind: str = "", name: str = "") -> Table:
     """The questions about a row's subject (kind, name); the key of each row is its command."""
     job = job_at(here, kind, name)
-    asked = [("why is it Pending, or what did it get", job, f"explain {job}")] if job else []
-    asked += [("which changes schedule it (tested)", job, f"prove {job}")] if job else []
+    asked = [("Why is it Pending, or how was it scheduled", job, f"explain {job}")] if job else []
+    asked += [("Which changes would get it scheduled", job, f"prove {job}")] if job else []
     for question in QUESTIONS:
         subject = subject_of(here, question, kind, name)
         if subject or question.name == "next":
             asked.append((question.words, subject, f"ask {question.name} {subject}".rstrip()))
     if kind == "node" and (pod := here.task or _first_waiting_pod(here.recording)):
-        refused = ("why does it reject the pod", pod, f"ask refused {pod}")
+        refused = ("Why does it reject the pod", pod, f"ask refused {pod}")
         asked = [refused, *(each for each in asked if each[-1] != refused[-1])]
     rows = [
         Row(command, (Piece(f"{words}?"), Piece(about, "strong"), muted_piece(f":{command}")))

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, format_count
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, OVERUSED, PRE_PREDICATE
 from vcdebug.framework.record import PLACING_OPS, Event, HookEvent, Level, OpEvent, PredicateEvent, Span, StatementEvent
 from vcdebug.framework.registry import ActionFacts
 from vcdebug.recording.effects import ActionOutcome, action_outcomes, iter_rejections
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.views.headline import VICTIM_POINTS, bare_name, task_list_or
-from vcdebug.views.pieces import ALLOCATED, NO, RESERVED, YES, Piece, muted_piece
+from vcdebug.views.pieces import ALLOCATED, COMMIT, DISCARD, NO, RESERVED, YES, Piece, muted_piece
 
 _UNDONE = ("unpipeline", "unallocate")
 
@@ -40,9 +40,10 @@ def _action_outcome(span: Span, came: ActionOutcome, facts: ActionFacts) -> Piec
         return Piece(f"{came.popped - came.rejected} of {came.popped} admitted", "bad" if came.rejected else "good")
     if not came.commits + came.discards:
         return Piece(f"{came.bound} bound", "good") if came.bound else muted_piece("no statement")
-    parts = ((came.commits, "○", "committed"), (came.discards, "◆", "discarded"))
-    words = " ".join(f"{sign} {count} {word}" for count, sign, word in parts if count)
-    return Piece(words, "good" if came.commits else "bad")
+    commits, discards = f"{COMMIT} {format_count(came.commits)}", f"{DISCARD} {format_count(came.discards)}"
+    if came.commits and came.discards:
+        return Piece(f"{commits} {discards}", "warn")
+    return Piece(f"{commits} committed", "good") if came.commits else Piece(f"{discards} discarded", "bad")
 
 
 def _queue_outcome(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.decisions import victim_funnel
 from vcdebug.explain.decisions.dry_runs import DryRunSearch, NodeDryRun, TaskTrial, dry_run_search_at
+from vcdebug.explain.plugins import SIMULATION_POINTS
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq
+from vcdebug.recording.event_index import seq_after
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.visits import next_task_turn
 from vcdebug.views.bars import stage_lines
@@ -163,7 +165,10 @@ def dry_run_table(recording: Recording, seq: Seq) -> Table:
     """The dry runs of the task that an event belongs to."""
     found = dry_run_search_at(recording, seq)
     if found is None:
-        return empty_table(DRY_RUN_TITLE, NO_DRY_RUN)
+        index = recording.index
+        starts = (seq_after(index.seqs_at_point(point), seq) for point in SIMULATION_POINTS)
+        following = min((start for start in starts if start is not None), default=None)
+        return empty_table(DRY_RUN_TITLE, NO_DRY_RUN if following is None else "no dry run here", "dry run", following)
     rows = [row for run in found.runs for row in _iter_dry_run_rows(found, run)]
     here = [row for row in rows if row.seq <= seq]
     current = here[-1].key if here else ""

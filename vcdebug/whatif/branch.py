@@ -173,7 +173,7 @@ class OpenRecordings:
     def both_sides(self) -> tuple[Recording, Recording]:
         """The shown cycle of the original and of the branch; raises where one of them is missing."""
         if not self.branch:
-            raise NoRecordingError("there are no edits to compare with", "set EDIT makes one")
+            raise NoRecordingError("there are no edits to compare with", "set EDIT makes one, on the screen w")
         lines = self.original, self.cycles_of(BRANCH)
         for side, line in zip((ORIGINAL, BRANCH), lines, strict=True):
             if len(line) < self.cycle:

@@ -75,7 +75,7 @@ def _describe_change(after: branch.OpenRecordings, what: str) -> str:
 def describe_difference(found: CycleComparison) -> str:
     """What a comparison came to, in one line."""
     divergence = found.divergence and (found.divergence.before or found.divergence.after)
-    at = f"; the first difference is event {divergence.seq}" if divergence else ""
+    at = f"; the first difference is event {divergence.seq}; diff (X) shows all" if divergence else ""
     if found.panics[0] != found.panics[1]:
         return f"one of the two panics{at}"
     if found.has_same_decisions:

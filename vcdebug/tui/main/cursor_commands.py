@@ -195,10 +195,12 @@ class WhatIfCommands:
             return
         grid = self._focused()
         row = grid.cursor_row
-        if row is None or grid.id == "moment":
-            self._commands.open_prompt("command", suggested_edit(moment))
-            return
-        edit = suggested_edit(moment, *row.subject, grid.cursor_figure, grid.cursor_head)
+        # The panel of an event is about the event's answer; the overview has none, and its rows are jobs.
+        about_answer = row is None or (grid.id == "moment" and not moment.at_overview)
+        if row is None or about_answer:
+            edit = suggested_edit(moment)
+        else:
+            edit = suggested_edit(moment, *row.subject, grid.cursor_figure, grid.cursor_head)
         self._commands.open_prompt("command", edit)
 
     def leave_recording(self, then: Callable[[], object]) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Final
 from weakref import ref
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from textual import events, on
 from textual.binding import Binding
 from textual.geometry import Size
@@ -47,6 +47,7 @@ class Panel(Grid):
 
     _drawn: ref[Recording] | None = None  # weak: a hidden panel must not keep a closed recording in memory
     _drawn_size = Size(0, 0)
+    _drawn_event = -1
     _framed: str | None = None
     """The title in the frame."""
     _said = ""
@@ -88,12 +89,15 @@ class Panel(Grid):
             return
         table = self._table_or_notice(self.moment)
         other = self._is_another(self.moment.recording)
+        # Where nothing has moved, as after `last-change` of what never changed, the row is the user's.
+        stays = other or self._drawn_event == self.moment.number
         self._drawn, self._drawn_size = ref(self.moment.recording), self.outer_size
+        self._drawn_event = self.moment.number
         title, self.titled = self._title_for(table.title)
         self.set_frame_title(title)
         head = make_line(Piece(self._title_rest(table.title), "strong"))
         table = replace(table, head=(head, *table.head)) if self.titled else table
-        self.set_table(table, follow=not (other and self.shows.keeps_row))
+        self.set_table(table, follow=not (stays and self.shows.keeps_row))
         self.show_filter()
 
     def _table_or_notice(self, moment: DebuggerState) -> Table:
@@ -136,8 +140,8 @@ class Panel(Grid):
             return title, False
         rest = self._title_rest(title)
         if self.outer_size.height == 1:
-            # Only the title is in sight: as much of it as there is room for.
-            return shorten_middle(rest, max(room, 0)).rstrip(), False
+            # Only the title is in sight: as much of it as there is room for, and what matters is at its begin.
+            return rest if cell_len(rest) <= room else f"{set_cell_size(rest, max(room - 1, 0)).rstrip()}…", False
         return (rest, False) if cell_len(rest) <= room else (self.shows.title, True)
 
     def _title_rest(self, title: str) -> str:

@@ -8,6 +8,7 @@ from textual.binding import Binding
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.tui.messages import CommandRequested
 from vcdebug.tui.panels.base import GO_BINDING, Panel, PanelExtra
+from vcdebug.views.pieces import Piece
 from vcdebug.views.table import Table
 
 
@@ -98,11 +99,17 @@ class MomentPanel(PanelExtra):
         """The event's view; what the present row says stands above it in full, since a row has one line."""
         table = super().build_table(moment)
         row = next((row for row in table.rows if row.key == table.current), None) if table.current else None
-        texts = [cell for cell, column in zip(row.cells, table.columns, strict=True) if column.flexible] if row else []
+        if row is None:
+            return table
+        texts = [cell for cell, column in zip(row.cells, table.columns, strict=True) if column.flexible]
         whole = max(texts, key=lambda cell: len(cell.text), default=None)
         if whole is None or len(whole.text) <= MAX_ROW_TEXT:
             return table
-        return replace(table, head=((whole,), *table.head))
+        plugin = next(
+            (cell for cell, column in zip(row.cells, table.columns, strict=True) if column.title == "plugin"), None
+        )
+        named = (plugin, Piece(" ")) if plugin is not None else ()
+        return replace(table, head=((*named, whole), *table.head))
 
     def run_key(self, name: str) -> None:
         """Run the command of the row."""

@@ -18,6 +18,7 @@ from vcdebug.errors import VcdebugError
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui.key_names import KeyHint, KeyLine, hint_line
 from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.prompt import CompletionSuggester
 from vcdebug.views.pieces import Piece
 from vcdebug.views.table import Column, Row, Table
 
@@ -39,7 +40,7 @@ class BreakpointScreen(ModalScreen[str]):
         width: 90%; max-width: 100; height: auto; max-height: 95%;
         border: round $border; background: $surface; padding: 0 1;
     }
-    BreakpointScreen Grid { height: auto; max-height: 12; min-height: 6; }
+    BreakpointScreen Grid { height: auto; max-height: 50vh; min-height: 6; }
     BreakpointScreen Input { border: round $border-blurred; height: 3; }
     BreakpointScreen Input:focus { border: round $border; }
     BreakpointScreen Label { width: 100%; height: auto; }
@@ -56,11 +57,21 @@ class BreakpointScreen(ModalScreen[str]):
         with Vertical() as frame:
             frame.border_title = "Set a breakpoint"
             yield Grid(id="kinds")
-            yield Input(placeholder='condition, such as: plugin == "gang" and job == "ml/train"', id="condition")
+            yield Input(
+                placeholder='condition, such as: plugin == "gang" and job == "ml/train"',
+                suggester=CompletionSuggester(self._complete_condition),
+                id="condition",
+            )
             yield Label(self._field_hint(), id="hint", markup=False)
             yield Label("", id="narrower", markup=False)
             yield Label("", id="error", markup=False)
-            yield KeyLine("↑↓ kind   Tab condition   Enter sets it   Esc none")
+            yield KeyLine("↑↓ kind   Tab condition   → completes   Enter sets it   Esc cancel")
+
+    def _complete_condition(self, text: str) -> list[str]:
+        from vcdebug.tui.completion import complete_line
+
+        before = f"break {self.kind} if "
+        return [line.removeprefix(before) for line in complete_line(f"{before}{text}", self.moment)]
 
     def _field_hint(self) -> str:
         known = [f'{field} == "{value}"' for field in HINT_FIELDS if (value := getattr(self.moment, field))]
@@ -83,7 +94,7 @@ class BreakpointScreen(ModalScreen[str]):
         words = kind.HELP.partition(" (")[2].removesuffix(")") if kind is not None else ""
         if kind is not None and kind.WORDS and len(kind.WORDS) <= MAX_NARROWING_WORDS:
             words = f"{words}: {' '.join(kind.WORDS)}" if words else " ".join(kind.WORDS)
-        self.query_one("#narrower", Label).update(f"narrower: {words}" if words else "")
+        self.query_one("#narrower", Label).update(f"to narrow it, begin with: {words}" if words else "")
 
     @on(Grid.Opened)
     @on(Input.Submitted)

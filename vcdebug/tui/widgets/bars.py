@@ -100,15 +100,16 @@ class Header(Widget):
 
     def _right_text(self, moment: DebuggerState) -> Text:
         on = len([stand for stand in moment.breakpoints if stand.enabled])
-        parts = [f"◉ bp {on}/{len(moment.breakpoints)}"]
+        total = len(moment.breakpoints)
+        parts = [f"{BREAK} {on}" if on == total else f"{BREAK} {on} of {total}"] if total else []
         forced = len([note for note in moment.recording.notes if note.code == FORCED_CODE])
         if forced:
-            parts.insert(0, f"forced {forced}")
+            parts.insert(0, f"{format_count(forced)} forced")
         if len(moment.recording.notes) > forced:
-            parts.append(f"quirk {len(moment.recording.notes) - forced}")
+            parts.append(count_noun(len(moment.recording.notes) - forced, "quirk"))
         problems = input_problems(moment.recording)
         if problems:
-            parts.append(f"problem {len(problems)}")
+            parts.append(count_noun(len(problems), "problem"))
         return Text((PART_SEPARATOR if self.app.size.width >= ROOMY_WIDTH else "  ").join(parts))
 
 

@@ -252,9 +252,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if not self._rows or not self.is_mounted:
             return
         line = self._layout.first_line_of(self.cursor)
-        kept = len(self._sticky_lines()) + (
-            len(enclosing_rows(self.table.depths, self.cursor)) if self._rows is self.table.rows else 0
-        )
+        around = enclosing_rows(self.table.depths, self.cursor) if self._rows is self.table.rows else []
+        kept = len(self._sticky_lines()) + min(len(around), self._rows_around_at_most)
         top = 0 if self.cursor == 0 else max(line - kept, 0)
         height = max(1, line - top + self._layout.line_count(self.cursor))
         region = Region(0, top, 1, min(height, max(self.size.height, 1)))
@@ -308,9 +307,15 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             (width, height), top = self.scrollable_content_region.size, self.scroll_offset.y
             stays = self._sticky_lines()
             first = top + len(stays) - len(self._layout.top)
-            around = enclosing_rows_in_sight(self.table.depths, first) if self._rows is self.table.rows else ()
+            depths = self.table.depths if self._rows is self.table.rows else ()
+            around = enclosing_rows_in_sight(depths, first, self._rows_around_at_most)
             self._seen = Sight(top, width, height, stays, around)
         return self._seen
+
+    @property
+    def _rows_around_at_most(self) -> int:
+        """Enclosing rows that stay in sight, the innermost: a low panel needs room for the rows inside them."""
+        return max(self.size.height - len(self._sticky_lines()) - 2, 0)
 
     def _shown_line(self, y: int) -> ShownLine:
         sight = self._current_sight()

@@ -305,11 +305,12 @@ def _tree_row(cells: tuple[Piece, Piece, Piece], room: TreeRoom, edge: int) -> T
     return TreeRow((name, came, number if last else Piece("")), (start, edge - start, last))
 
 
-def enclosing_rows_in_sight(depths: Sequence[int], first: int) -> list[int]:
-    """The enclosing rows of the first visible row, which stay in sight above it."""
+def enclosing_rows_in_sight(depths: Sequence[int], first: int, most: int) -> list[int]:
+    """The enclosing rows of the first visible row, which stay in sight above it; of more than `most` the innermost."""
     found: list[int] = []
     for more in range(MAX_LEVELS_ABOVE if first > 0 else 0):
-        found = enclosing_rows(depths, first + more)
+        around = enclosing_rows(depths, first + more)
+        found = around[max(len(around) - most, 0) :]
         if len(found) <= more:
             break
     return found

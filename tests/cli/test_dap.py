@@ -77,6 +77,15 @@ def test_a_step_back_undoes_the_last_step(editor: Editor, command: str) -> None:
     assert 103 == event_number(editor.move("stepBack")[0])
 
 
+def test_into_leads_to_the_parts_of_a_score_and_back_out_of_them(editor: Editor) -> None:
+    editor.start()
+    editor.evaluate("break score")
+    editor.move("continue")
+    into = [str(editor.move(command)[0]["description"]) for command in ("stepIn", "stepIn", "stepBack", "stepBack")]
+    assert ["part 1 of", "part 2 of", "part 1 of"] == [text.partition(", ")[2][:9] for text in into[:3]]
+    assert "part" not in into[3]
+
+
 def test_a_function_breakpoint_stops_in_its_function(editor: Editor) -> None:
     (point,) = editor.ask("setFunctionBreakpoints", breakpoints=[{"name": GANG}])["breakpoints"]
     assert point["verified"]

@@ -5,8 +5,10 @@ from unittest.mock import patch
 import pytest
 
 from tests.recorded import BLOCKED, bundled
+from vcdebug.debugger.commands import execute_line
 from vcdebug.debugger.cursor import OVERVIEW, steps_inside
 from vcdebug.debugger.debugger import Debugger
+from vcdebug.debugger.driver import Driver
 from vcdebug.explain.decisions.equations import equation_inside
 from vcdebug.explain.orders import comparisons_at
 from vcdebug.framework.record import PopEvent, ScoreEvent
@@ -95,3 +97,12 @@ def test_scripts_step_from_event_to_event() -> None:
     debugger.goto_event(compared_pop(recording))
     debugger.step_into()
     assert (compared_pop(recording) + 1, 0) == place(debugger)
+
+
+def test_the_command_goes_where_the_key_goes_and_scripts_step_from_event_to_event() -> None:
+    recording = bundled(BLOCKED)
+    seq = compared_pop(recording)
+    driver = Driver(recording)
+    execute_line(driver, f"goto {seq}")
+    stops = [execute_line(driver, line).moment for line in ("si", "si", "Si", "step")]
+    assert [(seq, 1), (seq, 2), (seq, 1), (seq + 1, 0)] == [(at.seq, at.inside) for at in stops if at is not None]

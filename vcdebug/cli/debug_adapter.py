@@ -26,6 +26,7 @@ from vcdebug.snapshot.file_access import expand_path
 from vcdebug.snapshot.manifest import JsonDict, JsonObject
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
+from vcdebug.views.headline import inner_words
 from vcdebug.views.panels import PAGES
 from vcdebug.views.pieces import NO, SKIPPED, YES, text_of
 from vcdebug.views.table import Row, Table
@@ -37,7 +38,7 @@ MAX_VARIABLES: Final = 500
 """Rows of a table that a client gets; a last one says how many more there are."""
 STEPS: Final[Mapping[str, tuple[DriverStep, bool]]] = {
     "next": ("over", False),
-    "stepIn": ("into", False),
+    "stepIn": ("inside", False),
     "stepOut": ("out", False),
     "continue": ("continue", False),
     "reverseContinue": ("continue", True),
@@ -151,7 +152,7 @@ class DebugAdapter:
         usual = "breakpoint" if at_breakpoint else "step" if here.reason == "step" else "pause"
         return "stopped", {
             "reason": reason or usual,
-            "description": f"event {here.seq}: {here.reason}",
+            "description": f"event {here.seq}: {here.reason}{_inner_text(here)}",
             "threadId": _shown_thread(self.driver.open_recordings),
             "allThreadsStopped": True,
             **({"hitBreakpointIds": hits} if at_breakpoint else {}),
@@ -170,7 +171,9 @@ class DebugAdapter:
     def step_back(self, arguments: JsonObject) -> Reply:
         """Undo the last step; before the first one, as `next` backward."""
         self._show_thread(arguments.get("threadId"))
-        return self._step(self.driver.debugger.last_verb, True, {})
+        debugger = self.driver.debugger
+        into = debugger.position.inside or debugger.last_verb == "into"
+        return self._step("inside" if into else debugger.last_verb, True, {})
 
     def _show_thread(self, thread: int | None) -> None:
         """Show the cycle that is a thread: the client acts on it."""
@@ -226,7 +229,7 @@ class DebugAdapter:
         here = self.driver.current_state()
         made: tuple[tuple[str, Callable[[], list[Variable]]], ...] = (
             ("Verdicts", lambda: _table_variables(event_view(here.recording, here.seq))),
-            ("Equation", lambda: _table_variables(event_equation(here.recording, here.seq))),
+            ("Equation", lambda: _table_variables(event_equation(here.recording, here.seq, here.inside))),
             ("Figures", lambda: _figure_variables(here)),
             ("Event", lambda: _field_variables(here)),
         )
@@ -319,6 +322,11 @@ class DebugAdapter:
             self._set.setdefault(owner, []).append(number)
             found.append({"id": number, "verified": True, "message": said})
         return found
+
+
+def _inner_text(here: DebuggerState) -> str:
+    """`, comparison 2 of 5`: the step inside the event; empty at the event itself."""
+    return f", {inner_words(here.recording, here.seq, here.inside)}" if here.inside else ""
 
 
 REQUESTS: Final[Mapping[str, Callable[[DebugAdapter, JsonObject], Reply]]] = {

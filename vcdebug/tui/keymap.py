@@ -154,7 +154,7 @@ def _plain_bindings(bindings: Iterable[BindingType]) -> tuple[Binding, ...]:
 
 MAIN_KEYS: list[BindingType] = [
     Binding("n,f10", "step('over')", "over: the next event or span on this level", id="over"),
-    Binding("s,f11", "step('inside')", "into: the next event, comparison or part of a score", id="into"),
+    Binding("s,f11", "step('inside')", "into: the next event, comparison or part of a score (:si)", id="into"),
     Binding("f,r,shift+f11,f23", "step('out')", "out: what follows the enclosing span", id="out"),
     Binding("c,f5", "step('continue')", "continue: to the next breakpoint", id="continue"),
     Binding("N,shift+f10,f22", "step('over', True)", "over, backwards", id="back-over"),

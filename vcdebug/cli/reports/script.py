@@ -155,7 +155,7 @@ def answer_blocks(shown: AnswerReport) -> Iterator[Block]:
 def _event_line(answer: ScriptAnswer) -> str:
     here = answer.here
     what = event_headline(here.recording.event_at(here.seq))
-    where = " > ".join(path_words(here.recording, here.seq)) or "cycle"
+    where = " > ".join(path_words(here.recording, here.seq, here.inside)) or "cycle"
     return f"event {here.seq}  {where}  {what.what}  {what.outcome.text}".rstrip() + f"  ({here.reason})"
 
 

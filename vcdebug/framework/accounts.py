@@ -160,10 +160,10 @@ class OpenAccounts:
 
     def plugin_books(self) -> Books:
         """All figures of all plugins."""
-        found: dict[str, dict[str, Value]] = {}
+        books: dict[str, dict[str, Value]] = {}
         for name, ledger in self._all:
-            found.setdefault(name, {}).update(ledger.all_figures())
-        return tuple(found.items())
+            books.setdefault(name, {}).update(ledger.all_figures())
+        return tuple(books.items())
 
 
 def _tuple_reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], tuple[Value, ...]]:

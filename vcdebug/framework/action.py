@@ -135,9 +135,9 @@ def is_starving(ssn: Session, job: JobInfo) -> bool:
 
 
 def collect_starving(
-    ssn: Session, found: Callable[[JobInfo], None], waiting: Callable[[Session, JobInfo], bool] = is_starving
+    ssn: Session, on_starving: Callable[[JobInfo], None], waiting: Callable[[Session, JobInfo], bool] = is_starving
 ) -> QueuedJobs:
-    """Queues of all admitted valid jobs with the starving jobs in heaps; `found` is called with each of these."""
+    """Queues of all admitted valid jobs with the starving jobs in heaps; `on_starving` is called with each of these."""
     queued = QueuedJobs(ssn)
     for job in ssn.jobs.values():
         if job.is_pending() or is_invalid(ssn, job):
@@ -146,7 +146,7 @@ def collect_starving(
         queued.add_queue(queue, job)
         if waiting(ssn, job):
             queued.add_job(queue, job)
-            found(job)
+            on_starving(job)
     return queued
 
 

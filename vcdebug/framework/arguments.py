@@ -123,5 +123,5 @@ def release_arguments(
 ) -> Arguments:
     """Arguments as a release reads them: without the keys of `later` that it does not know."""
     absent = [key for key, change in (later or {}).items() if release.has_older_form(change)]
-    known = {key: value for key, value in (raw or {}).items() if key not in absent} if absent else raw
-    return Arguments(known, quoted=not release.has_older_form(GETBOOL_STRINGS))
+    arguments = {key: value for key, value in (raw or {}).items() if key not in absent} if absent else raw
+    return Arguments(arguments, quoted=not release.has_older_form(GETBOOL_STRINGS))

@@ -20,18 +20,18 @@ class DomainRows:
 
     __slots__ = ("_begun", "_known")
 
-    def __init__(self, known: Mapping[str, str]) -> None:
-        self._known = {one: names.split(";") for one, names in known.items()}
+    def __init__(self, orders: Mapping[str, str]) -> None:
+        self._known = {holder: names.split(";") for holder, names in orders.items()}
         self._begun: dict[str, int] = {}
 
-    def next_row(self, one: str, row: list[str]) -> list[str]:
+    def next_row(self, holder: str, row: list[str]) -> list[str]:
         """The next row of a job or sub job, in the stated order if that has exactly these names."""
-        begin = self._begun.get(one, 0)
-        found = self._known.get(one, [])[begin : begin + len(row)]
-        if sorted(found) != sorted(row):
+        begin = self._begun.get(holder, 0)
+        known_row = self._known.get(holder, [])[begin : begin + len(row)]
+        if sorted(known_row) != sorted(row):
             return row
-        self._begun[one] = begin + len(row)
-        return found
+        self._begun[holder] = begin + len(row)
+        return known_row
 
 
 class RandomDraws:
@@ -71,10 +71,10 @@ class RandomDraws:
 
     def known_choice(self, task: TaskKey) -> NodeName:
         """The node that the settings state for a task's next placement; empty without one."""
-        known = self._choices.get(task, "")
-        if ";" not in known:
-            return known
-        nodes = known.split(";")
+        choice = self._choices.get(task, "")
+        if ";" not in choice:
+            return choice
+        nodes = choice.split(";")
         return nodes[min(self._placements.get(task, 0), len(nodes) - 1)]
 
     def count_placement(self, task: TaskKey) -> None:
@@ -86,8 +86,8 @@ class RandomDraws:
         """The index of the node that is drawn for a task among equally good ones."""
         # Drawn even where the node is known, so that later draws stay the same.
         place = self.draw_below(len(nodes))
-        known = self.known_choice(task)
-        return nodes.index(known) if known in nodes else place
+        node = self.known_choice(task)
+        return nodes.index(node) if node in nodes else place
 
     def known_winner(self, task: TaskKey) -> NodeName:
         """The node that the settings state as winner of the task's next dry run; empty without one."""
@@ -115,15 +115,15 @@ class RandomDraws:
         """The turns of nodes that preempt goes through in any order if they are equally good: known ones come first;
         None where nothing is known.
         """
-        known = self._preempts.get(task) or self.known_choice(task)
-        places = turns_by_name(known)
-        return [places.get(node.name, len(places)) for node in nodes] if known else None
+        order = self._preempts.get(task) or self.known_choice(task)
+        places = turns_by_name(order)
+        return [places.get(node.name, len(places)) for node in nodes] if order else None
 
     def draw_domain(self, domains: Sequence[Sequence[NodeName]], tasks: Iterable[TaskKey]) -> int:
         """The index of the group that is drawn for several tasks among equally good groups of nodes."""
         place = self.draw_below(len(domains))
-        known = [node for task in tasks if (node := self.known_choice(task))]
-        holding = [index for index, nodes in enumerate(domains) if known and all(node in nodes for node in known)]
+        choices = [node for task in tasks if (node := self.known_choice(task))]
+        holding = [index for index, nodes in enumerate(domains) if choices and all(node in nodes for node in choices)]
         return holding[0] if holding else place
 
 
@@ -132,9 +132,9 @@ def turns_by_name(names: str) -> dict[NodeName, int]:
     return {name: place for place, name in enumerate(names.split(";"))}
 
 
-def put_first(nodes: list[NodeInfo], known: NodeName) -> list[NodeInfo]:
-    """The nodes, the known one before all others."""
-    return sorted(nodes, key=lambda node: node.name != known) if known else nodes
+def put_first(nodes: list[NodeInfo], name: NodeName) -> list[NodeInfo]:
+    """The nodes, the one with this name before all others."""
+    return sorted(nodes, key=lambda node: node.name != name) if name else nodes
 
 
 # The nodes that a real scheduler visited, for searches that end after some of the nodes.
@@ -154,10 +154,10 @@ class KnownSearches:
         text = self._known.get(task)
         if text is None:
             return None
-        made = self._made.get(task, 0)
-        self._made[task] = made + 1
+        index = self._made.get(task, 0)
+        self._made[task] = index + 1
         searches = text.split(";")
-        rows = parse_ranges(searches[made], len(nodes.table)) if made < len(searches) else None
+        rows = parse_ranges(searches[index], len(nodes.table)) if index < len(searches) else None
         if rows is None or len(rows) >= len(nodes) or not np.isin(rows, nodes.rows).all():
             return None
         return rows

@@ -136,19 +136,19 @@ class NoteLog(ColumnSequence[Note]):
         self._texts: list[str] = []
         self._about: list[tuple[object, ...]] = []
 
-    def append(self, seq: Seq, code: str, text: str, about: tuple[object, ...] = ()) -> None:
-        """One more note; `about` fills the blanks of the text."""
+    def append(self, seq: Seq, code: str, text: str, values: tuple[object, ...] = ()) -> None:
+        """One more note; `values` fill the blanks of the text."""
         self._seqs.append(seq)
         self._codes.append(code)
         self._texts.append(text)
-        self._about.append(about)
+        self._about.append(values)
 
     def __len__(self) -> int:
         return len(self._seqs)
 
     def _make_element(self, index: int) -> Note:
-        text, about = self._texts[index], self._about[index]
-        return Note(self._seqs[index], self._codes[index], text.format(*about) if about else text)
+        text, values = self._texts[index], self._about[index]
+        return Note(self._seqs[index], self._codes[index], text.format(*values) if values else text)
 
 
 class LogPoint(NamedTuple):
@@ -226,6 +226,6 @@ class SpanLog(ColumnSequence[Span]):
     def _make_element(self, index: int) -> Span:
         span = self._made.get(index)
         if span is None:
-            at = (self.levels[index], self.names[index], self.firsts[index], self.parents[index], self.lasts[index])
-            span = self._made[index] = Span(index, *at)
+            fields = (self.levels[index], self.names[index], self.firsts[index], self.parents[index], self.lasts[index])
+            span = self._made[index] = Span(index, *fields)
         return span

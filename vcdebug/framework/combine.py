@@ -220,8 +220,8 @@ class _FirstTierAll(CombiningRule[bool]):
         return last.tier, None if outcome else last.plugin
 
     def explain_not_asked(self, tier: int, answers: Answers) -> str:
-        here = last_answer(answers, tier)
-        return f"{here.plugin} said no" if here else f"tier {answers[-1].tier} decides alone"
+        answer = last_answer(answers, tier)
+        return f"{answer.plugin} said no" if answer else f"tier {answers[-1].tier} decides alone"
 
 
 class _Vote(CombiningRule[bool]):
@@ -330,7 +330,7 @@ class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
 
     @staticmethod
     def combine(tiers: Tiers, args: Args, /) -> list[TaskInfo] | None:
-        vetoed, lost = "", False
+        vetoed, started = "", False
         for tier in tiers:
             victims: list[TaskInfo] | None = None
             disjoint = False
@@ -349,8 +349,8 @@ class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
                     tiers.note(
                         INTERSECTION_RESTARTED, "no victims were left in the tier; {} started over", plugin_call.plugin
                     )
-                victims = candidates if victims is None and not lost else _intersection(victims or [], candidates)
-                disjoint, lost = victims is None, not tiers.restarts
+                victims = candidates if victims is None and not started else _intersection(victims or [], candidates)
+                disjoint, started = victims is None, not tiers.restarts
             if victims is not None:
                 if vetoed:
                     tiers.note(
@@ -360,10 +360,9 @@ class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
         return None
 
     def explain_not_asked(self, tier: int, answers: Answers) -> str:
-        here = last_answer(answers, tier)
-        return (
-            f"{here.plugin} allowed no candidate, which ends the tier" if here else f"tier {answers[-1].tier} decided"
-        )
+        if answer := last_answer(answers, tier):
+            return f"{answer.plugin} allowed no candidate, which ends the tier"
+        return f"tier {answers[-1].tier} decided"
 
     def is_abstention(self, answer: RecordedAnswer) -> bool:
         return answer.vote == ABSTAIN
@@ -378,8 +377,8 @@ def _intersection(victims: list[TaskInfo], candidates: list[TaskInfo]) -> list[T
     for task in candidates:
         matches[task.uid] = matches.get(task.uid, 0) + 1
     # Each pair of equal UIDs counts, as in upstream's two nested loops.
-    kept = [victim for victim in victims for _ in range(matches.get(victim.uid, 0))]
-    return kept or None
+    common = [victim for victim in victims for _ in range(matches.get(victim.uid, 0))]
+    return common or None
 
 
 class _FirstUnion(CombiningRule[list[TaskInfo]]):

@@ -90,7 +90,7 @@ class SchedulerConf:
 
     def hierarchy_enabled(self, plugin: str) -> bool:
         """enableHierarchy of the first option of that name."""
-        return next((one.switches.get(HIERARCHY_SWITCH, False) for one in self.options_of(plugin)), False)
+        return next((option.switches.get(HIERARCHY_SWITCH, False) for option in self.options_of(plugin)), False)
 
     def options_of(self, plugin: str) -> list[PluginOption]:
         """The options of a plugin, in order; usually one."""
@@ -107,29 +107,29 @@ class SchedulerConf:
         return [problem for place in places for problem in self.problems if problem.object == place]
 
 
-def read_conf(text: str | None, known: Registry, *, skips: bool = False) -> SchedulerConf:
-    """The text's configuration, or the built-in one (with a Problem) where it is rejected; `known` are the actions.
+def read_conf(text: str | None, known_actions: Registry, *, skips: bool = False) -> SchedulerConf:
+    """The text's configuration, or the built-in one (with a Problem) where it is rejected.
 
-    `skips`: an action that is not known is left out.
+    `skips`: an action that is not in `known_actions` is left out.
     """
     if text is None:
         problem = Problem(CONF_FILE, "", "", "not in the snapshot", "the built-in configuration is used")
-        return _built_in_conf((problem,), known)
+        return _built_in_conf((problem,), known_actions)
     try:
-        return _parse_conf(text, known, skips=skips)
+        return _parse_conf(text, known_actions, skips=skips)
     except ConfigError as error:
-        what = f"rejected: {error.message}"
-        problem = Problem(CONF_FILE, "", error.where, what, "the built-in configuration is used")
-        return _built_in_conf((problem,), known)
+        fault = f"rejected: {error.message}"
+        problem = Problem(CONF_FILE, "", error.where, fault, "the built-in configuration is used")
+        return _built_in_conf((problem,), known_actions)
 
 
-def _built_in_conf(problems: tuple[Problem, ...], known: Registry) -> SchedulerConf:
-    conf = _parse_conf(DEFAULT_CONF, known)
+def _built_in_conf(problems: tuple[Problem, ...], known_actions: Registry) -> SchedulerConf:
+    conf = _parse_conf(DEFAULT_CONF, known_actions)
     text = DEFAULT_CONF.strip() + "\n"
-    return SchedulerConf(conf.actions, conf.tiers, {}, text, problems, built_in=True, known=known)
+    return SchedulerConf(conf.actions, conf.tiers, {}, text, problems, built_in=True, known=known_actions)
 
 
-def _parse_conf(text: str, known: Registry, *, skips: bool = False) -> SchedulerConf:
+def _parse_conf(text: str, known_actions: Registry, *, skips: bool = False) -> SchedulerConf:
     try:
         document = object_in(go_yaml.load_yaml(text, _CONF))
     except go_yaml.GoYamlError as error:
@@ -138,50 +138,50 @@ def _parse_conf(text: str, known: Registry, *, skips: bool = False) -> Scheduler
         raise ConfigError(f"not YAML: {str(error).splitlines()[0]}") from error
     problems: list[Problem] = []
     if go_yaml.has_more_documents(text):
-        what = "has more than one YAML document"
-        problems.append(Problem(CONF_FILE, "", "", what, "the scheduler reads only the first one"))
+        fault = "has more than one YAML document"
+        problems.append(Problem(CONF_FILE, "", "", fault, "the scheduler reads only the first one"))
     tiers = tuple(_parse_tier(tier, f"tiers[{i}]", problems) for i, tier in enumerate(document.get("tiers") or ()))
-    actions = _parse_actions(document.get("actions") or "", known, problems if skips else None)
+    actions = _parse_actions(document.get("actions") or "", known_actions, problems if skips else None)
     arguments: dict[str, Mapping[object, object]] = {}
     for entry in map(object_in, document.get("configurations") or ()):
         arguments.setdefault(entry.get("name") or "", entry.get("arguments") or {})
     return SchedulerConf(
-        actions, tiers, arguments, text, tuple(problems), metrics=document.get("metrics") or {}, known=known
+        actions, tiers, arguments, text, tuple(problems), metrics=document.get("metrics") or {}, known=known_actions
     )
 
 
-def _parse_actions(stated: str, known: Registry, skipped: list[Problem] | None) -> tuple[str, ...]:
+def _parse_actions(text: str, known_actions: Registry, skipped: list[Problem] | None) -> tuple[str, ...]:
     """Those that are named; `skipped` takes down the others, without it they are refused."""
-    names = tuple(name.strip() for name in stated.split(","))
+    names = tuple(name.strip() for name in text.split(","))
     for name in names:
-        if name in known:
+        if name in known_actions:
             continue
         if skipped is None:
             raise ConfigError(f"failed to find Action {name}", where="actions")
         skipped.append(Problem(CONF_FILE, "actions", "", f"unknown action {name!r}", "ignored; the other actions run"))
-    return tuple(name for name in names if name in known)
+    return tuple(name for name in names if name in known_actions)
 
 
-def _parse_tier(raw: Json, where: str, problems: list[Problem]) -> tuple[PluginOption, ...]:
+def _parse_tier(raw: Json, path: str, problems: list[Problem]) -> tuple[PluginOption, ...]:
     plugins = object_in(raw).get("plugins") or ()
-    options = tuple(_parse_option(plugin, f"{where}.plugins[{i}]", problems) for i, plugin in enumerate(plugins))
+    options = tuple(_parse_option(plugin, f"{path}.plugins[{i}]", problems) for i, plugin in enumerate(plugins))
     names = [option.name for option in options]
     if "proportion" in names and any(o.name == "drf" and o.switches.get(HIERARCHY_SWITCH) for o in options):
-        raise ConfigError("proportion and drf with hierarchy enabled conflicts", where=where)
+        raise ConfigError("proportion and drf with hierarchy enabled conflicts", where=path)
     return options
 
 
-def _parse_option(raw: Json, where: str, problems: list[Problem]) -> PluginOption:
+def _parse_option(raw: Json, path: str, problems: list[Problem]) -> PluginOption:
     entry = object_in(raw)
-    stated = {key: value for key, value in entry.items() if key in _SWITCHES and value is not None}
-    problems += [_unknown_key(key, where) for key in entry if key not in _OPTION.fields]
-    return PluginOption(entry.get("name") or "", entry.get("arguments") or {}, stated)
+    switches = {key: value for key, value in entry.items() if key in _SWITCHES and value is not None}
+    problems += [_unknown_key(key, path) for key in entry if key not in _OPTION.fields]
+    return PluginOption(entry.get("name") or "", entry.get("arguments") or {}, switches)
 
 
-def _unknown_key(key: str, where: str) -> Problem:
+def _unknown_key(key: str, path: str) -> Problem:
     meant = find_meant_switch(key)
     hint = f" (did you mean {meant}?)" if meant else ""
-    return Problem(CONF_FILE, where, key, f"unknown switch{hint}", "ignored; the default applies")
+    return Problem(CONF_FILE, path, key, f"unknown switch{hint}", "ignored; the default applies")
 
 
 def find_meant_switch(key: str) -> str | None:

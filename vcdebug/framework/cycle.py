@@ -205,13 +205,16 @@ def open_plugins(ssn: Session, plugins: Registry) -> None:
 
 
 def _drop_unheard_judges(ssn: Session) -> None:
-    """Drop the plugins that judge no node because of the one before them."""
-    last = [
-        name for name, one in ssn.plugins.items() if one.judges_last and ssn.release.has_older_form(one.judges_last)
+    """Drop the predicates of plugins that come after one that ends the judging."""
+    release = ssn.release
+    last_judges = [
+        name
+        for name, plugin in ssn.plugins.items()
+        if plugin.judges_last and release.has_older_form(plugin.judges_last)
     ]
     heard = True
-    for tier in ssn.plugin_calls[hooks.PREDICATE.method] if last else ():
-        ends = next((place for place, call in enumerate(tier, start=1) if call.plugin in last), len(tier) + 1)
+    for tier in ssn.plugin_calls[hooks.PREDICATE.method] if last_judges else ():
+        ends = next((place for place, call in enumerate(tier, start=1) if call.plugin in last_judges), len(tier) + 1)
         del tier[ends if heard else 0 :]
         heard = heard and ends > len(tier)
 
@@ -233,18 +236,18 @@ def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, ob
 _NODE_HOOKS = (hooks.PREDICATE, hooks.NODE_ORDER, hooks.BATCH_NODE_ORDER, hooks.BEST_NODE)
 
 
-def find_previous_cycle(before: Session, now: Session) -> PreviousCycle | None:
-    """The recorded searches of `before`, if the first of them holds for `now` as well, whose plugins must be open."""
-    if before.snapshot.answers or now.persistence.on or not _judges_by_pod(now):
+def find_previous_cycle(old: Session, new: Session) -> PreviousCycle | None:
+    """The recorded searches of `old`, if the first of them holds for `new` as well, whose plugins must be open."""
+    if old.snapshot.answers or new.persistence.on or not _judges_by_pod(new):
         return None
-    pods, new_pods = before.snapshot.objects_of(POD), now.snapshot.objects_of(POD)
+    pods, new_pods = old.snapshot.objects_of(POD), new.snapshot.objects_of(POD)
     same_pods = pods is new_pods
     inputs = [
-        search_inputs(ssn.snapshot, ssn.conf, restores=ssn.persistence.on, same_pods=same_pods) for ssn in (before, now)
+        search_inputs(ssn.snapshot, ssn.conf, restores=ssn.persistence.on, same_pods=same_pods) for ssn in (old, new)
     ]
     if inputs[0] != inputs[1]:
         return None
-    return PreviousCycle(before.record, now.record, now.conf, None if same_pods else {id(pod): pod for pod in pods})
+    return PreviousCycle(old.record, new.record, new.conf, None if same_pods else {id(pod): pod for pod in pods})
 
 
 def _judges_by_pod(ssn: Session) -> bool:
@@ -278,8 +281,8 @@ def record_state(ssn: Session, when: str) -> None:
     # The keys are compared first: most of the time no job has changed, and a job's state counts all its tasks.
     if keys != ssn.job_state_keys:
         ssn.job_states = {
-            uid: ssn.job_states[uid] if ssn.job_state_keys.get(uid) == now else _job_state(ssn, ssn.jobs[uid])
-            for uid, now in keys.items()
+            uid: ssn.job_states[uid] if ssn.job_state_keys.get(uid) == key else _job_state(ssn, ssn.jobs[uid])
+            for uid, key in keys.items()
         }
         ssn.job_state_keys = keys
     ssn.record.append(StateEvent(when, ssn.node_table.node_amounts(), ssn.job_states, ssn.plugin_books()))
@@ -288,8 +291,8 @@ def record_state(ssn: Session, when: str) -> None:
 def _job_state(ssn: Session, job: JobInfo) -> JobState:
     """The job's summary; the last one if it is equal."""
     index, last = job.task_status_index, ssn.job_states.get(job.uid)
-    status = {one.upstream_name: len(index[one]) for one in (sorted(index) if len(index) > 1 else index)}
-    state = JobState(job.queue, job.priority, job.min_available, job.pod_group.phase, status)
+    counts = {status.upstream_name: len(index[status]) for status in (sorted(index) if len(index) > 1 else index)}
+    state = JobState(job.queue, job.priority, job.min_available, job.pod_group.phase, counts)
     return last if last is not None and state == last else state
 
 
@@ -319,33 +322,33 @@ def _frames(panic: BaseException) -> Iterator[FrameType]:
     """The frames that the panic went through, innermost first, those of a panic that it replaces before its own."""
     if panic.__cause__ is not None:
         yield from _frames(panic.__cause__)
-    found = []
+    frames = []
     step = panic.__traceback__
     while step is not None:
-        found.append(step.tb_frame)
+        frames.append(step.tb_frame)
         step = step.tb_next
-    yield from reversed(found)
+    yield from reversed(frames)
 
 
 def _upstream_names(frame: FrameType) -> list[str]:
     """What the docstring says; a plugin's hook, which says nothing, is named by the plugin and the hook."""
     # A frame does not know its function: the docstring is the first constant of the code.
     code, owner = frame.f_code, frame.f_locals.get("self")
-    stated = _UPSTREAM.findall(code.co_consts[0]) if code.co_consts and isinstance(code.co_consts[0], str) else []
-    if stated or not isinstance(owner, Plugin):
-        return stated
+    names = _UPSTREAM.findall(code.co_consts[0]) if code.co_consts and isinstance(code.co_consts[0], str) else []
+    if names or not isinstance(owner, Plugin):
+        return names
     name = CONSTRUCTOR if code.co_name == "__init__" else code.co_name
     return [] if name.startswith("_") else [f"plugins/{owner.name}.{name.title().replace('_', '')}"]
 
 
 def _named_objects(frame: FrameType) -> Iterator[tuple[str, str]]:
-    for held in frame.f_locals.values():
-        match held:
+    for value in frame.f_locals.values():
+        match value:
             case TaskInfo():
-                yield "Pod", held.key
+                yield "Pod", value.key
             case JobInfo():
-                yield "PodGroup", held.uid
+                yield "PodGroup", value.uid
             case NodeInfo():
-                yield "Node", held.name
+                yield "Node", value.name
             case QueueInfo():
-                yield "Queue", held.name
+                yield "Queue", value.name

@@ -181,11 +181,11 @@ class FigureLog:
                 yield entry, having, self._owner_names(entry, numbers, places[having])
 
     def _owner_names(self, entry: FigureEntry, numbers: FloatArray, places: IntArray) -> Sequence[str]:
-        found = [""] * len(places)
+        names = [""] * len(places)
         for cell in reversed(entry.owner_cells()):
-            named = map(self._others.__getitem__, numbers[places + cell.at].astype(np.int64).tolist())
-            found = [str(name) if name else other for name, other in zip(named, found, strict=True)]
-        return found
+            cell_names = map(self._others.__getitem__, numbers[places + cell.at].astype(np.int64).tolist())
+            names = [str(name) if name else other for name, other in zip(cell_names, names, strict=True)]
+        return names
 
     def figure_value(self, place: RowPlace, plugin: str, owner: str, figure: str) -> Value:
         """One figure; of a ledger and a ripple about the same the ripple's, which holds last."""
@@ -195,18 +195,18 @@ class FigureLog:
         return None
 
     def _owner_name(self, place: RowPlace, entry: FigureEntry) -> str:
-        stated = (self._cell_value(place, cell) for cell in entry.owner_cells())
-        return next((str(name) for name in stated if name), "")
+        names = (self._cell_value(place, cell) for cell in entry.owner_cells())
+        return next((str(name) for name in names if name), "")
 
     def _cell_value(self, place: RowPlace, cell: FigureCell) -> Value:
-        at, numbers = place + cell.at, self._numbers
+        start, numbers = place + cell.at, self._numbers
         if cell.kind is float:
-            return numbers[at]
+            return numbers[start]
         if isinstance(cell.kind, type):
-            return self._others[int(numbers[at])]
-        most, names = cell.kind
-        scalars = None if names is None else dict(zip(names, numbers[at + 2 : at + 2 + len(names)], strict=True))
-        return Resource(numbers[at], numbers[at + 1], scalars, most)
+            return self._others[int(numbers[start])]
+        max_task_num, names = cell.kind
+        scalars = None if names is None else dict(zip(names, numbers[start + 2 : start + 2 + len(names)], strict=True))
+        return Resource(numbers[start], numbers[start + 1], scalars, max_task_num)
 
 
 @cache
@@ -218,18 +218,18 @@ def _row_packer(count: int) -> Callable[..., bytes]:
 def _build_layout(heads: tuple[FigureHead, ...], kinds: Sequence[FigureKind]) -> FigureLayout:
     """Where everything lies: first what no head names, the node's amounts."""
     cells = _consecutive_cells(kinds, NODE_CELL)
-    at = len(kinds) - sum(len(head.names) for head in heads)  # exact: ints
-    node, entries = tuple(cells[:at]), []
+    position = len(kinds) - sum(len(head.names) for head in heads)  # exact: ints
+    node, entries = tuple(cells[:position]), []
     for head in heads:
-        known = dict(zip(head.names, cells[at : at + len(head.names)], strict=True))
-        entries.append(FigureEntry(head.plugin, head.ripple, known, tuple(name for name in head.names if name)))
-        at += len(head.names)
+        named_cells = dict(zip(head.names, cells[position : position + len(head.names)], strict=True))
+        entries.append(FigureEntry(head.plugin, head.ripple, named_cells, tuple(name for name in head.names if name)))
+        position += len(head.names)
     return FigureLayout(node, tuple(entries))
 
 
 def _figure_kinds(shape: Sequence[Value]) -> list[FigureKind]:
     """What figures are: an amount lies flat, its largest number of tasks before the names of its scalars."""
-    starts = [at for at, part in enumerate(shape) if isinstance(part, int | type)]
+    starts = [index for index, part in enumerate(shape) if isinstance(part, int | type)]
     kinds: list[FigureKind] = []
     for start, end in pairwise([*starts, len(shape)]):
         names = shape[start + 1 : end]
@@ -242,10 +242,10 @@ def _scalar_names(names: Sequence[str | None]) -> tuple[str, ...] | None:
     return None if names and names[0] is None else tuple(name for name in names if name is not None)
 
 
-def _consecutive_cells(kinds: Sequence[FigureKind], at: int) -> list[FigureCell]:
+def _consecutive_cells(kinds: Sequence[FigureKind], position: int) -> list[FigureCell]:
     """The cells of figures that lie one after the other."""
     cells = []
     for kind in kinds:
-        cells.append(FigureCell(kind, at))
-        at += 1 if isinstance(kind, type) else 2 + len(kind[1] or ())
+        cells.append(FigureCell(kind, position))
+        position += 1 if isinstance(kind, type) else 2 + len(kind[1] or ())
     return cells

@@ -41,10 +41,10 @@ class ForcedAnswers:
         self._given.append(answer)
         return self._waiting.pop(answer.seq)
 
-    def note_forced(self, plugin: str, own: object, result: object) -> None:
+    def note_forced(self, plugin: str, own_answer: object, result: object) -> None:
         """Say at the next event that this is not the plugin's own answer."""
         self._record.add_note(
-            FORCED_CODE, f"{plugin} answers {_answer_text(result)} (its own answer: {_answer_text(own)})"
+            FORCED_CODE, f"{plugin} answers {_answer_text(result)} (its own answer: {_answer_text(own_answer)})"
         )
 
     def check_all_given(self) -> None:
@@ -82,12 +82,12 @@ class ForcedCall:
             return self._call(*args)
         record.silent = 1
         try:
-            own = self._function(*args)
+            own_answer = self._function(*args)
         finally:
             record.silent = 0
         answer = forced_value(self._gives, forced, args)
         subject, result = self._show(args, answer)
-        self._answers.note_forced(self._plugin, self._show(args, own)[1], result)
+        self._answers.note_forced(self._plugin, self._show(args, own_answer)[1], result)
         record.append(HookEvent(self._point, self._plugin, subject, result))
         return answer
 
@@ -206,12 +206,12 @@ def _read_tasks(answer: ForcedAnswer, candidates: Sequence[TaskInfo]) -> list[Ta
 
 
 def _find_candidate(answer: ForcedAnswer, word: str, candidates: Sequence[TaskInfo]) -> TaskInfo:
-    found = [task for task in candidates if word in (task.key, task.name)]
-    if len(found) == 1:
-        return found[0]
+    matches = [task for task in candidates if word in (task.key, task.name)]
+    if len(matches) == 1:
+        return matches[0]
     names = [task.key for task in candidates]
-    if found:
-        raise answer.make_error(f"ambiguous candidate {word}", f"candidates: {', '.join(t.key for t in found)}")
+    if matches:
+        raise answer.make_error(f"ambiguous candidate {word}", f"candidates: {', '.join(t.key for t in matches)}")
     from difflib import get_close_matches  # only a misspelt name needs it
 
     close = get_close_matches(word, [*names, *(task.name for task in candidates)], 1)
@@ -246,12 +246,12 @@ def _read_node(answer: ForcedAnswer, args: Args) -> Answer:
     if answer.value.lower() == NONE:
         return None
     nodes = args[1].nodes
-    found = next((node for node in nodes if node.name == answer.value), None)
-    if found is None:
+    node = next((node for node in nodes if node.name == answer.value), None)
+    if node is None:
         raise answer.make_error(
             f"{answer.value} is not a node at this event", f"nodes: {', '.join(n.name for n in nodes[:8])}"
         )
-    return found
+    return node
 
 
 def _read_rows(answer: ForcedAnswer, args: Args) -> list[list[str]]:

@@ -101,9 +101,9 @@ class GangEviction:
         need = sum_init_requests(pending)
         planner = GangPlanner(ssn, queue, job, self.rules.name, error_cache=self.error_cache)
         for domain in self.get_candidate_domains(ssn, job):
-            found = self._search_domain(ssn, statement, planner, job, need, domain)
-            if found is not None:
-                return found
+            hyper_nodes = self._search_domain(ssn, statement, planner, job, need, domain)
+            if hyper_nodes is not None:
+                return hyper_nodes
         return {}
 
     def get_candidate_domains(self, ssn: Session, job: JobInfo) -> list[str]:
@@ -178,8 +178,8 @@ class GangEviction:
 def _preemptable_by_gangs(job: JobInfo) -> bool:
     """A PodGroup without the key may be evicted. Upstream: actions/utils/util.IsJobPreemptableForGangEviction."""
     group = job.pod_group
-    stated = PREEMPTABLE_KEY in group.annotations or PREEMPTABLE_KEY in group.labels
-    return job.preemptable if stated else True
+    has_key = PREEMPTABLE_KEY in group.annotations or PREEMPTABLE_KEY in group.labels
+    return job.preemptable if has_key else True
 
 
 def sum_init_requests(pending: list[TaskInfo]) -> Resource:
@@ -250,8 +250,8 @@ class _GangSurplus:
                     self._groups[sub_job.gid] = self._groups.get(sub_job.gid, 0) + 1
                 else:
                     self._broken[sub_job.uid] = None
-            for gid, least in self._job.min_sub_jobs.items():
-                self._groups[gid] = self._groups.get(gid, 0) - least
+            for gid, minimum in self._job.min_sub_jobs.items():
+                self._groups[gid] = self._groups.get(gid, 0) - minimum
 
     @property
     def is_broken(self) -> bool:
@@ -287,7 +287,7 @@ def _role_surplus(job: JobInfo) -> dict[str, int]:
         placed = task.status in ALLOCATED_CLASS or task.status is TaskStatus.SUCCEEDED
         if placed or (task.status is TaskStatus.PENDING and task.init_resreq.is_empty()):
             ready[task.task_role] = ready.get(task.task_role, 0) + 1
-    return {role: ready.get(role, 0) - least for role, least in job.task_min_available.items()}
+    return {role: ready.get(role, 0) - minimum for role, minimum in job.task_min_available.items()}
 
 
 def create_job_bundles(job: JobInfo, tasks: list[TaskInfo]) -> list[Bundle]:
@@ -341,9 +341,9 @@ def _compare_bundles(left: Bundle, right: Bundle, need: Resource, owner_less: Jo
     if left.type != right.type:
         return left.type - right.type
     # Only a strict answer counts: a `less` that is true both ways orders nothing.
-    forth, back = owner_less(left.job, right.job), owner_less(right.job, left.job)
-    if forth != back:
-        return -1 if forth else 1
+    left_first, right_first = owner_less(left.job, right.job), owner_less(right.job, left.job)
+    if left_first != right_first:
+        return -1 if left_first else 1
     left_roi, right_roi = bundle_roi(left, need), bundle_roi(right, need)
     if left_roi != right_roi:
         return -1 if left_roi > right_roi else 1
@@ -360,14 +360,14 @@ def bundle_roi(bundle: Bundle, need: Resource) -> float:
     """What a bundle frees of the need against what its job loses; endless for a safe one.
     Upstream: actions/utils/bundle.bundleROI.
     """
-    lost = _score_against_need(bundle.everything, need, cap=False)
-    return float("inf") if lost == 0 else _score_against_need(bundle.local, need, cap=True) / lost
+    loss = _score_against_need(bundle.everything, need, cap=False)
+    return float("inf") if loss == 0 else _score_against_need(bundle.local, need, cap=True) / loss
 
 
 def _score_against_need(resource: Resource, need: Resource, *, cap: bool) -> float:
     """Upstream: actions/utils/bundle.scoreAgainstNeed."""
     score = 0.0
     for name in need.resource_names():
-        wanted, amount = need.get(name), resource.get(name)
-        score += (min(amount, wanted) if cap else amount) / wanted
+        needed, amount = need.get(name), resource.get(name)
+        score += (min(amount, needed) if cap else amount) / needed
     return score

@@ -79,8 +79,8 @@ class GangPlanner:
             for victim in victims:
                 chain[0].evict(victim, self._reason)
         try:
-            found = self._place_sub_jobs(worksheet, domain, chain, evicting=bool(victims), was_ready=was_ready)
-            return None if found is None else GangPlan(Statement.save_operations(ssn, *chain), found)
+            hyper_nodes = self._place_sub_jobs(worksheet, domain, chain, evicting=bool(victims), was_ready=was_ready)
+            return None if hyper_nodes is None else GangPlan(Statement.save_operations(ssn, *chain), hyper_nodes)
         finally:  # upstream defers it, so that it also happens on the way out of a panic
             for statement in reversed(chain):
                 statement.discard()
@@ -93,10 +93,10 @@ class GangPlanner:
         pipelined = False
         while not worksheet.empty:
             sub_job = worksheet.sub_jobs.pop()
-            found = self._place_sub_job(sub_job, worksheet, domain, evicting=evicting)
-            if found is None:
+            placement = self._place_sub_job(sub_job, worksheet, domain, evicting=evicting)
+            if placement is None:
                 return None
-            trial, hyper_nodes[sub_job.uid] = found
+            trial, hyper_nodes[sub_job.uid] = placement
             chain.append(trial)
             pipelined = self._ssn.ask_plugins(hooks.JOB_PIPELINED, self._job)
             if was_ready or pipelined:

@@ -186,11 +186,11 @@ class _SliceSort(_SortedRanges[T]):
         places = (a + quarter, a + quarter * 2, a + quarter * 3)
         swaps = 0
         if length >= SHORT_LENGTH:
-            medians = [self._median_index(at - 1, at, at + 1) for at in places]
+            medians = [self._median_index(place - 1, place, place + 1) for place in places]
             swaps += medians[0][1] + medians[1][1] + medians[2][1]
             places = (medians[0][0], medians[1][0], medians[2][0])
-        pivot, more = self._median_index(*places)
-        swaps += more
+        pivot, pivot_swaps = self._median_index(*places)
+        swaps += pivot_swaps
         if swaps == 0:
             return pivot, _PivotHint.INCREASING
         return pivot, _PivotHint.DECREASING if swaps == NINTHER_SWAPS else _PivotHint.UNKNOWN
@@ -240,11 +240,11 @@ class _StableSort(_SortedRanges[T]):
         """Two sorted neighbours become one; a single element is put in its place."""
         items = self.items
         if middle - a == 1:
-            place = self._binary_search(middle, b, lambda at: self._is_less(at, a))
+            place = self._binary_search(middle, b, lambda index: self._is_less(index, a))
             items[a:place] = [*items[a + 1 : place], items[a]]
             return
         if b - middle == 1:
-            place = self._binary_search(a, middle, lambda at: not self._is_less(middle, at))
+            place = self._binary_search(a, middle, lambda index: not self._is_less(middle, index))
             items[place:b] = [items[middle], *items[place:middle]]
             return
         self._merge_halves(a, middle, b)
@@ -252,10 +252,10 @@ class _StableSort(_SortedRanges[T]):
     def _merge_halves(self, a: int, middle: int, b: int) -> None:
         """The parts that stand on the wrong side of the middle change places; both halves are merged then."""
         half = (a + b) >> 1
-        both = half + middle
-        first, end = (both - b, half) if middle > half else (a, middle)
-        start = self._binary_search(first, end, lambda at: not self._is_less(both - 1 - at, at))
-        end = both - start
+        total = half + middle
+        first, end = (total - b, half) if middle > half else (a, middle)
+        start = self._binary_search(first, end, lambda index: not self._is_less(total - 1 - index, index))
+        end = total - start
         if start < middle < end:
             self.items[start:end] = [*self.items[middle:end], *self.items[start:middle]]
         if a < start < half:
@@ -267,9 +267,9 @@ class _StableSort(_SortedRanges[T]):
     def _binary_search(first: int, end: int, before: Callable[[int], bool]) -> int:
         """The first place of which `before` does not hold, by halves."""
         while first < end:
-            at = (first + end) >> 1
-            if before(at):
-                first = at + 1
+            middle = (first + end) >> 1
+            if before(middle):
+                first = middle + 1
             else:
-                end = at
+                end = middle
         return first

@@ -67,10 +67,10 @@ class NodeVerdictCache:
     def _cached_passing(self, codes: Codes, action: int) -> Codes:
         """Without the codes that the action lets pass."""
         # The array is kept with the answer: its id would otherwise be given to another array.
-        known = self._kept.get((id(codes), action))
-        if known is None:
-            known = self._kept[id(codes), action] = (codes, self._mask_passing(codes, action))
-        return known[1]
+        entry = self._kept.get((id(codes), action))
+        if entry is None:
+            entry = self._kept[id(codes), action] = (codes, self._mask_passing(codes, action))
+        return entry[1]
 
     def _mask_passing(self, codes: Codes, action: int) -> Codes:
         passing: Codes = codes * self._reasons.blocking_masks()[action][codes]
@@ -79,21 +79,21 @@ class NodeVerdictCache:
     def _with_room(self, task: TaskInfo, passing: Codes) -> Codes:
         """The first dimension of InitResreq that FutureIdle lacks, else what the plugin says."""
         table = self._table
-        wanted, field = table.wanted_amounts(task.init_resreq), table.room_field()
+        request, field = table.wanted_amounts(task.init_resreq), table.room_field()
         return self._answers.cached_values(
-            (id(passing), field, wanted),
-            lambda rows: self._row_codes(wanted, field, passing, rows),
-            lambda row: self._row_code(wanted, field, passing, row),
+            (id(passing), field, request),
+            lambda rows: self._row_codes(request, field, passing, rows),
+            lambda row: self._row_code(request, field, passing, row),
         )
 
-    def _row_codes(self, wanted: WantedAmounts, field: NodeField, passing: Codes, rows: IntArray) -> Codes:
-        short = self._shortage_codes(wanted)[self._table.first_lacking(wanted, field, rows)]
+    def _row_codes(self, request: WantedAmounts, field: NodeField, passing: Codes, rows: IntArray) -> Codes:
+        short = self._shortage_codes(request)[self._table.first_lacking(request, field, rows)]
         answers: Codes = np.where(short, short, passing[rows])
         return answers
 
-    def _row_code(self, wanted: WantedAmounts, field: NodeField, passing: Codes, row: int) -> int:
-        lacking = self._table.lacking_of_one(wanted, field, row)
-        return self._shortage_codes(wanted).item(lacking) if lacking else passing.item(row)
+    def _row_code(self, request: WantedAmounts, field: NodeField, passing: Codes, row: int) -> int:
+        dimension = self._table.lacking_of_one(request, field, row)
+        return self._shortage_codes(request).item(dimension) if dimension else passing.item(row)
 
-    def _shortage_codes(self, wanted: WantedAmounts) -> Codes:
-        return self._reasons.shortage_codes(tuple([name for name, _ in wanted]))
+    def _shortage_codes(self, request: WantedAmounts) -> Codes:
+        return self._reasons.shortage_codes(tuple([name for name, _ in request]))

@@ -91,9 +91,9 @@ class PriorityQueue(Generic[T]):
 
     def take_least(self, key: Callable[[T], int]) -> T:
         """Take the item with the least key out, unrecorded: where upstream walks a map instead."""
-        least = min(self._items, key=key)
-        self._items.remove(least)
-        return least
+        item = min(self._items, key=key)
+        self._items.remove(item)
+        return item
 
     def extend(self, items: Iterable[T]) -> PriorityQueue[T]:
         """Push one after the other."""

@@ -23,17 +23,17 @@ class AnnotationPatch(NamedTuple):
     remove: tuple[str, ...]
 
 
-def clamp_request(ssn: Session, plugin: str, holder: str, held: Resource, request: Resource) -> Resource:
+def clamp_request(ssn: Session, plugin: str, holder: str, holdings: Resource, request: Resource) -> Resource:
     """The request, with amounts cut to what the holder has; unchanged without persistence."""
     if not ssn.persistence.on:
         return request
-    short = [name for name, amount in request.items() if held.get(name) < amount]
+    short = [name for name, amount in request.items() if holdings.get(name) < amount]
     if not short:
         return request
     ssn.note_quirk(BOOKS_CLAMPED, f"{plugin}: {holder} has less {', '.join(short)} than is released; it stays at 0")
     cut = request.clone()
     for name in short:
-        set_amount(cut, name, max(held.get(name), 0.0))
+        set_amount(cut, name, max(holdings.get(name), 0.0))
     return cut
 
 
@@ -89,16 +89,16 @@ def _task_patch(ssn: Session, task: TaskInfo) -> AnnotationPatch | None:
     A restored task that was allocated and never committed keeps its annotations.
     """
     present = task.pod.annotations
-    wanted: dict[str, str] = {}
-    struck: tuple[str, ...] = ()
+    annotations: dict[str, str] = {}
+    obsolete: tuple[str, ...] = ()
     if task.status is TaskStatus.PIPELINED:
-        wanted = {STATUS_ANNOTATION: TRUE, NODE_ANNOTATION: task.node_name}
+        annotations = {STATUS_ANNOTATION: TRUE, NODE_ANNOTATION: task.node_name}
         if task.eviction_occurred:
-            wanted[EVICTION_ANNOTATION] = TRUE
+            annotations[EVICTION_ANNOTATION] = TRUE
         else:
-            struck = (EVICTION_ANNOTATION,)
+            obsolete = (EVICTION_ANNOTATION,)
     elif task.status is TaskStatus.BINDING or (task.uid in ssn.cluster.restored and task.uid not in ssn.restored):
-        struck = ANNOTATIONS
-    remove = tuple(name for name in struck if name in present)
-    changed = {name: text for name, text in wanted.items() if present.get(name) != text}
+        obsolete = ANNOTATIONS
+    remove = tuple(name for name in obsolete if name in present)
+    changed = {name: text for name, text in annotations.items() if present.get(name) != text}
     return AnnotationPatch(task.key, changed, remove) if changed or remove else None

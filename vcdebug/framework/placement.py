@@ -53,8 +53,8 @@ def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     cache = ssn.verdict_cache if len(nodes.rows) > 1 else None
     cached_codes = None if cache is None else cache.plugin_codes(task)
     if cached_codes is not None:
-        known: Codes = cached_codes[nodes.rows]
-        return known
+        node_codes: Codes = cached_codes[nodes.rows]
+        return node_codes
     codes: Codes | None = None
     for tier in ssn.plugin_calls[PREDICATE.method]:
         for plugin_call in tier:
@@ -94,8 +94,8 @@ def predicate_for_preempt_action(ssn: Session, task: TaskInfo, nodes: NodeRows) 
 def shortage_codes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """The first dimension of InitResreq that FutureIdle lacks, as `Insufficient <name>`."""
     table, request = nodes.table, task.init_resreq
-    lacking = table.lacking_dimensions(request, "future")[nodes.rows]
-    codes: Codes = ssn.reasons.shortage_codes(tuple([name for name, _ in table.wanted_amounts(request)]))[lacking]
+    dimensions = table.lacking_dimensions(request, "future")[nodes.rows]
+    codes: Codes = ssn.reasons.shortage_codes(tuple([name for name, _ in table.wanted_amounts(request)]))[dimensions]
     return codes
 
 
@@ -106,8 +106,8 @@ def _judge_with_room(action: int, ssn: Session, task: TaskInfo, nodes: NodeRows)
     if not short:
         return _drop_passing_codes(ssn, ask_predicates(ssn, task, nodes), action)
     if short < len(codes):
-        enough = codes == 0
-        codes[enough] = _drop_passing_codes(ssn, ask_predicates(ssn, task, nodes.select_where(enough)), action)
+        has_room = codes == 0
+        codes[has_room] = _drop_passing_codes(ssn, ask_predicates(ssn, task, nodes.select_where(has_room)), action)
     return codes
 
 
@@ -151,13 +151,13 @@ class PredicateHelper:
         if not len(nodes):
             return nodes, errors
         group = f"{task.job}/{task.task_role}"
-        known = ssn.samples.next_search_rows(task.key, nodes)
+        sampled_rows = ssn.samples.next_search_rows(task.key, nodes)
         size = len(nodes.rows)
         start = ssn.node_search_start % size  # exact: ints
         ssn.log("search.start", nodes.rows.item(start))
         event = None if ssn.previous_cycle is None else ssn.previous_cycle.find_search(task, nodes)
-        if event is None and known is not None:
-            event = self._search_as_sampled(task, nodes, known, judge, group)
+        if event is None and sampled_rows is not None:
+            event = self._search_as_sampled(task, nodes, sampled_rows, judge, group)
         if event is None:
             event = self._search_from(task, nodes, start, judge, group)
             event = self._search_around_choice(task, nodes, event, judge, group)
@@ -192,9 +192,9 @@ class PredicateHelper:
         codes = cache.search_codes(task, question)
         if codes is None:
             return None
-        known = self._cached_errors(task, group)
-        if known is not None:
-            codes = np.where(known, known, codes)
+        cached_errors = self._cached_errors(task, group)
+        if cached_errors is not None:
+            codes = np.where(cached_errors, cached_errors, codes)
         return codes if nodes.rows is nodes.table.every else codes[nodes.rows]
 
     def _search_known(self, task: TaskInfo, nodes: NodeRows, start: int, codes: Codes) -> PredicateEvent:
@@ -214,10 +214,10 @@ class PredicateHelper:
         return fast_tuple(PredicateEvent, (task.key, size, len(around), feasible, failed, around[failing]))
 
     def _nodes_to_find(self, nodes: int) -> int:
-        known = self._wants.get(nodes)
-        if known is None:
-            known = self._wants[nodes] = num_feasible_nodes_to_find(self._flags, nodes)
-        return known
+        count = self._wants.get(nodes)
+        if count is None:
+            count = self._wants[nodes] = num_feasible_nodes_to_find(self._flags, nodes)
+        return count
 
     def _search_as_sampled(
         self, task: TaskInfo, nodes: NodeRows, visited: IntArray, judge: NodeJudge, group: str
@@ -238,19 +238,19 @@ class PredicateHelper:
         return PredicateEvent(task.key, len(nodes), len(visited), feasible, visited[failing], codes[failing])
 
     def _search_around_choice(
-        self, task: TaskInfo, nodes: NodeRows, found: PredicateEvent, judge: NodeJudge, group: str
+        self, task: TaskInfo, nodes: NodeRows, event: PredicateEvent, judge: NodeJudge, group: str
     ) -> PredicateEvent:
         """Where the node that a real scheduler chose was not checked, a sample that begins there if it fits."""
-        if found.processed == len(nodes) or self._exact:
-            return found
+        if event.processed == len(nodes) or self._exact:
+            return event
         chosen = self._chosen_row(task)
-        if chosen < 0 or chosen in found.feasible:
-            return found
-        at = np.flatnonzero(nodes.rows == chosen)
-        if not len(at):
-            return found
-        other = self._search_from(task, nodes, at.item(0), judge, group)
-        return other if chosen in other.feasible else found
+        if chosen < 0 or chosen in event.feasible:
+            return event
+        positions = np.flatnonzero(nodes.rows == chosen)
+        if not len(positions):
+            return event
+        other = self._search_from(task, nodes, positions.item(0), judge, group)
+        return other if chosen in other.feasible else event
 
     def _chosen_row(self, task: TaskInfo) -> int:
         """The row of the node that a real scheduler is known to have chosen; -1 where none is."""
@@ -267,35 +267,35 @@ class PredicateHelper:
         self, task: TaskInfo, order: IntArray, want: int, judge: NodeJudge, group: str
     ) -> tuple[IntArray, Codes]:
         """(first `want` feasible rows, codes of all visited rows): the next feasible one stops the search."""
-        known = self._cached_errors(task, group)
+        cached_errors = self._cached_errors(task, group)
         parts: list[Codes] = []
-        found = begin = 0
+        feasible_count = begin = 0
         while begin < len(order):
             # A plugin that remembers rows must not be asked about nodes that upstream never visits.
-            chunk = want - found + 1 if self._exact else max(MIN_CHUNK_ROWS, 2 * want)
-            codes = self._check_nodes(task, order[begin : begin + chunk], judge, known)
+            chunk = want - feasible_count + 1 if self._exact else max(MIN_CHUNK_ROWS, 2 * want)
+            codes = self._check_nodes(task, order[begin : begin + chunk], judge, cached_errors)
             begin += chunk
             passed = (codes == 0).nonzero()[0]
-            if found + len(passed) > want:
-                parts.append(codes[: int(passed[want - found]) + 1])
+            if feasible_count + len(passed) > want:
+                parts.append(codes[: int(passed[want - feasible_count]) + 1])
                 break
-            found += len(passed)
+            feasible_count += len(passed)
             parts.append(codes)
         if len(parts) == 1:
             return order[passed[:want]], parts[0]
         codes = np.concatenate(parts)
         return order[: len(codes)][codes == 0][:want], codes
 
-    def _check_nodes(self, task: TaskInfo, rows: IntArray, judge: NodeJudge, known: Codes | None) -> Codes:
+    def _check_nodes(self, task: TaskInfo, rows: IntArray, judge: NodeJudge, cached_errors: Codes | None) -> Codes:
         """Upstream: util/predicate_helper.checkNode."""
         ssn = self._ssn
         # No try/finally around `silent`: run_session resets it after a panic, and this runs for every search.
-        if known is None and self._ssn.sharding != "hard":
+        if cached_errors is None and self._ssn.sharding != "hard":
             ssn.record.silent += 1
             answer = judge(ssn, task, NodeRows(ssn.node_table, rows))
             ssn.record.silent -= 1
             return answer
-        codes: Codes = np.zeros(len(rows), dtype=np.uint16) if known is None else known[rows]
+        codes: Codes = np.zeros(len(rows), dtype=np.uint16) if cached_errors is None else cached_errors[rows]
         unknown = codes == 0
         if self._ssn.sharding == "hard":
             outside = unknown & ~np.isin(rows, ssn.shard_rows())

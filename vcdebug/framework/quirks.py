@@ -25,9 +25,9 @@ QUIRKS: dict[str, Quirk] = {}
 """Every quirk by its code, in the order below."""
 
 
-def _add_quirk(code: str, what: str, decides: str, absent_with: Change | None = None) -> str:
+def _add_quirk(code: str, summary: str, decides: str, absent_with: Change | None = None) -> str:
     """Enter a quirk; its code, by which replays note it."""
-    QUIRKS[code] = Quirk(code, what, decides, absent_with)
+    QUIRKS[code] = Quirk(code, summary, decides, absent_with)
     return code
 
 

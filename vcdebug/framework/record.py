@@ -205,8 +205,8 @@ class OpEvent(NamedTuple):
         return self.figures.plugin_books(self.place)
 
     def __repr__(self) -> str:
-        said = (self.op, self.task, self.node, self.state, self.after, self.books, self.reason, self.eviction, self.via)
-        return f"OpEvent{said}"
+        row = (self.op, self.task, self.node, self.state, self.after, self.books, self.reason, self.eviction, self.via)
+        return f"OpEvent{row}"
 
 
 class StatementEvent(NamedTuple):
@@ -412,14 +412,14 @@ class Record:
         self.events.append(event)
         self.changes.append(len(self.events), OPERATION, None, None)
 
-    def add_note(self, code: str, text: str, *about: object, at_last: bool = False) -> None:
-        """A quirk that acts at the next event, or at the last one; `about` fills the blanks of the text."""
-        self.notes.append(len(self.events) if at_last else len(self.events) + 1, code, text, about)
+    def add_note(self, code: str, text: str, *values: object, at_last: bool = False) -> None:
+        """A quirk that acts at the next event, or at the last one; `values` fill the blanks of the text."""
+        self.notes.append(len(self.events) if at_last else len(self.events) + 1, code, text, values)
 
-    def add_last_note(self, code: str, text: str, *about: object) -> None:
+    def add_last_note(self, code: str, text: str, *values: object) -> None:
         """A quirk that acted at the last event, unless a recorded call is running."""
         if not self.silent:
-            self.notes.append(len(self.events), code, text, about)
+            self.notes.append(len(self.events), code, text, values)
 
     def log_line(self, key: str, *values: object) -> None:
         """Add a line that upstream prints here and no event shows; `values` fill its blanks and must not change."""

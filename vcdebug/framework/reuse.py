@@ -122,13 +122,13 @@ PlainStep = ActionStep | HelperStep | OperationStep
 class PreviousCycle:
     """The steps of an earlier cycle with equal inputs, and how many of them this one has repeated."""
 
-    def __init__(self, before: Record, now: Record, conf: SchedulerConf, pods: Mapping[int, Manifest] | None) -> None:
+    def __init__(self, old: Record, new: Record, conf: SchedulerConf, pods: Mapping[int, Manifest] | None) -> None:
         """`conf` is that of both cycles. `pods` are the earlier cycle's by identity; None: both have the same ones."""
-        self._steps = _iter_steps(before, conf)
-        self._node_count = len(now.node_names)
+        self._steps = _iter_steps(old, conf)
+        self._node_count = len(new.node_names)
         self._pods = pods
-        self._before = before.reasons
-        self._now = now.reasons
+        self._before = old.reasons
+        self._now = new.reasons
         self._last: SearchStep | None = None
 
     def repeat_step(self, step: PlainStep) -> None:
@@ -150,14 +150,14 @@ class PreviousCycle:
         self._last = step
         return step.found
 
-    def _is_same_search(self, found: PredicateEvent, task: TaskInfo, nodes: NodeRows) -> bool:
+    def _is_same_search(self, event: PredicateEvent, task: TaskInfo, nodes: NodeRows) -> bool:
         """Whether both search all nodes for the same pod, and number its reasons alike."""
-        if found.task != task.key or not found.considered == len(nodes) == self._node_count:
+        if event.task != task.key or not event.considered == len(nodes) == self._node_count:
             return False
         if self._pods is not None and id(task.pod.manifest) not in self._pods:
             return False
         # Codes number reasons in the order in which a cycle meets them.
-        codes = found.codes
+        codes = event.codes
         return not len(codes) or self._now.adopt_codes(self._before, int(np.maximum.reduce(codes)))
 
     def find_scores(self, task: TaskInfo, nodes: NodeRows) -> ScoreEvent | None:

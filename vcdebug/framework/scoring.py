@@ -45,10 +45,10 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> ScoredNod
     Upstream: util/scheduler_helper.PrioritizeNodes.
     """
     ssn.seeking = task
-    known = None if ssn.previous_cycle is None else ssn.previous_cycle.find_scores(task, nodes)
-    if known is not None:
-        ssn.record.append(known)
-        return ScoredNodes(nodes, known.total)
+    event = None if ssn.previous_cycle is None else ssn.previous_cycle.find_scores(task, nodes)
+    if event is not None:
+        ssn.record.append(event)
+        return ScoredNodes(nodes, event.total)
     parts: ScoreParts = []
     everywhere: list[str] = []
     ssn.record.silent += 1
@@ -61,8 +61,8 @@ def prioritize_nodes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> ScoredNod
         return None
     finally:
         ssn.record.silent -= 1
-    shown = tuple([(name, shrink_scores(scores)) for name, scores in parts]) if len(nodes) else ()
-    ssn.record.append(ScoreEvent(task.key, nodes.rows, shown, total, tuple(everywhere)))
+    shrunk_parts = tuple([(name, shrink_scores(scores)) for name, scores in parts]) if len(nodes) else ()
+    ssn.record.append(ScoreEvent(task.key, nodes.rows, shrunk_parts, total, tuple(everywhere)))
     return ScoredNodes(nodes, total)
 
 
@@ -100,20 +100,20 @@ def _node_order_scores(ssn: Session, task: TaskInfo, nodes: NodeRows, parts: Sco
     Upstream: framework/session_plugins.NodeOrderMapFn.
     """
     total = nodes.zero_scores()
-    lost: BoolArray | None = None
+    failed: BoolArray | None = None
     for tier in ssn.plugin_calls[NODE_ORDER.method]:
         for plugin_call in tier:
             scores: NodeScores = plugin_call.call(task, nodes)
-            own = scores.total if lost is None else np.where(lost, np.nan, scores.total)
+            plugin_total = scores.total if failed is None else np.where(failed, np.nan, scores.total)
             # The total leaves a failed node out at the end; the parts show what each plugin said before the failure.
             if scores.failed is not None:
-                before = np.zeros(len(nodes), dtype=np.bool_) if lost is None else lost
-                own = np.where(scores.failed & ~before, 0.0, own)
-                lost = before | scores.failed
-            parts.append((plugin_call.plugin, own))
+                before = np.zeros(len(nodes), dtype=np.bool_) if failed is None else failed
+                plugin_total = np.where(scores.failed & ~before, 0.0, plugin_total)
+                failed = before | scores.failed
+            parts.append((plugin_call.plugin, plugin_total))
             parts.extend(scores.parts)
             total = _add_scores(total, scores.total)
-    return total if lost is None else np.where(lost, 0.0, total)
+    return total if failed is None else np.where(failed, 0.0, total)
 
 
 def _batch_node_order_scores(
@@ -179,13 +179,13 @@ def sort_nodes(ssn: Session, task: TaskInfo, scored: ScoredNodes | None) -> list
     """
     if scored is None:
         return []
-    nodes, kept = scored.nodes.node_infos, ~np.isnan(scored.total)
+    nodes, valid = scored.nodes.node_infos, ~np.isnan(scored.total)
     places = ssn.draws.known_turns(nodes, task.key)
     # Stable: upstream collects equal nodes in a list per score and appends these lists.
     ranked = (
         np.argsort(-scored.total, kind="stable") if places is None else np.lexsort((np.array(places), -scored.total))
     )
-    return [nodes[index] for index in ranked.tolist() if kept[index]]
+    return [nodes[index] for index in ranked.tolist() if valid[index]]
 
 
 def best_node(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo | None:

@@ -150,11 +150,11 @@ class Session:
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
 
     def _new_view(self, reuse_from: Session | None) -> NodeView:
-        has, flags = self.release.has_older_form, self.flags
+        has_older_form, flags = self.release.has_older_form, self.flags
         return NodeView.build_at_open(
             self.node_table.names,
             self.nodes,
-            {} if has(IMAGE_STATES) else None,
+            {} if has_older_form(IMAGE_STATES) else None,
             flags.is_gate_on,
             release=self.release,
             shapes=reuse_from.view.shapes if reuse_from is not None and reuse_from.flags == flags else None,
@@ -306,10 +306,10 @@ class Session:
 
     def shown_code(self, code: int) -> list[dict[str, object]]:
         """The statuses behind a code as the trace writes them: the same object each time."""
-        shown = self._shown_codes.get(code)
-        if shown is None:
-            shown = self._shown_codes[code] = status_documents(self.reasons.statuses_of(code))
-        return shown
+        documents = self._shown_codes.get(code)
+        if documents is None:
+            documents = self._shown_codes[code] = status_documents(self.reasons.statuses_of(code))
+        return documents
 
     # PodGroups
 
@@ -337,18 +337,18 @@ class Session:
         """Events inside the block belong together, one level deeper."""
         return SpanScope(self.record, level, name)
 
-    def note_quirk(self, code: str, text: str, *about: object, at_last: bool = False) -> None:
+    def note_quirk(self, code: str, text: str, *values: object, at_last: bool = False) -> None:
         """A quirk of upstream (framework/quirks.py) acts at the next event, or acted at the last one.
 
-        `about` fills the blanks of the text when the note is read.
+        `values` fill the blanks of the text when the note is read.
         """
-        self.record.add_note(code, text, *about, at_last=at_last)
+        self.record.add_note(code, text, *values, at_last=at_last)
 
     @cached_property
     def leaves_refused(self) -> bool:
         """Whether a statement keeps a pipeline that a handler refused."""
-        has = self.release.has_older_form
-        return has(STATEMENT_NO_SELF_ROLLBACK) and not has(REFUSED_PIPELINE_UNDONE)
+        has_older_form = self.release.has_older_form
+        return has_older_form(STATEMENT_NO_SELF_ROLLBACK) and not has_older_form(REFUSED_PIPELINE_UNDONE)
 
     @cached_property
     def cache_volumes(self) -> CacheVolumes | None:
@@ -371,10 +371,10 @@ class Session:
         """The hypernode's real nodes that the session has, ascending by name; None for an unknown hypernode."""
         if name not in self._hyper_node_rows:
             real = self.hyper_nodes.real_nodes.get(name)
-            known = (
+            names = (
                 None if real is None else self.cluster.ordering.order_keys(node for node in real if node in self.nodes)
             )
-            self._hyper_node_rows[name] = None if known is None else self.node_table.rows_named(known)
+            self._hyper_node_rows[name] = None if names is None else self.node_table.rows_named(names)
         return self._hyper_node_rows[name]
 
     def break_cycles(self) -> None:

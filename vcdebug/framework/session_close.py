@@ -75,11 +75,11 @@ def _update_phase(ssn: Session, job: JobInfo) -> None:
     """Upstream: framework/session.jobStatus."""
     group = job.pod_group
     running, succeeded, failed = job.count_each(TaskStatus.RUNNING, TaskStatus.SUCCEEDED, TaskStatus.FAILED)
-    said = [
+    unschedulable = any(
         c.type == UNSCHEDULABLE_CONDITION and c.status == "True" for c in group.conditions if c.transition_id == ssn.uid
-    ]
+    )
     finished = succeeded if ssn.release.has_older_form(FAILED_UNCOUNTED) else succeeded + failed
-    phase = _get_pod_group_phase(ssn, job, running_unschedulable=running > 0 and True in said, finished=finished)
+    phase = _get_pod_group_phase(ssn, job, running_unschedulable=running > 0 and unschedulable, finished=finished)
     if phase != group.phase:
         ssn.set_phase(job, phase)
     group.running, group.succeeded, group.failed = running, succeeded, failed
@@ -112,17 +112,17 @@ def _job_close(job: JobInfo, placed: dict[tuple[TaskStatus, NodeName], TaskClose
     tasks: dict[str, TaskClose] = {}
     for uid in sorted(job.tasks):
         task = job.tasks[uid]
-        where = (task.status, task.node_name)
-        close = placed.get(where)
+        place = (task.status, task.node_name)
+        close = placed.get(place)
         if close is None:
             if task.status in _EXPLAINED_STATUSES:
-                close = fast_tuple(TaskClose, (*where, *job.task_scheduling_reason(uid)))
+                close = fast_tuple(TaskClose, (*place, *job.task_scheduling_reason(uid)))
             else:
-                close = placed[where] = fast_tuple(TaskClose, (*where, None, None, None))
+                close = placed[place] = fast_tuple(TaskClose, (*place, None, None, None))
         tasks[task.key] = close
     group = job.pod_group
-    said = (group.phase, tuple(group.conditions), job.fit_error(), job.job_fit_errors, tasks)
-    return fast_tuple(JobClose, said)
+    fields = (group.phase, tuple(group.conditions), job.fit_error(), job.job_fit_errors, tasks)
+    return fast_tuple(JobClose, fields)
 
 
 def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
@@ -157,10 +157,10 @@ def _claimed_devices(ssn: Session, charged: Mapping[QueueName, list[JobInfo]]) -
     """The devices of resource claims that each queue's tasks hold, a claim once per queue.
     Upstream: framework/session_dra_queue_status (addTaskDRAAllocatedByQueue, mergeDRAAllocatedIntoResourceList).
     """
-    found = ssn.snapshot.objects_of("ResourceClaim")
-    if not found or ssn.release.has_older_form(DRA_QUOTA):
+    claim_manifests = ssn.snapshot.objects_of("ResourceClaim")
+    if not claim_manifests or ssn.release.has_older_form(DRA_QUOTA):
         return {}
-    claims = pod_claims.DeviceClaims({key_of(manifest): manifest for manifest in found}, ssn.snapshot.flags)
+    claims = pod_claims.DeviceClaims({key_of(manifest): manifest for manifest in claim_manifests}, ssn.snapshot.flags)
     volume_claims = {key_of(manifest): manifest for manifest in ssn.snapshot.objects_of("PersistentVolumeClaim")}
     result: dict[QueueName, dict[str, str]] = {}
     for name, jobs in charged.items():
@@ -170,8 +170,8 @@ def _claimed_devices(ssn: Session, charged: Mapping[QueueName, list[JobInfo]]) -
                 demand = read_device_demand(task.pod, claims, volume_claims)
                 by_claim |= demand.by_claim if demand is not None else {}
         total: pod_claims.DeviceDemand = {}
-        for wanted in by_claim.values():
-            pod_claims.merge_task_dra(total, wanted)
+        for claim_demand in by_claim.values():
+            pod_claims.merge_task_dra(total, claim_demand)
         result[name] = _device_texts(total)
     return result
 
@@ -211,8 +211,8 @@ def _queue_ancestors(ssn: Session, queue: str) -> list[str]:
     result = [ssn.queues[queue].parent or ROOT_QUEUE]
     while result[-1] != ROOT_QUEUE and len(result) <= len(ssn.queues):
         if result[-1] not in ssn.queues:
-            named = f"create queue {result[-1]}, or name another spec.parent in the queue that has it as its parent"
-            raise blame_objects(SchedulerPanic(NIL_POINTER_TEXT), (("Queue", queue), ("Queue", result[-1])), named)
+            fix = f"create queue {result[-1]}, or name another spec.parent in the queue that has it as its parent"
+            raise blame_objects(SchedulerPanic(NIL_POINTER_TEXT), (("Queue", queue), ("Queue", result[-1])), fix)
         result.append(ssn.queues[result[-1]].parent or ROOT_QUEUE)
     return result
 
@@ -243,13 +243,13 @@ def process_after(ssn: Session) -> SchedulerProcess:
 
 def _hyper_nodes(ssn: Session) -> Mapping[str, Mapping[str, str]]:
     """The cache takes over what a session says of its dirty jobs; sub jobs without tasks keep theirs."""
-    kept = {job: dict(names) for job, names in ssn.process.hyper_nodes.items()}
+    by_job = {job: dict(names) for job, names in ssn.process.hyper_nodes.items()}
     for uid in ssn.dirty_jobs:
         job = ssn.jobs[uid]
         names = {OWN_ENTRY: job.allocated_hyper_node}
         names |= {sub_job: job.sub_jobs[sub_job].allocated_hyper_node for sub_job in sorted(job.sub_jobs)}
-        kept[uid] = {name: hyper_node for name, hyper_node in {**kept.get(uid, {}), **names}.items() if hyper_node}
-    return {uid: kept[uid] for uid in sorted(kept) if kept[uid]}
+        by_job[uid] = {name: hyper_node for name, hyper_node in {**by_job.get(uid, {}), **names}.items() if hyper_node}
+    return {uid: by_job[uid] for uid in sorted(by_job) if by_job[uid]}
 
 
 def restore_hyper_nodes(job: JobInfo, process: SchedulerProcess) -> None:

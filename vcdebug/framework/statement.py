@@ -85,9 +85,9 @@ class Statement:
         self.operations.append(fast_tuple(Operation, (ALLOCATE_OP, task, "")))
         return None
 
-    def _record_statement(self, what: str, operations: list[Operation]) -> None:
+    def _record_statement(self, step: str, operations: list[Operation]) -> None:
         ops = tuple([(kind, task.key, task.node_name) for kind, task, _ in operations])
-        self._ssn.record.append(fast_tuple(StatementEvent, (what, ops)))
+        self._ssn.record.append(fast_tuple(StatementEvent, (step, ops)))
 
     def commit(self) -> None:
         """Hand evictions and allocations to the cache; pipelined tasks stay in the session only.
@@ -120,12 +120,12 @@ class Statement:
                 transitions.unplace_task(self._ssn, task, "un" + operation.kind)
         self.operations = []
 
-    def merge(self, *others: Statement) -> None:
+    def merge(self, *statements: Statement) -> None:
         """Take over the operations of other statements. Upstream: framework/statement.Merge."""
-        for other in others:
-            self._record_statement("merge", other.operations)
-            self.operations.extend(other.operations)
-            other.operations = []
+        for statement in statements:
+            self._record_statement("merge", statement.operations)
+            self.operations.extend(statement.operations)
+            statement.operations = []
 
     @staticmethod
     def save_operations(ssn: Session, *statements: Statement) -> Statement:

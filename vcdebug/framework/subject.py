@@ -52,23 +52,23 @@ def task_keys(tasks: Sequence[TaskInfo] | None) -> tuple[TaskKey, ...]:
 
 def name_in(subject: CallSubject, field: str) -> str:
     """The name in a field; empty where the call has no such field."""
-    for known, value in subject:
-        if known == field and isinstance(value, str):
+    for name, value in subject:
+        if name == field and isinstance(value, str):
             return value
     return ""
 
 
 def candidates_in(subject: CallSubject) -> tuple[TaskKey, ...]:
     """The candidate tasks of the call; empty for calls without candidates."""
-    for known, value in subject:
-        if known == CANDIDATES and isinstance(value, tuple):
+    for name, value in subject:
+        if name == CANDIDATES and isinstance(value, tuple):
             return value
     return ()
 
 
 def vote_in(subject: CallSubject) -> int | None:
     """The vote that came with the victims, 0 to abstain; None for other calls."""
-    for known, value in subject:
-        if known == VOTE and isinstance(value, int):
+    for name, value in subject:
+        if name == VOTE and isinstance(value, int):
             return value
     return None

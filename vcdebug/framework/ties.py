@@ -36,8 +36,8 @@ def tie_key(ties: tuple[TieField, ...]) -> Callable[[Any], tuple[str | int, ...]
 
 def pod_indexes(left: TaskInfo, right: TaskInfo) -> tuple[int, int] | None:
     """The indexes in two pods' names; None unless both have one."""
-    mine, other = pod_index(left.name), pod_index(right.name)
-    return None if mine is None or other is None else (mine, other)
+    left_index, right_index = pod_index(left.name), pod_index(right.name)
+    return None if left_index is None or right_index is None else (left_index, right_index)
 
 
 @lru_cache(maxsize=4096)

@@ -72,10 +72,10 @@ def _remove_invalid(ssn: Session, job: JobInfo) -> None:
     Upstream: framework/session.removeInvalidAllocatedHyperNode.
     """
     holders: list[JobInfo | SubJobInfo] = [job, *job.sub_jobs.values()]
-    for one in holders:
-        name = one.allocated_hyper_node
-        if name and (name not in ssn.hyper_nodes.by_name or not one.count_tasks(*ALLOCATED_CLASS)):
-            one.allocated_hyper_node = ""
+    for holder in holders:
+        name = holder.allocated_hyper_node
+        if name and (name not in ssn.hyper_nodes.by_name or not holder.count_tasks(*ALLOCATED_CLASS)):
+            holder.allocated_hyper_node = ""
             ssn.mark_job_dirty(job)
 
 
@@ -84,9 +84,9 @@ def _recover_allocated_hyper_node(ssn: Session, job: JobInfo) -> None:
     changed = False
     for sub_job in job.sub_jobs_in_order():
         if sub_job.with_network_topology() and not sub_job.allocated_hyper_node:
-            found = _lowest_tier_hyper_node(ssn, sub_job)
-            changed = changed or bool(found)
-            sub_job.allocated_hyper_node = found
+            hyper_node = _lowest_tier_hyper_node(ssn, sub_job)
+            changed = changed or bool(hyper_node)
+            sub_job.allocated_hyper_node = hyper_node
     common = _lca_of_sub_jobs(ssn, job) if changed or not job.allocated_hyper_node else job.allocated_hyper_node
     if changed or common != job.allocated_hyper_node:
         ssn.mark_job_dirty(job)

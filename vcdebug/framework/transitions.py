@@ -170,9 +170,9 @@ def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
         return f"failed to bind Task {task.uid} to host {task.node_name}, host does not exist"
     if (conflict := bind_conflict(ssn, task, task.node_name)) is not None:
         return conflict
-    if (given := ssn.given_to_cache.get(task.key)) is not None:
-        where = "node" if given == task.node_name else "different node"
-        return f"task <{task.key}> already on {where} <{given}>"
+    if (bound_node := ssn.given_to_cache.get(task.key)) is not None:
+        place = "node" if bound_node == task.node_name else "different node"
+        return f"task <{task.key}> already on {place} <{bound_node}>"
     fits, names = task.resreq.less_equal_with_resources_name(idle)
     if not fits:
         return binding_error(task.node_name, task, names, idle)

@@ -70,16 +70,16 @@ class Binpack(Plugin):
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/binpack.nodeOrderFn."""
         table = nodes.table
-        wanted = table.wanted_amounts(task.resreq)
-        counted = self._counted.get(wanted)
+        request = table.wanted_amounts(task.resreq)
+        counted = self._counted.get(request)
         if counted is None:
-            counted = self._counted[wanted] = self._counted_resources(task.resreq)
-        known = self._known.cached_values(
-            wanted,
+            counted = self._counted[request] = self._counted_resources(task.resreq)
+        node_scores = self._known.cached_values(
+            request,
             lambda rows: self._score_rows_counted(counted, table, rows),
             lambda row: self._score_counted(counted, table.nodes[row]),
         )
-        return NodeScores(known[nodes.rows])
+        return NodeScores(node_scores[nodes.rows])
 
     def _counted_resources(self, request: Resource) -> CountedResources:
         weighed = ((name, self.resources.get(name), request.get(name)) for name in request.resource_names())
@@ -92,12 +92,12 @@ class Binpack(Plugin):
     def _score_counted(self, counted: CountedResources, node: NodeInfo) -> float:
         score, weights, used, allocatable = 0.0, 0, node.used, node.allocatable
         for name, weight, amount in counted:
-            capacity, wanted = allocatable.get(name), amount + used.get(name)
+            capacity, filled = allocatable.get(name), amount + used.get(name)
             weights += weight
             if weight != 0 and capacity != 0:
-                if wanted > capacity:
+                if filled > capacity:
                     return 0.0
-                score += wanted * float(weight) / capacity
+                score += filled * float(weight) / capacity
         return self._average_score(score, weights)
 
     def bin_packing_score(self, request: Resource, used: Resource, allocatable: Resource) -> BinpackScore:
@@ -115,11 +115,11 @@ class Binpack(Plugin):
             weight = self.resources.get(name)
             if weight is None:
                 continue
-            capacity, wanted = allocatable.get(name), request.get(name) + used.get(name)
+            capacity, filled = allocatable.get(name), request.get(name) + used.get(name)
             if weight == 0 or capacity == 0:
-                yield name, wanted, capacity, weight, 0.0, None
+                yield name, filled, capacity, weight, 0.0, None
             else:
-                yield name, wanted, capacity, weight, wanted * float(weight) / capacity, wanted <= capacity
+                yield name, filled, capacity, weight, filled * float(weight) / capacity, filled <= capacity
 
     def _average_score(self, score: float, weights: int) -> float:
         if weights > 0:
@@ -136,16 +136,16 @@ class Binpack(Plugin):
         full: BoolArray = np.zeros(len(rows), dtype=np.bool_)
         for name, weight, amount in counted:
             capacity = table.dimension_column("allocatable", name)[rows]
-            wanted = amount + table.dimension_column("used", name)[rows]
+            filled = amount + table.dimension_column("used", name)[rows]
             weights += weight
             # The common case in fewer passes: nearly always every node has some of the resource.
             if weight != 0 and np.count_nonzero(capacity) == len(capacity):
-                full |= wanted > capacity
-                score = score + wanted * float(weight) / capacity
+                full |= filled > capacity
+                score = score + filled * float(weight) / capacity
                 continue
             counts = (capacity != 0) & (weight != 0)
-            full |= counts & (wanted > capacity)
-            share = wanted * float(weight) / np.where(capacity == 0, 1.0, capacity)
+            full |= counts & (filled > capacity)
+            share = filled * float(weight) / np.where(capacity == 0, 1.0, capacity)
             score = score + np.where(counts, share, 0.0)
         if weights > 0:
             score = score / float(weights)

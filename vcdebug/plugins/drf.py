@@ -63,9 +63,9 @@ class Drf(Plugin):
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
         """Upstream: plugins/drf.jobOrderFn."""
-        mine, other = self.shares[left.uid].value, self.shares[right.uid].value
-        self.log("drf.job-order", left.uid, mine, right.uid, other)
-        return (mine > other) - (mine < other)
+        left_share, right_share = self.shares[left.uid].value, self.shares[right.uid].value
+        self.log("drf.job-order", left.uid, left_share, right.uid, right_share)
+        return (left_share > right_share) - (left_share < right_share)
 
     def queue_order(self, left: QueueInfo, right: QueueInfo) -> int:
         """Upstream: plugins/drf.queueOrderFn."""
@@ -127,16 +127,16 @@ def iter_exchanges(
     totals: ShareTotals, shares: Mapping[JobId, DominantShare], preemptor: TaskInfo, candidates: Iterable[TaskInfo]
 ) -> Iterator[ShareExchange]:
     """Every candidate in order, with the shares on both sides of the exchange."""
-    wanted = totals.share_with(shares[preemptor.job].allocated, preemptor.resreq)
+    share = totals.share_with(shares[preemptor.job].allocated, preemptor.resreq)
     left_over: dict[JobId, Resource] = {}
     # Each candidate is taken off its job's share, chosen or not, as upstream does: the order of candidates matters.
     for task in candidates:
         if task.job not in shares:
-            yield ShareExchange(task, wanted)
+            yield ShareExchange(task, share)
             continue
         if task.job not in left_over:
             left_over[task.job] = shares[task.job].allocated.clone()
-        yield fast_tuple(ShareExchange, (task, wanted, *totals.calculate_share(left_over[task.job].sub(task.resreq))))
+        yield fast_tuple(ShareExchange, (task, share, *totals.calculate_share(left_over[task.job].sub(task.resreq))))
 
 
 # Hierarchical shares: a tree of queue paths with jobs as leaves, compared level by level.
@@ -262,12 +262,12 @@ class Hierarchy:
     def compare_without(self, root: HierarchyNode, allocated: Resource, queue: QueueInfo, task: TaskInfo) -> float:
         """`queue` compared with the candidate's queue while the candidate is taken out."""
         victim_job = self.jobs[task.job]
-        held = self.shares[victim_job.uid].allocated
-        self.place_job(root, victim_job, DominantShare(self.totals, held.clone().sub(task.resreq)))
+        job_allocated = self.shares[victim_job.uid].allocated
+        self.place_job(root, victim_job, DominantShare(self.totals, job_allocated.clone().sub(task.resreq)))
         self.update_hierarchical_share(root, allocated.sub(task.resreq))
         difference = compare_in_tree(root, queue, self.queues[victim_job.queue])
         allocated.add(task.resreq)
-        self.place_job(root, victim_job, DominantShare(self.totals, held.clone()))
+        self.place_job(root, victim_job, DominantShare(self.totals, job_allocated.clone()))
         return difference
 
 
@@ -286,8 +286,8 @@ def is_saturated(allocated: Resource, request: Resource, demanding: Demanding) -
     Upstream: plugins/drf.resourceSaturated.
     """
     for name in allocated.resource_names():
-        wanted = request.get(name)
-        if wanted != 0 and (allocated.get(name) >= wanted or not demanding.get(name, False)):
+        requested = request.get(name)
+        if requested != 0 and (allocated.get(name) >= requested or not demanding.get(name, False)):
             return True
     return False
 
@@ -303,20 +303,20 @@ def iter_levels(
     root: HierarchyNode, left: QueueInfo, right: QueueInfo
 ) -> Iterator[tuple[str, str, HierarchyNode, HierarchyNode]]:
     """The elements of both paths and their places in the tree, level by level."""
-    mine = other = root
-    for level, (one, two) in enumerate(zip(queue_path(left), queue_path(right), strict=False)):
+    left_node = right_node = root
+    for level, (left_name, right_name) in enumerate(zip(queue_path(left), queue_path(right), strict=False)):
         if level:
-            mine, other = mine.children[one], other.children[two]
-        yield one, two, mine, other
+            left_node, right_node = left_node.children[left_name], right_node.children[right_name]
+        yield left_name, right_name, left_node, right_node
 
 
 def compare_in_tree(root: HierarchyNode, left: QueueInfo, right: QueueInfo) -> float:
     """At the first difference, unsaturated or smaller share wins. Upstream: plugins/drf.compareQueues."""
-    for _, _, mine, other in iter_levels(root, left, right):
-        if mine.saturated != other.saturated:
-            return 1.0 if mine.saturated else -1.0
-        if mine.weighted_share() != other.weighted_share():
-            return mine.weighted_share() - other.weighted_share()
+    for _, _, left_node, right_node in iter_levels(root, left, right):
+        if left_node.saturated != right_node.saturated:
+            return 1.0 if left_node.saturated else -1.0
+        if left_node.weighted_share() != right_node.weighted_share():
+            return left_node.weighted_share() - right_node.weighted_share()
     return 0.0
 
 

@@ -52,15 +52,15 @@ class Gang(Plugin):
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
         """Upstream: plugins/gang.jobOrderFn."""
-        mine, other = left.is_ready(), right.is_ready()
-        self.log("gang.job-order", left.uid, mine, right.uid, other)
-        return unready_first(mine, other)
+        left_ready, right_ready = left.is_ready(), right.is_ready()
+        self.log("gang.job-order", left.uid, left_ready, right.uid, right_ready)
+        return unready_first(left_ready, right_ready)
 
     def sub_job_order(self, left: SubJobInfo, right: SubJobInfo) -> int:
         """Upstream: plugins/gang.subJobOrderFn."""
-        mine, other = left.is_ready(), right.is_ready()
-        self.log("gang.sub-job-order", left.uid, mine, right.uid, other)
-        return unready_first(mine, other)
+        left_ready, right_ready = left.is_ready(), right.is_ready()
+        self.log("gang.sub-job-order", left.uid, left_ready, right.uid, right_ready)
+        return unready_first(left_ready, right_ready)
 
     def job_ready(self, job: JobInfo) -> bool:
         return job.check_task_ready() and job.check_sub_job_ready() and job.is_ready()

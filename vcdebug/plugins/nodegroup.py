@@ -67,8 +67,8 @@ class GroupAffinity:
         score = float(BASE_SCORE) if group in self.required else 0.0
         if group in self.preferred:
             count = len(self.preferred)
-            left = count - self.preferred[group]
-            score += 0.5 * BASE_SCORE * float(left) / float(count) if ordered else 0.5 * BASE_SCORE
+            rank = count - self.preferred[group]
+            score += 0.5 * BASE_SCORE * float(rank) / float(count) if ordered else 0.5 * BASE_SCORE
         return score
 
 
@@ -126,8 +126,8 @@ class NodeGroup(Plugin):
         }
         self._groups = sorted(dict.fromkeys(self._group_of.values()))
         position: dict[Group | None, int] = {group: index for index, group in enumerate(self._groups)}
-        found = [position.get(self._group_of.get(name), -1) for name in ssn.node_table.names]
-        self._positions = np.array(found, dtype=np.int64)
+        places = [position.get(self._group_of.get(name), -1) for name in ssn.node_table.names]
+        self._positions = np.array(places, dtype=np.int64)
         """For every row of the node table its group's place in `_groups`, -1 without a label."""
         limited = not ssn.release.has_older_form(NODEGROUP_RESOURCE_LIMITS)
         self._queues = {name: QueueGroups(queue, limited=limited) for name, queue in ssn.queues.items()}
@@ -142,16 +142,16 @@ class NodeGroup(Plugin):
         """A queue without an affinity object takes its nearest ancestor's; limits are not inherited.
         Upstream: plugins/nodegroup.updateAffinityFromAncestor.
         """
-        own = {name: groups.affinity for name, groups in self._queues.items()}
+        affinities = {name: groups.affinity for name, groups in self._queues.items()}
         for name, groups in self._queues.items():
             seen = {name: None}
             above = name
-            while own[above] is None and above != ROOT_QUEUE:
+            while affinities[above] is None and above != ROOT_QUEUE:
                 above = queues[above].parent or ROOT_QUEUE
                 if above in seen or above not in queues:
                     break
                 seen[above] = None
-                groups.affinity = own[above]
+                groups.affinity = affinities[above]
 
     # Hooks
 
@@ -277,8 +277,8 @@ def queue_of(pod: Pod) -> QueueName:
     """The queue that a pod names, by label or annotation."""
     if QUEUE_NAME in pod.labels:
         return pod.labels[QUEUE_NAME]
-    found = pod.annotations.get(QUEUE_NAME)
-    return pod.annotations.get(QUEUE_NAME_ANNOTATION, "") if found is None else found
+    name = pod.annotations.get(QUEUE_NAME)
+    return pod.annotations.get(QUEUE_NAME_ANNOTATION, "") if name is None else name
 
 
 class NodeGroupByPod(Plugin):
@@ -293,9 +293,9 @@ class NodeGroupByPod(Plugin):
         self._group_of: dict[NodeName, Group] = {
             node.name: node.labels.get(GROUP_LABEL, "") for node in ssn.nodes.values()
         }
-        found = [self._group_of[name] for name in ssn.node_table.names]
-        self._groups = sorted(dict.fromkeys(found))
-        self._positions = np.array([self._groups.index(group) for group in found], dtype=np.int64)
+        node_groups = [self._group_of[name] for name in ssn.node_table.names]
+        self._groups = sorted(dict.fromkeys(node_groups))
+        self._positions = np.array([self._groups.index(group) for group in node_groups], dtype=np.int64)
         """For every row of the node table its group's place in `_groups`."""
 
     def _affinity_of(self, queue: QueueName) -> GroupAffinity:

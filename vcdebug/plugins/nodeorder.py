@@ -1,6 +1,6 @@
 """nodeorder: the Kubernetes scorers, weighted and added. Upstream: plugins/nodeorder, and its form up to v1.15.0."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ from vcdebug.snapshot.manifest import owners_of
 
 Scorer = Callable[[Pod, PodShape, IntArray, float], KeptScores | None]
 """0 to 100 per row times a weight, None where upstream skips the scorer."""
-CountingScorer = tuple[float, str, Scorer]
+CountingScorers = tuple[tuple[float, str, Scorer], ...]
 """Weight, name and scorer."""
 
 IMAGE_LOCALITY, IMAGES = "imagelocality.weight", "ImageLocality"
@@ -103,7 +103,7 @@ class Scorers:
         self._image_scores: dict[PodImages, FloatArray] = {}
         self._any_images = any(self.view.images)
 
-    def counting_scorers(self, even: tuple[str, ...] = ()) -> tuple[CountingScorer, ...]:
+    def counting_scorers(self, even: tuple[str, ...] = ()) -> CountingScorers:
         """(weight, name, scorer) of the scorers with a weight, and of `even` with weight 0."""
         # Not kept in self: bound methods there would be a reference cycle, and keep a session until a collection.
         scorers: tuple[tuple[str, Scorer], ...] = (
@@ -148,12 +148,12 @@ class Scorers:
 
     def _image_locality(self, pod: Pod) -> FloatArray:
         images = self.images_of(pod)
-        known = self._image_scores.get(images)
-        if known is None:
+        image_scores = self._image_scores.get(images)
+        if image_scores is None:
             states = self.view.images
             scores = [float(image_score(images, state, len(states))) for state in states]
-            known = self._image_scores[images] = np.array(scores, dtype=np.float64)
-        return known
+            image_scores = self._image_scores[images] = np.array(scores, dtype=np.float64)
+        return image_scores
 
     def _least_allocated(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> KeptScores:
         return self.resources.least_allocated(shape.requests, rows)
@@ -185,20 +185,20 @@ class Scorers:
 
     def topology_spread(self, pod: Pod, rows: IntArray) -> SpreadResult | None:
         """The spread scorer over these nodes, with its parts; None where it skips."""
-        own = bool(pod.spec.get("topologySpreadConstraints"))
-        constraints = self._spread_constraints(pod, own=own) if len(self.view) else ()
+        has_own = bool(pod.spec.get("topologySpreadConstraints"))
+        constraints = self._spread_constraints(pod, has_own=has_own) if len(self.view) else ()
         if not constraints:
             return None
         shapes = self.view.shapes
         spread = SpreadScore(
             self.view, constraints, shapes.label_group(pod), shapes.node_constraints(pod), self._hosts_seem_empty
         )
-        return spread.spread_result(rows, require_all=own)
+        return spread.spread_result(rows, require_all=has_own)
 
-    def _spread_constraints(self, pod: Pod, *, own: bool) -> Constraints:
+    def _spread_constraints(self, pod: Pod, *, has_own: bool) -> Constraints:
         """The pod's soft constraints if it has any constraints, else the system's."""
         try:
-            if own:
+            if has_own:
                 return constraints_of(pod.spec, pod.labels, SCHEDULE_ANYWAY, self._listers.flags.is_gate_on)
         except SelectorError as error:
             raise ScoreError(f"obtaining pod's soft topology spread constraints: {error}") from error
@@ -213,11 +213,11 @@ def weights_of(arguments: Arguments) -> dict[str, int]:
     return {key: arguments.get_int(key, default) for key, default in DEFAULT_WEIGHTS.items()}
 
 
-def sum_batch_scores(asked: Iterable[CountingScorer], pod: Pod, shape: PodShape, nodes: NodeRows) -> NodeScores | None:
+def sum_batch_scores(scorers: CountingScorers, pod: Pod, shape: PodShape, nodes: NodeRows) -> NodeScores | None:
     """The sum of the scorers over all nodes; None where every scorer skips."""
     parts: list[tuple[str, KeptScores]] = []
     total, rows = nodes.zero_scores(), nodes.rows
-    for weight, part, score in asked:
+    for weight, part, score in scorers:
         weighted = score(pod, shape, rows, weight)
         if weight and weighted is not None:
             parts.append((BATCH_PART[part], weighted))
@@ -289,12 +289,12 @@ class TwoKinds(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         counts = ssn.release.has_older_form(node_changes.HOSTNAME_SPREAD_COUNTS)
         self.scorers = Scorers(ssn, self._weights, hosts_seem_empty=not counts)
-        asked = self.scorers.counting_scorers(
+        scorers = self.scorers.counting_scorers(
             (POD_AFFINITY, TAINTS, SPREAD) if ssn.release.has_older_form(node_changes.NODEORDER_WEIGHT_ZERO) else ()
         )
-        by_part = {part: (weight, score) for weight, part, score in asked}
+        by_part = {part: (weight, score) for weight, part, score in scorers}
         self._per_node = [(part, *by_part[part]) for part in _PER_NODE_ORDER if part in by_part]
-        self._batch = tuple(scorer for scorer in asked if scorer[1] not in _PER_NODE_ORDER)
+        self._batch = tuple(scorer for scorer in scorers if scorer[1] not in _PER_NODE_ORDER)
         self._counts_workers = ssn.release.has_older_form(node_changes.METRICS_UNREGISTERED)
         self.ssn = ssn
 
@@ -309,8 +309,8 @@ class TwoKinds(Plugin):
         for part, weight, score in self._per_node:
             if part == AFFINITY and self.scorers.view.shapes.node_constraints(task.pod).preferred_error:
                 return NodeScores(nodes.zero_scores(), tuple(parts), np.ones(len(nodes), dtype=np.bool_))
-            own = self._preference_scores if part == AFFINITY else score
-            weighted = own(task.pod, shape, nodes.rows, weight)
+            scorer = self._preference_scores if part == AFFINITY else score
+            weighted = scorer(task.pod, shape, nodes.rows, weight)
             weighted = nodes.zero_scores() if weighted is None else weighted
             parts.append((f"nodeorder/{part}", weighted))
             total = total + weighted

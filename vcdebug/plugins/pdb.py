@@ -44,7 +44,7 @@ class Pdb(Plugin):
         self.ssn = ssn
         manifests = ssn.snapshot.objects_of("PodDisruptionBudget") if ssn.flags.is_gate_on(FEATURE_GATE) else []
         read = (read_budget(manifest) for manifest in manifests)
-        self.budgets = [each for each in read if each is not None]
+        self.budgets = [budget for budget in read if budget is not None]
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Upstream: plugins/pdb.wrappedPdbFilterFn."""
@@ -73,18 +73,18 @@ class BudgetCharge(NamedTuple):
     @property
     def is_allowed(self) -> bool:
         """Whether it is labelled, and all of them had room."""
-        return bool(self.task.pod.labels) and all(left > 0 for _, left in self.budgets)
+        return bool(self.task.pod.labels) and all(allowed > 0 for _, allowed in self.budgets)
 
 
 def charge_budgets(budgets: Sequence[DisruptionBudget], tasks: Iterable[TaskInfo]) -> Iterator[BudgetCharge]:
     """Every candidate in order, charged to all budgets that cover it, also when one of them is spent."""
     # Counted again in each call: upstream does not remember the evictions of the session.
-    left = [budget.allowed for budget in budgets]
+    remaining = [budget.allowed for budget in budgets]
     for task in tasks:
-        covering = [place for place, each in enumerate(budgets) if task.pod.labels and each.covers_pod(task.pod)]
-        yield BudgetCharge(task, tuple((budgets[place], left[place]) for place in covering))
+        covering = [place for place, budget in enumerate(budgets) if task.pod.labels and budget.covers_pod(task.pod)]
+        yield BudgetCharge(task, tuple((budgets[place], remaining[place]) for place in covering))
         for place in covering:
-            left[place] -= 1
+            remaining[place] -= 1
 
 
 def read_budget(manifest: Manifest) -> DisruptionBudget | None:

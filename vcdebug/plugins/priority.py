@@ -44,10 +44,10 @@ class Priority(Plugin):
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates of lower priority: job's, or task's in the own job. Upstream: plugins/priority.preemptableFn."""
-        own = self.jobs.get(preemptor.job)
-        if own is None:
+        job = self.jobs.get(preemptor.job)
+        if job is None:
             return [], PERMIT
-        return [victim for victim in candidates if rank_candidate(self.jobs, victim, own, preemptor).is_lower], PERMIT
+        return [victim for victim in candidates if rank_candidate(self.jobs, victim, job, preemptor).is_lower], PERMIT
 
     def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates of lower job priority; a reclaim between queues ignores priority."""

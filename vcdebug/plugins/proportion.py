@@ -106,16 +106,16 @@ class AllocatedState:
     position: int
 
     @cached_property
-    def held(self) -> dict[QueueName, Resource]:
+    def by_queue(self) -> dict[QueueName, Resource]:
         """The amounts at PrePredicate, read back on first use: most tasks are never simulated."""
-        held = {name: attr.allocated for name, attr in self.queues.items()}
-        held.update(reversed(self.replaced[self.position :]))
-        return held
+        allocated = {name: attr.allocated for name, attr in self.queues.items()}
+        allocated.update(reversed(self.replaced[self.position :]))
+        return allocated
 
     def clone(self) -> AllocatedState:
         """An independent copy. Upstream: plugins/proportion.Clone."""
         copy = AllocatedState(self.queues, self.replaced, self.position)
-        copy.held = dict(self.held)
+        copy.by_queue = dict(self.by_queue)
         return copy
 
 
@@ -186,8 +186,8 @@ class Proportion(Plugin):
     def queue_order(self, left: QueueInfo, right: QueueInfo) -> int:
         if left.priority != right.priority:
             return right.priority - left.priority
-        mine, other = self.queues[left.name].share, self.queues[right.name].share
-        return (mine > other) - (mine < other)
+        left_share, right_share = self.queues[left.name].share, self.queues[right.name].share
+        return (left_share > right_share) - (left_share < right_share)
 
     def overused(self, queue: QueueInfo) -> bool:
         """Whether every deserved dimension is used up; one that is not, such as pods, keeps this False."""
@@ -219,8 +219,8 @@ class Proportion(Plugin):
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates, first come first served, of queues that hold more than they deserve somewhere."""
-        asked = least_holding(self.ssn.release, reclaimer)
-        holdings = iter_holdings(self.jobs, self.queues, candidates, asked)
+        minimum = least_holding(self.ssn.release, reclaimer)
+        holdings = iter_holdings(self.jobs, self.queues, candidates, minimum)
         return [holding.task for holding in holdings if holding.surplus], PERMIT
 
     def job_enqueueable(self, job: JobInfo) -> int:
@@ -251,9 +251,9 @@ class Proportion(Plugin):
     def check_admission(self, attr: ProportionQueueAttr, job: JobInfo) -> queue_limits.LimitCheck:
         """The job's minimum against the queue's limit."""
         minimum = job.get_min_resources()
-        asked = counted_request(self.ssn, job.queue, minimum)
+        counted = counted_request(self.ssn, job.queue, minimum)
         return queue_limits.check_admission(
-            minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked
+            minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, counted
         )
 
     def job_enqueued(self, job: JobInfo) -> None:
@@ -282,44 +282,44 @@ class Proportion(Plugin):
         return None
 
     def simulate_allocatable(self, state: CycleState, queue: QueueInfo, task: TaskInfo) -> bool:
-        kept = state.data.get(STATE_KEY)
-        if not isinstance(kept, AllocatedState) or queue.name not in kept.held:
+        allocated = state.data.get(STATE_KEY)
+        if not isinstance(allocated, AllocatedState) or queue.name not in allocated.by_queue:
             return False
-        return queue_limits.request_fits(kept.held[queue.name], task.resreq, self.queues[queue.name].deserved)
+        return queue_limits.request_fits(allocated.by_queue[queue.name], task.resreq, self.queues[queue.name].deserved)
 
     def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
-        held, queue, error = self.simulated_state(state, other)
+        allocated, queue, error = self.simulated_state(state, other)
         if error is None:
-            held[queue] = held[queue].clone().add(other.resreq)
+            allocated[queue] = allocated[queue].clone().add(other.resreq)
         return error
 
     def simulate_remove_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
-        held, queue, error = self.simulated_state(state, other)
+        allocated, queue, error = self.simulated_state(state, other)
         if error is None:
-            held[queue] = held[queue].clone().sub(other.resreq)
+            allocated[queue] = allocated[queue].clone().sub(other.resreq)
         return error
 
     def simulated_state(
         self, state: CycleState, task: TaskInfo
     ) -> tuple[dict[QueueName, Resource], QueueName, str | None]:
         """(state, the task's queue, error) of a simulation."""
-        kept = state.data.get(STATE_KEY)
-        if not isinstance(kept, AllocatedState):
+        allocated = state.data.get(STATE_KEY)
+        if not isinstance(allocated, AllocatedState):
             return {}, "", NO_STATE
-        job = self.jobs.get(task.job)
+        job, by_queue = self.jobs.get(task.job), allocated.by_queue
         if job is None:
-            return kept.held, "", NO_JOB.format(job=task.job)
-        return kept.held, job.queue, None if job.queue in kept.held else NO_QUEUE.format(queue=job.queue)
+            return by_queue, "", NO_JOB.format(job=task.job)
+        return by_queue, job.queue, None if job.queue in by_queue else NO_QUEUE.format(queue=job.queue)
 
 
-def from_figures(known: Figures) -> ProportionQueueAttr:
+def from_figures(figures: Figures) -> ProportionQueueAttr:
     """A queue with these figures."""
     return ProportionQueueAttr(
-        known["weight"],
-        known["capability"],
-        known["realCapability"],
-        known["guarantee"],
-        *(known[name] for name in ("share", "deserved", "allocated", "request", "elastic", "inqueue")),
+        figures["weight"],
+        figures["capability"],
+        figures["realCapability"],
+        figures["guarantee"],
+        *(figures[name] for name in ("share", "deserved", "allocated", "request", "elastic", "inqueue")),
     )
 
 
@@ -372,11 +372,11 @@ def iter_holdings(
         if job is None or attr is None:
             yield QueueHolding(task)
             continue
-        held = left_over.setdefault(job.queue, attr.allocated.clone())
-        surplus = not held.less_equal(attr.deserved) and not held.less_partly(least)
-        yield QueueHolding(task, job.queue, held, attr.deserved, surplus)
+        allocated = left_over.setdefault(job.queue, attr.allocated.clone())
+        surplus = not allocated.less_equal(attr.deserved) and not allocated.less_partly(least)
+        yield QueueHolding(task, job.queue, allocated, attr.deserved, surplus)
         if surplus:
-            held.sub(task.resreq)
+            allocated.sub(task.resreq)
 
 
 class DealtShare(NamedTuple):
@@ -420,19 +420,19 @@ def deal_rounds(
         # A queue that takes less than before returns the difference: amounts given and returned are kept apart, since
         # upstream subtracts the one and adds the other to what remains.
         before = remaining.clone()
-        given, returned = Resource(), Resource()
-        had = [attr.deserved for attr in hungry]
-        satisfied = [deal_to_queue(attr, remaining, weight, given, returned) for attr in hungry]
-        now = [attr.deserved for attr in hungry]
+        increase, decrease = Resource(), Resource()
+        old = [attr.deserved for attr in hungry]
+        satisfied = [deal_to_queue(attr, remaining, weight, increase, decrease) for attr in hungry]
+        new = [attr.deserved for attr in hungry]
         if asserts_rest:
-            remaining = remaining.sub(given).add(returned)
+            remaining = remaining.sub(increase).add(decrease)
         else:
-            remaining = queue_limits.exceeded_part(remaining.add(returned), given)
+            remaining = queue_limits.exceeded_part(remaining.add(decrease), increase)
         last = remaining.is_empty() or deep_equal(remaining, before)
-        yield DealRound(weight, before, tuple(map(DealtShare, hungry, had, now, satisfied)), remaining.clone(), last)
+        yield DealRound(weight, before, tuple(map(DealtShare, hungry, old, new, satisfied)), remaining.clone(), last)
         if last:
             return
-        hungry = [attr for attr, done in zip(hungry, satisfied, strict=True) if not done]
+        hungry = [attr for attr, is_satisfied in zip(hungry, satisfied, strict=True) if not is_satisfied]
 
 
 def offered_share(before: Resource, remaining: Resource, weight: int, total_weight: int) -> Resource:
@@ -441,7 +441,7 @@ def offered_share(before: Resource, remaining: Resource, weight: int, total_weig
 
 
 def deal_to_queue(
-    attr: ProportionQueueAttr, remaining: Resource, weight: int, given: Resource, returned: Resource
+    attr: ProportionQueueAttr, remaining: Resource, weight: int, increase: Resource, decrease: Resource
 ) -> bool:
     """Give one queue its part of the remaining amounts; True when it takes no more."""
     before = attr.deserved
@@ -452,6 +452,6 @@ def deal_to_queue(
     attr.deserved = resource_max(deserved, attr.guarantee, keeps_zeros=attr.keeps_zeros)
     attr.update_share()
     increased, decreased = attr.deserved.diff(before)
-    given.add(increased)
-    returned.add(decreased)
+    increase.add(increased)
+    decrease.add(decreased)
     return attr.request.less_equal(attr.deserved) or deep_equal(attr.deserved, before)

@@ -148,10 +148,10 @@ class Rescheduling(Plugin):
 
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """Victims from nodes above a target, as long as nodes below all thresholds have room for them."""
-        found = self.choose_victims(tasks)
-        if not found.budget:
-            self._ssn.log(_reason_key(found))
-        return found.chosen_victims
+        choice = self.choose_victims(tasks)
+        if not choice.budget:
+            self._ssn.log(_reason_key(choice))
+        return choice.chosen_victims
 
     def choose_victims(self, tasks: list[TaskInfo]) -> ReschedulingChoice:
         """The victims with everything that was compared."""
@@ -159,17 +159,17 @@ class Rescheduling(Plugin):
         measured = [BusyNode(node, self._node_percents(node)) for node in self._ssn.nodes.values()]
         low = [busy for busy in measured if _is_low(busy, low_at)]
         high = [busy for busy in measured if not _is_low(busy, low_at) and _is_high(busy, target)]
-        shown = tuple(
+        measured_nodes = tuple(
             [MeasuredNode(busy.node.name, dict(busy.percents), busy in low, busy in high) for busy in measured]
         )
         if not low or len(low) == len(self._ssn.nodes) or not high:
-            return ReschedulingChoice(low_at, target, shown, {}, ())
+            return ReschedulingChoice(low_at, target, measured_nodes, {}, ())
         budget = _idle_budget(low, target)
-        whole = dict(budget)
+        total_budget = dict(budget)
         steps: list[EvictionStep] = []
         for busy in sort_slice(high, lambda a, b: _total_load(a) > _total_load(b)):
             steps += self._evict_from(busy, budget, target, tasks)
-        return ReschedulingChoice(low_at, target, shown, whole, tuple(steps))
+        return ReschedulingChoice(low_at, target, measured_nodes, total_budget, tuple(steps))
 
     def _node_percents(self, node: NodeInfo) -> Percents:
         usage = self._ssn.snapshot.usage.get(node.name) or {}
@@ -191,13 +191,13 @@ class Rescheduling(Plugin):
         # Go's own sort: the comparison is no order for best-effort pods, so the algorithm decides.
         for pod in sort_slice(pods, self._goes_before):
             above = any(busy.percents[name] >= target[name] for name in MEASURED_DIMENSIONS)
-            now = dict(busy.percents), dict(budget)
-            if not above or any(left == 0 for left in budget.values()):
-                why = BELOW_TARGETS if not above else NO_ROOM_LEFT
-                return [*steps, EvictionStep(name, pod.key, *now, None, why)]
+            measures = dict(busy.percents), dict(budget)
+            if not above or any(room == 0 for room in budget.values()):
+                reason = BELOW_TARGETS if not above else NO_ROOM_LEFT
+                return [*steps, EvictionStep(name, pod.key, *measures, None, reason)]
             # By name alone, as upstream: a pod of another namespace may be found in its place.
             task = next((task for task in tasks if task.pod.name == pod.name), None)
-            steps.append(EvictionStep(name, pod.key, *now, task, "" if task is not None else NOT_RUNNING))
+            steps.append(EvictionStep(name, pod.key, *measures, task, "" if task is not None else NOT_RUNNING))
             if task is None:
                 continue
             for dim, amount in (
@@ -208,30 +208,30 @@ class Rescheduling(Plugin):
                 busy.percents[dim] = busy.percents[dim] - _capacity_percent(dim, amount, capacity)
         return steps
 
-    def _goes_before(self, one: Pod, other: Pod) -> bool:
+    def _goes_before(self, left: Pod, right: Pod) -> bool:
         """No priority, then lower priority, then the weaker class; two best-effort pods each go before the other.
         Upstream: plugins/rescheduling/node_utilization_util.sortPods.
         """
-        if (one.priority is None) != (other.priority is None):
-            return one.priority is None
-        if one.priority is not None and other.priority is not None and one.priority != other.priority:
-            return one.priority < other.priority
-        qos = pod_qos(one, self._ssn.flags)
-        return qos == BEST_EFFORT or (qos == BURSTABLE and pod_qos(other, self._ssn.flags) == GUARANTEED)
+        if (left.priority is None) != (right.priority is None):
+            return left.priority is None
+        if left.priority is not None and right.priority is not None and left.priority != right.priority:
+            return left.priority < right.priority
+        qos = pod_qos(left, self._ssn.flags)
+        return qos == BEST_EFFORT or (qos == BURSTABLE and pod_qos(right, self._ssn.flags) == GUARANTEED)
 
 
-def _reason_key(found: ReschedulingChoice) -> str:
+def _reason_key(choice: ReschedulingChoice) -> str:
     """The key of the log line that says why no victim is chosen."""
-    low = [node for node in found.nodes if node.low]
+    low = [node for node in choice.nodes if node.low]
     if not low:
         return "rescheduling.above"
-    return "rescheduling.below" if len(low) == len(found.nodes) else "rescheduling.untouched"
+    return "rescheduling.below" if len(low) == len(choice.nodes) else "rescheduling.untouched"
 
 
 def _last_arguments(ssn: Session) -> Mapping[object, object]:
     """The first entry of each tier; a later tier's overrides."""
-    named = [[option for option in tier if option.name == Rescheduling.name] for tier in ssn.conf.tiers]
-    return next((options[0].arguments for options in reversed(named) if options), {})
+    options_by_tier = [[option for option in tier if option.name == Rescheduling.name] for tier in ssn.conf.tiers]
+    return next((options[0].arguments for options in reversed(options_by_tier) if options), {})
 
 
 def _time_to_run(ssn: Session, interval: int) -> bool:
@@ -247,9 +247,9 @@ def _missing_inputs(snapshot: Snapshot, period: str) -> Iterator[Problem]:
         effect = "when it last ran is not known, and no task is rescheduled in this cycle"
         yield Problem("meta.json", "", "scheduler.started", "is missing and rescheduling needs it", effect)
     if not any(period in (usage.get("cpu") or {}) for usage in snapshot.usage.values()):
-        what = f"holds no measurement over {period}"
+        fault = f"holds no measurement over {period}"
         effect = f"utilisation counts as 0 (the real scheduler measures {FILLED_PERIOD} only)"
-        yield Problem("usage.json", "", "", what, effect)
+        yield Problem("usage.json", "", "", fault, effect)
 
 
 def _string_argument(raw: Mapping[object, object], key: str) -> str:
@@ -272,16 +272,16 @@ def _read_strategies(raw: object) -> tuple[tuple[str, ...], Mapping[Json, Json]]
     listed = raw if isinstance(raw, list) else []
     if not listed:
         return (STRATEGY,), {}
-    found: list[tuple[str, Mapping[Json, Json]]] = []
+    strategies: list[tuple[str, Mapping[Json, Json]]] = []
     for item in listed:
         fields = {str(key).lower(): part for key, part in item.items()} if isinstance(item, dict) else None
         if fields is None or not isinstance(fields.get("name") or "", str):
             continue
         params = fields.get("params") or {}
         if isinstance(params, dict):
-            found.append((fields.get("name") or "", params))
-    own = [params for name, params in found if name == STRATEGY]
-    return tuple(name for name, _ in found), own[-1] if own else {}
+            strategies.append((fields.get("name") or "", params))
+    parameters = [params for name, params in strategies if name == STRATEGY]
+    return tuple(name for name, _ in strategies), parameters[-1] if parameters else {}
 
 
 def _parse_threshold(params: Mapping[Json, Json]) -> tuple[Percents, Percents]:
@@ -292,22 +292,22 @@ def _parse_threshold(params: Mapping[Json, Json]) -> tuple[Percents, Percents]:
     for key, percents in (("thresholds", low), ("targetThresholds", target)):
         if key not in params:
             continue
-        stated = params[key]
-        if not isinstance(stated, dict):
+        percentages = params[key]
+        if not isinstance(percentages, dict):
             break
         percents.update(
-            (name, amount) for name, amount in _read_percentages(stated).items() if name in MEASURED_DIMENSIONS
+            (name, amount) for name, amount in _read_percentages(percentages).items() if name in MEASURED_DIMENSIONS
         )
     return low, target
 
 
-def _read_percentages(stated: Mapping[Json, Json]) -> Percents:
-    for key, amount in stated.items():
+def _read_percentages(percentages: Mapping[Json, Json]) -> Percents:
+    for key, amount in percentages.items():
         if not isinstance(key, str):
             raise SchedulerPanic(f"interface conversion: interface {{}} is {_go_type(key)}, not string")
         if type(amount) is not int:
             raise SchedulerPanic(f"interface conversion: interface {{}} is {_go_type(amount)}, not int")
-    return {name: float(amount) for name, amount in stated.items()}
+    return {name: float(amount) for name, amount in percentages.items()}
 
 
 def _is_low(busy: BusyNode, low_at: Percents) -> bool:
@@ -343,7 +343,7 @@ def _idle_budget(low: list[BusyNode], target: Percents) -> dict[str, int]:
 def _capacity_percent(name: str, amount: int, capacity: Mapping[str, object]) -> float:
     """The share of the capacity; without capacity it is infinite, or no number."""
     part = (float(amount) * 1e-3 if name == "cpu" else float(amount)) * 100
-    whole = approximate_float(capacity.get(name))
-    if whole == 0:
+    total = approximate_float(capacity.get(name))
+    if total == 0:
         return float("nan") if part == 0 else float("inf")
-    return part / whole
+    return part / total

@@ -121,15 +121,15 @@ class ResourceStrategyFit(Plugin):
             if strategy is None:
                 continue
             capacity = nodes.dimension_column("allocatable", name)
-            wanted = task.resreq.get(name) + nodes.dimension_column("used", name)
+            filled = task.resreq.get(name) + nodes.dimension_column("used", name)
             counts = capacity != 0
             if strategy.weight == 0 or strategy.kind not in (MOST_ALLOCATED, LEAST_ALLOCATED):
                 never: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
-                yield FitPart(name, strategy, capacity, wanted, nodes.zero_scores(), never)
+                yield FitPart(name, strategy, capacity, filled, nodes.zero_scores(), never)
                 continue
-            good = wanted if strategy.kind == MOST_ALLOCATED else capacity - wanted
+            good = filled if strategy.kind == MOST_ALLOCATED else capacity - filled
             part = np.where(counts, good * float(strategy.weight) / np.where(counts, capacity, 1.0), 0.0)
-            yield FitPart(name, strategy, capacity, wanted, part, counts & (wanted > capacity))
+            yield FitPart(name, strategy, capacity, filled, part, counts & (filled > capacity))
 
     @property
     def strategy_settings(self) -> StrategyFitSettings:
@@ -152,15 +152,15 @@ class ResourceStrategyFit(Plugin):
         Upstream: plugins/resource-strategy-fit/sra.sraScore.
         """
         scarce = self._settings.scarce
-        lacking: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
+        absent: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
         for name in task.resreq.resource_names():
-            lacking |= nodes.dimension_column("allocatable", name) == 0
+            absent |= nodes.dimension_column("allocatable", name) == 0
         offered, total = nodes.zero_scores(), 0
         for name, weight in scarce.resources.items():
             offered = offered + np.where(nodes.dimension_column("allocatable", name) > 0, float(weight), 0.0)
             total += weight
         score = 1.0 - offered / float(total) if total > 0 else offered
-        return np.where(lacking, 0.0, score * float(MAX_SCORE * scarce.weight))
+        return np.where(absent, 0.0, score * float(MAX_SCORE * scarce.weight))
 
 
 def _is_crowded(task: TaskInfo, nodes: NodeRows, name: str, rates: Rates) -> BoolArray:
@@ -302,8 +302,8 @@ def _decode_scarce(value: object) -> ScarceResources:
     weights = decode_table(fields.get_field("resourceWeight"), decode_int)
     if not enabled:
         return ScarceResources(0, {})
-    stated = {name: weights.get(name, 1) for name in _listed_names(listed)}
-    return ScarceResources(weight, {name: 1 if own < 0 else own for name, own in stated.items()})
+    listed_weights = {name: weights.get(name, 1) for name in _listed_names(listed)}
+    return ScarceResources(weight, {name: 1 if part < 0 else part for name, part in listed_weights.items()})
 
 
 def _decode_rates(value: object) -> dict[str, Rates] | None:

@@ -80,8 +80,8 @@ class ResourceQuota(Plugin):
             exceeded = [check.name for check in checks if check.exceeded_by > 0]
             if exceeded:
                 parts = {"requested": minimum, "used": quota.used, "hard": quota.hard}
-                shown = {key: go_map_text(amounts, exceeded) for key, amounts in parts.items()}
-                message = REFUSAL_MESSAGE.format(**shown)
+                texts = {key: go_map_text(amounts, exceeded) for key, amounts in parts.items()}
+                message = REFUSAL_MESSAGE.format(**texts)
                 self.ssn.log("resourcequota.refused", job.uid, message)
                 self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
                 return REJECT

@@ -51,16 +51,16 @@ class Sla(Plugin):
 
     def job_deadline(self, job: JobInfo) -> int | None:
         """Creation plus the waiting time of the job, else of the plugin. Upstream: plugins/sla.readJobWaitingTime."""
-        stated = (positive_duration(job.pod_group.annotations.get(key, "")) for key in WAITING_ANNOTATIONS)
-        waiting_time = next((time for time in stated if time is not None), self.waiting_time)
+        waiting_times = (positive_duration(job.pod_group.annotations.get(key, "")) for key in WAITING_ANNOTATIONS)
+        waiting_time = next((time for time in waiting_times if time is not None), self.waiting_time)
         return None if waiting_time is None else parse_nanoseconds(job.creation_timestamp) + waiting_time
 
 
-def earlier_first(mine: int | None, other: int | None) -> int:
+def earlier_first(left: int | None, right: int | None) -> int:
     """The earlier deadline first; jobs without one last."""
-    if mine is None or other is None:
-        return int(mine is None) - int(other is None)
-    return (mine > other) - (mine < other)
+    if left is None or right is None:
+        return int(left is None) - int(right is None)
+    return (left > right) - (left < right)
 
 
 def positive_duration(text: str) -> int | None:

@@ -68,19 +68,19 @@ class TaskTopology(Plugin):
         """Tasks in buckets first; inside a job the bucket with more tasks left, then the older bucket.
         Upstream: plugins/task-topology/topology.TaskOrderFn.
         """
-        own, other = self._jobs.get(left.job), self._jobs.get(right.job)
-        if own is None or other is None:
+        left_job, right_job = self._jobs.get(left.job), self._jobs.get(right.job)
+        if left_job is None or right_job is None:
             return 0
-        bucket, against = own.get_bucket(left), other.get_bucket(right)
-        if bucket is None or against is None:
-            return (bucket is None) - (against is None)
+        left_bucket, right_bucket = left_job.get_bucket(left), right_job.get_bucket(right)
+        if left_bucket is None or right_bucket is None:
+            return (left_bucket is None) - (right_bucket is None)
         if left.job != right.job:
             return 0
-        if len(bucket.tasks) != len(against.tasks):
-            return -1 if len(bucket.tasks) > len(against.tasks) else 1
-        if bucket is against:
-            return own.compare_roles(left, right)
-        return -1 if bucket.index < against.index else 1
+        if len(left_bucket.tasks) != len(right_bucket.tasks):
+            return -1 if len(left_bucket.tasks) > len(right_bucket.tasks) else 1
+        if left_bucket is right_bucket:
+            return left_job.compare_roles(left, right)
+        return -1 if left_bucket.index < right_bucket.index else 1
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/task-topology/topology.NodeOrderFn."""
@@ -159,8 +159,8 @@ class IdleAndReleasing:
             small |= self._amount_column(name) < request.get(name)
         unstated = [name for name, amount in (request.scalars or {}).items() if amount <= 0]
         if unstated:
-            lacking = [not all(_states_scalar(node, name) for name in unstated) for node in self._nodes.node_infos]
-            small |= np.array(lacking, dtype=np.bool_)
+            missing = [not all(_states_scalar(node, name) for name in unstated) for node in self._nodes.node_infos]
+            small |= np.array(missing, dtype=np.bool_)
         return small
 
     def request_fits(self, request: Resource) -> BoolArray:
@@ -288,8 +288,8 @@ class JobBuckets:
         """By the rank of their roles, the higher one first."""
         if role_of(left) == role_of(right):
             return 0
-        mine, other = self.topology.rank_role(role_of(left)), self.topology.rank_role(role_of(right))
-        return (mine < other) - (mine > other)
+        left_rank, right_rank = self.topology.rank_role(role_of(left)), self.topology.rank_role(role_of(right))
+        return (left_rank < right_rank) - (left_rank > right_rank)
 
 
 def role_of(task: TaskInfo) -> Role:
@@ -363,8 +363,8 @@ def read_topology(job: JobInfo) -> RoleTopology | None:
         return None
     affinity, apart = (_parse_groups(annotations.get(key)) for key in (AFFINITY_KEY, ANTI_AFFINITY_KEY))
     order = annotations[TASK_ORDER_KEY].split(",") if TASK_ORDER_KEY in annotations else []
-    known = dict.fromkeys(task.task_role for task in job.tasks.values())
-    if not all(_is_valid(group, known) for group in (*affinity, *apart, order)):
+    roles = dict.fromkeys(task.task_role for task in job.tasks.values())
+    if not all(_is_valid(group, roles) for group in (*affinity, *apart, order)):
         return None
     return RoleTopology(affinity, apart, order)
 
@@ -374,7 +374,7 @@ def _parse_groups(text: str | None) -> RoleGroups:
     return [] if text is None else [group.split(",") for group in text.split(";")]
 
 
-def _is_valid(group: Iterable[Role], known: Mapping[Role, None]) -> bool:
+def _is_valid(group: Iterable[Role], roles: Mapping[Role, None]) -> bool:
     """Upstream: plugins/task-topology/topology.affinityCheck."""
-    named = [role for role in group if role]
-    return all(role in known for role in named) and len(named) == len(dict.fromkeys(named))
+    group_roles = [role for role in group if role]
+    return all(role in roles for role in group_roles) and len(group_roles) == len(dict.fromkeys(group_roles))

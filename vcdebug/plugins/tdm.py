@@ -117,8 +117,8 @@ class Tdm(Plugin):
         if preemptor.preemptable or preemptor.revocable_zone:
             return [], REJECT
         # By job first: upstream spends each job's disruption budget over the whole list.
-        found = group_by_key((task.job, task) for task in candidates if not self.bar_reason(task))
-        return self.within_budgets(found), PERMIT
+        evictable = group_by_key((task.job, task) for task in candidates if not self.bar_reason(task))
+        return self.within_budgets(evictable), PERMIT
 
     def bar_reason(self, task: TaskInfo) -> str:
         """The rule that protects a candidate whatever its job's budget is; empty for none."""
@@ -148,9 +148,9 @@ class Tdm(Plugin):
         tasks = (task for node in nodes for task in node.tasks_in_order())
         return group_by_key((task.job, task) for task in tasks if is_evictable(task))
 
-    def within_budgets(self, found: dict[JobId, list[TaskInfo]]) -> list[TaskInfo]:
+    def within_budgets(self, tasks_by_job: dict[JobId, list[TaskInfo]]) -> list[TaskInfo]:
         """The first tasks of each job, as many as its disruption budget allows. Upstream: plugins/tdm.maxVictims."""
-        jobs = ((self.ssn.jobs[uid], found[uid]) for uid in sorted(found) if uid in self.ssn.jobs)
+        jobs = ((self.ssn.jobs[uid], tasks_by_job[uid]) for uid in sorted(tasks_by_job) if uid in self.ssn.jobs)
         return [task for job, tasks in jobs for task in tasks[: max_evictions(job)]]
 
     # Jobs
@@ -188,21 +188,21 @@ def max_evictions(job: JobInfo) -> int:
     """
     annotations, total, running = job.pod_group.annotations, len(job.tasks), job.count_tasks(TaskStatus.RUNNING)
     if MIN_AVAILABLE_KEY in annotations:
-        least = annotations[MIN_AVAILABLE_KEY]
-        if least and running >= parse_amount(least, total):
-            return running - parse_amount(least, total)
+        min_available = annotations[MIN_AVAILABLE_KEY]
+        if min_available and running >= parse_amount(min_available, total):
+            return running - parse_amount(min_available, total)
         return DEFAULT_EVICTIONS
-    most = annotations.get(MAX_UNAVAILABLE_KEY)
-    if not most:
+    max_unavailable = annotations.get(MAX_UNAVAILABLE_KEY)
+    if not max_unavailable:
         return DEFAULT_EVICTIONS
     unavailable = total - job.count_tasks(TaskStatus.SUCCEEDED, TaskStatus.FAILED) - running
-    return max(parse_amount(most, total) - unavailable, 0)
+    return max(parse_amount(max_unavailable, total) - unavailable, 0)
 
 
-def parse_amount(stated: str, total: int) -> int:
+def parse_amount(text: str, total: int) -> int:
     """A number, or a percentage of the total rounded up; 0 for anything else. Upstream: plugins/tdm.parseIntStr."""
-    number = parse_int64(stated)
+    number = parse_int64(text)
     if number is not None and -(2**31) <= number < 2**31:
         return number
-    percent = parse_int64(stated[:-1]) if stated.endswith("%") else None
+    percent = parse_int64(text[:-1]) if text.endswith("%") else None
     return 0 if percent is None else math.ceil(float(percent) * float(total) / 100)

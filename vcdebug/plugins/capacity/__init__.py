@@ -139,8 +139,8 @@ class Capacity(Plugin):
         """By priority, then by share: in the tree leaves first, compared where their branches part."""
         if left.priority != right.priority:
             return right.priority - left.priority
-        mine, other = self.queues[left.name], self.queues[right.name]
-        return queue_attr.parents_last(mine, other) or queue_attr.compare_share(*self.queues_to_compare(mine, other))
+        attrs = self.queues[left.name], self.queues[right.name]
+        return queue_attr.parents_last(*attrs) or queue_attr.compare_share(*self.queues_to_compare(*attrs))
 
     def queues_to_compare(
         self, left: queue_attr.CapacityQueueAttr, right: queue_attr.CapacityQueueAttr
@@ -157,12 +157,10 @@ class Capacity(Plugin):
 
     def victim_queue_order(self, left: QueueInfo, right: QueueInfo, preemptor: QueueInfo) -> int:
         """The queue nearer to the preemptor's queue comes first."""
-        asking = self.queues[preemptor.name]
-        mine, other = (
-            queue_attr.common_level(self.queues[left.name], asking),
-            queue_attr.common_level(self.queues[right.name], asking),
-        )
-        return (mine < other) - (mine > other)
+        attr = self.queues[preemptor.name]
+        left_level = queue_attr.common_level(self.queues[left.name], attr)
+        right_level = queue_attr.common_level(self.queues[right.name], attr)
+        return (left_level < right_level) - (left_level > right_level)
 
     # Allocation
 
@@ -174,8 +172,8 @@ class Capacity(Plugin):
         if not self.is_served(queue) or not self.ready or self.queues[queue.name].children:
             return False
         if not all(
-            self.limits.limits_hold(each, each.allocated, each.devices, task)
-            for each in self.queue_and_ancestors(queue.name)
+            self.limits.limits_hold(attr, attr.allocated, attr.devices, task)
+            for attr in self.queue_and_ancestors(queue.name)
         ):
             return False
         if self.limits.reservations is not None:
@@ -192,7 +190,7 @@ class Capacity(Plugin):
             queue_tree.note_mistaken_cousins(self.ssn, name)
         # append_name writes as Go's append does: it may overwrite a cousin's parent.
         names = list(self.queues[name].ancestors.append_name(name))
-        return (self.queues[each] for each in reversed(names))
+        return (self.queues[queue_name] for queue_name in reversed(names))
 
     # Reclaim
 
@@ -206,9 +204,9 @@ class Capacity(Plugin):
             request.add(task.resreq)
         if self.heeds_limit and not self.limits.check_room(attr, attr.allocated, request).is_within_limit:
             return False
-        asked = counted_request(self.ssn, attr.name, request)
+        counted = counted_request(self.ssn, attr.name, request)
         return any(
-            self.claim_counts(queue_attr.check_claim(claimant, request, asked))
+            self.claim_counts(queue_attr.check_claim(claimant, request, counted))
             for claimant in self.iter_claimants(attr)
         )
 
@@ -291,10 +289,10 @@ class Capacity(Plugin):
         if attr is None or (job.pod_group.min_resources is None and devices is None):
             return
         reserved = job.deduct_sch_gated_resources(job.get_min_resources())
-        for each in (attr,) if self.admits_by_leaf else (attr, *self.ancestors_of(attr)):
-            each.inqueue.add(reserved)
-            if devices is not None and each.devices is not None:
-                merge_task_dra(each.devices.inqueue, devices)
+        for charged in (attr,) if self.admits_by_leaf else (attr, *self.ancestors_of(attr)):
+            charged.inqueue.add(reserved)
+            if devices is not None and charged.devices is not None:
+                merge_task_dra(charged.devices.inqueue, devices)
 
     # Events
 
@@ -309,8 +307,8 @@ class Capacity(Plugin):
         attr = self._queue_of_event(event.task)
         if attr is None:
             return
-        for each in (attr, *self.ancestors_of(attr)):
-            each.add_allocated_task(event.task, self.limits.device_demand(event.task))
+        for charged in (attr, *self.ancestors_of(attr)):
+            charged.add_allocated_task(event.task, self.limits.device_demand(event.task))
         attr.update_share()
         if self.limits.reservations is not None:
             self.limits.reservations.remove_task(event.task.uid)
@@ -319,9 +317,9 @@ class Capacity(Plugin):
         attr = self._queue_of_event(event.task)
         if attr is None:
             return
-        for each in (attr, *self.ancestors_of(attr)):
-            given_back = clamp_request(self.ssn, self.name, each.name, each.allocated, event.task.resreq)
-            each.remove_allocated(given_back, self.limits.device_demand(event.task))
+        for charged in (attr, *self.ancestors_of(attr)):
+            released = clamp_request(self.ssn, self.name, charged.name, charged.allocated, event.task.resreq)
+            charged.remove_allocated(released, self.limits.device_demand(event.task))
         attr.update_share()
         if self.limits.reservations is not None:
             self.limits.reservations.add_task(attr.name, event.task)
@@ -344,21 +342,21 @@ class Capacity(Plugin):
 
     def simulate_allocatable(self, state: CycleState, queue: QueueInfo, task: TaskInfo) -> bool:
         """As Allocatable, for a queue in any state. Upstream: plugins/capacity.simulateQueueAllocatable."""
-        held = state.data.get(STATE_KEY)
-        if not isinstance(held, QueueStates) or not self.ready or self.queues[queue.name].children:
+        states = state.data.get(STATE_KEY)
+        if not isinstance(states, QueueStates) or not self.ready or self.queues[queue.name].children:
             return False
-        names = [*held.ancestors_of(self.queues, queue.name), queue.name]
+        names = [*states.ancestors_of(self.queues, queue.name), queue.name]
         return all(
-            self.limits.limits_hold(self.queues[name], held.allocated[name], held.devices.get(name), task)
+            self.limits.limits_hold(self.queues[name], states.allocated[name], states.devices.get(name), task)
             for name in reversed(names)
         )
 
     def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
-        held, queues, error = simulated_queues(state, self.ssn.jobs, self.queues, other, self.no_queue)
-        held.add_task(queues, other, self.limits.device_demand(other))
+        states, queues, error = simulated_queues(state, self.ssn.jobs, self.queues, other, self.no_queue)
+        states.add_task(queues, other, self.limits.device_demand(other))
         return error
 
     def simulate_remove_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
-        held, queues, error = simulated_queues(state, self.ssn.jobs, self.queues, other, self.no_queue)
-        held.remove_task(queues, other, self.limits.device_demand(other))
+        states, queues, error = simulated_queues(state, self.ssn.jobs, self.queues, other, self.no_queue)
+        states.remove_task(queues, other, self.limits.device_demand(other))
         return error

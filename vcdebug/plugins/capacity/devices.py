@@ -74,32 +74,32 @@ class DeviceQuota:
         Upstream: plugins/capacity.addTaskDRAAllocated, plugins/capacity.updateDRAAllocated.
         """
         # Claims are shared between pods: their devices count with the first task and until the last.
-        for key, wanted in demand.by_claim.items():
+        for key, devices in demand.by_claim.items():
             references = self.claim_refs.get(key, 0)
             if references == 0:
-                pod_claims.merge_task_dra(self.allocated, wanted)
+                pod_claims.merge_task_dra(self.allocated, devices)
             self.claim_refs[key] = references + 1
 
     def remove_demand(self, demand: pod_claims.TaskDemand) -> None:
         """A task is gone; a claim counts until its last task.
         Upstream: plugins/capacity.removeTaskDRAAllocated, plugins/capacity.subtractDRAAllocated.
         """
-        for key, wanted in demand.by_claim.items():
+        for key, devices in demand.by_claim.items():
             references = self.claim_refs.get(key, 0)
             if references > 1:
                 self.claim_refs[key] = references - 1
                 continue
             self.claim_refs.pop(key, None)
-            for name, amount in wanted.items():
+            for name, amount in devices.items():
                 if name in self.allocated:
                     self.allocated[name].sub(amount)
 
     def incremental_demand(self, demand: pod_claims.TaskDemand) -> pod_claims.DeviceDemand:
         """What the task adds: claims new to the queue. Upstream: plugins/capacity.incrementalTaskDRA."""
         result: pod_claims.DeviceDemand = {}
-        for key, wanted in demand.by_claim.items():
+        for key, devices in demand.by_claim.items():
             if self.claim_refs.get(key, 0) == 0:
-                pod_claims.merge_task_dra(result, wanted)
+                pod_claims.merge_task_dra(result, devices)
         return result
 
     def admits_demand(self, demand: pod_claims.DeviceDemand, *, consumable: bool, with_inqueue: bool) -> bool:
@@ -121,10 +121,10 @@ class DeviceQuota:
 
 
 def _exceeds_capacity(
-    limit: pod_claims.DeviceAmount, future: pod_claims.DeviceAmount, wanted: pod_claims.DeviceAmount
+    limit: pod_claims.DeviceAmount, future: pod_claims.DeviceAmount, request: pod_claims.DeviceAmount
 ) -> bool:
     """Whether a capacity that is asked for passes its limit, or has none."""
-    return any(name not in limit.capacity or future.capacity[name] > limit.capacity[name] for name in wanted.capacity)
+    return any(name not in limit.capacity or future.capacity[name] > limit.capacity[name] for name in request.capacity)
 
 
 class ClaimDemands:
@@ -164,4 +164,4 @@ class ClaimDemands:
         for task in asking:
             first.setdefault(task.task_role, task)
         minimums = ((task, job.task_min_available.get(role, 0)) for role, task in first.items())
-        return [(task, least) for task, least in minimums if least > 0]
+        return [(task, minimum) for task, minimum in minimums if minimum > 0]

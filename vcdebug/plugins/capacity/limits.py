@@ -88,8 +88,8 @@ class LimitChecker:
     def check_admission(self, attr: CapacityQueueAttr, job: JobInfo) -> LimitCheck:
         """The job's minimum against the queue's limit."""
         minimum = job.get_min_resources()
-        asked = counted_request(self._ssn, attr.name, minimum)
-        return check_admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked)
+        counted = counted_request(self._ssn, attr.name, minimum)
+        return check_admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, counted)
 
 
 # Reservations for pods that passed the queue's check behind Volcano's own scheduling gate.

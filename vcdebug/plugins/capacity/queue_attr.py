@@ -57,21 +57,21 @@ class CapacityForm(NamedTuple):
     @classmethod
     def for_release(cls, release: Release) -> CapacityForm:
         """The form of a release."""
-        has = release.has_older_form
+        has_older_form = release.has_older_form
         return cls(
             ReservationForm.for_release(release),
-            has(queues.CAPACITY_BEST_EFFORT_FIRST),
-            has(queues.ROOT_INFINITE),
-            has(queues.CAPACITY_TREE_DESERVED_RAW),
-            has(queues.CAPACITY_TREE_VIOLATION_FATAL),
-            has(queues.CAPACITY_ROOT_ALWAYS_CLUSTER),
-            has(queues.CAPACITY_TREE_DESERVED_CLAMPED),
-            not has(queues.CAPACITY_SCALARS_NOT_INHERITED),
-            not has(queues.ZERO_DESERVED_DROPPED),
-            has(PR_5502),
-            has(queues.CAPACITY_DESERVED_WITHIN_REQUEST),
-            has(queues.GUARANTEES_BEYOND_REST),
-            has(queues.GUARANTEES_BEYOND_TOTAL),
+            has_older_form(queues.CAPACITY_BEST_EFFORT_FIRST),
+            has_older_form(queues.ROOT_INFINITE),
+            has_older_form(queues.CAPACITY_TREE_DESERVED_RAW),
+            has_older_form(queues.CAPACITY_TREE_VIOLATION_FATAL),
+            has_older_form(queues.CAPACITY_ROOT_ALWAYS_CLUSTER),
+            has_older_form(queues.CAPACITY_TREE_DESERVED_CLAMPED),
+            not has_older_form(queues.CAPACITY_SCALARS_NOT_INHERITED),
+            not has_older_form(queues.ZERO_DESERVED_DROPPED),
+            has_older_form(PR_5502),
+            has_older_form(queues.CAPACITY_DESERVED_WITHIN_REQUEST),
+            has_older_form(queues.GUARANTEES_BEYOND_REST),
+            has_older_form(queues.GUARANTEES_BEYOND_TOTAL),
         )
 
 
@@ -199,14 +199,14 @@ class CapacityQueueAttr:
 
         Where `unasked` says what dimensions count that nobody requests, what is requested is a limit too.
         """
-        stated, guarantee = self.deserved, self.guarantee if raised else Resource()
-        bounded = stated.clone()
+        deserved, guarantee = self.deserved, self.guarantee if raised else Resource()
+        bounded = deserved.clone()
         if within is not None:
             bounded.min_dimension_resource(within, INFINITY)
         if unasked is not None:
             bounded.min_dimension_resource(self.request, unasked)
         self.deserved = resource_max(bounded, guarantee, keeps_zeros=self.keeps_zeros or not raised)
-        self.entitlement = Entitlement(stated, within, guarantee, self.deserved)
+        self.entitlement = Entitlement(deserved, within, guarantee, self.deserved)
 
     def ancestor_at_depth(self, distance: int) -> QueueName | None:
         """The ancestor at a distance, 1 for the parent. Upstream: plugins/capacity.queueAncestorAtDepth."""
@@ -240,11 +240,11 @@ FIGURES = {
 Attrs = dict[QueueName, CapacityQueueAttr]
 
 
-def with_figures(attr: CapacityQueueAttr, known: Figures) -> CapacityQueueAttr:
+def with_figures(attr: CapacityQueueAttr, figures: Figures) -> CapacityQueueAttr:
     """A copy of the queue with these figures, without devices."""
     names = ("share", "deserved", "allocated", "request", "elastic", "inqueue", "capability", "guarantee")
-    limit = known["realCapability"]
-    return replace(attr, devices=None, real_capability=limit, **{name: known[name] for name in names})
+    limit = figures["realCapability"]
+    return replace(attr, devices=None, real_capability=limit, **{name: figures[name] for name in names})
 
 
 def count_job_in(attr: CapacityQueueAttr, job: JobInfo, demands: ClaimDemands | None, form: ReservationForm) -> None:
@@ -279,8 +279,8 @@ def compare_share(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
 def common_level(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
     """Index of the last common ancestor, 0 also for none. Upstream: plugins/capacity.getQueueLevel."""
     level = 0
-    for index, (mine, other) in enumerate(zip(left.ancestors, right.ancestors, strict=False)):
-        if mine != other:
+    for index, (left_ancestor, right_ancestor) in enumerate(zip(left.ancestors, right.ancestors, strict=False)):
+        if left_ancestor != right_ancestor:
             return level
         level = index
     return level
@@ -301,10 +301,10 @@ def has_relevant_deserved(task: TaskInfo, deserved: Resource) -> bool:
     return bool(shared_dimensions(task.resreq, deserved))
 
 
-def short_of_guarantee(attr: CapacityQueueAttr, held: Resource, task: TaskInfo) -> str:
+def short_of_guarantee(attr: CapacityQueueAttr, allocated: Resource, task: TaskInfo) -> str:
     """The first dimension below the guarantee without the task. Upstream: plugins/capacity.checkGuaranteeConstraint."""
-    left = held.clone().sub(task.resreq)
-    return next(iter(attr.guarantee.less_equal_with_resources_name(left)[1]), "")
+    remaining = allocated.clone().sub(task.resreq)
+    return next(iter(attr.guarantee.less_equal_with_resources_name(remaining)[1]), "")
 
 
 def surplus_in(deserved: Resource, allocated: Resource, name: str) -> float:
@@ -312,18 +312,18 @@ def surplus_in(deserved: Resource, allocated: Resource, name: str) -> float:
     return allocated.get(name) - deserved.get(name) if deserved.states_dimension(name) else 0.0
 
 
-def exceeds_deserved(attr: CapacityQueueAttr, held: Resource, task: TaskInfo) -> bool:
+def exceeds_deserved(attr: CapacityQueueAttr, allocated: Resource, task: TaskInfo) -> bool:
     """Whether the queue holds more than it deserves in a dimension of the task, or deserves nothing in any of them.
     Upstream: plugins/capacity.checkDeservedExceedance.
     """
     if not has_relevant_deserved(task, attr.deserved):
         return True
-    return held.greater_partly_with_relevant_dimensions(attr.deserved, task.resreq)[0]
+    return allocated.greater_partly_with_relevant_dimensions(attr.deserved, task.resreq)[0]
 
 
-def check_claim(attr: CapacityQueueAttr, request: Resource, asked: Resource | None = None) -> LimitCheck:
-    """The request against what the queue deserves; `asked` is what of it counts."""
-    return check_request(attr.allocated, request, attr.deserved, asked)
+def check_claim(attr: CapacityQueueAttr, request: Resource, counted: Resource | None = None) -> LimitCheck:
+    """The request against what the queue deserves; `counted` is what of it counts."""
+    return check_request(attr.allocated, request, attr.deserved, counted)
 
 
 def deserves_more(claimed: LimitCheck) -> list[str]:

@@ -95,13 +95,13 @@ def find_circle(attrs: Attrs) -> tuple[QueueName, ...]:
     parents = {child: attr.name for attr in attrs.values() for child in attr.children}
     passed: dict[QueueName, None] = {}
     for name in attrs:
-        way: dict[QueueName, None] = {}
+        path: dict[QueueName, None] = {}
         above: QueueName | None = name
         while above is not None and above not in passed:
-            way[above] = passed[above] = None
+            path[above] = passed[above] = None
             above = parents.get(above)
-        if above is not None and above in way:
-            names = list(way)
+        if above is not None and above in path:
+            names = list(path)
             return tuple(names[names.index(above) :])
     return ()
 
@@ -121,13 +121,13 @@ def count_job(attrs: Attrs, job: JobInfo, demands: ClaimDemands | None, form: Re
     if attr.children:
         return False
     before = [total.clone() for total in _job_sums(attr)]
-    held = clone_demand(attr.devices.allocated) if attr.devices is not None else {}
+    devices_before = clone_demand(attr.devices.allocated) if attr.devices is not None else {}
     count_job_in(attr, job, demands, form)
     added = [total.clone().sub(earlier) for total, earlier in zip(_job_sums(attr), before, strict=True)]
     for name in attr.ancestors:
-        for total, more in zip(_job_sums(attrs[name]), added, strict=True):
-            total.add(more)
-        add_devices(attrs[name].devices, attr.devices, held)
+        for total, addition in zip(_job_sums(attrs[name]), added, strict=True):
+            total.add(addition)
+        add_devices(attrs[name].devices, attr.devices, devices_before)
     return True
 
 
@@ -177,11 +177,11 @@ def limit_below(attr: CapacityQueueAttr, form: CapacityForm) -> str:
     """The queue's children and theirs, branch by branch. Upstream: plugins/capacity.checkHierarchicalQueue."""
     waiting = [attr]  # no recursion: a chain of queues can be longer than the stack
     while waiting:
-        each = waiting.pop()
-        wrong = limit_children(each, form)
-        if wrong:
-            return wrong
-        waiting.extend(each.children[name] for name in sorted(each.children, reverse=True))
+        parent = waiting.pop()
+        violation = limit_children(parent, form)
+        if violation:
+            return violation
+        waiting.extend(parent.children[name] for name in sorted(parent.children, reverse=True))
     return ""
 
 
@@ -200,8 +200,8 @@ def limit_children(attr: CapacityQueueAttr, form: CapacityForm = NEWEST_FORM) ->
     if form.asserts_rest and children:
         attr.real_capability.clone().sub(guaranteed)
     for child in children:
-        whole = attr.real_capability
-        child.set_limit(queue_limit(whole, guaranteed, child.guarantee, child.capability, attr.name))
+        limit = attr.real_capability
+        child.set_limit(queue_limit(limit, guaranteed, child.guarantee, child.capability, attr.name))
     if form.clamped:
         deserved = _clamp_deserved(children, form)
     return find_violation(attr, children, guaranteed, deserved) if form.fatal else ""
@@ -234,10 +234,10 @@ def find_violation(
                 f"queue <{attr.name}> capability <{attr.capability}> is less than its child queue <{child.name}> "
                 f"capability <{child.capability}>"
             )
-    for what, own, summed in (("deserved", attr.deserved, deserved), ("guarantee", attr.guarantee, guaranteed)):
-        if own.less_partly(summed):
+    for kind, amount, summed in (("deserved", attr.deserved, deserved), ("guarantee", attr.guarantee, guaranteed)):
+        if amount.less_partly(summed):
             return (
-                f"queue <{attr.name}> {what} resources <{own}> are less than the sum of its child queues' {what} "
+                f"queue <{attr.name}> {kind} resources <{amount}> are less than the sum of its child queues' {kind} "
                 f"resources <{summed}>"
             )
     return ""

@@ -59,24 +59,24 @@ class ReclaimCall:
         """One candidate of a queue; a victim is off the queue, and the ancestors that were asked, with the next.
         Upstream: plugins/capacity.shouldSkipReclaimee, plugins/capacity.isImmediateVictim.
         """
-        held = self._held_by(attr)
+        allocated = self._held_by(attr)
         if self._asker is not None and not queue_attr.has_shared_dimension(task, self._asker.task):
-            return JudgedCandidate(attr, held, NO_OVERLAP)
-        if queue_attr.short_of_guarantee(attr, held, task):
-            return JudgedCandidate(attr, held, GUARANTEE)
+            return JudgedCandidate(attr, allocated, NO_OVERLAP)
+        if queue_attr.short_of_guarantee(attr, allocated, task):
+            return JudgedCandidate(attr, allocated, GUARANTEE)
         if self._nothing_deserved(attr, task):
-            return JudgedCandidate(attr, held, NOTHING_DESERVED)
-        if not queue_attr.exceeds_deserved(attr, held, task):
-            return JudgedCandidate(attr, held, DESERVED)
-        asked: dict[QueueName, None] = {}
+            return JudgedCandidate(attr, allocated, NOTHING_DESERVED)
+        if not queue_attr.exceeds_deserved(attr, allocated, task):
+            return JudgedCandidate(attr, allocated, DESERVED)
+        ancestors: dict[QueueName, None] = {}
         for name in self._ancestors_to_check(attr):
             ancestor = self._attrs.get(name)
             if ancestor is None or not queue_attr.exceeds_deserved(ancestor, self._held_by(ancestor), task):
-                return JudgedCandidate(attr, held, ANCESTOR, name)
-            asked[name] = None
-        for name in (attr.name, *asked):
+                return JudgedCandidate(attr, allocated, ANCESTOR, name)
+            ancestors[name] = None
+        for name in (attr.name, *ancestors):
             self._held[name] = self._held[name].clone().sub(task.resreq)
-        return JudgedCandidate(attr, held)
+        return JudgedCandidate(attr, allocated)
 
     def _held_by(self, attr: queue_attr.CapacityQueueAttr) -> Resource:
         return self._held.setdefault(attr.name, attr.allocated)
@@ -91,8 +91,8 @@ class ReclaimCall:
 
     def _shares_near_ancestor(self, attr: queue_attr.CapacityQueueAttr, asking: queue_attr.CapacityQueueAttr) -> bool:
         """Whether both share a near ancestor. Upstream: plugins/capacity.sharesAnyNonRootAncestorWithinLevel."""
-        mine = self._near_ancestors(asking)
-        return any(name != ROOT_QUEUE and name in mine for name in self._near_ancestors(attr))
+        near_ancestors = self._near_ancestors(asking)
+        return any(name != ROOT_QUEUE and name in near_ancestors for name in self._near_ancestors(attr))
 
     def _near_ancestors(self, attr: queue_attr.CapacityQueueAttr) -> list[QueueName]:
         """Upstream: plugins/capacity.ancestorsByLevel."""
@@ -115,16 +115,16 @@ class WholeReclaimCall(ReclaimCall):
 
     def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
         """One candidate of a queue; a victim is off the queue with the next."""
-        held, asker = self._held_by(attr), self._asker
-        if asker is not None and asker.needs_whole and held.less_partly(asker.task.resreq):
-            return JudgedCandidate(attr, held, TOO_SMALL)
+        allocated, asker = self._held_by(attr), self._asker
+        if asker is not None and asker.needs_whole and allocated.less_partly(asker.task.resreq):
+            return JudgedCandidate(attr, allocated, TOO_SMALL)
         # A dimension that the queue does not state is one in which it deserves everything.
-        if held.less_equal(attr.deserved, INFINITY):
-            return JudgedCandidate(attr, held, DESERVED)
-        if queue_attr.short_of_guarantee(attr, held, task):
-            return JudgedCandidate(attr, held, GUARANTEE)
-        self._held[attr.name] = held.clone().sub(task.resreq)
-        return JudgedCandidate(attr, held)
+        if allocated.less_equal(attr.deserved, INFINITY):
+            return JudgedCandidate(attr, allocated, DESERVED)
+        if queue_attr.short_of_guarantee(attr, allocated, task):
+            return JudgedCandidate(attr, allocated, GUARANTEE)
+        self._held[attr.name] = allocated.clone().sub(task.resreq)
+        return JudgedCandidate(attr, allocated)
 
 
 # What queues hold in a simulation: copied at PrePredicate, changed as tasks are added and removed.
@@ -190,12 +190,12 @@ def simulated_queues(
     state: CycleState, jobs: Mapping[JobId, JobInfo], attrs: queue_attr.Attrs, task: TaskInfo, no_queue: str = NO_QUEUE
 ) -> tuple[QueueStates, list[QueueName], str | None]:
     """(what queues hold, the queues that count the task, error) of a simulation."""
-    held = state.data.get(STATE_KEY)
-    if not isinstance(held, QueueStates):
+    states = state.data.get(STATE_KEY)
+    if not isinstance(states, QueueStates):
         return QueueStates.copy_states({}), [], NO_STATE
     job = jobs.get(task.job)
     if job is None:
-        return held, [], NO_JOB.format(job=task.job)
-    if job.queue not in held.allocated:
-        return held, [], no_queue.format(queue=job.queue)
-    return held, [job.queue, *held.ancestors_of(attrs, job.queue)], None
+        return states, [], NO_JOB.format(job=task.job)
+    if job.queue not in states.allocated:
+        return states, [], no_queue.format(queue=job.queue)
+    return states, [job.queue, *states.ancestors_of(attrs, job.queue)], None

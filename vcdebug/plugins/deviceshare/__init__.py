@@ -101,16 +101,16 @@ class DeviceshareSettings(NamedTuple):
         if self.fatal_message is not None:
             yield _conf_problem("", self.fatal_message, "the real scheduler exits at once")
         if self.mind_cluster:
-            what = "Ascend devices of MindCluster are not replayed"
-            yield _conf_problem(MIND_CLUSTER_KEY, what, "pods that request them fit every node")
+            fault = "Ascend devices of MindCluster are not replayed"
+            yield _conf_problem(MIND_CLUSTER_KEY, fault, "pods that request them fit every node")
         started = snapshot.process.started
-        asked = self.sharing or self.number or self.vgpu or self.hami_ascend
-        if asked and (started is None or started > snapshot.now):
-            what = "is missing and deviceshare needs it" if started is None else "is later than the snapshot itself"
+        enabled = self.sharing or self.number or self.vgpu or self.hami_ascend
+        if enabled and (started is None or started > snapshot.now):
+            fault = "is missing and deviceshare needs it" if started is None else "is later than the snapshot itself"
             effect = f"a first cycle is assumed, in which {_in_first_cycle(snapshot)}"
             if snapshot.process.assumed:
                 effect = "a running process is assumed, with device records on its nodes"
-            yield Problem("meta.json", "", "scheduler.started", what, effect)
+            yield Problem("meta.json", "", "scheduler.started", fault, effect)
         if self.vgpu or self.hami_ascend:
             yield from self._config_problems(snapshot)
 
@@ -119,15 +119,15 @@ class DeviceshareSettings(NamedTuple):
         if snapshot.release.has_older_form(devices.VGPU_FIXED_NAMES):
             pass
         elif text is None:
-            what = "the device configuration (device-config.yaml) is not in the snapshot"
+            fault = "the device configuration (device-config.yaml) is not in the snapshot"
             yield _conf_problem(
-                VGPU_KEY if self.vgpu else HAMI_ASCEND_KEY, what, "the scheduler's built-in one is used"
+                VGPU_KEY if self.vgpu else HAMI_ASCEND_KEY, fault, "the scheduler's built-in one is used"
             )
         elif not is_readable(text):
             yield Problem(DEVICE_FILE, "", "", "is not a configuration", "the scheduler's built-in one is used")
         elif device_config(snapshot) is None:
-            what = "is not what the scheduler reads there, which voids the configuration"
-            yield Problem(DEVICE_FILE, "", NPUS, what, "the scheduler's built-in one is used")
+            fault = "is not what the scheduler reads there, which voids the configuration"
+            yield Problem(DEVICE_FILE, "", NPUS, fault, "the scheduler's built-in one is used")
         if self.node_lock:
             yield _conf_problem(NODE_LOCK_KEY, "node locks are not replayed", "every lock counts as free")
 
@@ -146,8 +146,8 @@ def _in_first_cycle(snapshot: Snapshot) -> str:
     return "no node has a device ledger"
 
 
-def _conf_problem(field: str, what: str, effect: str) -> Problem:
-    return Problem(CONF_FILE, "deviceshare", field, what, effect)
+def _conf_problem(field: str, fault: str, effect: str) -> Problem:
+    return Problem(CONF_FILE, "deviceshare", field, fault, effect)
 
 
 ASCEND_PREFIX = "huawei.com/"
@@ -238,10 +238,10 @@ class Deviceshare(Plugin):
                 node.devices[gpushare.DEVICE_NAME] = _charge_pods(cards, () if self._first else pods)
         if settings.vgpu:
             now = self._ssn.snapshot.now
-            cut = VgpuLedger.of_node(node.manifest, settings.policy, self._card_rules, notes, now)
-            if cut is not None:
-                _charge_pods(cut, pods)
-                node.devices[vgpu.DEVICE_NAME] = self._exclusive_ledger(cut, node) if settings.rules else cut
+            ledger = VgpuLedger.of_node(node.manifest, settings.policy, self._card_rules, notes, now)
+            if ledger is not None:
+                _charge_pods(ledger, pods)
+                node.devices[vgpu.DEVICE_NAME] = self._exclusive_ledger(ledger, node) if settings.rules else ledger
             elif self._keeps_nil:
                 node.devices[vgpu.DEVICE_NAME] = NilVgpuLedger(self._card_rules.names, **self._nil)
         if settings.hami_ascend:
@@ -280,8 +280,8 @@ class Deviceshare(Plugin):
     # Scoring
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        wanted = self._settings.policy != "" if self._loses_scores else self._settings.weight > 0
-        if not wanted or not self._any:
+        scores_devices = self._settings.policy != "" if self._loses_scores else self._settings.weight > 0
+        if not scores_devices or not self._any:
             return zero_scores(len(nodes))
         scores = [self._device_score(task.pod, node) for node in nodes.node_infos]
         return zero_scores(len(nodes)) if self._loses_scores else NodeScores(np.array(scores, dtype=np.float64))

@@ -111,19 +111,19 @@ class Extender(Plugin):
         return self._url.rstrip("/")
 
     def _managed_resources(self) -> list[str]:
-        stated = self.arguments.raw.get(MANAGED_KEY)
-        if stated is None:
+        resources = self.arguments.raw.get(MANAGED_KEY)
+        if resources is None:
             return []
-        if not isinstance(stated, list) or not all(isinstance(name, str) for name in stated):
-            raise SchedulerPanic(NOT_A_LIST.format(MANAGED_KEY, stated))
-        return stated
+        if not isinstance(resources, list) or not all(isinstance(name, str) for name in resources):
+            raise SchedulerPanic(NOT_A_LIST.format(MANAGED_KEY, resources))
+        return resources
 
     def _missing_answers(self) -> Iterator[Problem]:
         for method, verb in self._verbs.items():
             if method not in TOLD_ONLY and not self._answers.can_answer(verb):
-                what = "extender.json holds no answer of this webhook"
+                fault = "extender.json holds no answer of this webhook"
                 yield Problem(
-                    CONF_FILE, "extender", VERB_KEYS[method], what, "the plugin does not take part in that decision"
+                    CONF_FILE, "extender", VERB_KEYS[method], fault, "the plugin does not take part in that decision"
                 )
 
     def _ask_webhook(self, method: str, key: str, body: Callable[[], answers.Body]) -> answers.WebhookReply | None:
@@ -140,8 +140,8 @@ class Extender(Plugin):
         spec = task.pod.spec
         for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
             resources = container.get("resources") or {}
-            named = (*(resources.get("requests") or ()), *(resources.get("limits") or ()))
-            if any(name in self._managed for name in named):
+            names = (*(resources.get("requests") or ()), *(resources.get("limits") or ()))
+            if any(name in self._managed for name in names):
                 return True
         return False
 
@@ -178,15 +178,15 @@ class Extender(Plugin):
         reply = self._ask_webhook(BATCH_NODE_ORDER.method, task.key, body)
         if reply is None:
             return None
-        stated, error = reply.read_field("nodeScore", dict, None)
+        node_scores, error = reply.read_field("nodeScore", dict, None)
         message, bad = reply.read_field("errorMessage", str, "")
-        scores, worse = _read_numbers(stated or {})
+        scores, worse = _read_numbers(node_scores or {})
         failure = error or bad or worse
         if failure:
             if self._ignorable:
                 return None
             raise ScoreError(failure)
-        if message or stated is None:
+        if message or node_scores is None:
             raise ScoreError(message)
         if not scores:
             return None
@@ -277,9 +277,9 @@ def _read_numbers(scores: Mapping[str, object]) -> tuple[dict[str, float], str |
     return numbers, None
 
 
-def http_timeout(stated: object) -> float | None:
+def http_timeout(value: object) -> float | None:
     """Seconds; a second where none can be read, None where there is no limit."""
-    duration = parse_duration(stated) if isinstance(stated, str) and stated else None
+    duration = parse_duration(value) if isinstance(value, str) and value else None
     if duration is None:
         return 1.0
     return duration / SECOND if duration > 0 else None

@@ -39,13 +39,13 @@ class WebhookReply(NamedTuple):
 
     def read_field(self, name: str, kind: type | tuple[type, ...], default: Json) -> tuple[Json, str | None]:
         """(the field or its zero value, the decoder's error)."""
-        found = self.body.get(name)
-        if found is None:
+        value = self.body.get(name)
+        if value is None:
             return default, self.error
-        wrong = not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool)
-        if wrong or (kind is int and abs(found) > MAX_INT64):
+        wrong = not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)
+        if wrong or (kind is int and abs(value) > MAX_INT64):
             return default, BAD_ANSWER.format(name)
-        return found, self.error
+        return value, self.error
 
 
 class WebhookQuestion(NamedTuple):
@@ -83,10 +83,10 @@ class WebhookAnswers:
 
     def ask_or_note(self, question: WebhookQuestion) -> WebhookReply | None:
         """The answer; None marks the event where the real scheduler had one."""
-        found = self.ask_webhook(question)
-        if found is None:
+        reply = self.ask_webhook(question)
+        if reply is None:
             self.note_missing(question.verb, question.key)
-        return found
+        return reply
 
     def ask_webhook(self, question: WebhookQuestion) -> WebhookReply | None:
         """The answer; None where neither a record nor a webhook has one."""
@@ -102,10 +102,10 @@ class WebhookAnswers:
 
     def _find_answer(self, question: WebhookQuestion) -> Answer | None:
         by_key = self._recorded.get(question.verb) or {}
-        found = by_key.get(question.key, by_key.get(ANY_KEY))
-        if found is None:
+        answer = by_key.get(question.key, by_key.get(ANY_KEY))
+        if answer is None:
             return self._call_webhook(question)
-        return found if isinstance(found, dict) else self._next_answer(question, found)
+        return answer if isinstance(answer, dict) else self._next_answer(question, answer)
 
     def _next_answer(self, question: WebhookQuestion, answers: list[Answer]) -> Answer:
         """The recorded answers of one question in turn; the last one repeats."""
@@ -123,8 +123,8 @@ class WebhookAnswers:
 
     def note_missing(self, verb: str, key: str) -> None:
         """A note at the next event."""
-        about = f" about {key}" if key else ""
-        note_unknown(self._ssn, EXTENDER_UNKNOWN, f"the extender would have been asked `{verb}`{about}")
+        object_text = f" about {key}" if key else ""
+        note_unknown(self._ssn, EXTENDER_UNKNOWN, f"the extender would have been asked `{verb}`{object_text}")
 
 
 # A response of the webhook as an answer in the form of extender.json.
@@ -196,8 +196,8 @@ def _refuse_constant(constant: str) -> float:
 def _read_fields(decoded: JsonObject, names: Iterable[str]) -> JsonDict:
     """Fields by their names in any case, as Go's decoder matches them; a null counts as missing."""
     spelt = {name.lower(): name for name in names}
-    stated = {spelt.get(key.lower(), ""): value for key, value in decoded.items() if value is not None}
-    return {name: _sound_value(value) for name, value in stated.items() if name}
+    fields = {spelt.get(key.lower(), ""): value for key, value in decoded.items() if value is not None}
+    return {name: _sound_value(value) for name, value in fields.items() if name}
 
 
 def _sound_value(value: Json) -> Json:
@@ -214,10 +214,10 @@ def _with_victim_names(answer: JsonDict) -> Answer:
     victims = answer.get("victims")
     if not isinstance(victims, list):
         return answer
-    stated = [item for item in victims if item is not None]
-    if not all(isinstance(item, dict) for item in stated):
+    items = [item for item in victims if item is not None]
+    if not all(isinstance(item, dict) for item in items):
         return {ERROR_FIELD: NO_TASK}
-    folded = [_read_fields(item, ("Namespace", "Name")) for item in stated]
+    folded = [_read_fields(item, ("Namespace", "Name")) for item in items]
     return {**answer, "victims": [task_key(item) for item in folded]}
 
 
@@ -316,8 +316,8 @@ def node_info(node: NodeInfo) -> Body:
 def job_info(job: JobInfo) -> Body:
     """A JobInfo with its PodGroup, tasks and sub jobs."""
     annotations = job.pod_group.annotations
-    least = annotations.get(MIN_AVAILABLE)
-    most = annotations.get(MAX_UNAVAILABLE, "") if least is None else ""
+    min_available = annotations.get(MIN_AVAILABLE)
+    max_unavailable = annotations.get(MAX_UNAVAILABLE, "") if min_available is None else ""
     return {
         **go_fields.job_fields(job, task_info, task_info),
         "WaitingTime": _waiting_time(annotations),
@@ -325,7 +325,7 @@ def job_info(job: JobInfo) -> Body:
         "NodesFitErrors": {uid: {} for uid in job.nodes_fit_errors},
         "PodGroup": _pod_group(job.pod_group),
         "ScheduleStartTimestamp": None,
-        "Budget": {"MinAvailable": least or "", "MaxUnavailable": most},
+        "Budget": {"MinAvailable": min_available or "", "MaxUnavailable": max_unavailable},
     }
 
 

@@ -114,11 +114,11 @@ class NetworkTopologyAware(Plugin):
         """The HyperNodes of the session with their amounts."""
         return self._domains
 
-    def _gradient_rows(self, hyper_node: str, wanted: GradientRequest | None) -> list[list[str]]:
-        if wanted is None:
+    def _gradient_rows(self, hyper_node: str, request: GradientRequest | None) -> list[list[str]]:
+        if request is None:
             return [[hyper_node]]
-        rows = hyper_node_gradient(self._domains, hyper_node, wanted)
-        return reverse_and_cap(rows, self._weights.evict_hyper_nodes) if wanted.purpose == EVICT_PURPOSE else rows
+        rows = hyper_node_gradient(self._domains, hyper_node, request)
+        return reverse_and_cap(rows, self._weights.evict_hyper_nodes) if request.purpose == EVICT_PURPOSE else rows
 
     # HyperNodes for a sub job
 
@@ -342,10 +342,10 @@ class TopologyWeights:
     def fill_score(self, requests: dict[str, float], used: Resource, allocatable: Resource) -> float:
         """Weighted mean of (used + request) / allocatable; 0 where one resource does not fit."""
         score, weights = 0.0, 0
-        for _, weight, wanted, capacity in self.iter_fills(requests, used, allocatable):
-            if wanted > capacity:
+        for _, weight, filled, capacity in self.iter_fills(requests, used, allocatable):
+            if filled > capacity:
                 return 0.0
-            score = score + float(weight) * (wanted / capacity)
+            score = score + float(weight) * (filled / capacity)
             weights += weight
         return score / float(weights) if weights > 0 else 0.0
 
@@ -361,8 +361,8 @@ class TopologyWeights:
 
 def _resource_weights(arguments: Arguments) -> dict[str, int]:
     """cpu and memory come from their own keys whatever the list says."""
-    stated = arguments.raw.get(RESOURCES_KEY)
-    listed = (name.strip() for name in (stated if isinstance(stated, str) else "").split(","))
+    names_text = arguments.raw.get(RESOURCES_KEY)
+    listed = (name.strip() for name in (names_text if isinstance(names_text, str) else "").split(","))
     weights = {name: arguments.get_weight(f"{RESOURCES_KEY}.{name}") for name in listed if name}
     weights[CPU] = arguments.get_weight("hypernode.binpack.cpu")
     weights[MEMORY] = arguments.get_weight("hypernode.binpack.memory")

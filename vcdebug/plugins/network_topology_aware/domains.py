@@ -72,11 +72,11 @@ class HyperNodeDomains:
     def positions_in_tier(self, tier: int) -> IntArray:
         """Row of the node table → position in `in_tier` of the first HyperNode that holds it, or NO_POSITION."""
         if tier not in self._members:
-            held = np.full(len(self._row_of), NO_POSITION, dtype=np.int64)
+            positions = np.full(len(self._row_of), NO_POSITION, dtype=np.int64)
             # Backward, so that the first of several HyperNodes is written last.
             for position, name in reversed(list(enumerate(self.in_tier(tier)))):
-                held[[self._row_of[node] for node in self.nodes[name]]] = position
-            self._members[tier] = held
+                positions[[self._row_of[node] for node in self.nodes[name]]] = position
+            self._members[tier] = positions
         return self._members[tier]
 
     def charge_task(self, task: TaskInfo) -> None:
@@ -140,14 +140,14 @@ class GradientRequest(NamedTuple):
     purpose: int
 
 
-def hyper_node_gradient(domains: HyperNodeDomains, given: str, wanted: GradientRequest) -> list[list[str]]:
+def hyper_node_gradient(domains: HyperNodeDomains, hyper_node: str, request: GradientRequest) -> list[list[str]]:
     """Eligible HyperNodes at or below the search root, a row per tier, ascending; no rows without a root.
     Upstream: plugins/network-topology-aware.hyperNodeGradientFn.
     """
     rows: dict[int, list[str]] = {}
-    for name in iter_reachable(domains, search_root(domains.tree, given, wanted)):
+    for name in iter_reachable(domains, search_root(domains.tree, hyper_node, request)):
         info = domains.tree.by_name[name]
-        if is_eligible(domains, info, wanted):
+        if is_eligible(domains, info, request):
             rows.setdefault(info.tier, []).append(name)
     return [rows[tier] for tier in sorted(rows)]
 
@@ -164,39 +164,39 @@ def iter_reachable(domains: HyperNodeDomains, root: str) -> Iterator[str]:
         waiting.extend(new)
 
 
-def search_root(tree: HyperNodes, given: str, wanted: GradientRequest) -> str:
-    """`given`, narrowed to where the allocated HyperNode may grow; empty when the two do not meet.
+def search_root(tree: HyperNodes, hyper_node: str, request: GradientRequest) -> str:
+    """`hyper_node`, narrowed to where the allocated HyperNode may grow; empty when the two do not meet.
     Upstream: plugins/network-topology-aware.getSearchRoot.
     """
-    if not wanted.allocated:
-        return given
+    if not request.allocated:
+        return hyper_node
     allowed = ""
-    for name in tree.get_ancestors(wanted.allocated):
-        if tree.by_name[name].tier > wanted.tier:
+    for name in tree.get_ancestors(request.allocated):
+        if tree.by_name[name].tier > request.tier:
             break
         allowed = name
     if not allowed:
         return ""
-    common = tree.get_lca_hyper_node(given, allowed)
+    common = tree.get_lca_hyper_node(hyper_node, allowed)
     if common == allowed:
-        return given
-    return allowed if common == given else ""
+        return hyper_node
+    return allowed if common == hyper_node else ""
 
 
-def is_eligible(domains: HyperNodeDomains, info: HyperNodeInfo, wanted: GradientRequest) -> bool:
+def is_eligible(domains: HyperNodeDomains, info: HyperNodeInfo, request: GradientRequest) -> bool:
     """Upstream: plugins/network-topology-aware.isEligibleHyperNode."""
-    if info.tier > wanted.tier:
+    if info.tier > request.tier:
         return False
-    if wanted.allocated:
+    if request.allocated:
         return True
-    return has_room(domains.amounts[info.name], wanted)
+    return has_room(domains.amounts[info.name], request)
 
 
-def has_room(amounts: HyperNodeAmounts, wanted: GradientRequest) -> bool:
+def has_room(amounts: HyperNodeAmounts, request: GradientRequest) -> bool:
     """Whether the minimum fits: into all that could be freed where pods are to be evicted, else into what is idle."""
-    if wanted.purpose == EVICT_PURPOSE:
-        return wanted.minimum.less_equal(amounts.allocatable)
-    return wanted.minimum.less_equal(amounts.idle) or wanted.minimum.less_equal(amounts.future_idle)
+    if request.purpose == EVICT_PURPOSE:
+        return request.minimum.less_equal(amounts.allocatable)
+    return request.minimum.less_equal(amounts.idle) or request.minimum.less_equal(amounts.future_idle)
 
 
 def reverse_and_cap(rows: list[list[str]], limit: int) -> list[list[str]]:

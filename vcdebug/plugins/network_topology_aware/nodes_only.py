@@ -77,19 +77,19 @@ class NodesOnly(Plugin):
         scores = self.batch_node_order(task, nodes)
         if scores is None:
             return None
-        allocated, at = task.job_allocated_hyper_node, int(np.flatnonzero(nodes.rows == row)[0])
+        allocated, index = task.job_allocated_hyper_node, int(np.flatnonzero(nodes.rows == row)[0])
         holders = [self._holding_hyper_node(name) for name in nodes.node_names]
         tied = _tied_best(self._by_name(holders, lambda name: self._closeness_score(name, allocated)))
-        name = holders[at]
+        name = holders[index]
         near = JobNearness(
             name,
             allocated,
             self._tree.stated_lca(name, allocated),
             self._tier_closeness(name, allocated),
             self._task_share(name, self._jobs[task.job]),
-            bool(tied[at]),
+            bool(tied[index]),
         )
-        return NodeNearness((), near, BASE_SCORE * self._weight, float(scores.total[at]))
+        return NodeNearness((), near, BASE_SCORE * self._weight, float(scores.total[index]))
 
     def _holding_hyper_node(self, node: NodeName) -> str:
         if node not in self._holders:
@@ -99,8 +99,8 @@ class NodesOnly(Plugin):
     @staticmethod
     def _by_name(holders: list[str], score: Callable[[str], float]) -> FloatArray:
         """The score of each node's HyperNode, asked once for each."""
-        own = {name: score(name) for name in dict.fromkeys(holders)}
-        return np.array([own[name] for name in holders])
+        scores = {name: score(name) for name in dict.fromkeys(holders)}
+        return np.array([scores[name] for name in holders])
 
     def _closeness_score(self, name: str, allocated: str) -> float:
         return BASE_SCORE * self._tier_closeness(name, allocated) * self._weight

@@ -89,11 +89,11 @@ class NumaAware(Plugin):
 
     def on_session_close(self, ssn: Session) -> None:
         """Hand all assignments to the cache, of pipelined tasks too. Upstream: plugins/numaaware.OnSessionClose."""
-        given = [
+        assigned = [
             CpuReservation(node, key, uid, format_cpu_list(self._assigned[uid][node]))
             for uid, (node, key) in self._charged.items()
         ]
-        ssn.process = replace(ssn.process, reserved_cpus=with_reserved(ssn.process.reserved_cpus, given))
+        ssn.process = replace(ssn.process, reserved_cpus=with_reserved(ssn.process.reserved_cpus, assigned))
 
     # Filtering
 
@@ -152,18 +152,18 @@ class NumaAware(Plugin):
         if info is None:
             return NumaRoom(policy, "", "", {}, 0, 0, (), refusal or "")
         free, containers = self._free[node], task.pod.spec.get("containers") or ()
-        given = () if refusal else tuple(assignment.given_cpus(info, free, containers))
-        refused = next((_not_assigned(reservation.name) for reservation in given if reservation.cpus is None), "")
+        cpus = () if refusal else tuple(assignment.given_cpus(info, free, containers))
+        refused = next((_not_assigned(reservation.name) for reservation in cpus if reservation.cpus is None), "")
         places, manager = info.topology.in_numa, info.cpu_manager_policy
         reserved = assignment.reserved_cpus(info)
-        return NumaRoom(policy, info.topology_policy, manager, places, free or 0, reserved, given, refusal or refused)
+        return NumaRoom(policy, info.topology_policy, manager, places, free or 0, reserved, cpus, refusal or refused)
 
     # Scoring
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Upstream: plugins/numaaware.batchNodeOrderFn."""
-        found = self.numa_spans(task, nodes)
-        return None if found is None else NodeScores(np.array(found.scores, dtype=np.float64))
+        spans = self.numa_spans(task, nodes)
+        return None if spans is None else NodeScores(np.array(spans.scores, dtype=np.float64))
 
     def numa_spans(self, task: TaskInfo, nodes: NodeRows) -> NumaSpans | None:
         """What the scores are made of; None where the plugin gives none."""
@@ -233,20 +233,20 @@ def reserve_cpus(
     # A node's reservations end together, once it shows every pod of them: one that is missing keeps all of them.
     on_nodes = [cpus for cpus in reserved if cpus.node in info]
     missing = dict.fromkeys(cpus.node for cpus in on_nodes if not (by_pod and _is_reported(info[cpus.node], cpus)))
-    kept = tuple(cpus for cpus in reserved if cpus.node in missing or cpus.node not in info)
-    for reservation in kept:
+    remaining = tuple(cpus for cpus in reserved if cpus.node in missing or cpus.node not in info)
+    for reservation in remaining:
         node = info.get(reservation.node)
         if node is not None and node.free_cpus is not None:
             node.free_cpus &= ~(parse_cpu_list(reservation.cpus) or 0)
-    return kept
+    return remaining
 
 
-def _is_reported(node: NumaInfo, one: CpuReservation) -> bool:
+def _is_reported(node: NumaInfo, reservation: CpuReservation) -> bool:
     """Whether the kubelet has reported the pod. Upstream: api/numa_info.CheckNumaPodAssigned."""
-    return any(uid == one.uid or pod == one.pod for uid, pod in node.shown_pods)
+    return any(uid == reservation.uid or pod == reservation.pod for uid, pod in node.shown_pods)
 
 
-def with_reserved(reserved: CpuReservations, given: Iterable[CpuReservation]) -> CpuReservations:
+def with_reserved(reserved: CpuReservations, assigned: Iterable[CpuReservation]) -> CpuReservations:
     """The reservations with those of a session, in order of node and pod; one per pod and node."""
-    by_place = {(cpus.node, cpus.pod, cpus.uid): cpus for cpus in (*reserved, *given)}
+    by_place = {(cpus.node, cpus.pod, cpus.uid): cpus for cpus in (*reserved, *assigned)}
     return tuple(by_place[place] for place in sorted(by_place))

@@ -56,20 +56,20 @@ def cpu_request(container: JsonObject) -> int:
     requests = (container.get("resources") or {}).get("requests") or {}
     if CPU not in requests:
         return 0
-    whole = whole_value(requests[CPU])
-    return whole if whole * 1000 == milli_value(requests[CPU]) else 0
+    cpus = whole_value(requests[CPU])
+    return cpus if cpus * 1000 == milli_value(requests[CPU]) else 0
 
 
 def assign_containers(info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObject]) -> Assignment:
     """What the containers take from `free` one after the other; None means that the node names no CPUs.
     Upstream: plugins/numaaware/policy/factory.AccumulateProvidersHints, plugins/numaaware/policy/factory.Allocate.
     """
-    taken = 0
-    for given in given_cpus(info, free, containers):
-        if given.cpus is None:
-            return Assignment(0, given.name)
-        taken |= given.cpus
-    return Assignment(taken, None)
+    cpus = 0
+    for container in given_cpus(info, free, containers):
+        if container.cpus is None:
+            return Assignment(0, container.name)
+        cpus |= container.cpus
+    return Assignment(cpus, None)
 
 
 def reserved_cpus(info: NumaInfo) -> BitSet:
@@ -83,15 +83,15 @@ def given_cpus(info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObj
     for container in containers:
         name, need = container.get("name") or "", cpu_request(container)
         hints = None if need == 0 or free is None else _generate_hints(info, free & ~reserved, need)
-        shown = None if hints is None else tuple(hints)
+        listed_hints = None if hints is None else tuple(hints)
         best, admitted = _filter_hints(info, hints)
         if not admitted:
-            yield ContainerCpus(name, need, None, shown)
+            yield ContainerCpus(name, need, None, listed_hints)
             return
         free = free or 0
         chosen = _allocate_cpus(info.topology, free & ~reserved, best, need)
         free &= ~chosen
-        yield ContainerCpus(name, need, chosen, shown)
+        yield ContainerCpus(name, need, chosen, listed_hints)
 
 
 def _node_sets(topology: CpuTopology) -> Iterator[tuple[int, BitSet]]:
@@ -116,14 +116,14 @@ def _generate_hints(info: NumaInfo, available: BitSet, need: int) -> list[Topolo
     Upstream: plugins/numaaware/provider/cpumanager/cpu_mng.generateCPUTopologyHints.
     """
     topology, smallest = info.topology, _numa_mask(info).bit_count()
-    found: list[tuple[int, BitSet]] = []
+    node_sets: list[tuple[int, BitSet]] = []
     for size, nodes in _node_sets(topology):
         cpus = _cpus_on(topology, nodes)
         if cpus.bit_count() >= need:
             smallest = min(smallest, size)
         if (cpus & available).bit_count() >= need:
-            found.append((size, nodes))
-    return [TopologyHint(nodes, size == smallest) for size, nodes in found]
+            node_sets.append((size, nodes))
+    return [TopologyHint(nodes, size == smallest) for size, nodes in node_sets]
 
 
 def _cpus_on(topology: CpuTopology, nodes: BitSet) -> BitSet:
@@ -174,12 +174,12 @@ def _allocate_cpus(topology: CpuTopology, available: BitSet, nodes: BitSet | Non
     aligned = 0
     if nodes is not None:
         candidates = available & _cpus_on(topology, nodes)
-        taken = take_by_topology(topology, candidates, min(need, candidates.bit_count()))
-        if taken is None:
+        preferred = take_by_topology(topology, candidates, min(need, candidates.bit_count()))
+        if preferred is None:
             return 0
-        aligned = taken
-    rest = take_by_topology(topology, available & ~aligned, need - aligned.bit_count())
-    return 0 if rest is None else aligned | rest
+        aligned = preferred
+    remainder = take_by_topology(topology, available & ~aligned, need - aligned.bit_count())
+    return 0 if remainder is None else aligned | remainder
 
 
 def normalize_spans(raw: Sequence[int], highest: int) -> list[int]:
@@ -270,9 +270,9 @@ class _Accumulator:
                     return
                 self._take_cpus(bit_set((cpu,)))
 
-    def _core_less(self, one: int, other: int) -> bool:
-        a, b = self._core_key(one), self._core_key(other)
-        return a[0] > b[0] or a[1] < b[1] or a[2] < b[2] or a[3] < b[3] or one < other
+    def _core_less(self, left: int, right: int) -> bool:
+        a, b = self._core_key(left), self._core_key(right)
+        return a[0] > b[0] or a[1] < b[1] or a[2] < b[2] or a[3] < b[3] or left < right
 
     def _core_key(self, core: int) -> tuple[int, int, int, int]:
         """(taken CPUs on its socket, free ones on its socket, free ones in the core, its socket)."""

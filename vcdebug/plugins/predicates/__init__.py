@@ -72,20 +72,20 @@ class Predicates(Plugin):
         listers = Listers(ssn.snapshot)
         self._ssn = ssn
         self._view: NodeView = ssn.view
-        has = ssn.release.has_older_form
-        self._by_name = has(node_changes.PREDICATE_ORDER)
+        has_older_form = ssn.release.has_older_form
+        self._by_name = has_older_form(node_changes.PREDICATE_ORDER)
         self._stable = StaticFilters(
             self._view,
             affinity_on=self._affinity_on,
             taints_on=self._taints_on,
-            taints_named=has(node_changes.TAINT_TEXT),
+            taints_named=has_older_form(node_changes.TAINT_TEXT),
             affinity_first=self._by_name,
         )
-        self._ends_at_first = has(node_changes.FILTERS_END_AT_FIRST)
-        self._scores_claims = not has(node_changes.DRA_SCORE)
-        self._names_all_nodes = has(node_changes.PREDICATES_BATCH_ALL_NODES)
-        self._simulates_without_devices = has(node_changes.SIMULATE_WITHOUT_DEVICES)
-        self._continues_refused = has(node_changes.RESERVE_FAILURE_CONTINUES)
+        self._ends_at_first = has_older_form(node_changes.FILTERS_END_AT_FIRST)
+        self._scores_claims = not has_older_form(node_changes.DRA_SCORE)
+        self._names_all_nodes = has_older_form(node_changes.PREDICATES_BATCH_ALL_NODES)
+        self._simulates_without_devices = has_older_form(node_changes.SIMULATE_WITHOUT_DEVICES)
+        self._continues_refused = has_older_form(node_changes.RESERVE_FAILURE_CONTINUES)
         self._skips: dict[tuple[str, ...], tuple[str, ...]] = {}
         """Names of filters that some task skips, once."""
         self._cache = EquivalenceCache(len(self._view)) if self.remembers_rows else None
@@ -95,10 +95,10 @@ class Predicates(Plugin):
         self._affinity = (
             filters.InterPodAffinityFilter(self._view, listers) if self._filter_enabled("PodAffinity") else None
         )
-        reads_volumes = self._filter_enabled("VolumeBinding") and not has(VOLUMES_AT_ALLOCATION)
+        reads_volumes = self._filter_enabled("VolumeBinding") and not has_older_form(VOLUMES_AT_ALLOCATION)
         self._volumes = VolumeBindingFilter(self._view, listers) if reads_volumes else None
         self._claims = DynamicResourcesFilter(ssn, self._view, listers) if self._claims_on(ssn) else None
-        rates = rates_of(self.arguments) if has(node_changes.PROPORTIONAL_PREDICATE) else None
+        rates = rates_of(self.arguments) if has_older_form(node_changes.PROPORTIONAL_PREDICATE) else None
         self._proportional = None if rates is None else ProportionalFilter(ssn, rates)
         self._filters = self._build_filters(listers)
         self._foretelling = None if self._cache is not None or self._ends_at_first else self._new_prefilter_cache(ssn)
@@ -106,8 +106,8 @@ class Predicates(Plugin):
         self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
         self._reserving = self._ordered_filters(self._volumes, self._claims)
         self._giving_back = [candidate for candidate in (self._claims, self._volumes) if candidate is not None]
-        self._affinity_prepares = self._affinity_on and not has(node_changes.PREFILTER_REGISTRATIONS)
-        without = LATER_PRE_FILTERS if has(node_changes.PREFILTER_REGISTRATIONS) else ()
+        self._affinity_prepares = self._affinity_on and not has_older_form(node_changes.PREFILTER_REGISTRATIONS)
+        without = LATER_PRE_FILTERS if has_older_form(node_changes.PREFILTER_REGISTRATIONS) else ()
         self._preparing = tuple(candidate for candidate in self._filters if candidate.name not in without)
 
     def _new_prefilter_cache(self, ssn: Session) -> PreFilterCache:
@@ -118,8 +118,8 @@ class Predicates(Plugin):
         if ssn.release.has_older_form(node_changes.DRA_ABSENT):
             return False
         if ssn.release.has_older_form(node_changes.DRA_PREDICATE_SWITCH):
-            asked = self.arguments.get_bool("predicate.DynamicResourceAllocationEnable", default=False)
-            return asked and ssn.flags.is_gate_on("DynamicResourceAllocation")
+            switched_on = self.arguments.get_bool("predicate.DynamicResourceAllocationEnable", default=False)
+            return switched_on and ssn.flags.is_gate_on("DynamicResourceAllocation")
         return ssn.flags.is_gate_on("DynamicResourceAllocation")
 
     def _build_filters(self, listers: Listers) -> tuple[filters.KubernetesFilter, ...]:
@@ -138,8 +138,8 @@ class Predicates(Plugin):
 
     def _ordered_filters(self, *candidates: T | None) -> tuple[T, ...]:
         """The candidates that are not None; by name in releases that kept filters in a map."""
-        present = [one for one in candidates if one is not None]
-        return tuple(sorted(present, key=lambda one: one.name) if self._by_name else present)
+        present = [candidate for candidate in candidates if candidate is not None]
+        return tuple(sorted(present, key=lambda candidate: candidate.name) if self._by_name else present)
 
     # Before filtering
 
@@ -171,10 +171,10 @@ class Predicates(Plugin):
                 return _pre_predicate_error(NODE_AFFINITY, TERMS_CONFLICT)
         for candidate in self._preparing:
             try:
-                wanted = candidate.pre_filter(pod, state)
+                applies = candidate.pre_filter(pod, state)
             except filters.PreFilterError as error:
                 return _pre_predicate_error(candidate.name, str(error))
-            if not wanted:
+            if not applies:
                 skipped.append(candidate.name)
             elif candidate.name in state.skip:
                 filters.note_stays_skipped(self._ssn, task, candidate.name)
@@ -242,19 +242,19 @@ class Predicates(Plugin):
         row = rows.item(0)
         full = self._max_pods.item(row) <= self._view.pod_count.item(row)
         status = self._stable.statuses[stable - 1] if stable else None
-        found = [(POD_NUMBER, filters.TOO_MANY_PODS if full else None), (STABLE, status)]
+        checks = [(POD_NUMBER, filters.TOO_MANY_PODS if full else None), (STABLE, status)]
         if status is not None and self._ends_filtering(status):
-            return found
+            return checks
         skip = state.skip
         for name, candidate in self._by_filter:
             if name not in skip:
                 verdict = candidate.filter(pod, state, rows)
                 failing = verdict.failing.item(0)
                 status = verdict.statuses[failing - 1] if failing else None
-                found.append((name, status))
+                checks.append((name, status))
                 if status is not None and self._ends_filtering(status):
-                    return found
-        return found
+                    return checks
+        return checks
 
     def _ends_filtering(self, status: FitStatus) -> bool:
         return self._ends_at_first or blocks_preemption(status)
@@ -359,8 +359,8 @@ class Predicates(Plugin):
         for name, ledger in node.devices.items():
             if ledger.has_device_request(task.pod):
                 reason = ledger.filter_node(task.pod, "")
-                where = f"device {name} cannot fit task {task.namespace}/{task.name} on node {node.name}"
-                yield name, None if reason is None else f"{where}: {reason}"
+                prefix = f"device {name} cannot fit task {task.namespace}/{task.name} on node {node.name}"
+                yield name, None if reason is None else f"{prefix}: {reason}"
 
     # Events
 

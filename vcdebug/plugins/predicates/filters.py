@@ -71,19 +71,19 @@ class NodePortsFilter:
         self._view = view
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
-        wanted = self._view.shapes.pod_shape(pod).ports
-        if wanted:
-            state.data[self.STATE] = wanted
-        return bool(wanted)
+        ports = self._view.shapes.pod_shape(pod).ports
+        if ports:
+            state.data[self.STATE] = ports
+        return bool(ports)
 
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
-        wanted = state.data.get(self.STATE)
-        if not isinstance(wanted, tuple):
+        ports = state.data.get(self.STATE)
+        if not isinstance(ports, tuple):
             return fail_all(
                 fit_errors.FitStatus(fit_errors.ERROR, f'reading "{self.STATE}" from cycleState: not found'), len(rows)
             )
-        taken = list(self._view.ports.conflicting_rows(wanted))
-        return fail_where(self.FAILED, np.isin(rows, taken))
+        conflicts = list(self._view.ports.conflicting_rows(ports))
+        return fail_where(self.FAILED, np.isin(rows, conflicts))
 
 
 class InterPodAffinityFilter:
@@ -309,9 +309,10 @@ def note_device_charged(ssn: Session, task: TaskInfo, device: str) -> None:
     )
 
 
-def note_undecided_claims(ssn: Session, pod: Pod, why: str) -> None:
+def note_undecided_claims(ssn: Session, pod: Pod, cause: str) -> None:
     """The replay cannot know which devices the pod's claims get."""
     ssn.note_quirk(
         quirks.CLAIMS_UNDECIDED,
-        f"{pod.key} has resource claims that the scheduler would allocate now: the replay lets every node pass ({why})",
+        f"{pod.key} has resource claims that the scheduler would allocate now: "
+        f"the replay lets every node pass ({cause})",
     )

@@ -70,21 +70,21 @@ class PreFilterCache:
         return last[1]
 
     def _new_verdicts(self, pod: Pod, state: CycleState) -> PreFilterVerdicts | None:
-        asked: list[KubernetesFilter] = []
-        for one in self._filters:
-            if one.name not in state.skip:
-                if not one.foretells:
+        pod_filters: list[KubernetesFilter] = []
+        for candidate in self._filters:
+            if candidate.name not in state.skip:
+                if not candidate.foretells:
                     return None
-                asked.append(one)
-        return PreFilterVerdicts(pod, state, asked) if asked else self._verdicts_by_placement(pod, state)
+                pod_filters.append(candidate)
+        return PreFilterVerdicts(pod, state, pod_filters) if pod_filters else self._verdicts_by_placement(pod, state)
 
     def _verdicts_by_placement(self, pod: Pod, state: CycleState) -> PreFilterVerdicts:
         """One object for all pods with the same node constraints."""
         constraints = self._view.shapes.node_constraints(pod)
-        known = self._by_constraints.get(constraints)
-        if known is None:
-            known = self._by_constraints[constraints] = PreFilterVerdicts(pod, state)
-        return known
+        verdicts = self._by_constraints.get(constraints)
+        if verdicts is None:
+            verdicts = self._by_constraints[constraints] = PreFilterVerdicts(pod, state)
+        return verdicts
 
     def code_of_row(self, foretold: PreFilterVerdicts, row: Row) -> int:
         """The code of one node; actions ask again after each eviction."""
@@ -97,11 +97,11 @@ class PreFilterCache:
         free = self._cached_codes(foretold, False)
         return np.where(full, self._cached_codes(foretold, True), free) if np.count_nonzero(full) else free
 
-    def _cached_codes(self, foretold: PreFilterVerdicts, full: bool) -> Codes:
-        known = foretold.codes.get(full)
-        if known is None:
-            known = foretold.codes[full] = self._compute_codes(foretold, full)
-        return known
+    def _cached_codes(self, verdicts: PreFilterVerdicts, full: bool) -> Codes:
+        codes = verdicts.codes.get(full)
+        if codes is None:
+            codes = verdicts.codes[full] = self._compute_codes(verdicts, full)
+        return codes
 
     def _compute_codes(self, foretold: PreFilterVerdicts, full: bool) -> Codes:
         """The number of pods first, then what the node alone decides, then the filters.

@@ -48,8 +48,8 @@ def rates_of(arguments: Arguments) -> tuple[AcceleratorRate, ...] | None:
     """The proportions in the arguments; None where the switch is off."""
     if not arguments.get_bool(SWITCH_KEY, default=False):
         return None
-    stated = arguments.raw.get(RESOURCES_KEY)
-    names = [name.strip() for name in stated.split(",")] if isinstance(stated, str) else []
+    names_text = arguments.raw.get(RESOURCES_KEY)
+    names = [name.strip() for name in names_text.split(",")] if isinstance(names_text, str) else []
     distinct = dict.fromkeys(name for name in names if name)
     return tuple(
         AcceleratorRate(name, _read_rate(arguments, name, "cpu"), _read_rate(arguments, name, "memory"))
@@ -58,8 +58,8 @@ def rates_of(arguments: Arguments) -> tuple[AcceleratorRate, ...] | None:
 
 
 def _read_rate(arguments: Arguments, name: str, kind: str) -> float:
-    stated = arguments.get_float64(f"{RESOURCES_KEY}.{name}.{kind}", 1.0)
-    return stated if stated >= 0 else 1.0
+    rate = arguments.get_float64(f"{RESOURCES_KEY}.{name}.{kind}", 1.0)
+    return rate if rate >= 0 else 1.0
 
 
 class ProportionalFilter:
@@ -87,16 +87,16 @@ class ProportionalFilter:
     def _failing_position(self, pod: Pod, node: NodeInfo) -> int:
         """The position (from 1) of the first accelerator with too little left; 0 for none."""
         # Upstream walks a map: of several accelerators with too little, the first stated one is named here.
-        kept = self.kept_idle(pod, node)
-        lacking = next((amounts.resource for amounts in kept if not amounts.is_enough), None)
-        return next((number for number, rate in enumerate(self._rates, 1) if rate.resource == lacking), 0)
+        idle_amounts = self.kept_idle(pod, node)
+        resource = next((amounts.resource for amounts in idle_amounts if not amounts.is_enough), None)
+        return next((number for number, rate in enumerate(self._rates, 1) if rate.resource == resource), 0)
 
     def kept_idle(self, pod: Pod, node: NodeInfo) -> list[KeptIdle]:
         """What is compared on a node; empty for a pod that requests an accelerator."""
         request, idle = self._requests.get(pod.uid, Resource()), node.idle
         if any(request.get(rate.resource) > 0 for rate in self._rates):
             return []
-        found = [(rate, idle.get(rate.resource)) for rate in self._rates if idle.has_dimension(rate.resource)]
+        amounts = [(rate, idle.get(rate.resource)) for rate in self._rates if idle.has_dimension(rate.resource)]
         return [
             KeptIdle(
                 rate.resource,
@@ -104,5 +104,5 @@ class ProportionalFilter:
                 (idle.milli_cpu - request.milli_cpu, value * rate.cpu),
                 (idle.memory - request.memory, value * rate.memory * 1000.0 * 1000.0),
             )
-            for rate, value in found
+            for rate, value in amounts
         ]

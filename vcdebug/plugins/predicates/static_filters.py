@@ -39,10 +39,10 @@ class StaticFilters:
 
     def verdict_index(self, placement: NodeConstraints) -> IntArray:
         """Position in `statuses` (0 fits) for every node of the view."""
-        known = self._known.get(placement)
-        if known is None:
-            known = self._known[placement] = self._compute_index(placement)
-        return known
+        index = self._known.get(placement)
+        if index is None:
+            index = self._known[placement] = self._compute_index(placement)
+        return index
 
     def _compute_index(self, placement: NodeConstraints) -> IntArray:
         view = self._view
@@ -69,12 +69,12 @@ class StaticFilters:
         rows: IntArray = positions[kinds]
         return rows
 
-    def _status_position(self, named: dict[Taint, int], taint: Taint) -> int:
-        if taint not in named:
+    def _status_position(self, positions: dict[Taint, int], taint: Taint) -> int:
+        if taint not in positions:
             text = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
             self.statuses = (*self.statuses, FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, text))
-            named[taint] = len(self.statuses)
-        return named[taint]
+            positions[taint] = len(self.statuses)
+        return positions[taint]
 
 
 class EquivalenceCache:
@@ -88,8 +88,8 @@ class EquivalenceCache:
 
     def cached_verdict(self, template: str, row: int) -> int:
         """UNKNOWN, FAILED or PASSED for a template on one node."""
-        known = self._passed.get(template)
-        return self.UNKNOWN if known is None else int(known[row])
+        passed = self._passed.get(template)
+        return self.UNKNOWN if passed is None else int(passed[row])
 
     def predicate_with_cache(self, template: str, rows: IntArray, index: IntArray) -> IntArray:
         """The verdicts `index` of these rows as the cache lets them through; new ones are remembered.

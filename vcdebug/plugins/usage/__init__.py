@@ -202,9 +202,9 @@ def exceeded_codes(measured: NodeMeasurements, cpu: float, memory: float, reason
 
 def unmeasured_problems(usage: Mapping[str, object], names: Iterable[NodeName]) -> tuple[Problem, ...]:
     """One Problem for each node without measurements."""
-    what, effect = f"no measurement for the period {MEASURED_PERIOD}", "usage accepts the node and scores it 0"
-    lacking = (name for name in names if not _is_measured(usage.get(name)))
-    return tuple(Problem(USAGE_FILE, f"Node {name}", "", what, effect) for name in lacking)
+    fault, effect = f"no measurement for the period {MEASURED_PERIOD}", "usage accepts the node and scores it 0"
+    unmeasured = (name for name in names if not _is_measured(usage.get(name)))
+    return tuple(Problem(USAGE_FILE, f"Node {name}", "", fault, effect) for name in unmeasured)
 
 
 # The arguments: weights, load thresholds, and how the load of unmeasured pods is estimated.
@@ -264,14 +264,14 @@ def _read_ratio(arguments: Arguments, key: str, default: float) -> float:
     return ratio if 0 <= ratio <= 1 else default
 
 
-def _read_amount(stated: object, read: Callable[[object], int], unit: int, default: float) -> float:
+def _read_amount(value: object, read: Callable[[object], int], unit: int, default: float) -> float:
     """A whole number of units, or the text of a quantity."""
-    if isinstance(stated, int) and not isinstance(stated, bool):
-        return float(stated) * unit if stated >= 0 else default
-    if not isinstance(stated, str):
+    if isinstance(value, int) and not isinstance(value, bool):
+        return float(value) * unit if value >= 0 else default
+    if not isinstance(value, str):
         return default
     try:
-        amount = read(stated)
+        amount = read(value)
     except QuantityError:
         return default
     return float(amount) if amount >= 0 else default
@@ -348,8 +348,8 @@ def _read_threshold(arguments: Arguments, key: str) -> float:
     section = arguments.raw.get("thresholds")
     if not isinstance(section, Mapping) or key not in section:
         return DEFAULT_THRESHOLD
-    stated = section[key]
-    return float(stated) if isinstance(stated, int) and not isinstance(stated, bool) else 0.0
+    value = section[key]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else 0.0
 
 
 def _has_period(entry: object, kind: str) -> bool:

@@ -32,8 +32,8 @@ class Backfill(Action):
                 ssn.open_span(Level.JOB, job.uid),
                 ssn.open_span(Level.TASK, task.key),
             ):
-                found = self._place_task(ssn, job, task)
-            if not found and ends_at_failure:
+                is_placed = self._place_task(ssn, job, task)
+            if not is_placed and ends_at_failure:
                 return
 
     def _pick_up_pending_tasks(self, ssn: Session) -> list[tuple[JobInfo, TaskInfo]]:

@@ -94,8 +94,8 @@ class ClusterInfo:
         else:
             self._read_pods(reuse_from)
         labels = {name: node.labels for name, node in self.nodes.items()}
-        stated = () if snapshot.release.has_older_form(TOPOLOGY_ABSENT) else snapshot.objects_of("HyperNode")
-        self.hyper_nodes = HyperNodes(stated, labels)
+        manifests = () if snapshot.release.has_older_form(TOPOLOGY_ABSENT) else snapshot.objects_of("HyperNode")
+        self.hyper_nodes = HyperNodes(manifests, labels)
 
     def _read_queues(self) -> None:
         queues = [QueueInfo(manifest, self.ignored) for manifest in self.snapshot.objects_of("Queue")]
@@ -104,10 +104,10 @@ class ClusterInfo:
 
     def _read_nodes(self) -> None:
         limits = _csi_limits(self.snapshot)
-        stated = StatedAmounts(self.ignored)
+        amounts = StatedAmounts(self.ignored)
         by_name: dict[NodeName, NodeInfo] = {}
         for manifest in self.snapshot.objects_of("Node"):
-            node = NodeInfo(manifest, self.ordering, stated)
+            node = NodeInfo(manifest, self.ordering, amounts)
             if self._is_selected(node):
                 node.add_csi_limits(limits.get(node.name, {}))
                 by_name[node.name] = node
@@ -121,14 +121,14 @@ class ClusterInfo:
 
     def _read_jobs(self) -> None:
         jobs: dict[JobId, JobInfo] = {}
-        stated = StatedAmounts(self.ignored)
-        has = self.snapshot.release.has_older_form
-        says_ready, says_minimum = not has(HEADER_NOT_READY), not has(MINIMUM_UNSAID)
+        amounts = StatedAmounts(self.ignored)
+        has_older_form = self.snapshot.release.has_older_form
+        says_ready, says_minimum = not has_older_form(HEADER_NOT_READY), not has_older_form(MINIMUM_UNSAID)
         for manifest in self.snapshot.objects_of("PodGroup"):
-            group = PodGroup(manifest, stated)
-            if has(SUBJOBS_ABSENT):
+            group = PodGroup(manifest, amounts)
+            if has_older_form(SUBJOBS_ABSENT):
                 group.drop_sub_groups()
-            if has(TOPOLOGY_ABSENT):
+            if has_older_form(TOPOLOGY_ABSENT):
                 group.network_topology = None
             job = JobInfo(group, self.snapshot.flags.default_queue, self.ordering)
             job.priority = self.priority_classes.value_of(job.pod_group.priority_class_name)
@@ -161,8 +161,8 @@ class ClusterInfo:
             of_jobs[task.job].append(task)
         for name, placed in on_nodes.items():
             if name and name in self.nodes:
-                held = [task for task in placed if not is_completed_status(task.status)]
-                self.nodes[name].add_initial_tasks(held, shared=self._shared)
+                active = [task for task in placed if not is_completed_status(task.status)]
+                self.nodes[name].add_initial_tasks(active, shared=self._shared)
         sums = RequestSums()
         for uid, owned in of_jobs.items():
             if uid in self.jobs:
@@ -211,7 +211,7 @@ class _PriorityClasses:
 def is_not_ready(node: JsonObject) -> bool:
     """Whether the node says that it is not ready. Upstream: api/node_info (v1.10: setNodeState)."""
     conditions = status_of(node).get("conditions") or ()
-    return any(one.get("type") == "Ready" and one.get("status") != "True" for one in conditions)
+    return any(condition.get("type") == "Ready" and condition.get("status") != "True" for condition in conditions)
 
 
 def _csi_limits(snapshot: Snapshot) -> dict[NodeName, dict[str, float]]:
@@ -254,41 +254,41 @@ class ReusableCluster:
         tables = [node.table for node in cluster.nodes.values() if node.table is not None][:1]
         self._changed = dict.fromkeys(tables[0].changes) if tables else {}
 
-    def can_fill(self, now: ClusterInfo) -> bool:
+    def can_fill(self, cluster: ClusterInfo) -> bool:
         """Whether a cluster with its nodes read, but not yet its pods, begins with the same pods on the same nodes."""
-        before = self._cluster
-        if pod_inputs(before.snapshot, before.ignored) != pod_inputs(now.snapshot, now.ignored):
+        old = self._cluster
+        if pod_inputs(old.snapshot, old.ignored) != pod_inputs(cluster.snapshot, cluster.ignored):
             return False
-        if before.persistence.on or now.persistence.on or not before.distinct:
+        if old.persistence.on or cluster.persistence.on or not old.distinct:
             return False
-        same = all(before.snapshot.shares_list(kind, now.snapshot) for kind in _TASK_KINDS)
-        return same and self._has_same_nodes(now)
+        same = all(old.snapshot.shares_list(kind, cluster.snapshot) for kind in _TASK_KINDS)
+        return same and self._has_same_nodes(cluster)
 
-    def _has_same_nodes(self, now: ClusterInfo) -> bool:
+    def _has_same_nodes(self, cluster: ClusterInfo) -> bool:
         """Whether the nodes are these: what is on another one is not known here."""
-        if not self._cluster.snapshot.shares_list(_LIMITS_KIND, now.snapshot):
+        if not self._cluster.snapshot.shares_list(_LIMITS_KIND, cluster.snapshot):
             return False
         nodes = self._cluster.nodes
-        same = [name in nodes and nodes[name].manifest is node.manifest for name, node in now.nodes.items()]
+        same = [name in nodes and nodes[name].manifest is node.manifest for name, node in cluster.nodes.items()]
         return all(same) and len(same) == len(nodes) == len(self._amounts)
 
-    def fill_cluster(self, now: ClusterInfo) -> None:
+    def fill_cluster(self, cluster: ClusterInfo) -> None:
         """Fill nodes and jobs as reading the pods one by one does."""
-        now.unseen = self._cluster.unseen
-        for name, node in now.nodes.items():
+        cluster.unseen = self._cluster.unseen
+        for name, node in cluster.nodes.items():
             self._fill_node(node, self._cluster.nodes[name])
         loose = [*self._cluster.orphans]
         for uid, job in self._cluster.jobs.items():
-            if uid not in now.jobs:
+            if uid not in cluster.jobs:
                 loose += job.tasks.values()
-            elif not _fill_job(now.jobs[uid], job):
-                _add_all(job.tasks.values(), now.jobs[uid].add_task_info)
-        _add_all(loose, now.add_to_job)
+            elif not _fill_job(cluster.jobs[uid], job):
+                _add_all(job.tasks.values(), cluster.jobs[uid].add_task_info)
+        _add_all(loose, cluster.add_to_job)
 
     def _fill_node(self, node: NodeInfo, before: NodeInfo) -> None:
-        known = node.last_amounts = self._amounts[node.name]
-        node.idle, node.used = known.idle.clone(), known.used.clone()
-        node.releasing, node.pipelined = known.releasing.clone(), known.pipelined.clone()
+        amounts = node.last_amounts = self._amounts[node.name]
+        node.idle, node.used = amounts.idle.clone(), amounts.used.clone()
+        node.releasing, node.pipelined = amounts.releasing.clone(), amounts.pipelined.clone()
         node.tasks = dict(_initial_tasks(before) if before.row in self._changed else before.tasks)
 
 

@@ -59,9 +59,9 @@ class ReasonTable:
 
     def code_of(self, statuses: tuple[FitStatus, ...]) -> int:
         """The code of these statuses, at least 1."""
-        known = self._codes.get(statuses)
-        if known is not None:
-            return known
+        code = self._codes.get(statuses)
+        if code is not None:
+            return code
         number = len(self._statuses)
         self._codes[statuses] = number
         self._masks = None
@@ -81,11 +81,11 @@ class ReasonTable:
 
     def shortage_codes(self, names: tuple[str, ...]) -> Codes:
         """The codes of `Insufficient <name>` by the name's position from 1; 0 at 0."""
-        known = self._shortages.get(names)
-        if known is None:
+        code_array = self._shortages.get(names)
+        if code_array is None:
             codes = [0, *(self.code_of(wrap_insufficient_resource_reason(name)) for name in names)]
-            known = self._shortages[names] = np.array(codes, dtype=np.uint16)
-        return known
+            code_array = self._shortages[names] = np.array(codes, dtype=np.uint16)
+        return code_array
 
     def error_code(self, text: str) -> int:
         """The code of an ordinary error, which upstream turns into one Error status."""
@@ -157,16 +157,16 @@ class FitErrors:
         last = np.full(max((int(rows.max()) for rows in self._rows), default=-1) + 1, -1, dtype=np.int64)
         for rows, codes in zip(self._rows, self._codes, strict=True):
             last[rows] = codes
-        found: list[int] = np.bincount(last[last >= 0]).tolist()
-        return found
+        counts: list[int] = np.bincount(last[last >= 0]).tolist()
+        return counts
 
-    def _reason_lines(self, nodes: list[int]) -> list[str]:
+    def _reason_lines(self, node_counts: list[int]) -> list[str]:
         """Upstream: api/unschedule_info.sortReasonsHistogram."""
         counts: dict[str, int] = {}
-        for code, held in enumerate(nodes):
-            for status in self._reasons.statuses_of(code) if held else ():
+        for code, count in enumerate(node_counts):
+            for status in self._reasons.statuses_of(code) if count else ():
                 if status.reason:
-                    counts[status.reason] = counts.get(status.reason, 0) + held
+                    counts[status.reason] = counts.get(status.reason, 0) + count
         return sorted(f"{count} {reason}" for reason, count in counts.items())
 
     def error_text(self) -> str:

@@ -125,12 +125,12 @@ def topology_fields(topology: NetworkTopology | None) -> GoFields | None:
     """A NetworkTopologySpec; what is not stated is left out."""
     if topology is None:
         return None
-    stated = {
+    fields = {
         "mode": topology.mode or None,
         "highestTierAllowed": topology.highest_tier_allowed,
         "highestTierName": topology.highest_tier_name or None,
     }
-    return {name: value for name, value in stated.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def condition_fields(condition: Condition) -> GoFields:

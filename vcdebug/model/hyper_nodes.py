@@ -30,8 +30,8 @@ class HyperNodeInfo:
         """Whether the manifest states members, whether or not such nodes exist."""
         members = spec_of(self.manifest).get("members") or ()
         return any(
-            one.get("type") == "Node" or ((one.get("selector") or {}).get("exactMatch") or {}).get("name")
-            for one in members
+            member.get("type") == "Node" or ((member.get("selector") or {}).get("exactMatch") or {}).get("name")
+            for member in members
         )
 
 
@@ -127,16 +127,16 @@ class HyperNodes:
         # Upstream compiles the pattern first and returns on an error, before it reads exactMatch.
         pattern = (selector.get("regexMatch") or {}).get("pattern")
         try:
-            found = self._match_pattern(pattern) if pattern else []
+            matches = self._match_pattern(pattern) if pattern else []
         except PatternError:
             return
         exact = (selector.get("exactMatch") or {}).get("name")
         if exact:
             yield exact
-        yield from found
+        yield from matches
         labels = selector.get("labelMatch")
         if labels and (labels.get("matchLabels") or labels.get("matchExpressions")):
-            yield from (node for node, own in self._labels.items() if label_selector_matches(labels, own))
+            yield from (node for node, stated in self._labels.items() if label_selector_matches(labels, stated))
 
     def _match_pattern(self, pattern: str) -> list[NodeName]:
         matches = compile_pattern(pattern)

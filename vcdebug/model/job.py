@@ -130,8 +130,8 @@ class JobInfo(TaskSet):
             self._undivided = None
             sub_job.tasks = self.tasks.copy()
             # The job's own index is copied too: its entries may be the dict of all tasks (begin_undivided).
-            for tasks in (self, sub_job):
-                tasks.task_status_index = {status: known.copy() for status, known in tasks.task_status_index.items()}
+            for owner in (self, sub_job):
+                owner.task_status_index = {status: tasks.copy() for status, tasks in owner.task_status_index.items()}
 
     def delete_task_info(self, task: TaskInfo) -> None:
         """Remove the stored task of this UID; its sub job removes by the status of the object passed in.
@@ -171,15 +171,15 @@ class JobInfo(TaskSet):
             self.total_request.sub(request).add(task.resreq)
         if stored.status & ALLOCATED_MASK:
             self.allocated.sub(request)
-        before, had = stored.status, task.status
+        stored_status, task_status = stored.status, task.status
         task.status = status
         # Deleted first, so that the task moves to the end of the dict as in upstream's two steps.
         del self.tasks[uid]
         self.tasks[uid] = task
-        self.reindex_task(task, before)
+        self.reindex_task(task, stored_status)
         if status & ALLOCATED_MASK:
             self.allocated.add(task.resreq)
-        self.sub_jobs[self.task_to_sub_job[uid]].exchange_task(task, had)
+        self.sub_jobs[self.task_to_sub_job[uid]].exchange_task(task, task_status)
 
     def _get_or_create_sub_job(self, task: TaskInfo) -> SubJobInfo:
         """Upstream: api/job_info.getOrCreateSubJob."""
@@ -262,7 +262,7 @@ class JobInfo(TaskSet):
         if not self.task_min_available or self.are_roles_unchecked():
             return []
         counts = self._get_job_allocated_roles(statuses, empty_pending=empty_pending)
-        return [MinimumCount(role, counts.get(role, 0), least) for role, least in self.task_min_available.items()]
+        return [MinimumCount(role, counts.get(role, 0), minimum) for role, minimum in self.task_min_available.items()]
 
     def valid_roles(self) -> list[MinimumCount]:
         """Usable tasks of each role that has a minimum."""
@@ -295,8 +295,8 @@ class JobInfo(TaskSet):
     def _sub_job_minimums(self, counts: Callable[[SubJobInfo], bool]) -> list[MinimumCount]:
         """Upstream: api/job_info.checkSubJobCondition."""
         return [
-            MinimumCount(gid, len([sj for sj in self.sub_jobs.values() if sj.gid == gid and counts(sj)]), least)
-            for gid, least in self.min_sub_jobs.items()
+            MinimumCount(gid, len([sj for sj in self.sub_jobs.values() if sj.gid == gid and counts(sj)]), minimum)
+            for gid, minimum in self.min_sub_jobs.items()
         ]
 
     def valid_sub_jobs(self) -> list[MinimumCount]:

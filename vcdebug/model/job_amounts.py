@@ -53,18 +53,18 @@ def _requests_by_status(job: JobInfo, statuses: Container[TaskStatus]) -> list[R
 def add_jobs(
     total: Resource,
     jobs: Collection[JobInfo],
-    known: Callable[[JobInfo], Resource | None],
+    cached_sum: Callable[[JobInfo], Resource | None],
     requests: Callable[[JobInfo], list[Resource]],
 ) -> Resource:
     """Add the requests of every job's tasks to `total` and return it.
 
-    `known` gives a job's own sum of them, which is used while its tasks are unchanged; `requests` gives them singly.
+    `cached_sum` gives a job's own sum, which is used while its tasks are unchanged; `requests` gives them singly.
     """
     # Sums of sums equal upstream's one-by-one addition only while no number is rounded: checked on the result.
     parts: list[Resource] = []
     for job in jobs:
-        own = known(job) if job.changes == len(job.tasks) else None
-        parts += requests(job) if own is None else (own,)
+        job_sum = cached_sum(job) if job.changes == len(job.tasks) else None
+        parts += requests(job) if job_sum is None else (job_sum,)
     summed = total.clone().add_all(parts)
     if not summed.sums_exactly():
         return total.add_all(request for job in jobs for request in requests(job))
@@ -94,9 +94,11 @@ NEWEST_FORM = ReservationForm()
 
 def elastic_resource(job: JobInfo, form: ReservationForm = NEWEST_FORM) -> Resource:
     """What the job has allocated beyond its minimum. Upstream: api/job_info.GetElasticResources."""
-    held, least = job.allocated, job.get_min_resources()
-    names = (CPU, MEMORY, *(held.scalars or ()), *(least.scalars or ())) if form.elastic_as_whole else ()
-    return Resource() if any(at_most(held.get(name), least.get(name)) for name in names) else exceeded_part(held, least)
+    allocated, minimum = job.allocated, job.get_min_resources()
+    names = (CPU, MEMORY, *(allocated.scalars or ()), *(minimum.scalars or ())) if form.elastic_as_whole else ()
+    if any(at_most(allocated.get(name), minimum.get(name)) for name in names):
+        return Resource()
+    return exceeded_part(allocated, minimum)
 
 
 def get_inqueue_resource(job: JobInfo, allocated: Resource, form: ReservationForm = NEWEST_FORM) -> Resource:

@@ -69,10 +69,10 @@ class NodeInfo:
     )
 
     def __init__(
-        self, manifest: JsonObject, ordering: MapOrder = ASCENDING, stated: StatedAmounts | None = None
+        self, manifest: JsonObject, ordering: MapOrder = ASCENDING, amounts: StatedAmounts | None = None
     ) -> None:
-        """`stated`: a cache of amounts that all nodes share."""
-        metadata, status, stated = metadata_of(manifest), status_of(manifest), stated or StatedAmounts()
+        """`amounts`: a cache of amounts that all nodes share."""
+        metadata, status, amounts = metadata_of(manifest), status_of(manifest), amounts or StatedAmounts()
         self.manifest = manifest
         self.spec: JsonObject = spec_of(manifest)
         self.name: str = metadata.get("name", "")
@@ -82,9 +82,9 @@ class NodeInfo:
         self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
         self.oversubscription_node = parse_bool(self.labels.get(OVERSUBSCRIPTION_LABEL, "")) is True
         self.offline_job_evicting = parse_bool(self.annotations.get(OFFLINE_EVICTING_KEY, "")) is True
-        self.allocatable = stated.amounts_of(status.get("allocatable"))
+        self.allocatable = amounts.amounts_of(status.get("allocatable"))
         """Shared with other nodes that state the same, as is the capability: replace it, never change it."""
-        self.capability = stated.amounts_of(status.get("capacity"))
+        self.capability = amounts.amounts_of(status.get("capacity"))
         if self.annotations:
             self._add_oversubscription(oversubscribed_amounts(self.annotations))
         self.idle = self.allocatable.clone()
@@ -137,40 +137,40 @@ class NodeInfo:
         """Idle + Releasing - Pipelined, possibly negative. Upstream: api/node_info.FutureIdle."""
         return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)
 
-    def fits_future_idle(self, request: Resource, gone: Iterable[TaskInfo] = ()) -> bool:
+    def fits_future_idle(self, request: Resource, removed: Iterable[TaskInfo] = ()) -> bool:
         """Whether FutureIdle holds a request after these tasks were removed; adds only the requested dimensions."""
         idle, releasing, pipelined = self.idle, self.releasing, self.pipelined
         milli_cpu = idle.milli_cpu + releasing.milli_cpu - pipelined.milli_cpu
         memory = idle.memory + releasing.memory - pipelined.memory
-        for task in gone:
+        for task in removed:
             milli_cpu += task.resreq.milli_cpu
             memory += task.resreq.memory
         if not (milli_cpu - request.milli_cpu > -MIN_RESOURCE and memory - request.memory > -MIN_RESOURCE):
             return False
-        return not request.scalars or self._fits_future_scalars(request.scalars, gone)
+        return not request.scalars or self._fits_future_scalars(request.scalars, removed)
 
-    def _fits_future_scalars(self, wanted: Mapping[str, float], gone: Iterable[TaskInfo]) -> bool:
+    def _fits_future_scalars(self, scalars: Mapping[str, float], removed: Iterable[TaskInfo]) -> bool:
         """The scalar part of fits_future_idle; like Resource.sub_without_assert it subtracts nothing from a nil map."""
         idle, releasing = self.idle.scalars or _NO_SCALARS, self.releasing.scalars or _NO_SCALARS
         mapped = self.idle.scalars is not None or bool(releasing)
         pipelined = (self.pipelined.scalars or _NO_SCALARS) if mapped else _NO_SCALARS
-        for name, amount in wanted.items():
-            left = idle.get(name, 0.0) + releasing.get(name, 0.0) - pipelined.get(name, 0.0)
-            for task in gone:
-                left += (task.resreq.scalars or _NO_SCALARS).get(name, 0.0)
-            if not left - amount > -MIN_RESOURCE:
+        for name, amount in scalars.items():
+            future = idle.get(name, 0.0) + releasing.get(name, 0.0) - pipelined.get(name, 0.0)
+            for task in removed:
+                future += (task.resreq.scalars or _NO_SCALARS).get(name, 0.0)
+            if not future - amount > -MIN_RESOURCE:
                 return False
         return True
 
     def tasks_in_order(self) -> list[TaskInfo]:
         """The stored tasks by `namespace/name`, in the cycle's order; do not change the list."""
-        known = self._in_order
-        if known is None:
+        in_order = self._in_order
+        if in_order is None:
             tasks, order = self.tasks, self._order
             if order is None:
                 order = self._order = self.ordering.order_keys(tasks)
-            known = self._in_order = [tasks[key] for key in order]
-        return known
+            in_order = self._in_order = [tasks[key] for key in order]
+        return in_order
 
     def add_task(self, task: TaskInfo) -> str | None:
         """Place a task; returns upstream's error text and changes nothing when it may not be placed.
@@ -208,9 +208,9 @@ class NodeInfo:
         self.used.add_all(placed)
         # One subtraction of the sum equals one per task only while every number is a whole one that floats hold
         # exactly; otherwise each subtraction rounds on its own, and decisions hang on the last digit.
-        whole = self.idle.milli_cpu.is_integer() and self.idle.memory.is_integer()
-        for taken in (self.used,) if whole and self.idle.sums_exactly() and self.used.sums_exactly() else placed:
-            self.idle.sub_without_assert(taken)
+        is_whole = self.idle.milli_cpu.is_integer() and self.idle.memory.is_integer()
+        for request in (self.used,) if is_whole and self.idle.sums_exactly() and self.used.sums_exactly() else placed:
+            self.idle.sub_without_assert(request)
         self.releasing.add_all(leaving)
         self.pipelined.add_all(awaited)
 
@@ -357,26 +357,26 @@ class NodeAmounts(NamedTuple):
         last = node.last_amounts
         if last is None:
             leaving, awaited = node.releasing.copy_unless(_NO_RESOURCE), node.pipelined.copy_unless(_NO_RESOURCE)
-            now = cls(node.idle.clone(), node.used.clone(), leaving, awaited)
+            amounts = cls(node.idle.clone(), node.used.clone(), leaving, awaited)
         else:
-            now = cls(
+            amounts = cls(
                 node.idle.copy_unless(last.idle),
                 node.used.copy_unless(last.used),
                 node.releasing.copy_unless(last.releasing),
                 node.pipelined.copy_unless(last.pipelined),
             )
-            if now[0] is last[0] and now[1] is last[1] and now[2] is last[2] and now[3] is last[3]:
+            if amounts[0] is last[0] and amounts[1] is last[1] and amounts[2] is last[2] and amounts[3] is last[3]:
                 return last
-        node.last_amounts = now
-        return now
+        node.last_amounts = amounts
+        return amounts
 
     def future_idle(self) -> Resource:
         """Idle + Releasing - Pipelined."""
         return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)
 
-    def future_without(self, gone: Iterable[TaskInfo]) -> Resource:
+    def future_without(self, removed: Iterable[TaskInfo]) -> Resource:
         """The same once these tasks are gone."""
         future = self.future_idle()
-        for task in gone:
+        for task in removed:
             future.add(task.resreq)
         return future

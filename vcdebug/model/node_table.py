@@ -82,8 +82,8 @@ class NodeTable:
         self._fill_table()
 
     def _number_dimensions(self, amounts: list[Resource]) -> None:
-        named = [amount.scalars for amount in amounts if amount.scalars]
-        for name in dict.fromkeys(chain.from_iterable(named)):
+        scalars = [amount.scalars for amount in amounts if amount.scalars]
+        for name in dict.fromkeys(chain.from_iterable(scalars)):
             self.dims.setdefault(name, len(self.dims))
 
     def break_cycles(self) -> None:
@@ -110,7 +110,7 @@ class NodeTable:
         scalars = [amount.scalars or _NO_SCALARS for amount in amounts]
         for name, dim in self.dims.items():
             if dim > 1:
-                columns[dim] = [held.get(name, 0.0) for held in scalars]
+                columns[dim] = [node_scalars.get(name, 0.0) for node_scalars in scalars]
 
     def _write_row(self, row: Row, node: NodeInfo, field: NodeField) -> None:
         resource, columns = self._amount_of(node, field), self._columns[field]
@@ -177,13 +177,13 @@ class NodeTable:
         """Per node the position (from 1) of the first requested dimension that the field's amounts do not hold, with
         upstream's tolerance; 0 where all fit. Read only, and cached by the request, which must never change.
         """
-        wanted = self.wanted_amounts(request)
+        amounts = self.wanted_amounts(request)
         if field == "future":
             field = self.room_field()
         return self._lacking.cached_values(
-            (field, wanted),
-            lambda rows: self.first_lacking(wanted, field, rows),
-            lambda row: self.lacking_of_one(wanted, field, row),
+            (field, amounts),
+            lambda rows: self.first_lacking(amounts, field, rows),
+            lambda row: self.lacking_of_one(amounts, field, row),
         )
 
     def room_field(self) -> NodeField:
@@ -192,39 +192,39 @@ class NodeTable:
 
     def wanted_amounts(self, request: Resource) -> WantedAmounts:
         """The dimensions and amounts of a request; cached by identity, since tasks of one template share the object."""
-        known = self._asked_for.get(id(request))
-        if known is None:
-            known = self._asked_for[id(request)] = (request, tuple(request.items()))
-        return known[1]
+        entry = self._asked_for.get(id(request))
+        if entry is None:
+            entry = self._asked_for[id(request)] = (request, tuple(request.items()))
+        return entry[1]
 
-    def lacking_of_one(self, wanted: WantedAmounts, field: NodeField, row: Row) -> int:
+    def lacking_of_one(self, request: WantedAmounts, field: NodeField, row: Row) -> int:
         """As lacking_dimensions, for one node: faster than arrays of one element."""
         amounts = self._amount_of(self.nodes[row], field)
-        for position, (name, amount) in enumerate(wanted, 1):
+        for position, (name, amount) in enumerate(request, 1):
             if not amounts.get(name) - amount > -MIN_RESOURCE:
                 return position
         return 0
 
-    def first_lacking(self, wanted: WantedAmounts, field: NodeField, rows: IntArray) -> Codes:
+    def first_lacking(self, request: WantedAmounts, field: NodeField, rows: IntArray) -> Codes:
         """As lacking_dimensions, for some nodes."""
         columns = self._refreshed_columns(field)
-        dims, amounts = self._as_columns(wanted)
+        dims, amounts = self._as_columns(request)
         # Whole columns need no gathering of each row by its index.
-        held = columns[dims[:, 0]] if len(rows) == len(self.nodes) else columns[dims, rows]
-        fits = fits_amount(amounts, held)
+        available = columns[dims[:, 0]] if len(rows) == len(self.nodes) else columns[dims, rows]
+        fits = fits_amount(amounts, available)
         first: Codes = np.zeros(len(rows), dtype=np.uint16)
         short = (~np.logical_and.reduce(fits)).nonzero()[0]
         if len(short):
             first[short] = fits[:, short].argmin(axis=0) + 1
         return first
 
-    def _as_columns(self, wanted: WantedAmounts) -> tuple[IntArray, FloatArray]:
+    def _as_columns(self, request: WantedAmounts) -> tuple[IntArray, FloatArray]:
         """Column numbers of the dimensions and their amounts, as arrays of shape (dimensions, 1)."""
-        known = self._wanted.get(wanted)
-        if known is None:
-            dims = np.array([[self.dims.get(name, -1)] for name, _ in wanted])
-            known = self._wanted[wanted] = (dims, np.array([[amount] for _, amount in wanted]))
-        return known
+        columns = self._wanted.get(request)
+        if columns is None:
+            dims = np.array([[self.dims.get(name, -1)] for name, _ in request])
+            columns = self._wanted[request] = (dims, np.array([[amount] for _, amount in request]))
+        return columns
 
     def all_rows(self) -> NodeRows:
         """Every node, ascending by name."""
@@ -351,21 +351,21 @@ class RowCache(Generic[T]):
         self._answers: dict[Hashable, _CachedRows[T]] = {}
 
     def cached_values(
-        self, question: Hashable, compute: ComputeRows[T], one: ComputeRow
+        self, question: Hashable, compute: ComputeRows[T], compute_one: ComputeRow
     ) -> np.ndarray[tuple[int, ...], np.dtype[T]]:
         """Values for all rows. Read only, and updated in place by later calls: copy what must not change."""
-        now = len(self._changes)
+        change_count = len(self._changes)
         answer = self._answers.get(question)
         if answer is None:
-            answer = self._answers[question] = _CachedRows(compute(self._all), now)
-        elif answer.seen < now:
+            answer = self._answers[question] = _CachedRows(compute(self._all), change_count)
+        elif answer.seen < change_count:
             rows = dict.fromkeys(self._changes[answer.seen :])
-            answer.seen = now
+            answer.seen = change_count
             if len(rows) <= MAX_SINGLE_ROWS:
                 for row in rows:
-                    answer.by_row[row] = one(row)
+                    answer.by_row[row] = compute_one(row)
             elif 2 * len(rows) > len(self._all):
-                answer = self._answers[question] = _CachedRows(compute(self._all), now)
+                answer = self._answers[question] = _CachedRows(compute(self._all), change_count)
             else:
                 changed = np.fromiter(rows, dtype=np.int64, count=len(rows))
                 answer.by_row[changed] = compute(changed).T

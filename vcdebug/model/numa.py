@@ -125,7 +125,7 @@ class NumaInfo:
         "topology_policy",
     )
 
-    def __init__(self, manifest: JsonObject, known: dict[tuple[Json, ...], CpuTopology]) -> None:
+    def __init__(self, manifest: JsonObject, topologies: dict[tuple[Json, ...], CpuTopology]) -> None:
         spec = spec_of(manifest)
         policies = spec.get("policies") or {}
         self.name: str = name_of(manifest)
@@ -139,7 +139,7 @@ class NumaInfo:
             for pod in spec.get("podAllocations") or ()
         )
         """UID and namespace/name of the pods whose CPUs the kubelet has reported."""
-        self.topology = _read_topology(spec.get("cpuDetail") or {}, known)
+        self.topology = _read_topology(spec.get("cpuDetail") or {}, topologies)
 
 
 def _read_free_cpus(resources: JsonObject) -> BitSet | None:
@@ -161,7 +161,7 @@ def _read_reserved(resources: Mapping[str, str]) -> int:
     return int_div(amounts.get(CPU, 0) + 999, 1000)
 
 
-def _read_topology(detail: JsonObject, known: dict[tuple[Json, ...], CpuTopology]) -> CpuTopology:
+def _read_topology(detail: JsonObject, topologies: dict[tuple[Json, ...], CpuTopology]) -> CpuTopology:
     """Equal layouts share one object; a key that is no number counts as CPU 0."""
     places: dict[int, CpuPlace] = {}
     for key in sorted(detail):
@@ -169,12 +169,12 @@ def _read_topology(detail: JsonObject, known: dict[tuple[Json, ...], CpuTopology
         place = detail[key] or {}
         places[cpu] = CpuPlace(place.get("numa") or 0, place.get("socket") or 0, place.get("core") or 0)
     content = tuple(sorted(places.items()))
-    if content not in known:
-        known[content] = CpuTopology(places)
-    return known[content]
+    if content not in topologies:
+        topologies[content] = CpuTopology(places)
+    return topologies[content]
 
 
 def read_numa(manifests: Iterable[JsonObject]) -> dict[str, NumaInfo]:
     """Node name → its NUMA information."""
-    known: dict[tuple[Json, ...], CpuTopology] = {}
-    return {name_of(manifest): NumaInfo(manifest, known) for manifest in manifests}
+    topologies: dict[tuple[Json, ...], CpuTopology] = {}
+    return {name_of(manifest): NumaInfo(manifest, topologies) for manifest in manifests}

@@ -105,10 +105,10 @@ class Pod:
     @property
     def subject(self) -> TaskSubject:
         """How a record names its task; one tuple for all records, made on first use."""
-        known = self._subject
-        if known is None:
-            known = self._subject = (("task", self.key),)
-        return known
+        subject = self._subject
+        if subject is None:
+            subject = self._subject = (("task", self.key),)
+        return subject
 
     @property
     def request_sources(self) -> tuple[object, ...]:
@@ -116,18 +116,18 @@ class Pod:
 
         Loaders share equal parts of manifests, so that all pods of one template have the same objects here.
         """
-        known = self._requesting
-        if known is None:
-            asked, status = self.spec.get, self.status
+        sources = self._requesting
+        if sources is None:
+            get, status = self.spec.get, self.status
             started, initial = status.get("containerStatuses"), status.get("initContainerStatuses")
-            parts = asked("containers"), asked("initContainers"), asked("resources"), asked("overhead")
-            known = self._requesting = (
+            parts = get("containers"), get("initContainers"), get("resources"), get("overhead")
+            sources = self._requesting = (
                 *parts,
                 started,
                 initial,
                 bool(started or initial) and is_resize_infeasible(status),
             )
-        return known
+        return sources
 
     def share_request_sources(self, requesting: tuple[object, ...]) -> None:
         """Replace the pod's tuple by another pod's equal one: pods with equal requests then share one identity."""
@@ -155,11 +155,11 @@ class Pod:
             return ""
         spec, status = self.spec, self.status
         names = [[one.get("name") for one in spec.get(field) or ()] for field in ("containers", "initContainers")]
-        stated = [
+        statuses = [
             [(one.get("name"), one.get("resources"), one.get("allocatedResources")) for one in status.get(field) or ()]
             for field in ("containerStatuses", "initContainerStatuses")
         ]
-        return repr((names, stated, is_resize_infeasible(status)))
+        return repr((names, statuses, is_resize_infeasible(status)))
 
     @property
     def stated_node(self) -> str:
@@ -320,10 +320,10 @@ class PersistedPlacement(NamedTuple):
 def _count_carriers(snapshot: Snapshot) -> int:
     """How many pods carry one of the annotations."""
     # Pods of one template share their annotations: each distinct object is examined once.
-    stated = [annotations_of(manifest) for manifest in snapshot.objects_of("Pod")]
-    distinct = {id(notes): notes for notes in stated}
+    annotations = [annotations_of(manifest) for manifest in snapshot.objects_of("Pod")]
+    distinct = {id(notes): notes for notes in annotations}
     carries = {number: any(name in notes for name in ANNOTATIONS) for number, notes in distinct.items()}
-    return sum(carries[id(notes)] for notes in stated) if any(carries.values()) else 0  # exact: ints
+    return sum(carries[id(notes)] for notes in annotations) if any(carries.values()) else 0  # exact: ints
 
 
 class TaskStatePersistence:
@@ -337,8 +337,8 @@ class TaskStatePersistence:
         carriers = _count_carriers(snapshot)
         self.on = snapshot.persistence == "on" or (snapshot.persistence == "auto" and carriers > 0)
         pods = "1 pod carries" if carriers == 1 else f"{carriers or 'no'} pods carry"
-        said = "set in meta.json" if not snapshot.process.sessions else "as in the cycles before"
-        self.why = f"{pods} its annotations" if snapshot.persistence == "auto" else said
+        origin = "set in meta.json" if not snapshot.process.sessions else "as in the cycles before"
+        self.why = f"{pods} its annotations" if snapshot.persistence == "auto" else origin
 
     @property
     def setting_text(self) -> str:
@@ -371,6 +371,6 @@ class TaskStatePersistence:
             return None
         return PersistedPlacement(node, notes.get(EVICTION_ANNOTATION) == TRUE)
 
-    def _add_problem(self, pod: Pod, annotation: str, what: str) -> None:
+    def _add_problem(self, pod: Pod, annotation: str, fault: str) -> None:
         field = f"metadata.annotations[{annotation}]"
-        self.problems.append(Problem("", f"Pod {pod.key}", field, what, _PENDING_EFFECT))
+        self.problems.append(Problem("", f"Pod {pod.key}", field, fault, _PENDING_EFFECT))

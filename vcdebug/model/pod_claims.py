@@ -78,10 +78,10 @@ class DeviceAmount:
 DeviceDemand = dict[DeviceClass, DeviceAmount]
 
 
-def merge_task_dra(total: DeviceDemand, more: Mapping[DeviceClass, DeviceAmount]) -> None:
-    """Add every class of `more` to the total. Upstream: plugins/capacity.mergeTaskDRA."""
-    for name in sorted(more):
-        total.setdefault(name, DeviceAmount()).add(more[name])
+def merge_task_dra(total: DeviceDemand, addition: Mapping[DeviceClass, DeviceAmount]) -> None:
+    """Add every class of `addition` to the total. Upstream: plugins/capacity.mergeTaskDRA."""
+    for name in sorted(addition):
+        total.setdefault(name, DeviceAmount()).add(addition[name])
 
 
 class TaskDemand:
@@ -142,19 +142,19 @@ class DeviceClaims:
         Upstream: cache.addDRAResource.
         """
         result: DeviceDemand = {}
-        here: dict[DeviceClass, bool] = {}
+        in_claim: dict[DeviceClass, bool] = {}
         for name, exactly in _exact_requests(claim):
             count = exactly.get("count") or 1
-            wanted = (exactly.get("capacity") or {}).get("requests") or {} if self._consumable else {}
+            capacity = (exactly.get("capacity") or {}).get("requests") or {} if self._consumable else {}
             # The maps of a class are made by its first request: one without capacity leaves a nil map, and Go panics
             # at a write to it. Reading order therefore decides whether the process survives.
-            for seen in (here, with_capacity):
-                if not seen.setdefault(name, bool(wanted)) and wanted:
+            for classes in (in_claim, with_capacity):
+                if not classes.setdefault(name, bool(capacity)) and capacity:
                     raise SchedulerPanic(NIL_MAP_PANIC)
             times = max(count, 1) if self._holds_at_least_one else count
-            held = {dim: nano_value(text) * times for dim, text in wanted.items()}
-            amount = DeviceAmount(count, held, wraps=self._wraps)
-            amount.first_texts = {dim: str(text) for dim, text in wanted.items()}
+            amounts = {dim: nano_value(text) * times for dim, text in capacity.items()}
+            amount = DeviceAmount(count, amounts, wraps=self._wraps)
+            amount.first_texts = {dim: str(text) for dim, text in capacity.items()}
             result.setdefault(name, DeviceAmount()).add(amount)
         return result
 

@@ -138,9 +138,9 @@ class PodGroup:
         "uid",
     )
 
-    def __init__(self, manifest: JsonObject, stated: StatedAmounts | None = None) -> None:
-        """`stated`: a cache of amounts that all PodGroups share."""
-        metadata, spec, stated = metadata_of(manifest), spec_of(manifest), stated or StatedAmounts()
+    def __init__(self, manifest: JsonObject, amounts: StatedAmounts | None = None) -> None:
+        """`amounts`: a cache of amounts that all PodGroups share."""
+        metadata, spec, amounts = metadata_of(manifest), spec_of(manifest), amounts or StatedAmounts()
         status = GroupStatus.from_manifest(manifest)
         self.manifest = manifest
         self.name: str = metadata.get("name", "")
@@ -154,8 +154,8 @@ class PodGroup:
         self.priority_class_name: str = spec.get("priorityClassName") or ""
         self.min_task_member: Mapping[str, int] = spec.get("minTaskMember") or {}
         minimum: Mapping[str, object] | None = spec.get("minResources")
-        self.min_resource_list = drop_ignored(minimum, stated.ignored)
-        self.min_resources = None if minimum is None else stated.amounts_of(minimum)
+        self.min_resource_list = drop_ignored(minimum, amounts.ignored)
+        self.min_resources = None if minimum is None else amounts.amounts_of(minimum)
         self.network_topology = NetworkTopology.from_manifest(spec.get("networkTopology"))
         self.sub_group_policies = tuple([SubGroupPolicy.from_manifest(p) for p in spec.get("subGroupPolicy") or ()])
         self.phase = status.phase

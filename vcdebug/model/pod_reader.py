@@ -105,14 +105,14 @@ class PodReader:
                 yield task
 
     def _copy_known_task(self, manifest: Manifest) -> TaskInfo | None:
-        known = self._known.get(id(manifest))
-        if known is None or known.pod.manifest is not manifest:
+        task = self._known.get(id(manifest))
+        if task is None or task.pod.manifest is not manifest:
             return None
-        if not self._same_volumes and known.pod.spec.get("volumes"):
+        if not self._same_volumes and task.pod.spec.get("volumes"):
             return None
-        if not self._same_claims and known.pod.spec.get("resourceClaims"):
+        if not self._same_claims and task.pod.spec.get("resourceClaims"):
             return None
-        return known.clone_initial()
+        return task.clone_initial()
 
     def _read_task(self, manifest: Manifest) -> TaskInfo | None:
         pod = Pod(manifest, volcano_gate_known=self._gate_known, policy_known=self._policy_known)
@@ -151,10 +151,10 @@ class PodReader:
     def _attributes_of(self, pod: Pod) -> PodAttributes:
         annotations, labels = pod.annotations, pod.labels
         key = (pod.namespace, id(annotations), id(labels))
-        known = self._words.get(key)
-        if known is None:
-            known = self._words[key] = (annotations, labels, PodAttributes.of_pod(pod))
-        return known[2]
+        entry = self._words.get(key)
+        if entry is None:
+            entry = self._words[key] = (annotations, labels, PodAttributes.of_pod(pod))
+        return entry[2]
 
 
 # When the scheduler read a pod: with all others as its process started, before any node, or on its own later.
@@ -171,9 +171,9 @@ def was_read_at_start(pod: Pod, process: SchedulerProcess, now: datetime) -> boo
 
 
 def _change_times(pod: Pod) -> Iterator[datetime]:
-    stated = [pod.creation_timestamp, pod.status.get("startTime")]
-    stated += [condition.get("lastTransitionTime") for condition in pod.status.get("conditions") or ()]
-    for text in stated:
+    texts = [pod.creation_timestamp, pod.status.get("startTime")]
+    texts += [condition.get("lastTransitionTime") for condition in pod.status.get("conditions") or ()]
+    for text in texts:
         moment = parse_time(text)
         if moment is not None:
             yield moment

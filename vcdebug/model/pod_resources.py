@@ -32,18 +32,18 @@ class PodRequestCache:
         # Two levels: ids of shared parts cost the least; pods whose parts are separate objects meet by their text.
         parts = pod.request_sources
         key = tuple(map(id, parts))
-        known = self._of_parts.get(key)
-        if known is None:
-            known = self._of_parts[key] = (parts, self._find_by_text(pod))
-        pod.share_request_sources(known[0])
-        return known[1]
+        entry = self._of_parts.get(key)
+        if entry is None:
+            entry = self._of_parts[key] = (parts, self._find_by_text(pod))
+        pod.share_request_sources(entry[0])
+        return entry[1]
 
     def _find_by_text(self, pod: Pod) -> Resource:
         text = (pod.resources_text, pod.resized_text)
-        known = self._known.get(text)
-        if known is None:
-            known = self._known[text] = get_pod_resource_request(pod, self._flags, self._ignored)
-        return known
+        request = self._known.get(text)
+        if request is None:
+            request = self._known[text] = get_pod_resource_request(pod, self._flags, self._ignored)
+        return request
 
 
 class RequestSums:
@@ -56,12 +56,12 @@ class RequestSums:
     def sum_of(self, requests: Sequence[Resource]) -> Resource:
         """The sum of all requests in their order; a copy that belongs to the caller."""
         key = tuple(map(id, requests))
-        known = self._known.get(key)
-        if known is None:
+        entry = self._known.get(key)
+        if entry is None:
             total = Resource()
             add_grouped(total, requests)
-            known = self._known[key] = (requests, total)
-        return known[1].clone()
+            entry = self._known[key] = (requests, total)
+        return entry[1].clone()
 
 
 def add_grouped(total: Resource, requests: Sequence[Resource]) -> None:
@@ -143,8 +143,8 @@ def pod_level_requests(pod: Pod, flags: SchedulerFlags) -> StatedResources:
     """The pod-level requests that count: none where the gate is off or the release ignores them."""
     if flags.release.has_older_form(POD_LEVEL_REQUESTS_IGNORED) or not flags.is_gate_on("PodLevelResources"):
         return {}
-    stated: StatedResources = (pod.spec.get("resources") or {}).get("requests") or {}
-    return {name: amount for name, amount in stated.items() if is_pod_level_resource(name)}
+    requests: StatedResources = (pod.spec.get("resources") or {}).get("requests") or {}
+    return {name: amount for name, amount in requests.items() if is_pod_level_resource(name)}
 
 
 def amend_pod_level(amounts: Resource, pod_level: StatedResources) -> None:
@@ -211,8 +211,8 @@ def get_pod_resource_limit(pod: Pod, flags: SchedulerFlags) -> Resource:
     limit.add(sidecars)
     limit.set_max_resource(highest)
     if flags.is_gate_on("PodLevelResources"):
-        stated: StatedResources = (pod.spec.get("resources") or {}).get("limits") or {}
-        amend_pod_level(limit, {name: amount for name, amount in stated.items() if is_pod_level_resource(name)})
+        limits: StatedResources = (pod.spec.get("resources") or {}).get("limits") or {}
+        amend_pod_level(limit, {name: amount for name, amount in limits.items() if is_pod_level_resource(name)})
     for name, amount in Resource.from_list(pod.spec.get("overhead")).items():
         _add_overhead(limit, name, amount)
     return limit
@@ -231,11 +231,11 @@ def _init_limits(containers: Iterable[JsonObject], resized: Resized) -> tuple[Re
 
 
 def _container_limit(container: JsonObject, resized: Resized) -> Resource:
-    stated: StatedResources = (container.get("resources") or {}).get("limits") or {}
+    limits: StatedResources = (container.get("resources") or {}).get("limits") or {}
     actual = resized.get(container.get("name", ""), {}).get("resources")
     if actual is None:
-        return Resource.from_list(stated)
-    return Resource.from_list(dict(largest_quantities([stated, actual.get("limits") or {}])))
+        return Resource.from_list(limits)
+    return Resource.from_list(dict(largest_quantities([limits, actual.get("limits") or {}])))
 
 
 def _add_overhead(limit: Resource, name: str, amount: float) -> None:
@@ -259,9 +259,9 @@ class StatedAmounts:
         self._known: dict[int, tuple[object, Resource]] = {}
         """The value holds the list, so that no other list gets its id."""
 
-    def amounts_of(self, stated: ResourceList | None) -> Resource:
+    def amounts_of(self, amounts: ResourceList | None) -> Resource:
         """The amounts of a list; an empty Resource for None."""
-        known = self._known.get(id(stated))
-        if known is None:
-            known = self._known[id(stated)] = (stated, Resource.from_list(drop_ignored(stated, self.ignored)))
-        return known[1]
+        entry = self._known.get(id(amounts))
+        if entry is None:
+            entry = self._known[id(amounts)] = (amounts, Resource.from_list(drop_ignored(amounts, self.ignored)))
+        return entry[1]

@@ -93,14 +93,14 @@ class LimitCheck(NamedTuple):
     def is_within_limit(self) -> bool:
         """Whether the total is at most the limit in every judged dimension."""
         # Built without lists, since nearly every answer is a plain yes: the names are only needed for a refusal.
-        limit, total, asked = self.limit, self.total, self.asked
-        if asked.milli_cpu > 0 and total.milli_cpu > limit.milli_cpu:
+        limit, total, judged = self.limit, self.total, self.asked
+        if judged.milli_cpu > 0 and total.milli_cpu > limit.milli_cpu:
             return False
-        if asked.memory > 0 and total.memory > limit.memory:
+        if judged.memory > 0 and total.memory > limit.memory:
             return False
-        mine, other = total.scalars, limit.scalars or {}
-        for name, amount in (asked.scalars or {}).items() if mine else ():
-            if amount > 0 and name != PODS and mine is not None and mine.get(name, 0.0) > other.get(name, 0.0):
+        total_scalars, limit_scalars = total.scalars or {}, limit.scalars or {}
+        for name, amount in (judged.scalars or {}).items() if total_scalars else ():
+            if amount > 0 and name != PODS and total_scalars.get(name, 0.0) > limit_scalars.get(name, 0.0):
                 return False
         return True
 
@@ -143,18 +143,18 @@ def check_request(
     allocated: Resource,
     request: Resource,
     limit: Resource,
-    asked: Resource | None = None,
+    counted: Resource | None = None,
     reserved: Resource | None = None,
 ) -> LimitCheck:
-    """Check allocated + reserved + request against the limit, in the dimensions of `asked` (default: the request)."""
+    """Check allocated + reserved + request against the limit, in the dimensions of `counted` (default: the request)."""
     total = allocated.clone()
-    kept: tuple[tuple[str, Resource], ...] = ()
+    reserved_parts: tuple[tuple[str, Resource], ...] = ()
     if reserved is not None:
         total.add(reserved)
-        kept = ((RESERVED, reserved),)
+        reserved_parts = ((RESERVED, reserved),)
     total.add(request)
-    parts = ((ALLOCATED, allocated), *kept, (REQUEST, request))
-    return LimitCheck(parts, total, limit, request, request if asked is None else asked)
+    parts = ((ALLOCATED, allocated), *reserved_parts, (REQUEST, request))
+    return LimitCheck(parts, total, limit, request, request if counted is None else counted)
 
 
 def request_fits(allocated: Resource, request: Resource, limit: Resource) -> bool:
@@ -165,20 +165,20 @@ def request_fits(allocated: Resource, request: Resource, limit: Resource) -> boo
         return False
     if not request.scalars:
         return True
-    held, most = allocated.scalars or {}, limit.scalars or {}
+    allocated_scalars, limit_scalars = allocated.scalars or {}, limit.scalars or {}
     for name, amount in request.scalars.items():
-        if amount > 0 and name != PODS and held.get(name, 0.0) + amount > most.get(name, 0.0):
+        if amount > 0 and name != PODS and allocated_scalars.get(name, 0.0) + amount > limit_scalars.get(name, 0.0):
             return False
     return True
 
 
 def check_admission(
-    minimum: Resource, allocated: Resource, inqueue: Resource, elastic: Resource, limit: Resource, asked: Resource
+    minimum: Resource, allocated: Resource, inqueue: Resource, elastic: Resource, limit: Resource, counted: Resource
 ) -> LimitCheck:
     """Check minimum + allocated + inqueue - elastic; raises SchedulerPanic where elastic is above the sum."""
     total = minimum.clone().add(allocated).add(inqueue).sub(elastic)
     parts = ((MINIMUM, minimum), (ALLOCATED, allocated), (INQUEUE, inqueue), (ELASTIC, elastic))
-    return LimitCheck(parts, total, limit, minimum, asked)
+    return LimitCheck(parts, total, limit, minimum, counted)
 
 
 class QueueLimit(NamedTuple):
@@ -197,25 +197,24 @@ class QueueLimit(NamedTuple):
 
 
 def queue_limit(
-    whole: Resource, guaranteed: Resource, own: Resource, capability: Resource | None, parent: QueueName = ""
+    total: Resource, guaranteed: Resource, guarantee: Resource, capability: Resource | None, parent: QueueName = ""
 ) -> QueueLimit:
     """The limit of one queue among those that share the whole."""
-    left = exceeded_part(whole, guaranteed).add(own)
-    limit = left.clone()
+    available = exceeded_part(total, guaranteed).add(guarantee)
+    limit = available.clone()
     if capability is not None:
         limit.min_dimension_resource(capability, INFINITY)
-    return QueueLimit(whole, guaranteed, own, left, capability, limit, parent)
+    return QueueLimit(total, guaranteed, guarantee, available, capability, limit, parent)
 
 
-def flat_limit(queue: QueueInfo, whole: Resource, guaranteed: Resource) -> QueueLimit:
+def flat_limit(queue: QueueInfo, total: Resource, guaranteed: Resource) -> QueueLimit:
     """The limit of a queue that has no parent; a capability of 0 cpu or memory is no limit."""
     capability = Resource.from_list(queue.capability)
     # Upstream cannot tell an absent cpu from 0 in a parsed Resource, and takes both for unlimited.
     if queue.capability:
         capability.milli_cpu = capability.milli_cpu if capability.milli_cpu > 0 else MAX_FLOAT64
         capability.memory = capability.memory if capability.memory > 0 else MAX_FLOAT64
-    stated = capability if queue.capability else None
-    return queue_limit(whole, guaranteed, Resource.from_list(queue.guarantee), stated)
+    return queue_limit(total, guaranteed, Resource.from_list(queue.guarantee), capability if queue.capability else None)
 
 
 _EMPTY_SCALARS: Final[Mapping[str, float]] = {}
@@ -231,13 +230,13 @@ def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
         return left
     # -1 means infinity in upstream's scalars, also where it is a real amount.
     result = Resource(max(left.milli_cpu - right.milli_cpu, 0.0), max(left.memory - right.memory, 0.0), {})
-    mine, other = left.scalars or _EMPTY_SCALARS, right.scalars or _EMPTY_SCALARS
-    for name in sorted({**mine, **other}):
-        amount, least = mine.get(name, 0.0), other.get(name, 0.0)
+    left_scalars, right_scalars = left.scalars or _EMPTY_SCALARS, right.scalars or _EMPTY_SCALARS
+    for name in sorted({**left_scalars, **right_scalars}):
+        amount, right_amount = left_scalars.get(name, 0.0), right_scalars.get(name, 0.0)
         if amount == -1:
             result.set_scalar(name, -1)
-        elif amount > least != -1:
-            result.set_scalar(name, amount - least)
+        elif amount > right_amount != -1:
+            result.set_scalar(name, amount - right_amount)
     return result
 
 
@@ -272,14 +271,14 @@ class ShareTotals:
     def share_with(self, allocated: Resource, request: Resource) -> float:
         """The largest share of allocated + request, without adding them. Upstream: plugins/drf.calculateShare."""
         largest = 0.0
-        held, wanted = allocated.scalars or _EMPTY_SCALARS, request.scalars or _EMPTY_SCALARS
+        allocated_scalars, request_scalars = allocated.scalars or _EMPTY_SCALARS, request.scalars or _EMPTY_SCALARS
         for dimension, total in self.dimensions:
             if dimension == CPU:
                 share = (allocated.milli_cpu + request.milli_cpu) / total
             elif dimension == MEMORY:
                 share = (allocated.memory + request.memory) / total
             else:
-                share = (held.get(dimension, 0.0) + wanted.get(dimension, 0.0)) / total
+                share = (allocated_scalars.get(dimension, 0.0) + request_scalars.get(dimension, 0.0)) / total
             if share > largest:
                 largest = share
         return largest

@@ -87,16 +87,16 @@ class Resource:
         copy.max_task_num = self.max_task_num
         return copy
 
-    def copy_unless(self, known: Resource) -> Resource:
-        """`known` if it is exactly equal, else a copy: equal amounts of nodes and records share one object."""
+    def copy_unless(self, shared: Resource) -> Resource:
+        """`shared` if it is exactly equal, else a copy: equal amounts of nodes and records share one object."""
         # Not deep_equal: a nil and an empty scalar map behave differently later on.
         if (
-            self.milli_cpu == known.milli_cpu
-            and self.memory == known.memory
-            and self.scalars == known.scalars
-            and self.max_task_num == known.max_task_num
+            self.milli_cpu == shared.milli_cpu
+            and self.memory == shared.memory
+            and self.scalars == shared.scalars
+            and self.max_task_num == shared.max_task_num
         ):
-            return known
+            return shared
         return self.clone()
 
     def get(self, name: str) -> float:
@@ -202,10 +202,10 @@ class Resource:
             return
         renewed = {}
         for name, amount in rr.scalars.items() if rr.scalars else ():
-            left = scalars.get(name, 0.0) - amount
-            if not left > _MINUS_MIN:
+            remaining = scalars.get(name, 0.0) - amount
+            if not remaining > _MINUS_MIN:
                 self.sub(rr)
-            renewed[name] = left + amount
+            renewed[name] = remaining + amount
         scalars.update(renewed)
         self.milli_cpu = milli_cpu + rr.milli_cpu
         self.memory = memory + rr.memory
@@ -216,17 +216,17 @@ class Resource:
         """
         milli_cpu, memory, scalars = self.milli_cpu - rr.milli_cpu, self.memory - rr.memory, self.scalars
         # Judged before anything is changed: upstream asserts first, and its panic must leave the amounts alone.
-        held, left = scalars or _NO_SCALARS, {}
-        enough = milli_cpu > _MINUS_MIN and memory > _MINUS_MIN
+        own_scalars, remaining = scalars or _NO_SCALARS, {}
+        is_sufficient = milli_cpu > _MINUS_MIN and memory > _MINUS_MIN
         for name, amount in (rr.scalars or _NO_SCALARS).items():
-            difference = left[name] = held.get(name, 0.0) - amount
+            difference = remaining[name] = own_scalars.get(name, 0.0) - amount
             if not difference > _MINUS_MIN:
-                enough = False
-        if not enough:
+                is_sufficient = False
+        if not is_sufficient:
             raise SchedulerPanic(f"resource is not sufficient to do operation: <{self}> sub <{rr}>")
         self.milli_cpu, self.memory = milli_cpu, memory
         if scalars is not None:
-            scalars.update(left)
+            scalars.update(remaining)
         return self
 
     def sub_without_assert(self, rr: Resource) -> Resource:
@@ -286,13 +286,13 @@ class Resource:
     def _compare_all(self, rr: Resource, default: DefaultValue, compare: Compare) -> bool:
         if not (compare(self.milli_cpu, rr.milli_cpu) and compare(self.memory, rr.memory)):
             return False
-        mine, other = self.scalars or {}, rr.scalars or {}
-        if default == INFINITY and any(name not in mine for name in other):
+        scalars, other_scalars = self.scalars or {}, rr.scalars or {}
+        if default == INFINITY and any(name not in scalars for name in other_scalars):
             return False
-        for name, amount in mine.items():
-            if name not in other and default == INFINITY:
+        for name, amount in scalars.items():
+            if name not in other_scalars and default == INFINITY:
                 continue
-            if not compare(amount, other.get(name, 0.0)):
+            if not compare(amount, other_scalars.get(name, 0.0)):
                 return False
         return True
 
@@ -353,13 +353,13 @@ class Resource:
         """Strictly less on some dimension. Upstream: api/resource_info.LessPartly."""
         if self.milli_cpu < rr.milli_cpu or self.memory < rr.memory:
             return True
-        mine, other = self.scalars or {}, rr.scalars or {}
-        if default == ZERO and any(name not in mine for name in other):
+        scalars, other_scalars = self.scalars or {}, rr.scalars or {}
+        if default == ZERO and any(name not in scalars for name in other_scalars):
             return True
-        for name, amount in mine.items():
-            if name not in other and default == INFINITY:
+        for name, amount in scalars.items():
+            if name not in other_scalars and default == INFINITY:
                 return True
-            if amount < other.get(name, 0.0):
+            if amount < other_scalars.get(name, 0.0):
                 return True
         return False
 
@@ -380,12 +380,12 @@ class Resource:
         """
         if req is None:
             return False, []
-        kept = Resource()
+        relevant = Resource()
         for name, amount in req.items():
             if self.get(name) < MIN_RESOURCE and rr.get(name) < MIN_RESOURCE:
                 continue
-            set_amount(kept, name, amount)
-        return self.less_equal_partly_with_dimension(rr, kept)
+            set_amount(relevant, name, amount)
+        return self.less_equal_partly_with_dimension(rr, relevant)
 
     def equal(self, rr: Resource) -> bool:
         """Equal within the tolerance on this resource's own dimensions. Upstream: api/resource_info.Equal."""
@@ -410,11 +410,11 @@ class Resource:
         if req is None:
             return False, []
         limit = rr if rr is not None else Resource()
-        kept = Resource()
+        relevant = Resource()
         for name, amount in req.items():
             if limit.states_dimension(name):
-                set_amount(kept, name, amount)
-        return self.greater_partly_with_dimension(limit, kept)
+                set_amount(relevant, name, amount)
+        return self.greater_partly_with_dimension(limit, relevant)
 
     def diff(self, rr: Resource, default: DefaultValue = ZERO) -> tuple[Resource, Resource]:
         """(increase, decrease) from `rr` to this resource; both results have a scalar map.
@@ -430,9 +430,9 @@ class Resource:
         else:
             dec.memory = rr.memory - self.memory
         missing = 0.0 if default == ZERO else -1.0
-        mine, other = self.scalars or {}, rr.scalars or {}
-        for name in sorted({**mine, **other}):
-            _diff_scalar(inc, dec, name, mine.get(name, missing), other.get(name, missing))
+        scalars, other_scalars = self.scalars or {}, rr.scalars or {}
+        for name in sorted({**scalars, **other_scalars}):
+            _diff_scalar(inc, dec, name, scalars.get(name, missing), other_scalars.get(name, missing))
         return inc, dec
 
 
@@ -478,10 +478,10 @@ def resource_max(left: Resource, right: Resource, *, keeps_zeros: bool = True) -
     result = Resource(max(left.milli_cpu, right.milli_cpu), max(left.memory, right.memory))
     if left.scalars is None and right.scalars is None:
         return result
-    least = 0.0 if keeps_zeros else SMALLEST_AMOUNT
-    scalars = {name: amount for name, amount in (left.scalars or {}).items() if amount >= least}
+    threshold = 0.0 if keeps_zeros else SMALLEST_AMOUNT
+    scalars = {name: amount for name, amount in (left.scalars or {}).items() if amount >= threshold}
     for name, amount in (right.scalars or {}).items():
-        if amount >= least:
+        if amount >= threshold:
             scalars[name] = max(scalars.get(name, amount), amount)
     result.scalars = scalars
     return result

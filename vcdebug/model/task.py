@@ -108,8 +108,8 @@ class TaskInfo:
     def transaction_context(self) -> TransactionContext:
         """The task's current transaction context."""
         # tuple.__new__ skips the NamedTuple's Python-level constructor: one context per task and statement.
-        now = (self.node_name, self.eviction_occurred, self.job_allocated_hyper_node, self.status)
-        return tuple.__new__(TransactionContext, now)
+        values = (self.node_name, self.eviction_occurred, self.job_allocated_hyper_node, self.status)
+        return tuple.__new__(TransactionContext, values)
 
     def __repr__(self) -> str:
         return f"TaskInfo({self.key} {self.status.upstream_name} {self.node_name})"

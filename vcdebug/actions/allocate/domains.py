@@ -60,19 +60,17 @@ class DomainDecisions:
         if not chosen:
             return
         tree = self._ssn.hyper_nodes
-        held, job.allocated_hyper_node = (
-            job.allocated_hyper_node,
-            tree.get_lca_hyper_node(job.allocated_hyper_node, chosen),
-        )
-        if held != job.allocated_hyper_node:
-            self._ssn.log("recorder.job", job.uid, held, job.allocated_hyper_node)
+        old = job.allocated_hyper_node
+        job.allocated_hyper_node = tree.get_lca_hyper_node(old, chosen)
+        if old != job.allocated_hyper_node:
+            self._ssn.log("recorder.job", job.uid, old, job.allocated_hyper_node)
         for uid, hyper_node in sorted(self._sub_jobs.get((job.uid, chosen), {}).items()):
             sub_job = job.sub_jobs.get(uid)
             if sub_job is not None:
-                held = sub_job.allocated_hyper_node
-                sub_job.allocated_hyper_node = tree.get_lca_hyper_node(held, hyper_node)
-                if held != sub_job.allocated_hyper_node:
-                    self._ssn.log("recorder.sub-job", uid, held, sub_job.allocated_hyper_node)
+                old = sub_job.allocated_hyper_node
+                sub_job.allocated_hyper_node = tree.get_lca_hyper_node(old, hyper_node)
+                if old != sub_job.allocated_hyper_node:
+                    self._ssn.log("recorder.sub-job", uid, old, sub_job.allocated_hyper_node)
                 sub_job.nominated_hyper_node = ""
 
 
@@ -156,8 +154,8 @@ class DomainSearch:
         ssn, tasks = self._ssn, worksheet.tasks[sub_job.uid]
         if not tasks:
             return None, 0.0
-        held, nominated = sub_job.allocated_hyper_node, sub_job.nominated_hyper_node
-        ssn.log("sub-job", job.uid, sub_job.uid, held, nominated, len(tasks))
+        allocated, nominated = sub_job.allocated_hyper_node, sub_job.nominated_hyper_node
+        ssn.log("sub-job", job.uid, sub_job.uid, allocated, nominated, len(tasks))
         if nominated:
             statement = allocate_from_nomination(ssn, self._placement, job, sub_job, tasks)
             if statement is not None:

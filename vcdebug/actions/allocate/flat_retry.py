@@ -98,13 +98,13 @@ class RetryingAllocate(Action):
         ssn.log("rest", len(tasks), job.uid)
         highest = _hard_tier(job)
         if self._tiers is not None and highest is not None:
-            statement, left = self._tiers.allocate_in_tiers(job, tasks, highest)
+            statement, remaining = self._tiers.allocate_in_tiers(job, tasks, highest)
         else:
-            statement, left = self._runs.allocate_tasks(job, tasks), tasks
+            statement, remaining = self._runs.allocate_tasks(job, tasks), tasks
         if statement is not None:
             statement.commit()
-        self._tasks[job.uid] = left or tasks
-        return bool(left) and (self._runs.ended_ready or not self._needs_ready)
+        self._tasks[job.uid] = remaining or tasks
+        return bool(remaining) and (self._runs.ended_ready or not self._needs_ready)
 
     def _tasks_of(self, ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
         if job.uid not in self._tasks:
@@ -221,9 +221,9 @@ class RetryingVisit(TaskVisit):
     def _widen_hyper_node(self, node: NodeInfo) -> None:
         """Upstream: actions/allocate (v1.13: getJobNewAllocatedHyperNode)."""
         tree = self._ssn.hyper_nodes
-        found = tree.stated_for_node(node.name)
-        if found:
-            self._allocated_in = tree.stated_lca(found, self._allocated_in) if self._allocated_in else found
+        holder = tree.stated_for_node(node.name)
+        if holder:
+            self._allocated_in = tree.stated_lca(holder, self._allocated_in) if self._allocated_in else holder
 
 
 # Jobs with hard topology in the older allocate: a dry run in each HyperNode of a tier, from the lowest tier up.
@@ -260,17 +260,17 @@ class TierSearch:
     def allocate_in_tiers(self, job: JobInfo, tasks: PriorityQueue[TaskInfo], highest: int) -> TierOutcome:
         """Apply the dry run of the best HyperNode again."""
         ssn = self._ssn
-        found: dict[str, TierSolution] = {}
+        solutions: dict[str, TierSolution] = {}
         for tier in ssn.hyper_nodes.stated_tiers():
             if tier > highest:
                 ssn.log("tier-over", job.uid, highest, tier)
                 break
-            if found:
+            if solutions:
                 ssn.log("tier-enough", tier)
                 break
-            found = self._in_tier(job, tasks, tier, highest)
-        if found:
-            return self._recover_best(job, found)
+            solutions = self._in_tier(job, tasks, tier, highest)
+        if solutions:
+            return self._recover_best(job, solutions)
         ssn.log("tier-none", job.uid)
         return TierOutcome()
 
@@ -278,23 +278,23 @@ class TierSearch:
         self, job: JobInfo, tasks: PriorityQueue[TaskInfo], tier: int, highest: int
     ) -> dict[str, TierSolution]:
         ssn = self._ssn
-        found: dict[str, TierSolution] = {}
+        solutions: dict[str, TierSolution] = {}
         names = ssn.cluster.ordering.order_keys(ssn.hyper_nodes.tiers[tier])
         tried = {name: holds for name in names if (holds := self._common_hyper_node(job, name, tier, highest))}
         for name in ssn.draws.job_domains.next_row(job.uid, list(tried)):
             # Only the last HyperNode's fit errors stay on the job.
             job.reset_fit_errors()
             ssn.log("tier-try", job.uid, name, tier)
-            left = task_queue(ssn).extend(tasks)
-            statement = self._runs.allocate_tasks(job, left, name)
+            remaining = task_queue(ssn).extend(tasks)
+            statement = self._runs.allocate_tasks(job, remaining, name)
             if statement is None:
                 ssn.log("tier-refused", job.uid, name, tier)
             elif not len(statement):
                 ssn.log("tier-nothing", job.uid, name, tier)
             else:
-                found[name] = TierSolution(Statement.save_operations(ssn, statement), left, tried[name])
+                solutions[name] = TierSolution(Statement.save_operations(ssn, statement), remaining, tried[name])
                 statement.discard()
-        return found
+        return solutions
 
     def _common_hyper_node(self, job: JobInfo, name: str, tier: int, highest: int) -> str:
         """The lowest HyperNode over the job's own and this one; empty where this one is not tried."""
@@ -314,21 +314,21 @@ class TierSearch:
         ssn.log("tier-high", job.uid, highest, tree.by_name[common].tier)
         return ""
 
-    def _recover_best(self, job: JobInfo, found: dict[str, TierSolution]) -> TierOutcome:
+    def _recover_best(self, job: JobInfo, solutions: dict[str, TierSolution]) -> TierOutcome:
         """Upstream: actions/allocate (v1.13: selectBestHyperNode)."""
         ssn = self._ssn
-        first = ssn.hyper_nodes.by_name[next(iter(found))]
-        ssn.log("tier-found", job.uid, first.tier, json.dumps(list(found), separators=(",", ":")))
-        best = self._best_hyper_node(job, list(found)) if len(found) > 1 else next(iter(found))
+        first = ssn.hyper_nodes.by_name[next(iter(solutions))]
+        ssn.log("tier-found", job.uid, first.tier, json.dumps(list(solutions), separators=(",", ":")))
+        best = self._best_hyper_node(job, list(solutions)) if len(solutions) > 1 else next(iter(solutions))
         if not best:
             return TierOutcome()
-        saved, left, holds = found[best]
+        saved, remaining, holds = solutions[best]
         statement = Statement(ssn)
         recovered = statement.recover_operations(saved) is None
         if recovered:
             ssn.log("tier-best", job.uid, best)
         keep_hyper_node(ssn, job, holds)
-        return TierOutcome(statement if recovered else None, left or None)
+        return TierOutcome(statement if recovered else None, remaining or None)
 
     def _best_hyper_node(self, job: JobInfo, names: list[str]) -> str:
         """Plugins' scores and what the chosen nodes were worth; one of the highest, empty where none is high enough.

@@ -52,8 +52,8 @@ class TaskPlacement:
         helper = PredicateHelper(ssn, cache_on=self.error_cache)
         visit = TaskVisit(ssn, job, sub_job, hyper_node, nodes, helper, statement)
         visit.place_all(tasks)
-        for enough, key in ((ssn.sub_job_ready, "ready"), (ssn.sub_job_pipelined, "pipelined")):
-            if enough(job, sub_job):
+        for condition, key in ((ssn.sub_job_ready, "ready"), (ssn.sub_job_pipelined, "pipelined")):
+            if condition(job, sub_job):
                 ssn.log(key, job.uid, sub_job.uid)
                 return statement
         statement.discard()
@@ -189,12 +189,9 @@ class TaskVisit:
 
     def _widen_hyper_node(self, node: NodeInfo) -> None:
         """Upstream: actions/allocate.getNewAllocatedHyperNode."""
-        found = self._ssn.hyper_nodes.find_hyper_node_for_node(node.name)
-        if not found:
-            return
-        self._allocated_in = (
-            self._ssn.hyper_nodes.get_lca_hyper_node(found, self._allocated_in) if self._allocated_in else found
-        )
+        # An empty name on either side gives the other one.
+        tree = self._ssn.hyper_nodes
+        self._allocated_in = tree.get_lca_hyper_node(tree.find_hyper_node_for_node(node.name), self._allocated_in)
 
 
 def place_task(ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo) -> str | None:

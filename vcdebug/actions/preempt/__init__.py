@@ -74,7 +74,7 @@ class Preempt(Action):
                     with ssn.open_span(Level.JOB, job.uid):
                         self._preempt_within_job(ssn, helper, job, heaps)
         if ssn.release.has_older_form(scheduling.PREEMPT_EVICTS_NAMED):
-            _evict_named(ssn)
+            _evict_victim_tasks(ssn)
 
     def _choose_forms(self, ssn: Session) -> None:
         """Read once which of the release's forms apply."""
@@ -212,13 +212,13 @@ class Preempt(Action):
         return self._make_room(ssn, statement, task, node, action.copy_tasks(victims))
 
 
-def _evict_named(ssn: Session) -> None:
+def _evict_victim_tasks(ssn: Session) -> None:
     """Evict what plugins name as victims of no task in particular. Upstream: actions/preempt (v1.11: victimTasks)."""
-    named = {victim.uid: victim for victim in ssn.ask_plugins(VICTIM_TASKS, [])}
+    victims = {victim.uid: victim for victim in ssn.ask_plugins(VICTIM_TASKS, [])}
     statement = Statement(ssn)
     # A map upstream: the session's order replaces the order in which Go walks it.
-    for uid in ssn.cluster.ordering.order_keys(named):
-        statement.evict(named[uid].clone(), NAMED_REASON)
+    for uid in ssn.cluster.ordering.order_keys(victims):
+        statement.evict(victims[uid].clone(), NAMED_REASON)
     statement.commit()
 
 

@@ -129,21 +129,21 @@ class TopologyAwarePreemption:
         ssn.record.append(RandomEvent(len(nodes)))
         ssn.log("count", len(nodes))
         offset = ssn.draws.draw_below(len(nodes))
-        known = ssn.draws.known_winner(task.key)
-        wanted = self.calculate_num_candidates(len(nodes))
-        found: list[Candidate] = []
+        winner = ssn.draws.known_winner(task.key)
+        num_candidates = self.calculate_num_candidates(len(nodes))
+        candidates: list[Candidate] = []
         # Upstream's workers race: where the winner is known, its node is tried first.
-        for node in put_first(nodes.node_infos[offset:] + nodes.node_infos[:offset], known):
+        for node in put_first(nodes.node_infos[offset:] + nodes.node_infos[:offset], winner):
             with ssn.open_span(Level.NODE, node.name):
                 victims = self._check_node(ssn, task, node, skip_rule)
             if not victims:
                 continue
-            if wanted == 0:
+            if num_candidates == 0:
                 return []
-            found.append(Candidate(node, victims))
-            if len(candidates_in_time(found, known)) >= wanted:
+            candidates.append(Candidate(node, victims))
+            if len(candidates_in_time(candidates, winner)) >= num_candidates:
                 break
-        return counting_candidates(found, wanted, known)
+        return counting_candidates(candidates, num_candidates, winner)
 
     def _check_node(self, ssn: Session, task: TaskInfo, node: NodeInfo, skip_rule: CandidateFilter) -> list[TaskInfo]:
         """Runs in a worker goroutine: a panic ends the process at once. Upstream: actions/preempt.checkNode."""
@@ -216,26 +216,26 @@ def task_keys_of(tasks: list[TaskInfo]) -> list[TaskKey]:
     return [task.key for task in tasks]
 
 
-def candidates_in_time(found: list[Candidate], known: NodeName) -> list[Candidate]:
+def candidates_in_time(candidates: list[Candidate], winner: NodeName) -> list[Candidate]:
     """Without the candidates that must have come too late."""
     # Workers try nodes side by side from a random one on: where a node is known to have won, none of the candidates
     # that ended the search was better than it.
-    if not found or found[0].node.name != known:
-        return found
-    return [candidate for candidate in found if rank_candidate(candidate) >= rank_candidate(found[0])]
+    if not candidates or candidates[0].node.name != winner:
+        return candidates
+    return [candidate for candidate in candidates if rank_candidate(candidate) >= rank_candidate(candidates[0])]
 
 
-def counting_candidates(found: list[Candidate], wanted: int, known: NodeName) -> list[Candidate]:
+def counting_candidates(candidates: list[Candidate], num_candidates: int, winner: NodeName) -> list[Candidate]:
     """The candidates in time where they are enough; all of them where the search went over every node."""
-    counting = candidates_in_time(found, known)
-    return counting if len(counting) >= wanted else found
+    counting = candidates_in_time(candidates, winner)
+    return counting if len(counting) >= num_candidates else candidates
 
 
-def pick_one_node(candidates: list[Candidate], known: NodeName = "") -> Candidate:
+def pick_one_node(candidates: list[Candidate], winner: NodeName = "") -> Candidate:
     """The best candidate by TIE_RULES; of equal ones the node known to have been drawn, else the smallest name.
     Upstream: actions/preempt.SelectCandidate, actions/preempt.pickOneNodeForPreemption.
     """
-    ordered = sorted(candidates, key=lambda candidate: (candidate.node.name != known, candidate.node.name))
+    ordered = sorted(candidates, key=lambda candidate: (candidate.node.name != winner, candidate.node.name))
     best = ordered[0]
     for candidate in ordered[1:]:
         if rank_candidate(candidate) < rank_candidate(best):

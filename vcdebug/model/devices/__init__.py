@@ -83,5 +83,5 @@ def exact_integer(quantity: object | None) -> int:
     """Go's AsInt64 of a quantity, cut to an int32; 0 when it is absent or no whole number."""
     # Go's conversion int32(int64) wraps around; Python's int has no width.
     nano = 0 if quantity is None else nano_value(quantity)
-    units, rest = divmod(nano, NANO_PER_UNIT)  # exact: ints
-    return 0 if rest else (units + (1 << 31) & 0xFFFFFFFF) - (1 << 31)
+    units, fraction = divmod(nano, NANO_PER_UNIT)  # exact: ints
+    return 0 if fraction else (units + (1 << 31) & 0xFFFFFFFF) - (1 << 31)

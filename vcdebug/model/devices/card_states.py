@@ -61,16 +61,17 @@ def card_overview(ledger: DeviceLedger, pod: Pod) -> CardOverview:
 def _shared_cards(ledger: GpuShareLedger, memory: int, number: int) -> Iterator[CardState]:
     for index in ledger.card_indexes:
         free, pods = ledger.free_memory(index), tuple(ledger.pods_on(index))
-        why = MEMORY_SHORT if free < memory else "a pod uses it" if number and pods else ""
+        misfit = MEMORY_SHORT if free < memory else "a pod uses it" if number and pods else ""
         used = max(ledger.card_memory - free, 0)
-        yield CardState(f"card {index}", ledger.card_memory, used, 0, len(pods), 0, pods, not why, why)
+        yield CardState(f"card {index}", ledger.card_memory, used, 0, len(pods), 0, pods, not misfit, misfit)
 
 
 def _vgpu_overview(ledger: VgpuLedger, pod: Pod) -> CardOverview:
-    wanted = CardFilter.of_pod(pod, ledger.rules)
+    criteria = CardFilter.of_pod(pod, ledger.rules)
     asks = ", then ".join(map(_format_request, requests_of(pod, ledger.rules.names)))
     first = next(ledger.resource_reqs(pod, ledger.cards), ContainerRequest(0, 0, 0))
-    return CardOverview(asks, tuple(_card_state(card, first, wanted, ledger.sharing) for card in ledger.cards.values()))
+    states = tuple(_card_state(card, first, criteria, ledger.sharing) for card in ledger.cards.values())
+    return CardOverview(asks, states)
 
 
 def _npu_states(ledger: HamiAscendLedger, pod: Pod) -> tuple[str, tuple[CardState, ...]]:
@@ -79,30 +80,30 @@ def _npu_states(ledger: HamiAscendLedger, pod: Pod) -> tuple[str, tuple[CardStat
     first = requests[0] if requests else ContainerRequest(0, 0, 0)
     states = []
     for card in cards:
-        why = PARTIAL_CARDS if ledger.asks_for_parts(pod, first) else ledger.misfit_reason(card, first, pod)
+        misfit = PARTIAL_CARDS if ledger.asks_for_parts(pod, first) else ledger.misfit_reason(card, first, pod)
         users = (card.used_number, card.registered.users)
-        held = (card.used_memory, card.used_cores, *users)
-        states.append(CardState(card.uuid, card.registered.memory, *held, tuple(card.pods), not why, why))
+        usage = (card.used_memory, card.used_cores, *users)
+        states.append(CardState(card.uuid, card.registered.memory, *usage, tuple(card.pods), not misfit, misfit))
     return ", then ".join(map(_format_request, requests)), tuple(states)
 
 
-def _format_request(one: ContainerRequest) -> str:
-    memory = f"{one.memory} memory" if one.percentage is None else f"{one.percentage}% of its memory"
-    memory = "all of its memory" if one.percentage == WHOLE_CARD else memory
-    cores = f" and {one.cores} cores" if one.cores else ""
-    return f"{one.number} {'card' if one.number == 1 else 'cards'} with {memory}{cores}"
+def _format_request(request: ContainerRequest) -> str:
+    memory = f"{request.memory} memory" if request.percentage is None else f"{request.percentage}% of its memory"
+    memory = "all of its memory" if request.percentage == WHOLE_CARD else memory
+    cores = f" and {request.cores} cores" if request.cores else ""
+    return f"{request.number} {'card' if request.number == 1 else 'cards'} with {memory}{cores}"
 
 
-def _card_state(card: Card, request: ContainerRequest, wanted: CardFilter, sharing: CardSharing) -> CardState:
-    why = _why_not(card, request, wanted, sharing)
+def _card_state(card: Card, request: ContainerRequest, criteria: CardFilter, sharing: CardSharing) -> CardState:
+    misfit = _card_misfit(card, request, criteria, sharing)
     name = f"{card.uuid} {card.kind}".strip()
     users = (card.used_number, card.number)
-    return CardState(name, card.memory, card.used_memory, card.used_core, *users, tuple(card.pods), not why, why)
+    return CardState(name, card.memory, card.used_memory, card.used_core, *users, tuple(card.pods), not misfit, misfit)
 
 
-def _why_not(card: Card, request: ContainerRequest, wanted: CardFilter, sharing: CardSharing) -> str:
-    if not wanted.accepts_card(card.uuid, card.kind):
+def _card_misfit(card: Card, request: ContainerRequest, criteria: CardFilter, sharing: CardSharing) -> str:
+    if not criteria.accepts_card(card.uuid, card.kind):
         return NO_CARD
     memory = request.memory_on(card.memory)
-    lacking = "" if sharing.try_add_pod(card, memory) is not None else NO_INSTANCE
-    return misfit_reason(card, request, memory, wanted.group) or lacking
+    shortage = "" if sharing.try_add_pod(card, memory) is not None else NO_INSTANCE
+    return misfit_reason(card, request, memory, criteria.group) or shortage

@@ -120,10 +120,10 @@ class CardSharing(Protocol):
     def try_add_pod(self, card: Card, memory: int) -> CardPart | None:
         """The part of the card for a request of this memory; None if it has none."""
 
-    def add_pod(self, card: Card, held: HeldCard) -> int | None:
+    def add_pod(self, card: Card, held_card: HeldCard) -> int | None:
         """Take the part that an entry of a pod's annotation names, and return its memory; None for no valid part."""
 
-    def sub_pod(self, card: Card, held: HeldCard) -> FreedMemory | None:
+    def sub_pod(self, card: Card, held_card: HeldCard) -> FreedMemory | None:
         """Free the part that an entry names; None for no valid part."""
 
 
@@ -140,13 +140,13 @@ class HamiCore:
         """Any amount. Upstream: api/devices/nvidia/vgpu/hamicore.TryAddPod."""
         return CardPart(card.uuid, memory)
 
-    def add_pod(self, card: Card, held: HeldCard) -> int:
+    def add_pod(self, card: Card, held_card: HeldCard) -> int:
         """Upstream: api/devices/nvidia/vgpu/hamicore.AddPod."""
-        return held.memory
+        return held_card.memory
 
-    def sub_pod(self, card: Card, held: HeldCard) -> FreedMemory:
+    def sub_pod(self, card: Card, held_card: HeldCard) -> FreedMemory:
         """Upstream: api/devices/nvidia/vgpu/hamicore.SubPod."""
-        return FreedMemory(held.memory, held.memory)
+        return FreedMemory(held_card.memory, held_card.memory)
 
 
 class UsedInstances:
@@ -182,11 +182,11 @@ class MigUse:
 
     def find_used(self, name: str) -> UsedInstances | None:
         """The used instances of a name, or None."""
-        return next((one for one in self.used if one.name == name), None)
+        return next((used for used in self.used if used.name == name), None)
 
     def clone(self) -> MigUse:
         """Upstream: api/devices/nvidia/vgpu/utils.deepCopyMigInUse."""
-        return MigUse(self.geometry, [UsedInstances(one.name, one.memory, list(one.numbers)) for one in self.used])
+        return MigUse(self.geometry, [UsedInstances(used.name, used.memory, list(used.numbers)) for used in self.used])
 
 
 MIG_MODE = "mig"
@@ -212,23 +212,23 @@ class MigSharing:
         """The smallest free instance with enough memory; as upstream it ignores allocations of this session.
         Upstream: api/devices/nvidia/vgpu/mig.TryAddPod, api/devices/nvidia/vgpu/mig.findMatch.
         """
-        wanted = memory * self._factor
+        min_memory = memory * self._factor
         for geometry, used in _candidate_geometries(card):
-            found = _pick_from_group(geometry, used, wanted)
-            if found is not None:
-                position, instance = found
+            match = _pick_from_group(geometry, used, min_memory)
+            if match is not None:
+                position, instance = match
                 return CardPart(f"{card.uuid}[{geometry.group}-{position}]", int_div(instance.memory, self._factor))
         return None
 
-    def add_pod(self, card: Card, held: HeldCard) -> int | None:
+    def add_pod(self, card: Card, held_card: HeldCard) -> int | None:
         """Upstream: api/devices/nvidia/vgpu/mig.AddPod, api/devices/nvidia/vgpu/mig.addMigUsed."""
-        named = _decode_mig_id(held.uuid)
-        if named is None:
+        mig_id = _decode_mig_id(held_card.uuid)
+        if mig_id is None:
             return None
-        geometry = _use_geometry(card, named[0])
+        geometry = _use_geometry(card, mig_id[0])
         if geometry is None:
             return 0
-        instance, number = _find_position(geometry, named[1])
+        instance, number = _find_position(geometry, mig_id[1])
         used = card.mig.find_used(instance.name)
         if used is None:
             used = UsedInstances(instance.name, instance.memory, [])
@@ -236,13 +236,13 @@ class MigSharing:
         used.take_number(number)
         return int_div(used.memory, self._factor)
 
-    def sub_pod(self, card: Card, held: HeldCard) -> FreedMemory | None:
+    def sub_pod(self, card: Card, held_card: HeldCard) -> FreedMemory | None:
         """Upstream: api/devices/nvidia/vgpu/mig.SubPod, api/devices/nvidia/vgpu/mig.subMigUsed."""
-        named = _decode_mig_id(held.uuid)
-        if named is None:
+        mig_id = _decode_mig_id(held_card.uuid)
+        if mig_id is None:
             return None
-        memory = int_div(self._free_instance(card, *named), self._factor)
-        return FreedMemory(held.memory if self._frees_requested else memory, memory)
+        memory = int_div(self._free_instance(card, *mig_id), self._factor)
+        return FreedMemory(held_card.memory if self._frees_requested else memory, memory)
 
     def _free_instance(self, card: Card, group: str, position: int) -> int:
         geometry = _use_geometry(card, group)
@@ -262,7 +262,7 @@ def geometries_of(kind: str, settings: MigSettings) -> Geometries | None:
     """The geometries of a kind of cards; None if the configuration does not list it.
     Upstream: api/devices/nvidia/vgpu/utils.extractGeometryFromType.
     """
-    return next((known.geometries for known in settings.known if any(model in kind for model in known.models)), None)
+    return next((entry.geometries for entry in settings.known if any(model in kind for model in entry.models)), None)
 
 
 def _candidate_geometries(card: Card) -> Iterator[tuple[Geometry, list[UsedInstances]]]:
@@ -273,29 +273,30 @@ def _candidate_geometries(card: Card) -> Iterator[tuple[Geometry, list[UsedInsta
         yield from ((geometry, []) for geometry in card.geometries)
 
 
-def _pick_from_group(geometry: Geometry, used: list[UsedInstances], wanted: int) -> tuple[int, MigTemplate] | None:
+def _pick_from_group(geometry: Geometry, used: list[UsedInstances], min_memory: int) -> tuple[int, MigTemplate] | None:
     """(position, instance) of a free instance; if any is used, upstream considers only names that are in use.
     Upstream: api/devices/nvidia/vgpu/mig.pickFromGroup.
     """
-    for index, instance in sorted(enumerate(geometry.instances), key=lambda one: one[1].memory):
-        if instance.memory < wanted:
+    for index, instance in sorted(enumerate(geometry.instances), key=lambda pair: pair[1].memory):
+        if instance.memory < min_memory:
             continue
         if not used:
             return _get_position(geometry, index, []), instance
-        taken = next((one for one in used if one.name == instance.name and instance.number > len(one.numbers)), None)
-        if taken is not None:
-            return _get_position(geometry, index, taken.numbers), instance
+        in_use = next((one for one in used if one.name == instance.name and instance.number > len(one.numbers)), None)
+        if in_use is not None:
+            return _get_position(geometry, index, in_use.numbers), instance
     return None
 
 
-def _get_position(geometry: Geometry, index: int, taken: list[int]) -> int:
+def _get_position(geometry: Geometry, index: int, used_numbers: list[int]) -> int:
     """The position of the first free number of an instance, counted over all instances of the geometry.
     Upstream: api/devices/nvidia/vgpu/mig.getPosition.
     """
     before = 0
     for instance in geometry.instances[:index]:
         before += instance.number
-    return before + next((number for number in range(geometry.instances[index].number) if number not in taken), 0)
+    numbers = range(geometry.instances[index].number)
+    return before + next((number for number in numbers if number not in used_numbers), 0)
 
 
 def _find_position(geometry: Geometry, position: int) -> tuple[MigTemplate, int]:

@@ -63,7 +63,7 @@ class ExclusiveLedger:
 
     def _annotated_cards(self, pod: Pod) -> list[int]:
         index_of = {card.uuid: index for index, card in self._inner.cards.items()}
-        return [index_of[held.uuid] for held in self._inner.held_by(pod) if held.uuid in index_of]
+        return [index_of[held_card.uuid] for held_card in self._inner.held_by(pod) if held_card.uuid in index_of]
 
     def _mark_taken(self, rules: IndexSet, cards: Iterable[int]) -> None:
         for index in cards:
@@ -89,8 +89,8 @@ class ExclusiveLedger:
 
     def _still_used(self, index: int, leaving: Pod) -> bool:
         """Whether another pod that matches any rule is on the card."""
-        others = [uid for uid in self._inner.cards[index].pods if uid != leaving.uid]
-        return any(self._pod_uids.get(key) in others for key in self._pod_rules)
+        other_uids = [uid for uid in self._inner.cards[index].pods if uid != leaving.uid]
+        return any(self._pod_uids.get(key) in other_uids for key in self._pod_rules)
 
     def _cap_gpus(self, pod: Pod) -> dict[int, int]:
         """Make the cards of the pod's rules look full; returns their real numbers of users for _restore_gpus.

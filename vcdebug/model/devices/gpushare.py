@@ -55,13 +55,13 @@ class ShareRules(NamedTuple):
     @classmethod
     def for_release(cls, release: Release) -> ShareRules:
         """As the release has them."""
-        has = release.has_older_form
+        has_older_form = release.has_older_form
         return cls(
-            has(changes.GPUSHARE_IDLE_WRAPS),
-            has(changes.GPUSHARE_RELEASE_BY_INDEX),
-            has(changes.DEVICES_SHARED_WITH_CACHE),
-            has(changes.GPUSHARE_MEMORY_AND_NUMBER),
-            has(changes.GPUSHARE_NUMBER_UNCHARGED),
+            has_older_form(changes.GPUSHARE_IDLE_WRAPS),
+            has_older_form(changes.GPUSHARE_RELEASE_BY_INDEX),
+            has_older_form(changes.DEVICES_SHARED_WITH_CACHE),
+            has_older_form(changes.GPUSHARE_MEMORY_AND_NUMBER),
+            has_older_form(changes.GPUSHARE_NUMBER_UNCHARGED),
         )
 
 
@@ -143,8 +143,8 @@ class GpuShareLedger:
         Upstream: api/devices/nvidia/gpushare/device_info.Allocate.
         """
         choosers = ((_memory_of(pod), self._find_by_memory), (_number_of(pod), self._find_idle_cards))
-        asked = [choose for wanted, choose in choosers if wanted > 0]
-        for choose in asked if self._rules.takes_both else asked[:1]:
+        applicable = [choose for amount, choose in choosers if amount > 0]
+        for choose in applicable if self._rules.takes_both else applicable[:1]:
             chosen = choose(pod)
             if not chosen:
                 return f"the node {pod.node_name} can't place the pod {pod.name} in ns {pod.namespace}"
@@ -159,8 +159,8 @@ class GpuShareLedger:
             return ReleaseOutcome.REFUSED
         self._patched[pod.uid] = []
         self._remove_pod(pod)
-        kept = self._rules.by_index and any(pod.uid in pods for pods in self._cards.values())
-        return ReleaseOutcome.KEPT if kept else ReleaseOutcome.FREE
+        is_kept = self._rules.by_index and any(pod.uid in pods for pods in self._cards.values())
+        return ReleaseOutcome.KEPT if is_kept else ReleaseOutcome.FREE
 
     def _remove_pod(self, pod: Pod) -> None:
         """From the cards that its annotation names; without one from all, which older releases do not."""
@@ -172,8 +172,8 @@ class GpuShareLedger:
         """The card indexes of the last choice: where a pod gets both kinds, the second choice overwrites the first.
         Upstream: api/devices/nvidia/gpushare/share.gpuIndexAnnotations.
         """
-        held = [index for index, pods in self._cards.items() if pod.uid in pods]
-        cards = self._patched.get(pod.uid) or held
+        card_indexes = [index for index, pods in self._cards.items() if pod.uid in pods]
+        cards = self._patched.get(pod.uid) or card_indexes
         return {GPU_INDEX: ",".join(map(str, cards))} if cards else {}
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
@@ -218,19 +218,19 @@ class GpuShareLedger:
 
     def _find_by_memory(self, pod: Pod) -> list[int]:
         """The first card with as much memory as the pod wants, or none."""
-        wanted = _memory_of(pod)
-        card = next((index for index in self._cards if self.free_memory(index) >= wanted), None)
+        memory = _memory_of(pod)
+        card = next((index for index in self._cards if self.free_memory(index) >= memory), None)
         return [] if card is None else [card]
 
     def _find_idle_cards(self, pod: Pod) -> list[int]:
         """As many unused cards as the pod wants, or none.
         Upstream: api/devices/nvidia/gpushare/share.predicateGPUbyNumber.
         """
-        wanted = _number_of(pod)
+        number = _number_of(pod)
         by_name = {f"{index:06}": index for index, pods in self._cards.items() if not pods}
         idle = [by_name[name] for name in self._rules.ordering.order_keys(by_name)]
         drawn = [index for index in _parse_numbers(self._rules.drawn.get(pod.key, ""), ";") if index in idle]
-        return list(dict.fromkeys([*drawn, *idle]))[:wanted] if len(idle) >= wanted else []
+        return list(dict.fromkeys([*drawn, *idle]))[:number] if len(idle) >= number else []
 
 
 def get_gpu_index(pod: Pod) -> list[int] | None:

@@ -73,8 +73,8 @@ class HamiAscendLedger:
         for kind in settings.config.kinds:
             if settings.rules.allocatable and not nano_value(amounts.get(kind.resource, 0)):
                 continue
-            found = npus.registered_cards(annotations, npus.AnnotationKeys.for_kind(kind.word))
-            cards = {one.uuid: npus.Npu(one) for one in found}
+            registrations = npus.registered_cards(annotations, npus.AnnotationKeys.for_kind(kind.word))
+            cards = {card.uuid: npus.Npu(card) for card in registrations}
             if cards:
                 core_mode = annotations.get(NODE_MODE_ANNOTATION, "true" if settings.config.core_mode else "") == "true"
                 by_word[kind.word] = cls(metadata["name"], kind, cards, settings, core_mode=core_mode)
@@ -98,10 +98,10 @@ class HamiAscendLedger:
 
     def _add_resource(self, text: str | None, pod: Pod) -> None:
         """Upstream: api/devices/ascend/hami/device_info.addResource."""
-        for held in npus.decode_container_devices(text or ""):
-            card = self.cards.get(held.uuid)
+        for held_card in npus.decode_container_devices(text or ""):
+            card = self.cards.get(held_card.uuid)
             if card is not None and not (self._settings.rules.once and pod.uid in card.pods):
-                card.add_resource_usage(pod.uid, held.memory, held.core)
+                card.add_resource_usage(pod.uid, held_card.memory, held_card.core)
 
     def sub_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/ascend/hami/device_info.SubResource."""
@@ -109,10 +109,10 @@ class HamiAscendLedger:
         if text is None:
             self._sub_resource_by_uid(pod)
             return
-        for held in npus.decode_container_devices(text):
-            card = self.cards.get(held.uuid)
+        for held_card in npus.decode_container_devices(text):
+            card = self.cards.get(held_card.uuid)
             if card is not None and not (self._settings.rules.once and pod.uid not in card.pods):
-                card.sub_resource_usage(pod.uid, held.memory, held.core)
+                card.sub_resource_usage(pod.uid, held_card.memory, held_card.core)
 
     def _sub_resource_by_uid(self, pod: Pod) -> None:
         """Upstream: api/devices/ascend/hami/device_info.subResourceByUID."""
@@ -136,13 +136,13 @@ class HamiAscendLedger:
         """
         cores = self.kind.core_resource if self._settings.rules.cores_known else ""
         names = VgpuNames(self.kind.resource, self.kind.memory_resource, cores)
-        whole = self.is_hami_core_mode(pod)
-        found = []
+        is_core_mode = self.is_hami_core_mode(pod)
+        requests = []
         for request in requests_of(pod, names):
             memory = request.memory_on(first.registered.memory)
-            trimmed = self.kind.trim_memory(memory)[0] if memory > 0 and not whole else memory
-            found.append(request._replace(memory=trimmed, percentage=None))
-        return found
+            trimmed = self.kind.trim_memory(memory)[0] if memory > 0 and not is_core_mode else memory
+            requests.append(request._replace(memory=trimmed, percentage=None))
+        return requests
 
     def asks_for_parts(self, pod: Pod, request: ContainerRequest) -> bool:
         """Whether a request is for parts of several cards, which is refused.
@@ -185,7 +185,7 @@ class HamiAscendLedger:
             return 0.0
         if not all(choice.containers):
             raise ProcessExit(OUT_OF_RANGE.format(0))
-        cards = [self.cards[held[0].uuid] for held in choice.containers]
+        cards = [self.cards[container[0].uuid] for container in choice.containers]
         # Added one by one in upstream's order, not by sum(): the last digit decides between nodes.
         score = 0.0
         for card in cards:
@@ -204,12 +204,12 @@ class HamiAscendLedger:
         """
         cards = self._get_device_snapshot(pod, policy)
         together = self.kind.word.startswith(NETWORKED_KIND) and npus.have_network_id(cards)
-        taken: dict[str, None] = {}
+        chosen: dict[str, None] = {}
         containers: list[list[HeldCard]] = []
         for request in self.resource_reqs(pod, cards[0]):
             if self.asks_for_parts(pod, request):
                 return NpuChoice([], PARTIAL_MEMORY)
-            fitting = [card for card in cards if card.uuid not in taken and not self.misfit_reason(card, request, pod)]
+            fitting = [card for card in cards if card.uuid not in chosen and not self.misfit_reason(card, request, pod)]
             if len(fitting) < request.number:
                 return NpuChoice([], TOO_FEW_DEVICES)
             picked = (
@@ -217,7 +217,7 @@ class HamiAscendLedger:
                 if together
                 else fitting[: max(request.number, 1)]
             )
-            taken.update(dict.fromkeys(card.uuid for card in picked))
+            chosen.update(dict.fromkeys(card.uuid for card in picked))
             containers.append([HeldCard(card.uuid, request.memory, request.cores) for card in picked])
         return NpuChoice(containers)
 
@@ -262,8 +262,8 @@ class HamiAscendLedger:
         if containers is None:
             return {}
         text = npus.encode_pod_single_device(self.kind.word, containers)
-        all_held = [held for of_one in containers for held in of_one]
-        runtime = npus.runtime_text(all_held, None if self.is_hami_core_mode(pod) else self.kind)
+        all_cards = [card for cards in containers for card in cards]
+        runtime = npus.runtime_text(all_cards, None if self.is_hami_core_mode(pod) else self.kind)
         keys = self._keys
         return {keys.to_allocate: text, keys.allocated: text, keys.runtime: runtime, npus.NODE_ANNOTATION: self.node}
 

@@ -123,13 +123,13 @@ def select_devices_with_topology(number: int, cards: Sequence[Npu]) -> list[Npu]
     """
     numbered = ((card.registered.network, card) for card in cards)
     networks = group_by_key((network, card) for network, card in numbered if network is not None)
-    found: list[Npu] = []
+    selected: list[Npu] = []
     for members in sorted(networks.values(), key=len, reverse=True):
         for card in members:
-            found.append(card)
-            if len(found) == number:
-                return found
-    return found
+            selected.append(card)
+            if len(selected) == number:
+                return selected
+    return selected
 
 
 def have_network_id(cards: Iterable[Npu]) -> bool:
@@ -171,8 +171,8 @@ def _read_registration(card: Json) -> NpuRegistration:
     _check_floats(custom)
     network = custom.get(NETWORK_FIELD)
     number = None if isinstance(network, bool) or not isinstance(network, int | float) else int(network)
-    where = (NETWORK_FIELD in custom, number)
-    return NpuRegistration(texts["id"], numbers["count"], numbers["devmem"], numbers["devcore"], *where)
+    network_fields = (NETWORK_FIELD in custom, number)
+    return NpuRegistration(texts["id"], numbers["count"], numbers["devmem"], numbers["devcore"], *network_fields)
 
 
 def _check_pairs(pairs: JsonObject) -> None:
@@ -196,10 +196,10 @@ def _check_type(value: Json, kind: type) -> Json:
     return value
 
 
-def _check_integer(value: Json, least: int, beyond: int) -> int:
+def _check_integer(value: Json, minimum: int, beyond: int) -> int:
     if value is None:
         return 0
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < beyond:
+    if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value < beyond:
         raise ValueError
     return value
 
@@ -216,10 +216,10 @@ def encode_pod_single_device(kind: str, containers: Iterable[Iterable[HeldCard]]
 def runtime_text(cards: Iterable[HeldCard], kind: NpuKind | None) -> str:
     """The annotation for the container runtime: the cards' templates, or without a kind memory and cores."""
     parts: list[dict[str, str | int]] = []
-    for held in cards:
-        cut: dict[str, str | int] = {"memory": held.memory, "core": held.core}
-        stated = {"UUID": held.uuid, **(cut if kind is None else {"temp": kind.trim_memory(held.memory)[1]})}
-        parts.append({key: value for key, value in stated.items() if value})
+    for card in cards:
+        part: dict[str, str | int] = {"memory": card.memory, "core": card.core}
+        fields = {"UUID": card.uuid, **(part if kind is None else {"temp": kind.trim_memory(card.memory)[1]})}
+        parts.append({key: value for key, value in fields.items() if value})
     return json.dumps(parts or None, separators=(",", ":"))
 
 
@@ -228,15 +228,15 @@ def decode_container_devices(text: str) -> list[HeldCard]:
     Upstream: api/devices/device_info.DecodeContainerDevices.
     """
     # Upstream does not split at `;`, so that the first card of a second container has it in its UUID and is unknown.
-    found: list[HeldCard] = []
+    cards: list[HeldCard] = []
     for entry in text.split(":"):
         if "," not in entry:
             continue
         fields = entry.split(",")
         if len(fields) < ENTRY_FIELDS:
             return []
-        found.append(HeldCard(fields[0], parse_int32(fields[2]), parse_int32(fields[3])))
-    return found
+        cards.append(HeldCard(fields[0], parse_int32(fields[2]), parse_int32(fields[3])))
+    return cards
 
 
 class AnnotationKeys(NamedTuple):

@@ -144,25 +144,25 @@ class VgpuLedger:
     def _add_resource(self, pod: Pod, entries: Iterable[HeldCard]) -> None:
         """Upstream: api/devices/nvidia/vgpu/device_info.addResource."""
         sharing = self.sharing
-        for held in entries:
-            for card in self._cards_of(held):
-                known = pod.uid in card.pods and not sharing.counts_again
-                memory = None if known else sharing.add_pod(card, held)
+        for held_card in entries:
+            for card in self._cards_of(held_card):
+                is_counted = pod.uid in card.pods and not sharing.counts_again
+                memory = None if is_counted else sharing.add_pod(card, held_card)
                 if memory is not None:
-                    card.change_usage(memory, held.core)
-                    card.add_pod_usage(pod, memory, held.core)
+                    card.change_usage(memory, held_card.core)
+                    card.add_pod_usage(pod, memory, held_card.core)
 
     def sub_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/nvidia/vgpu/device_info.SubResource."""
-        for held in self.held_by(pod):
-            for card in self._cards_of(held):
+        for held_card in self.held_by(pod):
+            for card in self._cards_of(held_card):
                 if pod.uid not in card.pods:
                     self._sub_pod_metrics(pod, card)
                     continue
-                freed = self.sharing.sub_pod(card, held)
+                freed = self.sharing.sub_pod(card, held_card)
                 if freed is not None:
-                    card.change_usage(freed.by_card, held.core, -1)
-                    card.add_pod_usage(pod, -freed.by_pod, -held.core)
+                    card.change_usage(freed.by_card, held_card.core, -1)
+                    card.add_pod_usage(pod, -freed.by_pod, -held_card.core)
                     self._sub_pod_metrics(pod, card)
 
     def _sub_pod_metrics(self, pod: Pod, card: Card) -> None:
@@ -221,10 +221,10 @@ class VgpuLedger:
         if self.rules.charges_twice:
             self._add_resource(pod, chosen)
             return
-        for held in chosen:
+        for held_card in chosen:
             for card in self.cards.values():
-                if card.uuid in held.uuid:
-                    card.add_pod_usage(pod, held.memory, held.core)
+                if card.uuid in held_card.uuid:
+                    card.add_pod_usage(pod, held_card.memory, held_card.core)
 
     def charge_bound(self, pod: Pod) -> None:
         """A bound pod's annotations reach the ledger that the cache shares with sessions, which counts them too."""
@@ -246,24 +246,24 @@ class VgpuLedger:
             if self.rules.on_pods and self._notes.annotations_of(pod).get(BIND_PHASE_ANNOTATION) != SUCCESS:
                 self._notes.erase_annotations(pod, OWN_KEYS)
         usages = [card.pods[pod.uid] for card in self.cards.values() if pod.uid in card.pods]
-        kept = any(not self.rules.leaks or usage.memory > 0 or usage.core > 0 for usage in usages)
-        return ReleaseOutcome.KEPT if kept else ReleaseOutcome.FREE
+        is_kept = any(not self.rules.leaks or usage.memory > 0 or usage.core > 0 for usage in usages)
+        return ReleaseOutcome.KEPT if is_kept else ReleaseOutcome.FREE
 
     def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
         """Upstream: api/devices/nvidia/vgpu/utils.encodePodDevices."""
-        held = self._given.get(pod.uid, ())
-        text = ":".join(f"{one.uuid},{NVIDIA},{one.memory},{one.core}" for one in held)
+        held_cards = self._given.get(pod.uid, ())
+        text = ":".join(f"{card.uuid},{NVIDIA},{card.memory},{card.core}" for card in held_cards)
         return {ASSIGNED_ANNOTATION: text} if text else {}
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
         """Upstream: api/devices/nvidia/vgpu/device_info.AddQueueResource."""
         amounts: dict[str, float] = {}
         names = self.rules.names
-        for held in self.held_by(pod):
+        for held_card in self.held_by(pod):
             for card in self.cards.values():
-                if card.uuid in held.uuid:
-                    amounts[names.memory] = amounts.get(names.memory, 0.0) + float(held.memory * 1000)
-                    amounts[names.cores] = amounts.get(names.cores, 0.0) + float(held.core * 1000)
+                if card.uuid in held_card.uuid:
+                    amounts[names.memory] = amounts.get(names.memory, 0.0) + float(held_card.memory * 1000)
+                    amounts[names.cores] = amounts.get(names.cores, 0.0) + float(held_card.core * 1000)
         return amounts
 
     def clone(self) -> VgpuLedger:
@@ -281,11 +281,11 @@ class VgpuLedger:
         for request in requests_of(pod, self.rules.names):
             yield settle_request(request, cards) if self.rules.settles else request
 
-    def _cards_of(self, held: HeldCard) -> list[Card]:
+    def _cards_of(self, held_card: HeldCard) -> list[Card]:
         if self.rules.plain:
-            return [card for card in self.cards.values() if card.uuid == held.uuid]
-        found = [card for card in self.cards.values() if card.uuid in held.uuid]
-        return found if self.rules.once else found[:1]
+            return [card for card in self.cards.values() if card.uuid == held_card.uuid]
+        cards = [card for card in self.cards.values() if card.uuid in held_card.uuid]
+        return cards if self.rules.once else cards[:1]
 
     def _choose_cards(self, pod: Pod, cards: Cards, policy: str, *, keeps_charges: bool = False) -> VgpuChoice:
         """Choose and charge cards container by container; a shortage undoes all charges unless `keeps_charges`.
@@ -294,9 +294,9 @@ class VgpuLedger:
         mode = pod.annotations.get(MODE_ANNOTATION)
         if mode is not None and mode != self.sharing.mode and not self.rules.plain:
             return VgpuChoice([], 0.0, OTHER_MODE.format(mode, self.sharing.mode))
-        wanted = CardFilter.of_pod(pod, self.rules)
-        way = CardPolicy(policy, self.rules, self.sharing)
-        held: list[HeldCard] = []
+        criteria = CardFilter.of_pod(pod, self.rules)
+        card_policy = CardPolicy(policy, self.rules, self.sharing)
+        held_cards: list[HeldCard] = []
         charged: list[tuple[Card, int, int]] = []
         score = 0.0
         for request in self.resource_reqs(pod, cards):
@@ -304,13 +304,13 @@ class VgpuLedger:
             if missing > len(cards):
                 error = TOO_FEW_CARDS.format(self.node)
             else:
-                missing, score = _serve_container(request, cards, way, wanted, (held, charged, score))
+                missing, score = _serve_container(request, cards, card_policy, criteria, (held_cards, charged, score))
             if error is not None or missing > 0:
                 for card, memory, core in () if keeps_charges else charged:
                     card.undo_charge(memory, core)
-                mismatch = wanted.uuid_mismatch_error((card.uuid for card in cards.values()), self.node)
+                mismatch = criteria.uuid_mismatch_error((card.uuid for card in cards.values()), self.node)
                 return VgpuChoice([], 0.0, error or mismatch or NOTHING_FITS)
-        return VgpuChoice(held, score, None)
+        return VgpuChoice(held_cards, score, None)
 
 
 def settle_request(request: ContainerRequest, cards: Cards) -> ContainerRequest:
@@ -324,27 +324,27 @@ def settle_request(request: ContainerRequest, cards: Cards) -> ContainerRequest:
 def _serve_container(
     request: ContainerRequest,
     cards: Cards,
-    way: CardPolicy,
-    wanted: CardFilter,
+    card_policy: CardPolicy,
+    criteria: CardFilter,
     so_far: tuple[list[HeldCard], list[tuple[Card, int, int]], float],
 ) -> tuple[int, float]:
     """(cards still missing, score): a request for no card still charges the first one that fits."""
-    held, charged, score = so_far
+    held_cards, charged, score = so_far
     missing = request.number
-    for index in _sorted_device_indices_by_policy(cards, "" if way.rules.last_first else way.policy):
+    for index in _sorted_device_indices_by_policy(cards, "" if card_policy.rules.last_first else card_policy.policy):
         card = cards[index]
         memory = request.memory_on(card.memory)
-        misfit = misfit_reason(card, request, memory, wanted.group, wraps=way.rules.cores_wrap)
-        accepted = wanted.accepts_card(card.uuid, card.kind) and not misfit
-        part = way.sharing.try_add_pod(card, memory) if accepted else None
+        misfit = misfit_reason(card, request, memory, criteria.group, wraps=card_policy.rules.cores_wrap)
+        accepted = criteria.accepts_card(card.uuid, card.kind) and not misfit
+        part = card_policy.sharing.try_add_pod(card, memory) if accepted else None
         if part is None:
             continue
         card.change_usage(part.memory, request.cores)
         charged.append((card, memory, request.cores))
         if missing > 0:
             missing -= 1
-            held.append(HeldCard(part.name, memory, request.cores))
-            score = score + _gpu_score(card, way)
+            held_cards.append(HeldCard(part.name, memory, request.cores))
+            score = score + _gpu_score(card, card_policy)
         if missing == 0:
             break
     return missing, score
@@ -382,13 +382,13 @@ def _sorted_device_indices_by_policy(cards: Cards, policy: str) -> list[int]:
     return backward
 
 
-def _gpu_score(card: Card, way: CardPolicy) -> float:
+def _gpu_score(card: Card, card_policy: CardPolicy) -> float:
     """After charging, so that `spread` never sees an idle card and always scores 0.
     Upstream: api/devices/nvidia/vgpu/utils.GPUScore.
     """
-    if way.policy == SPREAD and way.rules.favours_unused:
+    if card_policy.policy == SPREAD and card_policy.rules.favours_unused:
         return 100.0 if card.used_number == 1 else 0.0
-    if way.policy != BINPACK:
+    if card_policy.policy != BINPACK:
         return 0.0
     if card.memory == 0:
         return math.nan if card.used_memory == 0 else math.inf

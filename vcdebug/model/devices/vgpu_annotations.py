@@ -58,22 +58,22 @@ def requests_of(pod: Pod, names: VgpuNames = BUILT_IN_NAMES) -> list[ContainerRe
     """Regular containers that name a number or memory as limit; memory alone asks for one card.
     Upstream: api/devices/nvidia/vgpu/utils.resourcereqs.
     """
-    found: list[ContainerRequest] = []
+    requests: list[ContainerRequest] = []
     for container in pod.spec.get("containers") or ():
         number = container_limit(container, names.number)
         if number is None and container_limit(container, names.memory) is None:
             continue
         count = 1 if number is None else exact_integer(number)
         memory, cores, part = (exact_integer(_limit_or_request(container, name)) for name in names[1:])
-        stated = _limit_or_request(container, names.percentage) is not None and part != NO_PERCENTAGE
-        unstated = None if memory else WHOLE_CARD
-        found.append(ContainerRequest(count, memory, cores, part if stated else unstated))
-    return found
+        has_percentage = _limit_or_request(container, names.percentage) is not None and part != NO_PERCENTAGE
+        default = None if memory else WHOLE_CARD
+        requests.append(ContainerRequest(count, memory, cores, part if has_percentage else default))
+    return requests
 
 
 def _limit_or_request(container: JsonObject, name: str) -> object | None:
-    stated = container_limit(container, name)
-    return ((container.get("resources") or {}).get("requests") or {}).get(name) if stated is None else stated
+    limit = container_limit(container, name)
+    return ((container.get("resources") or {}).get("requests") or {}).get(name) if limit is None else limit
 
 
 def pod_group_key(pod: Pod) -> str:
@@ -285,15 +285,15 @@ def parse_int32(text: str) -> int:
 
 def is_plugin_alive(manifest: JsonObject, now: datetime) -> bool:
     """Whether the node's device plugin has answered the handshake, or was asked within HANDSHAKE_TIMEOUT."""
-    said = ((manifest.get("metadata") or {}).get("annotations") or {}).get(HANDSHAKE_ANNOTATION)
-    if said is None:
+    handshake = ((manifest.get("metadata") or {}).get("annotations") or {}).get(HANDSHAKE_ANNOTATION)
+    if handshake is None:
         return False
-    if REQUESTING not in said:
-        return DELETED not in said
-    _, underscore, rest = said.partition("_")
+    if REQUESTING not in handshake:
+        return DELETED not in handshake
+    _, underscore, time_text = handshake.partition("_")
     if not underscore:
         raise SchedulerPanic(OUT_OF_RANGE.format(1))
-    moment = parse_handshake_time(rest.partition("_")[0])
+    moment = parse_handshake_time(time_text.partition("_")[0])
     return moment is not None and now <= moment + HANDSHAKE_TIMEOUT
 
 
@@ -323,5 +323,5 @@ class PodAnnotations:
 
     def erase_annotations(self, pod: Pod, keys: Iterable[str]) -> None:
         """Remove annotations of the pod."""
-        gone = dict.fromkeys(keys)
-        self._changed[pod.uid] = {key: text for key, text in self.annotations_of(pod).items() if key not in gone}
+        erased = dict.fromkeys(keys)
+        self._changed[pod.uid] = {key: text for key, text in self.annotations_of(pod).items() if key not in erased}

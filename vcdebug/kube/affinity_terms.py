@@ -37,8 +37,8 @@ class AffinityTerm:
 
     def matches_group(self, group: LabelGroup, namespace_labels: Labels | None) -> bool:
         """Whether the term selects the group's pods; `namespace_labels` None counts as no labels."""
-        named = group.namespace in self.namespaces
-        if not named and not self.namespace_selector.matches_labels(namespace_labels or _NO_LABELS):
+        is_named = group.namespace in self.namespaces
+        if not is_named and not self.namespace_selector.matches_labels(namespace_labels or _NO_LABELS):
             return False
         return self.selector.matches_labels(group.labels)
 

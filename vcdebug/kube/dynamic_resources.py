@@ -88,8 +88,8 @@ class DynamicResources:
     def _extended_resources(self) -> dict[str, None]:
         """Names under which containers may ask for devices of a class, as if there were a claim."""
         classes = self._listers.device_classes if self._listers.flags.is_gate_on("DRAExtendedResource") else {}
-        said = [str(spec_of(one).get("extendedResourceName") or "") for one in classes.values()]
-        return dict.fromkeys([*filter(None, said), *(f"{CLASS_PREFIX}{name}" for name in classes)])
+        names = [str(spec_of(device_class).get("extendedResourceName") or "") for device_class in classes.values()]
+        return dict.fromkeys([*filter(None, names), *(f"{CLASS_PREFIX}{name}" for name in classes)])
 
     @cached_property
     def _allocator_features(self) -> AllocatorFeatures:
@@ -129,14 +129,14 @@ class DynamicResources:
     def _prepare_allocation(self, state: ClaimState) -> None:
         """Fix the devices in use: the searches on all nodes start from the same state."""
         reserved = self._in_flight.values()
-        unknown = [key for key, one in self._in_flight.items() if one.allocation is None]
+        unknown = [key for key, claim in self._in_flight.items() if claim.allocation is None]
         if unknown:
             state.undecided = f"the devices of {unknown[0]} are not known"
             return
-        held = [held for one in reserved if one.allocation is not None for held in one.allocation.held]
+        devices = [device for claim in reserved if claim.allocation is not None for device in claim.allocation.held]
         state.undecided = self._device_allocators.unknown
         if not state.undecided:
-            state.requested = self._device_allocators.allocation_request(state.unallocated, held)
+            state.requested = self._device_allocators.allocation_request(state.unallocated, devices)
 
     def filter(self, state: ClaimState, labels: Mapping[str, str], node: NodeName) -> FitStatus | None:
         """A refusal of the node, or None. Upstream: k8s plugin dynamicresources.Filter."""
@@ -176,19 +176,19 @@ class DynamicResources:
 
     def device_holders(self, devices: Collection[DeviceId]) -> list[TaskKey]:
         """Keys of the pods that hold one of the devices, by a claim's status or since this session."""
-        found: dict[TaskKey, None] = {}
+        holders: dict[TaskKey, None] = {}
         for claim in self._device_allocators.claims_holding(devices):
             namespace = metadata_of(claim).get("namespace")
-            found.update((f"{namespace}/{user.get('name')}", None) for user in users_of(claim))
-        for one in self._in_flight.values():
-            if one.allocation is not None and any(held.id in devices for held in one.allocation.held):
-                found[one.pod] = None
-        return sorted(found)
+            holders.update((f"{namespace}/{user.get('name')}", None) for user in users_of(claim))
+        for reserved in self._in_flight.values():
+            if reserved.allocation is not None and any(device.id in devices for device in reserved.allocation.held):
+                holders[reserved.pod] = None
+        return sorted(holders)
 
     def score(self, state: ClaimState, node: NodeName) -> int:
         """The score of the alternatives that were found on the node; raises DynamicResourcesError."""
-        found = state.found.get(node)
-        return 0 if found is None else _score_alternatives(state.claims, found)
+        allocations = state.found.get(node)
+        return 0 if allocations is None else _score_alternatives(state.claims, allocations)
 
     def _pod_claims(self, pod: Pod) -> Iterator[Manifest]:
         statuses = {s.get("name"): s for s in pod.status.get("resourceClaimStatuses") or ()}
@@ -208,13 +208,13 @@ class DynamicResources:
         """
         if not state.unallocated:
             return None
-        found = state.found.get(node)
-        if found is None and not (state.undecided and node):
+        allocations = state.found.get(node)
+        if allocations is None and not (state.undecided and node):
             return NO_ALLOCATION
         for place, claim in enumerate(state.unallocated):
-            known = self._in_flight.get(key_of(claim))
-            new = ReservedClaim(None if found is None else found[place], state.pod, node)
-            self._in_flight[key_of(claim)] = new if known is None else known._replace(pods=known.pods + 1)
+            earlier = self._in_flight.get(key_of(claim))
+            new = ReservedClaim(None if allocations is None else allocations[place], state.pod, node)
+            self._in_flight[key_of(claim)] = new if earlier is None else earlier._replace(pods=earlier.pods + 1)
         return None
 
     @property
@@ -225,9 +225,9 @@ class DynamicResources:
     def unreserve(self, state: ClaimState) -> None:
         """Undo `reserve` for the pod's claims. Upstream: k8s plugin dynamicresources.Unreserve."""
         for key in map(key_of, state.claims):
-            known = self._in_flight.pop(key, None)
-            if known is not None and known.pods > 1:
-                self._in_flight[key] = known._replace(pods=known.pods - 1)
+            reserved = self._in_flight.pop(key, None)
+            if reserved is not None and reserved.pods > 1:
+                self._in_flight[key] = reserved._replace(pods=reserved.pods - 1)
 
     def _no_alternatives_text(self, claim: Manifest, request: str) -> str:
         """The refusal of a request with alternatives; the oldest client library does not know the field."""
@@ -241,8 +241,8 @@ class DynamicResources:
         for request in (spec_of(claim).get("devices") or {}).get("requests") or ():
             if request.get("firstAvailable") and not self._allocator_features.alternatives:
                 raise DynamicResourcesError(self._no_alternatives_text(claim, request.get("name") or ""))
-            for wanted, name in _request_alternatives(request):
-                device_class = wanted.get("deviceClassName")
+            for alternative, name in _request_alternatives(request):
+                device_class = alternative.get("deviceClassName")
                 if not device_class:
                     raise DynamicResourcesError(UNSUPPORTED_REQUEST.format(name))
                 if device_class not in self._listers.device_classes:
@@ -255,8 +255,8 @@ def _request_alternatives(request: JsonObject) -> Iterator[tuple[JsonObject, str
     if request.get("exactly") is not None:
         yield request["exactly"], name
         return
-    for wanted in request.get("firstAvailable") or ():
-        yield wanted, f"{name}/{wanted.get('name') or ''}"
+    for alternative in request.get("firstAvailable") or ():
+        yield alternative, f"{name}/{alternative.get('name') or ''}"
 
 
 def users_of(claim: Manifest) -> Sequence[JsonObject]:
@@ -302,19 +302,19 @@ def _check_claim(claim: Manifest, pod: Pod, *, templated: bool) -> None:
         )
 
 
-def _score_alternatives(claims: Sequence[Manifest], found: Sequence[ClaimAllocation]) -> int:
+def _score_alternatives(claims: Sequence[Manifest], allocations: Sequence[ClaimAllocation]) -> int:
     """The sum over all claims of how early the chosen alternative is listed; raises DynamicResourcesError."""
     # Upstream pairs all claims with the results of the unallocated ones by position, which differ once a pod has an
     # allocated claim: kept, as it decides scores and errors.
     score = 0
     for place, claim in enumerate(claims):
-        if place >= len(found):
-            raise DynamicResourcesError(f"number of allocations {len(found)} is smaller than number of claims")
-        taken = dict.fromkeys(one["request"] for one in found[place].results)
+        if place >= len(allocations):
+            raise DynamicResourcesError(f"number of allocations {len(allocations)} is smaller than number of claims")
+        chosen = dict.fromkeys(result["request"] for result in allocations[place].results)
         for request in (spec_of(claim).get("devices") or {}).get("requests") or ():
             if request.get("exactly") is None:
-                names = [f"{request.get('name')}/{one.get('name')}" for one in request.get("firstAvailable") or ()]
-                score += sum(MAX_ALTERNATIVES - at for at, name in enumerate(names) if name in taken)  # exact: ints
+                names = [f"{request.get('name')}/{part.get('name')}" for part in request.get("firstAvailable") or ()]
+                score += sum(MAX_ALTERNATIVES - at for at, name in enumerate(names) if name in chosen)  # exact: ints
     return score
 
 

@@ -82,8 +82,8 @@ def normalized_image_name(name: str) -> str:
 def image_score(images: PodImages, states: ImageStates, total_nodes: int) -> int:
     """0 to 100: how much of the pod's images a node holds, wide-spread images counting more."""
     total = 0
-    for held in held_images(images, states, total_nodes):
-        total += held.counts
+    for image in held_images(images, states, total_nodes):
+        total += image.counts
     return _calculate_priority(total, images.containers)
 
 

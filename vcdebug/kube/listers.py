@@ -62,15 +62,15 @@ class Listers:
         """The selectors of the pod's Services and of its controller, combined."""
         pairs: dict[str, str] = {}
         for service in self._services:
-            wanted = manifest.spec_of(service).get("selector")
-            here = (manifest.metadata_of(service).get("namespace") or "") == namespace
-            if here and wanted is not None and equality_selector(wanted).matches_labels(pod_labels):
-                pairs.update(wanted)
+            selector = manifest.spec_of(service).get("selector")
+            same_namespace = (manifest.metadata_of(service).get("namespace") or "") == namespace
+            if same_namespace and selector is not None and equality_selector(selector).matches_labels(pod_labels):
+                pairs.update(selector)
         owner = next((o for o in owners if o.get("controller")), None)
-        found = self._find_controller(namespace, owner) if owner else None
-        if owner is None or found is None:
+        controller = self._find_controller(namespace, owner) if owner else None
+        if owner is None or controller is None:
             return equality_selector(pairs)
-        return _merge_selectors(pairs, owner.get("kind") or "", manifest.spec_of(found).get("selector"))
+        return _merge_selectors(pairs, owner.get("kind") or "", manifest.spec_of(controller).get("selector"))
 
     def _find_controller(self, namespace: str, owner: Manifest) -> Manifest | None:
         kind = owner.get("kind") or ""

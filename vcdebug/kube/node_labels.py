@@ -58,10 +58,10 @@ class NodeLabels:
 
     def label_column(self, key: str) -> LabelColumn:
         """The column of one label key."""
-        known = self._columns.get(key)
-        if known is None:
-            known = self._columns[key] = self._build_column(key)
-        return known
+        column = self._columns.get(key)
+        if column is None:
+            column = self._columns[key] = self._build_column(key)
+        return column
 
     def _build_column(self, key: str) -> LabelColumn:
         id_of: dict[str, int] = {}

@@ -106,17 +106,17 @@ class IncomingTermsTable:
 
     def term_matches(self, term: AffinityTerm, group: LabelGroup) -> bool:
         """Whether a term of a placed pod selects the group's pods; decided once per pair."""
-        known = self._matches.get((term, group))
-        if known is None:
-            known = self._matches[term, group] = term.matches_group(group, self.namespace_labels(group.namespace))
-        return known
+        matches = self._matches.get((term, group))
+        if matches is None:
+            matches = self._matches[term, group] = term.matches_group(group, self.namespace_labels(group.namespace))
+        return matches
 
     def incoming_terms(self, terms: PodAffinityTerms) -> IncomingPodTerms:
         """The expanded terms."""
-        known = self._known.get(terms)
-        if known is None:
-            known = self._known[terms] = self._expand_all(terms)
-        return known
+        incoming = self._known.get(terms)
+        if incoming is None:
+            incoming = self._known[terms] = self._expand_all(terms)
+        return incoming
 
     def _expand_all(self, terms: PodAffinityTerms) -> IncomingPodTerms:
         preferred = [(term, term.weight) for term in terms.preferred_affinity]
@@ -208,10 +208,10 @@ class InterPodAffinity:
         changes = self._view.owners.anti_changes
         if not changes:
             return _NO_EXISTING_TERMS
-        known = self._refused_by.get(group)
-        if known is None or known[0] != changes:
-            known = self._refused_by[group] = (changes, self._existing_anti(group), None)
-        return known
+        entry = self._refused_by.get(group)
+        if entry is None or entry[0] != changes:
+            entry = self._refused_by[group] = (changes, self._existing_anti(group), None)
+        return entry
 
     def _existing_anti(self, group: LabelGroup) -> PairCounts:
         pairs: PairCounts = {}
@@ -298,10 +298,10 @@ def _first_of_its_kind(state: AffinityState) -> bool:
 
 
 def _any_matches(pairs: PairCounts, labels: NodeLabels, rows: IntArray) -> BoolArray:
-    found: BoolArray = np.zeros(len(rows), dtype=np.bool_)
+    matches: BoolArray = np.zeros(len(rows), dtype=np.bool_)
     for key, counts in pairs.items():
-        found |= counts[labels.label_column(key).ids[rows]] > 0
-    return found
+        matches |= counts[labels.label_column(key).ids[rows]] > 0
+    return matches
 
 
 class WeightedTerm(NamedTuple):
@@ -355,17 +355,17 @@ class PreferredPodAffinity:
 
     def score_contributions(self, shape: PodShape, row: Row) -> Iterator[ScoreContribution]:
         """Each term's part of one node's raw score; their sum is the raw score."""
-        for term, per_row, weight, own in self._weighted_terms(shape):
+        for term, per_row, weight, is_own in self._weighted_terms(shape):
             column = self._view.labels.label_column(term.topology_key)
             value = int(column.ids[row])
             pods = int(column.count_by_value(per_row)[value])
             domain = column.values[value] if value >= 0 else None
-            yield ScoreContribution(term, own, domain, pods, weight)
+            yield ScoreContribution(term, is_own, domain, pods, weight)
 
     def _weighted_terms(self, shape: PodShape) -> Iterator[WeightedTerm]:
         incoming = self._table.incoming_terms(shape.affinity)
-        for own, weight in incoming.preferred:
-            yield WeightedTerm(own.term, self._view.group_counts.pods_per_row(own.pods), weight, True)
+        for preference, weight in incoming.preferred:
+            yield WeightedTerm(preference.term, self._view.group_counts.pods_per_row(preference.pods), weight, True)
         for term, owners, sign in self._view.owners.preferred_terms():
             if self._table.term_matches(term, shape.group):
                 per_row = owners if incoming.preferred else owners * self._affinity_rows

@@ -93,15 +93,15 @@ class PodCounts:
         """Groups that the selector can match: those with one of the values of its first `In` requirement."""
         if selector.nothing:
             return ()
-        wanted = next((one for one in selector.requirements if one.operator == "In"), None)
-        if wanted is None:
+        requirement = next((requirement for requirement in selector.requirements if requirement.operator == "In"), None)
+        if requirement is None:
             return self._rows_of
-        index = self._by_label.get(wanted.key)
+        index = self._by_label.get(requirement.key)
         if index is None:
-            index = self._by_label[wanted.key] = {}
+            index = self._by_label[requirement.key] = {}
             for group in self._rows_of:
-                index.setdefault(group.labels.get(wanted.key), []).append(group)
-        return [group for value in dict.fromkeys(wanted.values) for group in index.get(value, ())]
+                index.setdefault(group.labels.get(requirement.key), []).append(group)
+        return [group for value in dict.fromkeys(requirement.values) for group in index.get(value, ())]
 
 
 class TermOwners:

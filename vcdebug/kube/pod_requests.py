@@ -179,8 +179,8 @@ class ResizedContainers(NamedTuple):
 
 def parse_thousandths(quantity: object) -> int:
     """A quantity in thousandths; from 2^43 on rounded to whole units, where Go's MilliValue overflows."""
-    whole = whole_value(quantity)
-    return whole * 1000 if abs(whole) >= _LARGE_AMOUNT else milli_value(quantity)
+    units = whole_value(quantity)
+    return units * 1000 if abs(units) >= _LARGE_AMOUNT else milli_value(quantity)
 
 
 def list_amounts(resource_list: Mapping[str, object]) -> Amounts:
@@ -224,23 +224,23 @@ COMPUTE_RESOURCES = ("cpu", "memory")
 
 def pod_qos(pod: Pod, flags: SchedulerFlags) -> str:
     """The class of the status, else the one that requests and limits of cpu and memory imply."""
-    stated: str = pod.status.get("qosClass") or ""
-    if stated:
-        return stated
-    whole = pod.spec.get("resources")
-    if flags.is_gate_on("PodLevelResources") and whole is not None:
-        limits = whole.get("limits") or {}
+    qos_class: str = pod.status.get("qosClass") or ""
+    if qos_class:
+        return qos_class
+    totals = pod.spec.get("resources")
+    if flags.is_gate_on("PodLevelResources") and totals is not None:
+        limits = totals.get("limits") or {}
         complete = not limits or len(_positive_amounts(limits)) == len(COMPUTE_RESOURCES)
-        return _qos_class(_positive_amounts(whole.get("requests") or {}), _positive_amounts(limits), complete=complete)
+        return _qos_class(_positive_amounts(totals.get("requests") or {}), _positive_amounts(limits), complete=complete)
     requests: dict[str, int] = {}
     limits = {}
     complete = True
     for container in (*(pod.spec.get("containers") or ()), *(pod.spec.get("initContainers") or ())):
         resources = container.get("resources") or {}
-        own = _positive_amounts(resources.get("limits") or {})
+        container_limits = _positive_amounts(resources.get("limits") or {})
         _add_amounts(requests, _positive_amounts(resources.get("requests") or {}))
-        _add_amounts(limits, own)
-        complete = complete and len(own) == len(COMPUTE_RESOURCES)
+        _add_amounts(limits, container_limits)
+        complete = complete and len(container_limits) == len(COMPUTE_RESOURCES)
     return _qos_class(requests, limits, complete=complete)
 
 

@@ -70,54 +70,54 @@ class PodShapes:
 
     def pod_shape(self, pod: Pod) -> PodShape:
         """All parsed parts of a pod, stored on the pod for the next call."""
-        known = pod.shape
-        if type(known) is PodShape and known.mark is self._mark:
-            return known
-        found = pod.shape = self._find_shape(pod)
-        return found
+        cached_shape = pod.shape
+        if type(cached_shape) is PodShape and cached_shape.mark is self._mark:
+            return cached_shape
+        shape = pod.shape = self._find_shape(pod)
+        return shape
 
     def _find_shape(self, pod: Pod) -> PodShape:
         labels, affinity, burden = pod.labels, pod.spec.get("affinity"), self.pod_burden(pod)
         key = (pod.namespace, pod.deleting, id(labels), id(affinity), id(burden))
-        known = self._known.get(key)
-        if known is None:
+        entry = self._known.get(key)
+        if entry is None:
             shape = PodShape(
                 self._mark, self.label_group(pod), self._affinity_terms(pod), burden.ports, burden.requests
             )
-            known = self._known[key] = ((labels, affinity, burden), shape)
-        return known[1]
+            entry = self._known[key] = ((labels, affinity, burden), shape)
+        return entry[1]
 
     def pod_burden(self, pod: Pod) -> PodBurden:
         """The parsed parts that every pod in the node view needs."""
         parts = pod.request_sources
-        known = self._burdens.get(id(parts))
-        if known is None:
+        entry = self._burdens.get(id(parts))
+        if entry is None:
             alike = tuple(map(id, parts))
             burden = _get_or_build(
                 self._of_parts, alike, lambda: PodBurden(self._host_ports(pod), self._pod_requests(pod))
             )
-            known = self._burdens[id(parts)] = (parts, burden)
-        return known[1]
+            entry = self._burdens[id(parts)] = (parts, burden)
+        return entry[1]
 
     def node_constraints(self, pod: Pod) -> NodeConstraints:
         """Node selector, node affinity and tolerations of the pod."""
-        known = self._placement_of.get(id(pod.manifest))
-        if known is not None:
-            return known[1]
+        entry = self._placement_of.get(id(pod.manifest))
+        if entry is not None:
+            return entry[1]
         spec = pod.spec
         affinity = (spec.get("affinity") or _NO_PARTS).get("nodeAffinity")
         text = repr((spec.get("nodeSelector"), affinity, spec.get("tolerations")))
-        found = _get_or_build(self._placements, text, lambda: parse_node_constraints(spec))
-        self._placement_of[id(pod.manifest)] = (pod, found)
-        return found
+        constraints = _get_or_build(self._placements, text, lambda: parse_node_constraints(spec))
+        self._placement_of[id(pod.manifest)] = (pod, constraints)
+        return constraints
 
     def label_group(self, pod: Pod) -> LabelGroup:
         """The label group of the pod."""
         key = (pod.namespace, (*pod.labels.items(),), pod.deleting)
-        known = self._groups.get(key)
-        if known is None:
-            known = self._groups[key] = LabelGroup(pod.namespace, pod.labels, pod.deleting)
-        return known
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = LabelGroup(pod.namespace, pod.labels, pod.deleting)
+        return group
 
     def _affinity_terms(self, pod: Pod) -> PodAffinityTerms:
         affinity = pod.spec.get("affinity")
@@ -138,24 +138,24 @@ class PodShapes:
     def _pod_requests(self, pod: Pod) -> PodRequests:
         spec, status = pod.spec, pod.status
         text = (pod.resources_text, pod.resized_text)
-        known = self._requests.get(text)
-        if known is None:
-            known = self._requests[text] = pod_requests(
+        requests = self._requests.get(text)
+        if requests is None:
+            requests = self._requests[text] = pod_requests(
                 spec,
                 status,
                 self._gate,
                 incoming_pod_level=self._incoming_pod_level,
                 sidecars_as_init=self._release.has_older_form(SIDECARS_AS_INIT),
             )
-            self.immense = self.immense or known.is_immense
-        return known
+            self.immense = self.immense or requests.is_immense
+        return requests
 
 
 Key = TypeVar("Key")
 
 
-def _get_or_build(known: dict[Key, Part], key: Key, build: Callable[[], Part]) -> Part:
-    part = known.get(key)
+def _get_or_build(cache: dict[Key, Part], key: Key, build: Callable[[], Part]) -> Part:
+    part = cache.get(key)
     if part is None:
-        part = known[key] = build()
+        part = cache[key] = build()
     return part

@@ -29,9 +29,9 @@ class HostPort(NamedTuple):
         return (self.protocol, self.port) == (used.protocol, used.port) and addresses_overlap(self.ip, used.ip)
 
 
-def addresses_overlap(wanted: str, used: str) -> bool:
+def addresses_overlap(requested: str, used: str) -> bool:
     """Whether two addresses of one port exclude each other."""
-    return wanted == ANY_IP or used in (ANY_IP, wanted)
+    return requested == ANY_IP or used in (ANY_IP, requested)
 
 
 HostPorts = tuple[HostPort, ...]
@@ -71,10 +71,10 @@ class UsedPorts:
             # Upstream's HostPortInfo is a set: removing one of two pods with the port frees it for both.
             self._rows.get((protocol, port), {}).get(ip, {}).pop(row, None)
 
-    def conflicting_rows(self, wanted: HostPorts) -> dict[Row, None]:
+    def conflicting_rows(self, host_ports: HostPorts) -> dict[Row, None]:
         """Rows where some wanted port is taken."""
         rows: dict[Row, None] = {}
-        for ip, protocol, port in wanted:
+        for ip, protocol, port in host_ports:
             by_ip = self._rows.get((protocol, port), {})
             for used_ip, used_rows in by_ip.items():
                 if addresses_overlap(ip, used_ip):

@@ -45,12 +45,12 @@ class PreferenceScores:
             return constant_array(MAX_SCORE * weight, len(rows))
         highest = int(np.maximum.reduce(raw[rows], initial=0))
         key = (placement, highest, weight)
-        known = self._tolerations.get(key)
-        if known is None:
+        scores = self._tolerations.get(key)
+        if scores is None:
             # Computed for all nodes and cached by the highest count: rows above it are capped and never read.
-            known = weighted_rows(normalize_reversed(np.minimum(raw, highest)), weight)
-            self._tolerations[key] = known
-        return known[rows]
+            scores = weighted_rows(normalize_reversed(np.minimum(raw, highest)), weight)
+            self._tolerations[key] = scores
+        return scores[rows]
 
     def intolerable_taints(self, placement: NodeConstraints, rows: IntArray) -> IntArray:
         """How many PreferNoSchedule taints are not tolerated."""
@@ -58,11 +58,11 @@ class PreferenceScores:
 
     def _intolerable_counts(self, placement: NodeConstraints) -> tuple[IntArray, bool]:
         """Of every node, and whether any of them has one."""
-        known = self._taints.get(placement)
-        if known is None:
+        counts = self._taints.get(placement)
+        if counts is None:
             raw = self._view.taints.intolerable_preferences(placement.tolerations)
-            known = self._taints[placement] = raw, bool(np.count_nonzero(raw))
-        return known
+            counts = self._taints[placement] = raw, bool(np.count_nonzero(raw))
+        return counts
 
 
 def normalize_score(raw: IntArray) -> IntArray:

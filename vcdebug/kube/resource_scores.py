@@ -123,21 +123,21 @@ class ResourceScores:
         if self._view.complete and not pod.incoming.gpu:
             least: KeptScores = self._plain_scores(pod)[LEAST_ROW][rows]
             return least
-        wanted, weight = pod.incoming_non_zero, self._weights.least
+        amounts, weight = pod.incoming_non_zero, self._weights.least
         return self._known.cached_values(
-            ("least", wanted),
-            lambda changed: weighted_rows(least_allocated(self._view, wanted, changed), weight),
+            ("least", amounts),
+            lambda changed: weighted_rows(least_allocated(self._view, amounts, changed), weight),
             lambda row: self._average_of_one(pod, row, _least_of_one) * weight,
         )[rows]
 
     def most_allocated(self, pod: PodRequests, rows: IntArray) -> FloatArray:
         """As the function, for these rows, times the weight."""
-        wanted, weight = pod.incoming_non_zero, self._weights.most
+        amounts, weight = pod.incoming_non_zero, self._weights.most
         if self._view.has_immense_amounts:
             return self._one_by_one(lambda row: self._average_of_one(pod, row, _most_of_one), rows, weight)
         return self._known.cached_values(
-            ("most", wanted),
-            lambda changed: weighted_rows(most_allocated(self._view, wanted, changed), weight),
+            ("most", amounts),
+            lambda changed: weighted_rows(most_allocated(self._view, amounts, changed), weight),
             lambda row: self._average_of_one(pod, row, _most_of_one) * weight,
         )[rows]
 
@@ -145,24 +145,24 @@ class ResourceScores:
         """How much more even the shares of cpu, memory and GPU become, times the weight; None when the pod requests
         none of them.
         """
-        wanted, weight = pod.incoming, self._weights.balanced
-        if not (any(wanted) or self._best_effort):
+        amounts, weight = pod.incoming, self._weights.balanced
+        if not (any(amounts) or self._best_effort):
             return None
         if self._view.has_immense_amounts:
-            return self._one_by_one(lambda row: self._balanced_one(wanted, row), rows, weight)
-        if self._view.complete and not wanted.gpu:
+            return self._one_by_one(lambda row: self._balanced_one(amounts, row), rows, weight)
+        if self._view.complete and not amounts.gpu:
             balanced: KeptScores = self._plain_scores(pod)[BALANCED_ROW][rows]
             return balanced
         return self._known.cached_values(
-            ("balanced", wanted),
-            lambda changed: weighted_rows(self._balanced_scores(wanted, changed), weight),
-            lambda row: self._balanced_one(wanted, row) * weight,
+            ("balanced", amounts),
+            lambda changed: weighted_rows(self._balanced_scores(amounts, changed), weight),
+            lambda row: self._balanced_one(amounts, row) * weight,
         )[rows]
 
     def _one_by_one(self, score: Callable[[Row], int], rows: IntArray, weight: float) -> FloatArray:
         """Scores row by row, for amounts so large that numpy's columns would overflow elsewhere than Go does."""
         scores = [score(row) for row in rows.tolist()]
-        self.beyond = self.beyond or not all(0 <= one <= MAX_SCORE for one in scores)
+        self.beyond = self.beyond or not all(0 <= value <= MAX_SCORE for value in scores)
         return weighted_rows(np.array(scores, dtype=np.int64), weight)
 
     def _average_of_one(self, pod: PodRequests, row: Row, score: Callable[[int, int], int]) -> int:
@@ -188,8 +188,8 @@ class ResourceScores:
         least = free_cpu * MAX_SCORE // cpu if free_cpu > 0 else 0  # exact: ints
         least += free_memory * MAX_SCORE // memory if free_memory > 0 else 0  # exact: ints
         used_cpu, used_memory = view.requested.both[:, row].tolist()
-        wanted = pod.incoming
-        balanced = _balance_of_two((used_cpu + wanted.milli_cpu) / cpu, (used_memory + wanted.memory) / memory)
+        incoming = pod.incoming
+        balanced = _balance_of_two((used_cpu + incoming.milli_cpu) / cpu, (used_memory + incoming.memory) / memory)
         if not self._absolute:
             balanced = balance_improvement(_balance_of_two(used_cpu / cpu, used_memory / memory), balanced)
         return least // 2 * self._weights.least, balanced * self._weights.balanced  # exact: ints
@@ -233,18 +233,18 @@ def plain_scores(
 ) -> KeptScores:
     """Least allocated and balanced allocation of complete nodes for a pod without GPUs, shape (2, rows)."""
     # In place and without np.where: this is the hottest array code of nodeorder.
-    has = view.allocatable.both.take(rows, axis=1)
-    free = has - view.non_zero_requested.both.take(rows, axis=1)
+    allocatable = view.allocatable.both.take(rows, axis=1)
+    free = allocatable - view.non_zero_requested.both.take(rows, axis=1)
     free -= _column_of(pod.incoming_non_zero)
     np.maximum(free, 0, out=free)
     free *= MAX_SCORE
-    free //= has  # exact: ints
+    free //= allocatable  # exact: ints
     scores: KeptScores = np.empty((2, len(rows)), dtype=weights.score_dtype)
     scores[LEAST_ROW] = (free[0] + free[1]) // 2 * weights.least  # exact: ints
     requested = view.requested.both.take(rows, axis=1)
-    filled: FloatArray = np.empty((2, *has.shape))
-    np.divide(requested, has, out=filled[0])
-    np.divide(requested + _column_of(pod.incoming), has, out=filled[1])
+    filled: FloatArray = np.empty((2, *allocatable.shape))
+    np.divide(requested, allocatable, out=filled[0])
+    np.divide(requested + _column_of(pod.incoming), allocatable, out=filled[1])
     np.minimum(filled, 1.0, out=filled)
     apart = np.abs((filled[:, 0] - filled[:, 1]) / 2.0)
     before, after = ((1.0 - apart) * float(MAX_SCORE)).astype(np.int64)
@@ -284,18 +284,18 @@ def most_allocated(view: NodeView, pod: ScoredAmounts, rows: IntArray) -> IntArr
     return _average_scores(view, pod, rows, _most_scores)
 
 
-def _least_scores(allocatable: IntArray, wanted: IntArray) -> IntArray:
-    return div_rows(np.maximum(allocatable - wanted, 0) * MAX_SCORE, allocatable)
+def _least_scores(allocatable: IntArray, requested: IntArray) -> IntArray:
+    return div_rows(np.maximum(allocatable - requested, 0) * MAX_SCORE, allocatable)
 
 
-def _least_of_complete(allocatable: IntArray, wanted: IntArray) -> IntArray:
+def _least_of_complete(allocatable: IntArray, requested: IntArray) -> IntArray:
     """As _least_scores, for nodes that all have the resource: no division by 0 to guard."""
-    score: IntArray = np.maximum(allocatable - wanted, 0) * MAX_SCORE // allocatable  # exact: ints
+    score: IntArray = np.maximum(allocatable - requested, 0) * MAX_SCORE // allocatable  # exact: ints
     return score
 
 
-def _most_scores(allocatable: IntArray, wanted: IntArray) -> IntArray:
-    return np.where(wanted > allocatable, MAX_SCORE, div_rows(wanted * MAX_SCORE, allocatable))
+def _most_scores(allocatable: IntArray, requested: IntArray) -> IntArray:
+    return np.where(requested > allocatable, MAX_SCORE, div_rows(requested * MAX_SCORE, allocatable))
 
 
 def _average_scores(view: NodeView, pod: ScoredAmounts, rows: IntArray, score: _ScoreColumns) -> IntArray:
@@ -308,12 +308,12 @@ def _average_scores(view: NodeView, pod: ScoredAmounts, rows: IntArray, score: _
         return div_rows(cpu + memory, 2)
     total: IntArray = np.zeros(len(rows), dtype=np.int64)
     number: IntArray = np.zeros(len(rows), dtype=np.int64)
-    for available, used, wanted in (
+    for available, used, incoming in (
         (allocatable.milli_cpu[rows], requested.milli_cpu[rows], pod.milli_cpu),
         (allocatable.memory[rows], requested.memory[rows], pod.memory),
     ):
         present = available != 0
-        total = total + np.where(present, score(available, used + wanted), 0)
+        total = total + np.where(present, score(available, used + incoming), 0)
         number = number + present
     return div_rows(total, number)
 
@@ -321,9 +321,9 @@ def _average_scores(view: NodeView, pod: ScoredAmounts, rows: IntArray, score: _
 def average_of_one(view: NodeView, pod: ScoredAmounts, row: Row, score: Callable[[int, int], int]) -> int:
     """As _average_scores, for one node."""
     total = number = 0
-    for _, available, used, wanted in _defaulted_figures(view, pod, row):
+    for _, available, used, incoming in _defaulted_figures(view, pod, row):
         if available:
-            total = wrap_int64(total + score(available, wrap_int64(used + wanted)))
+            total = wrap_int64(total + score(available, wrap_int64(used + incoming)))
             number += 1
     return int_div(total, number) if number else 0
 
@@ -353,32 +353,32 @@ def _defaulted_figures(view: NodeView, pod: ScoredAmounts, row: Row) -> tuple[Re
 def _requested_figures(view: NodeView, pod: ScoredAmounts, row: Row, *, gpu: bool) -> list[ResourceFigures]:
     """Cpu and memory as they are requested, GPUs where the pod asks for some."""
     available, requested = view.allocatable, view.requested
-    found = [
+    figures = [
         (CPU, int(available.milli_cpu[row]), int(requested.milli_cpu[row]), pod.milli_cpu),
         (MEMORY, int(available.memory[row]), int(requested.memory[row]), pod.memory),
     ]
     if gpu:
-        found.append((GPU, int(available.gpu[row]), int(requested.gpu[row]), pod.gpu))
-    return found
+        figures.append((GPU, int(available.gpu[row]), int(requested.gpu[row]), pod.gpu))
+    return figures
 
 
-def _least_of_one(allocatable: int, wanted: int) -> int:
-    return int_div(wrap_int64((allocatable - wanted) * MAX_SCORE), allocatable) if wanted <= allocatable else 0
+def _least_of_one(allocatable: int, requested: int) -> int:
+    return int_div(wrap_int64((allocatable - requested) * MAX_SCORE), allocatable) if requested <= allocatable else 0
 
 
-def _most_of_one(allocatable: int, wanted: int) -> int:
-    return int_div(wrap_int64(min(wanted, allocatable) * MAX_SCORE), allocatable)
+def _most_of_one(allocatable: int, requested: int) -> int:
+    return int_div(wrap_int64(min(requested, allocatable) * MAX_SCORE), allocatable)
 
 
 def balance_of_one(view: NodeView, added: ScoredAmounts, row: Row, *, gpu: bool) -> int:
     """As _balance_of_rows, for one node."""
     looked = _requested_figures(view, added, row, gpu=gpu)
-    shares = [_filled_share(has, used + wanted) for _, has, used, wanted in looked if has]
+    shares = [_filled_share(capacity, used + incoming) for _, capacity, used, incoming in looked if capacity]
     return trunc_int64((1.0 - _deviation_of_one(shares)) * float(MAX_SCORE))
 
 
-def _filled_share(has: int, wanted: int) -> float:
-    return min(float(wrap_int64(wanted)) / float(has), 1.0)
+def _filled_share(capacity: int, requested: int) -> float:
+    return min(float(wrap_int64(requested)) / float(capacity), 1.0)
 
 
 def _deviation_of_one(shares: list[float]) -> float:
@@ -404,11 +404,11 @@ def _balance_of_rows(view: NodeView, added: ScoredAmounts, rows: IntArray, *, gp
         if name == "gpu" and not gpu:
             continue
         available = _named_column(view.allocatable, name)[rows]
-        wanted = (_named_column(view.requested, name)[rows] + getattr(added, name)).astype(np.float64)
-        has = available != 0
-        share = wanted / np.where(has, available, 1).astype(np.float64)
+        requested = (_named_column(view.requested, name)[rows] + getattr(added, name)).astype(np.float64)
+        has_resource = available != 0
+        share = requested / np.where(has_resource, available, 1).astype(np.float64)
         shares.append(np.where(share > 1, 1.0, share))
-        present.append(has)
+        present.append(has_resource)
     return trunc_rows((1.0 - _deviation_of_rows(shares, present)) * float(MAX_SCORE))
 
 
@@ -419,20 +419,20 @@ def _named_column(columns: ResourceColumns, name: str) -> IntArray:
 
 def _deviation_of_rows(shares: list[FloatArray], present: list[BoolArray]) -> FloatArray:
     """Standard deviation of the present shares per row: for two half their distance, for fewer 0."""
-    if len(shares) == 2 and all(np.count_nonzero(has) == len(has) for has in present):
+    if len(shares) == 2 and all(np.count_nonzero(has_resource) == len(has_resource) for has_resource in present):
         return np.abs((shares[0] - shares[1]) / 2.0)
     # Column after column in upstream's order of resources: np.mean and np.std add pairwise and round differently.
     size = len(shares[0])
     number, total = np.zeros(size, dtype=np.int64), np.zeros(size)
-    for share, has in zip(shares, present, strict=True):
-        number = number + has
-        total = total + np.where(has, share, 0.0)
+    for share, has_resource in zip(shares, present, strict=True):
+        number = number + has_resource
+        total = total + np.where(has_resource, share, 0.0)
     mean = total / np.where(number == 0, 1, number).astype(np.float64)
     squares, signed, first = np.zeros(size), np.zeros(size), np.ones(size, dtype=np.bool_)
-    for share, has in zip(shares, present, strict=True):
-        squares = squares + np.where(has, (share - mean) * (share - mean), 0.0)
-        signed = np.where(has, np.where(first, share, signed - share), signed)
-        first = first & ~has
+    for share, has_resource in zip(shares, present, strict=True):
+        squares = squares + np.where(has_resource, (share - mean) * (share - mean), 0.0)
+        signed = np.where(has_resource, np.where(first, share, signed - share), signed)
+        first = first & ~has_resource
     many = np.sqrt(squares / np.where(number == 0, 1, number).astype(np.float64))
     deviation: FloatArray = np.where(number == 2, np.abs(signed / 2.0), np.where(number > 2, many, 0.0))
     return deviation

@@ -74,9 +74,9 @@ class Selector:
                 return False
         return True
 
-    def with_requirements(self, more: Iterable[Requirement]) -> Selector:
+    def with_requirements(self, requirements: Iterable[Requirement]) -> Selector:
         """This selector and further requirements; NOTHING stays nothing."""
-        return self if self.nothing else Selector((*self.requirements, *more))
+        return self if self.nothing else Selector((*self.requirements, *requirements))
 
 
 SELECTS_NOTHING = Selector(nothing=True)
@@ -95,9 +95,9 @@ def label_selector(raw: JsonObject | None) -> Selector:
     """A LabelSelector: matchLabels in key order, then matchExpressions; raises SelectorError."""
     if raw is None:
         return SELECTS_NOTHING
-    wanted = raw.get("matchLabels") or {}
+    match_labels = raw.get("matchLabels") or {}
     # Sorted, since Go's map has no order and the first invalid pair decides the error's text.
-    requirements = [_checked_requirement(key, "In", (wanted[key],)) for key in sorted(wanted)]
+    requirements = [_checked_requirement(key, "In", (match_labels[key],)) for key in sorted(match_labels)]
     for expression in raw.get("matchExpressions") or ():
         operator = expression.get("operator", "")
         if operator not in _SET_OPERATORS and operator not in _PRESENCE_OPERATORS:
@@ -147,19 +147,19 @@ def _check_key(key: str) -> None:
 
 
 def _check_values(operator: str, values: tuple[str, ...]) -> None:
-    shown = json.dumps(list(values))
+    quoted = json.dumps(list(values))
     if operator in _SET_OPERATORS and not values:
         text = "for 'in', 'notin' operators, values set can't be empty"
-        raise SelectorError(f"values: Invalid value: {shown}: {text}")
+        raise SelectorError(f"values: Invalid value: {quoted}: {text}")
     if operator in _PRESENCE_OPERATORS and values:
-        raise SelectorError(f"values: Invalid value: {shown}: values set must be empty for exists and does not exist")
+        raise SelectorError(f"values: Invalid value: {quoted}: values set must be empty for exists and does not exist")
     if operator in _ORDER_OPERATORS:
-        _check_order_value(values, shown)
+        _check_order_value(values, quoted)
 
 
-def _check_order_value(values: tuple[str, ...], shown: str) -> None:
+def _check_order_value(values: tuple[str, ...], quoted: str) -> None:
     if len(values) != 1:
-        raise SelectorError(f"values: Invalid value: {shown}: for 'Gt', 'Lt' operators, exactly one value is required")
+        raise SelectorError(f"values: Invalid value: {quoted}: for 'Gt', 'Lt' operators, exactly one value is required")
     if parse_int64(values[0]) is None:
         text = "for 'Gt', 'Lt' operators, the value must be an integer"
         raise SelectorError(f"values[0]: Invalid value: {_json_quoted(values[0])}: {text}")

@@ -107,7 +107,7 @@ CONTROL_PLANE_PREFIXES: Final = ("node.kubernetes.io/", "node.cloudprovider.kube
 def is_unfit(node: JsonObject) -> bool:
     """Whether a node is cordoned, not Ready, or reports any trouble."""
     conditions = status_of(node).get("conditions") or ()
-    return bool(spec_of(node).get("unschedulable")) or any(_is_trouble(one) for one in conditions)
+    return bool(spec_of(node).get("unschedulable")) or any(_is_trouble(condition) for condition in conditions)
 
 
 def _is_trouble(condition: JsonObject) -> bool:

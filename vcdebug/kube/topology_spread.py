@@ -66,8 +66,8 @@ def constraints_of(spec: JsonObject, labels: Labels, action: str, gate: GateChec
 def _parse_constraint(raw: JsonObject, labels: Labels, gate: GateCheck) -> SpreadConstraint:
     selector = label_selector(raw.get("labelSelector"))
     if gate("MatchLabelKeysInPodTopologySpread"):
-        wanted = dict.fromkeys(key for key in raw.get("matchLabelKeys") or () if key in labels)
-        selector = selector.with_requirements(Requirement(key, "In", (labels[key],)) for key in wanted)
+        keys = dict.fromkeys(key for key in raw.get("matchLabelKeys") or () if key in labels)
+        selector = selector.with_requirements(Requirement(key, "In", (labels[key],)) for key in keys)
     inclusion = gate("NodeInclusionPolicyInPodTopologySpread")
     min_domains = raw.get("minDomains")
     return SpreadConstraint(
@@ -131,16 +131,16 @@ def spread_domains(
     participating = labelled & including_rows(view, constraint, placement)
     column = view.labels.label_column(constraint.topology_key)
     counts = view.group_counts.pods_per_row(SpreadQuestion(group.namespace, constraint.selector))
-    per_value, known = count_domains(column, participating, counts)
-    size = int(known.sum())  # exact: ints
-    lowest = int(per_value[known].min()) if size and size >= constraint.min_domains else 0
-    return SpreadDomains(column, per_value, known, lowest, 1 if constraint.selector.matches_labels(group.labels) else 0)
+    per_value, present = count_domains(column, participating, counts)
+    size = int(present.sum())  # exact: ints
+    lowest = int(per_value[present].min()) if size and size >= constraint.min_domains else 0
+    return SpreadDomains(column, per_value, present, lowest, int(constraint.selector.matches_labels(group.labels)))
 
 
-def _constraint_verdicts(constraint: SpreadConstraint, found: SpreadDomains) -> IntArray:
-    skew = found.column.spread_over_rows(found.per_value) + found.itself - found.lowest
+def _constraint_verdicts(constraint: SpreadConstraint, domains: SpreadDomains) -> IntArray:
+    skew = domains.column.spread_over_rows(domains.per_value) + domains.itself - domains.lowest
     answer = np.where(skew > constraint.max_skew, SKEWED, FITS)
-    answer[~found.column.rows_present] = MISSING_LABEL
+    answer[~domains.column.rows_present] = MISSING_LABEL
     return answer
 
 
@@ -213,8 +213,8 @@ class SpreadScore:
         parts = tuple([self._score_part(constraint, rows, ignored, counted) for constraint in self._constraints])
         for part in parts:
             raw = raw + part.raw
-        whole = np.where(ignored, 0, round_half_away_rows(raw))
-        return SpreadResult(parts, ignored, whole, normalize_spread(whole, ignored))
+        rounded = np.where(ignored, 0, round_half_away_rows(raw))
+        return SpreadResult(parts, ignored, rounded, normalize_spread(rounded, ignored))
 
     def _score_part(
         self, constraint: SpreadConstraint, rows: IntArray, ignored: BoolArray, counted: BoolArray
@@ -236,7 +236,7 @@ class SpreadScore:
         self,
         constraint: SpreadConstraint,
         column: LabelColumn,
-        kept: IntArray,
+        scored: IntArray,
         counted: BoolArray,
         per_row: IntArray,
         rows: IntArray,
@@ -249,7 +249,7 @@ class SpreadScore:
         # Upstream reads a missing label from Go's map as "", which is one domain like any other value.
         ids = np.where(column.ids == ABSENT_ID, column.id_of.get("", size), column.ids)
         domains = np.zeros(size + 1, dtype=np.bool_)
-        domains[ids[kept]] = True
+        domains[ids[scored]] = True
         counting = counted & including_rows(self._view, constraint, self._placement)
         per_value = np.bincount(ids[counting], weights=per_row[counting], minlength=size + 1).astype(np.int64)
         return per_value[ids[rows]], int(domains.sum())  # exact: ints
@@ -258,9 +258,9 @@ class SpreadScore:
 def normalize_spread(raw: IntArray, ignored: BoolArray) -> IntArray:
     """0 to 100 where the fewest pods are; 0 for rows that are ignored."""
     # Ignored rows take no part in minimum and maximum: upstream marks them before it normalises.
-    kept = raw[~ignored]
-    highest = max(0, int(kept.max())) if len(kept) else 0
+    scored = raw[~ignored]
+    highest = max(0, int(scored.max())) if len(scored) else 0
     if highest == 0:
         return np.where(ignored, 0, MAX_SCORE).astype(np.int64)
-    scores = div_rows(MAX_SCORE * (highest + kept.min() - raw), highest)
+    scores = div_rows(MAX_SCORE * (highest + scored.min() - raw), highest)
     return np.where(ignored, 0, scores).astype(np.int64)

@@ -189,9 +189,9 @@ class VolumeBinding:
 
     def filter(self, state: VolumeState, node: NodeName, node_labels: Labels) -> FitStatus | None:
         """A refusal, or None after storing in `state` what the node would bind and provision."""
-        reachable_volumes, found = self._bound_reachable(state, node_labels)
+        reachable_volumes, volumes_exist = self._bound_reachable(state, node_labels)
         try:
-            satisfied, enough, volumes = self._delayed_satisfied(state, node, node_labels)
+            satisfied, has_room, volumes = self._delayed_satisfied(state, node, node_labels)
         except VolumeBindingError as error:
             return FitStatus(ERROR, str(error))
         reasons = [
@@ -199,8 +199,8 @@ class VolumeBinding:
             for text, failed in (
                 (self._node_conflict, not reachable_volumes),
                 (BIND_CONFLICT, not satisfied),
-                (NOT_ENOUGH_SPACE, not enough),
-                (VOLUME_GONE, not found),
+                (NOT_ENOUGH_SPACE, not has_room),
+                (VOLUME_GONE, not volumes_exist),
             )
             if failed
         ]
@@ -232,10 +232,10 @@ class VolumeBinding:
         self._check_attributes(to_match)
         bindings, unmatched = self._match_claims(state, to_match, node_labels)
         to_provision += unmatched
-        satisfied, enough = not unmatched, True
+        satisfied, has_room = not unmatched, True
         if to_provision:
-            satisfied, enough = self._check_provisions(to_provision, node_labels)
-        return satisfied, enough, PodVolumes(tuple(bindings), tuple(key_of(claim) for claim in to_provision))
+            satisfied, has_room = self._check_provisions(to_provision, node_labels)
+        return satisfied, has_room, PodVolumes(tuple(bindings), tuple(key_of(claim) for claim in to_provision))
 
     def claim_fits(self, state: VolumeState, node: NodeName, node_labels: Labels) -> Iterator[ClaimFit]:
         """Whether each claim of the pod fits one node."""
@@ -248,23 +248,23 @@ class VolumeBinding:
                 near = is_reachable(volume, node_labels)
                 yield ClaimFit(key_of(claim), name, near, "bound" if near else f"bound; {_affinity_text(volume)}")
         waiting = [claim for claim in state.delayed if self._selected_node(claim) is None]
-        found = dict(self._match_claims(state, waiting, node_labels)[0])
+        bindings = dict(self._match_claims(state, waiting, node_labels)[0])
         for claim in state.delayed:
-            yield self._delayed_fit(claim, node, node_labels, found)
+            yield self._delayed_fit(claim, node, node_labels, bindings)
 
-    def _delayed_fit(self, claim: Manifest, node: NodeName, node_labels: Labels, found: dict[str, str]) -> ClaimFit:
+    def _delayed_fit(self, claim: Manifest, node: NodeName, node_labels: Labels, bindings: dict[str, str]) -> ClaimFit:
         key, selected = key_of(claim), self._selected_node(claim)
         if selected is not None and selected != node:
             return ClaimFit(key, "", False, f"to be provisioned on {selected}")
-        if key in found:
-            return ClaimFit(key, found[key], True, "an available volume suits it")
+        if key in bindings:
+            return ClaimFit(key, bindings[key], True, "an available volume suits it")
         try:
             self._check_attributes([claim])
-            allowed, enough = self._check_provisions([claim], node_labels)
+            allowed, has_room = self._check_provisions([claim], node_labels)
         except VolumeBindingError as error:
             return ClaimFit(key, "", False, str(error))
         words = "can be provisioned" if allowed else "no volume suits it, and its class provisions none here"
-        return ClaimFit(key, "", allowed and enough, words if enough else "the driver has too little storage here")
+        return ClaimFit(key, "", allowed and has_room, words if has_room else "the driver has too little storage here")
 
     def _selected_node(self, claim: Manifest) -> NodeName | None:
         return self._selected.get(key_of(claim), annotations_of(claim).get(SELECTED_NODE))
@@ -317,8 +317,8 @@ class VolumeBinding:
     def reserved_volumes(self) -> dict[str, str]:
         """Claim → the volume it is assumed to be bound to, or the node where one is to be made for it, in words."""
         volumes = self._listers.volumes
-        taken = {claim: volume_words(volumes[name]) for name, claim in self._taken.items()}
-        return taken | {claim: f"{NEW_VOLUME}{node}" for claim, node in self._selected.items()}
+        texts = {claim: volume_words(volumes[name]) for name, claim in self._taken.items()}
+        return texts | {claim: f"{NEW_VOLUME}{node}" for claim, node in self._selected.items()}
 
     def unreserve(self, state: VolumeState, node: NodeName) -> None:
         """Release what was assumed for the node."""
@@ -375,12 +375,12 @@ def volume_words(volume: Manifest) -> str:
 def _affinity_text(volume: Manifest) -> str:
     """The volume's node affinity as text."""
     terms = ((spec_of(volume).get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or ()
-    wanted = [
-        f"{one.get('key')} {one.get('operator')} {', '.join(one.get('values') or ())}".rstrip()
+    requirements = [
+        f"{expression.get('key')} {expression.get('operator')} {', '.join(expression.get('values') or ())}".rstrip()
         for term in terms
-        for one in term.get("matchExpressions") or ()
+        for expression in term.get("matchExpressions") or ()
     ]
-    return f"its nodes: {' or '.join(wanted) or 'none'}"
+    return f"its nodes: {' or '.join(requirements) or 'none'}"
 
 
 def storage_request(claim: Manifest) -> int:

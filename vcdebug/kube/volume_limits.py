@@ -88,7 +88,7 @@ class VolumeLimits:
             counted = self.count_volumes(pod, node, placed)
         except _LookupFailed as failure:
             return failure.status
-        return EXCEEDED_STATUS if any(one.exceeds_limit for one in counted) else None
+        return EXCEEDED_STATUS if any(count.exceeds_limit for count in counted) else None
 
     def driver_counts(
         self, pod: Pod, node: str, placed: Iterable[Pod]
@@ -98,7 +98,7 @@ class VolumeLimits:
             counted = self.count_volumes(pod, node, placed)
         except _LookupFailed as failure:
             return (), failure.status
-        return counted, EXCEEDED_STATUS if any(one.exceeds_limit for one in counted) else None
+        return counted, EXCEEDED_STATUS if any(count.exceeds_limit for count in counted) else None
 
     def count_volumes(self, pod: Pod, node: str, placed: Iterable[Pod]) -> tuple[DriverCount, ...]:
         """New and attached volumes of each driver with a limit; volumes that are attached already are not new."""
@@ -182,9 +182,9 @@ def _make_counts(
     new: VolumeDrivers, everything: VolumeDrivers, attached: VolumeDrivers, limits: dict[str, int]
 ) -> tuple[DriverCount, ...]:
     in_use = Counter(everything.values())
-    wanted = Counter(driver for key, driver in new.items() if key not in attached)
+    added = Counter(driver for key, driver in new.items() if key not in attached)
     return tuple(
         DriverCount(driver, in_use.get(driver, 0), count, limits[driver])
-        for driver, count in wanted.items()
+        for driver, count in added.items()
         if driver in limits
     )

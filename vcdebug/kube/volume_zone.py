@@ -46,8 +46,8 @@ def zone_limits(pod: Pod, listers: Listers) -> tuple[ZoneLimit, ...]:
     for volume in pod.spec.get("volumes") or ():
         source = volume.get("persistentVolumeClaim")
         if source is not None:
-            found = _bound_volume(pod.namespace, source.get("claimName") or "", listers)
-            limits.extend(_limits_of(found) if found is not None else ())
+            bound_volume = _bound_volume(pod.namespace, source.get("claimName") or "", listers)
+            limits.extend(_limits_of(bound_volume) if bound_volume is not None else ())
     return tuple(limits)
 
 
@@ -85,7 +85,7 @@ def _limits_of(volume: Manifest) -> Iterator[ZoneLimit]:
     for key in _GA_NAME:
         text = labels_of(volume).get(key)
         if text is not None:
-            values = tuple(piece.strip() for piece in text.split("__"))
+            values = tuple(zone.strip() for zone in text.split("__"))
             if all(values):
                 yield ZoneLimit(key, values)
 

@@ -65,10 +65,10 @@ class Semver(NamedTuple):
     @classmethod
     def from_text(cls, text: str, *, normalize: bool = False) -> Semver:
         """Parse; raises Undecided."""
-        found = _VERSION.fullmatch(_normalize_version(text) if normalize else text)
-        if found is None:
+        match = _VERSION.fullmatch(_normalize_version(text) if normalize else text)
+        if match is None:
             raise Undecided(f"{text!r} is not a version")
-        major, minor, patch, before = found.groups()
+        major, minor, patch, before = match.groups()
         parts = tuple((not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in _split_parts(before))
         return cls(int(major), int(minor), int(patch), not parts, parts)
 

@@ -32,18 +32,18 @@ def apply_function(function: str, arguments: list[object]) -> object:
     if function == "in":
         return _contains_value(arguments[1], arguments[0])
     # Exact types, since Python's bool is an int, and CEL has no conversions between them.
-    types = tuple(dict if isinstance(one, dict) else type(one) for one in arguments)
+    types = tuple(dict if isinstance(argument, dict) else type(argument) for argument in arguments)
     rule = RULES.get((function, *types))
     if rule is None:
-        raise Undecided(f"{function}({', '.join(one.__name__ for one in types)}) is not replayed")
+        raise Undecided(f"{function}({', '.join(kind.__name__ for kind in types)}) is not replayed")
     return rule(*arguments)
 
 
-def _contains_value(where: object, what: object) -> bool:
-    if isinstance(where, list):
-        return any(are_equal(one, what) for one in where)
-    if isinstance(where, dict):
-        return type(what) is str and what in where
+def _contains_value(container: object, value: object) -> bool:
+    if isinstance(container, list):
+        return any(are_equal(item, value) for item in container)
+    if isinstance(container, dict):
+        return type(value) is str and value in container
     raise Undecided("`in` asks a list or a map")
 
 
@@ -86,7 +86,7 @@ def _int_of_text(text: str) -> int:
 
 
 def _convert_ascii(text: str, form: Callable[[str], str]) -> str:
-    return "".join(form(one) if one.isascii() else one for one in text)
+    return "".join(form(character) if character.isascii() else character for character in text)
 
 
 def _can_parse(parse: Callable[[], object]) -> bool:
@@ -229,12 +229,12 @@ def evaluate_node(node: syntax.CelNode, names: CelVariables) -> object:
                 raise Undecided(f"the variable {name} is not known")
             return names[name]
         case syntax.MemberAccess(of, name, tested):
-            where = evaluate_node(of, names)
-            return _has_member(where, name) if tested else _get_element(where, name)
+            owner = evaluate_node(of, names)
+            return _has_member(owner, name) if tested else _get_element(owner, name)
         case syntax.IndexAccess(of, key):
             return _get_element(evaluate_node(of, names), evaluate_node(key, names))
         case syntax.FunctionCall(function, arguments):
-            return apply_function(function, [evaluate_node(one, names) for one in arguments])
+            return apply_function(function, [evaluate_node(argument, names) for argument in arguments])
         case syntax.Ternary(condition, yes, no):
             return evaluate_node(yes if _require_bool(evaluate_node(condition, names)) else no, names)
         case syntax.Logical():
@@ -244,40 +244,40 @@ def evaluate_node(node: syntax.CelNode, names: CelVariables) -> object:
         case syntax.BindMacro(name, value, body):
             return evaluate_node(body, {**names, name: evaluate_node(value, names)})
         case syntax.ListLiteral(items):
-            return [evaluate_node(one, names) for one in items]
+            return [evaluate_node(item, names) for item in items]
         case syntax.MapLiteral(pairs):
             return _evaluate_map(pairs, names)
 
 
 def _evaluate_map(pairs: tuple[tuple[syntax.CelNode, syntax.CelNode], ...], names: CelVariables) -> dict[str, object]:
-    found: dict[str, object] = {}
+    result: dict[str, object] = {}
     for key, value in pairs:
         name = evaluate_node(key, names)
         if not isinstance(name, str):
             raise Undecided("keys of maps are texts here")
-        found[name] = evaluate_node(value, names)
-    return found
+        result[name] = evaluate_node(value, names)
+    return result
 
 
-def _has_member(where: object, name: str) -> bool:
-    if isinstance(where, DeclaredFields) and name not in where:
+def _has_member(owner: object, name: str) -> bool:
+    if isinstance(owner, DeclaredFields) and name not in owner:
         raise Undecided(f"there is no field {name}")
-    return isinstance(where, DefaultMap) or (isinstance(where, dict) and name in where)
+    return isinstance(owner, DefaultMap) or (isinstance(owner, dict) and name in owner)
 
 
-def _get_element(where: object, key: object) -> object:
+def _get_element(container: object, key: object) -> object:
     """An element of a list or map; raises CelError for a missing key, Undecided for what does not compile."""
-    if isinstance(where, list):
-        if type(key) is not int or not 0 <= key < len(where):
+    if isinstance(container, list):
+        if type(key) is not int or not 0 <= key < len(container):
             raise Undecided("the list has no such element")
-        return where[key]
+        return container[key]
     if type(key) is not str:
         raise Undecided("keys of maps are texts here")
-    if isinstance(where, dict) and key in where:
-        return where[key]
-    if isinstance(where, DeclaredFields):
+    if isinstance(container, dict) and key in container:
+        return container[key]
+    if isinstance(container, DeclaredFields):
         raise Undecided(f"there is no field {key}")
-    if isinstance(where, DefaultMap):
+    if isinstance(container, DefaultMap):
         return {}
     raise CelError(f"no such key: {key}")
 
@@ -297,18 +297,18 @@ def _evaluate_logical(node: syntax.Logical, names: CelVariables) -> bool:
 
 
 def _evaluate_loop(node: syntax.LoopMacro, names: CelVariables) -> object:
-    found = evaluate_node(node.of, names)
-    if not isinstance(found, list | dict):
+    container = evaluate_node(node.of, names)
+    if not isinstance(container, list | dict):
         raise Undecided(f"{node.kind} goes over a list or a map")
-    scopes = [{**names, node.name: one} for one in found]
+    scopes = [{**names, node.name: item} for item in container]
     if node.kind in ("all", "exists"):
         return _evaluate_quantifier(node, scopes)
     if node.kind == "exists_one":
         return sum(_require_bool(evaluate_node(node.body, scope)) for scope in scopes) == 1  # exact: ints
     if node.kind == "filter":
         return [scope[node.name] for scope in scopes if _require_bool(evaluate_node(node.body, scope))]
-    kept = node.kept or syntax.CelConstant(value=True)
-    return [evaluate_node(node.body, scope) for scope in scopes if _require_bool(evaluate_node(kept, scope))]
+    condition = node.kept or syntax.CelConstant(value=True)
+    return [evaluate_node(node.body, scope) for scope in scopes if _require_bool(evaluate_node(condition, scope))]
 
 
 def _evaluate_quantifier(node: syntax.LoopMacro, scopes: list[dict[str, object]]) -> bool:

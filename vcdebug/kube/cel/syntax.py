@@ -127,8 +127,8 @@ def parse_expression(expression: str) -> CelNode:
 class _Parser:
     """A recursive descent parser: one method per level of precedence, loosest first."""
 
-    def __init__(self, found: list[CelToken]) -> None:
-        self._tokens = found
+    def __init__(self, tokens: list[CelToken]) -> None:
+        self._tokens = tokens
         self._at = 0
 
     def _next_token(self) -> CelToken:
@@ -204,22 +204,22 @@ class _Parser:
         return node
 
     def _parse_arguments(self, until: str) -> list[CelNode]:
-        found: list[CelNode] = []
+        arguments: list[CelNode] = []
         while not self._take_mark(until):
-            if found:
+            if arguments:
                 self._expect_mark(",")
                 if self._take_mark(until):
                     break
-            found.append(self.parse_ternary())
-        return found
+            arguments.append(self.parse_ternary())
+        return arguments
 
     def _parse_method_call(self, of: CelNode, name: str) -> CelNode:
         arguments = self._parse_arguments(")")
         if isinstance(of, CelVariable) and (of.name, name) == BIND and len(arguments) == 3:
             return BindMacro(_variable_name(arguments[0]), arguments[1], arguments[2])
         if len(arguments) in LOOPS.get(name, ()):
-            kept = arguments[1] if len(arguments) == 3 else None
-            return LoopMacro(name, of, _variable_name(arguments[0]), arguments[-1], kept)
+            condition = arguments[1] if len(arguments) == 3 else None
+            return LoopMacro(name, of, _variable_name(arguments[0]), arguments[-1], condition)
         return FunctionCall(name, (of, *arguments))
 
     def _parse_primary(self) -> CelNode:
@@ -292,16 +292,16 @@ class CelToken(NamedTuple):
 
 def split_tokens(expression: str) -> list[CelToken]:
     """The tokens, with an empty mark at the end; raises Undecided."""
-    found: list[CelToken] = []
-    at = 0
-    while at < len(expression):
-        match = _TOKEN.match(expression, at)
+    tokens: list[CelToken] = []
+    position = 0
+    while position < len(expression):
+        match = _TOKEN.match(expression, position)
         if match is None or match["unsigned"]:
-            raise Undecided(f"the expression is not understood from {expression[at : at + 20]!r} on")
-        at = match.end()
+            raise Undecided(f"the expression is not understood from {expression[position : position + 20]!r} on")
+        position = match.end()
         if match.lastgroup is not None:
-            found.append(_make_token(match))
-    return [*found, CelToken(MARK, "")]
+            tokens.append(_make_token(match))
+    return [*tokens, CelToken(MARK, "")]
 
 
 def _make_token(match: re.Match[str]) -> CelToken:

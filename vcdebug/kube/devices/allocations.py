@@ -24,7 +24,7 @@ from vcdebug.kube.devices.device import (
     parse_amounts,
     quantity_text,
 )
-from vcdebug.kube.devices.requests import WantedDevices
+from vcdebug.kube.devices.requests import RequestData
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.manifest import JsonDict, JsonObject, status_of
 from vcdebug.snapshot.quantity import nano_value
@@ -43,7 +43,7 @@ class HeldDevice(NamedTuple):
 class TakenDevice(NamedTuple):
     """A device that a search has found for a request."""
 
-    wanted: WantedDevices
+    wanted: RequestData
     device: Device
     shared: bool
     capacity: CapacityAmounts
@@ -56,13 +56,13 @@ class TakenDevice(NamedTuple):
     def result_entry(self, part: str) -> JsonDict:
         """The entry of the claim's status; `part` is the share ID of a part of a device."""
         driver, pool, device = self.device.id
-        found: JsonDict = {"request": self.wanted.result_name, "driver": driver, "pool": pool, "device": device}
+        entry: JsonDict = {"request": self.wanted.result_name, "driver": driver, "pool": pool, "device": device}
         if self.wanted.admin:
-            found["adminAccess"] = True
+            entry["adminAccess"] = True
         if self.shared:
-            found["shareID"] = part
-            found["consumedCapacity"] = {name: quantity_text(nano) for name, nano in self.capacity.items()}
-        return found
+            entry["shareID"] = part
+            entry["consumedCapacity"] = {name: quantity_text(nano) for name, nano in self.capacity.items()}
+        return entry
 
 
 class ClaimAllocation(NamedTuple):
@@ -86,42 +86,42 @@ def make_allocation(claim: str, taken: Sequence[TakenDevice], node: NodeName, *,
 class DevicesInUse:
     """Devices and capacity in use when a search begins."""
 
-    def __init__(self, held: Iterable[HeldDevice], before: DevicesInUse | None = None) -> None:
+    def __init__(self, devices: Iterable[HeldDevice], before: DevicesInUse | None = None) -> None:
         self.devices: dict[DeviceId, None] = {} if before is None else dict(before.devices)
-        known = {} if before is None else before.capacity
-        self.capacity: dict[DeviceId, dict[str, int]] = {one: dict(amounts) for one, amounts in known.items()}
+        capacity = {} if before is None else before.capacity
+        self.capacity: dict[DeviceId, dict[str, int]] = {device: dict(amounts) for device, amounts in capacity.items()}
         self.since: dict[PoolId, list[HeldDevice]] = {}
         """Devices added to `before`, by pool: a cached result holds while those of its pools are equal."""
-        for one in held:
-            self._add_device(one)
+        for device in devices:
+            self._add_device(device)
             if before is not None:
-                self.since.setdefault(PoolId(one.id.driver, one.id.pool), []).append(one)
+                self.since.setdefault(PoolId(device.id.driver, device.id.pool), []).append(device)
 
-    def _add_device(self, one: HeldDevice) -> None:
-        if one.admin:
+    def _add_device(self, device: HeldDevice) -> None:
+        if device.admin:
             return
-        if not one.shared:
-            self.devices[one.id] = None
-        elif one.capacity:
-            known = self.capacity.setdefault(one.id, {})
-            for name, amount in one.capacity.items():
-                known[name] = known.get(name, 0) + amount
+        if not device.shared:
+            self.devices[device.id] = None
+        elif device.capacity:
+            capacity = self.capacity.setdefault(device.id, {})
+            for name, amount in device.capacity.items():
+                capacity[name] = capacity.get(name, 0) + amount
 
 
 def held_devices(claim: JsonObject, features: AllocatorFeatures) -> Iterator[HeldDevice]:
     """The devices of a claim's status."""
     allocation = status_of(claim).get("allocation") or {}
-    for one in (allocation.get("devices") or {}).get("results") or ():
-        name = DeviceId(one.get("driver") or "", one.get("pool") or "", one.get("device") or "")
-        shared = features.capacity and one.get("shareID") is not None
-        yield HeldDevice(name, bool(one.get("adminAccess")), shared, parse_amounts(one.get("consumedCapacity")))
+    for result in (allocation.get("devices") or {}).get("results") or ():
+        name = DeviceId(result.get("driver") or "", result.get("pool") or "", result.get("device") or "")
+        shared = features.capacity and result.get("shareID") is not None
+        yield HeldDevice(name, bool(result.get("adminAccess")), shared, parse_amounts(result.get("consumedCapacity")))
 
 
 def create_node_selector(taken: Sequence[TakenDevice], node: NodeName) -> JsonObject | None:
     """The selector of nodes that can use all of the devices, None for all nodes; raises Undecided."""
     fields: list[JsonObject] = []
     labels: list[JsonObject] = []
-    for device in (one.device for one in taken):
+    for device in (entry.device for entry in taken):
         if device.place.node or device.manifest.get("bindsToNode"):
             name = {"key": "metadata.name", "operator": "In", "values": [node]}
             return {"nodeSelectorTerms": [{"matchFields": [name]}]}
@@ -136,16 +136,16 @@ def create_node_selector(taken: Sequence[TakenDevice], node: NodeName) -> JsonOb
     return {"nodeSelectorTerms": [term]} if term else None
 
 
-def _merge_terms(more: Iterable[JsonObject], known: list[JsonObject]) -> None:
+def _merge_terms(additions: Iterable[JsonObject], requirements: list[JsonObject]) -> None:
     """Append the requirements that are not in the list yet."""
-    for one in more:
-        if not any(_are_alike(one, other) for other in known):
-            known.append(one)
+    for addition in additions:
+        if not any(_are_alike(addition, other) for other in requirements):
+            requirements.append(addition)
 
 
-def _are_alike(one: JsonObject, other: JsonObject) -> bool:
-    names = one.get("key") == other.get("key") and one.get("operator") == other.get("operator")
-    return names and sorted(dict.fromkeys(one.get("values") or ())) == sorted(dict.fromkeys(other.get("values") or ()))
+def _are_alike(left: JsonObject, right: JsonObject) -> bool:
+    names = left.get("key") == right.get("key") and left.get("operator") == right.get("operator")
+    return names and sorted(dict.fromkeys(left.get("values") or ())) == sorted(dict.fromkeys(right.get("values") or ()))
 
 
 Counters = dict[tuple[str, str], int]
@@ -165,18 +165,18 @@ class SearchLedger:
         self._counted: dict[str, Counters] = {}
         """Pool → counters consumed in this search; as in upstream, not all are released."""
 
-    def is_free(self, wanted: WantedDevices, device: Device, claim: int) -> bool:
+    def is_free(self, request: RequestData, device: Device, claim: int) -> bool:
         """Whether no claim holds the device; with admin access, whether this claim has not taken it yet."""
-        if wanted.admin:
-            return self.is_unnoted(wanted) or claim not in self._trying.get(device.id, ())
+        if request.admin:
+            return self.is_unnoted(request) or claim not in self._trying.get(device.id, ())
         return device.id not in self._in_use.devices and not self._trying.get(device.id)
 
-    def has_room(self, wanted: WantedDevices, device: Device) -> bool:
+    def has_room(self, request: RequestData, device: Device) -> bool:
         """Whether the device has the requested capacity left."""
-        if not self._features.capacity or not (wanted.capacity or device.capacity):
+        if not self._features.capacity or not (request.capacity or device.capacity):
             return True
-        taken, trying = self._in_use.capacity.get(device.id, NO_AMOUNTS), self._parts.get(device.id, NO_AMOUNTS)
-        return fits_capacity(wanted.capacity, device.capacity, taken, trying)
+        in_use, trying = self._in_use.capacity.get(device.id, NO_AMOUNTS), self._parts.get(device.id, NO_AMOUNTS)
+        return fits_capacity(request.capacity, device.capacity, in_use, trying)
 
     def charge_counters(self, device: Device, pool: DevicePool | None) -> bool:
         """Charge the counters that the device consumes; False where they do not suffice.
@@ -192,20 +192,20 @@ class SearchLedger:
             return True
         if pool is None:
             raise ProcessExit(NIL_POINTER_TEXT)
-        left, counted = self._left_counters(pool), self._counted.setdefault(pool.id.name, {})
+        free, counted = self._left_counters(pool), self._counted.setdefault(pool.id.name, {})
         # Charged first and compared then, as upstream; a failure takes the charge back.
         self._charge_device(device, counted, 1)
-        if all(amount >= counted.get(name, 0) for name, amount in left.items()):
+        if all(amount >= counted.get(name, 0) for name, amount in free.items()):
             return True
         self._charge_device(device, counted, -1)
         return False
 
     def _left_counters(self, pool: DevicePool) -> Counters:
-        left = {(name, own): nano_value(text) for name, found in pool.counters.items() for own, text in found.items()}
+        free = {(name, own): nano_value(text) for name, found in pool.counters.items() for own, text in found.items()}
         for device in (*pool.devices, *pool.elsewhere):
             if device.id in self._in_use.devices:
-                self._charge_device(device, left, -1)
-        return left
+                self._charge_device(device, free, -1)
+        return free
 
     @staticmethod
     def _charge_device(device: Device, counters: Counters, sign: int) -> None:
@@ -218,33 +218,33 @@ class SearchLedger:
         """Whether several claims may each have a part of the device."""
         return self._features.capacity and device.shareable
 
-    def take_device(self, wanted: WantedDevices, device: Device, claim: int) -> CapacityAmounts:
+    def take_device(self, request: RequestData, device: Device, claim: int) -> CapacityAmounts:
         """Take the device and return the capacity that is taken of it if it is shared."""
         if not self.is_shared(device):
-            if not self.is_unnoted(wanted):
+            if not self.is_unnoted(request):
                 self._trying.setdefault(device.id, []).append(claim)
             return NO_AMOUNTS
-        part = consumed_capacity(wanted.capacity, device.capacity)
-        known = self._parts.setdefault(device.id, {})
+        part = consumed_capacity(request.capacity, device.capacity)
+        amounts = self._parts.setdefault(device.id, {})
         for name, amount in part.items():
-            known[name] = known.get(name, 0) + amount
+            amounts[name] = amounts.get(name, 0) + amount
         return part
 
-    def is_unnoted(self, wanted: WantedDevices) -> bool:
+    def is_unnoted(self, request: RequestData) -> bool:
         """Whether devices of the request are not recorded as taken (admin access in old allocators)."""
-        return wanted.admin and self._features.forgetful
+        return request.admin and self._features.forgetful
 
     def give_back(
-        self, wanted: WantedDevices, device: Device, pool: DevicePool | None, claim: int, part: CapacityAmounts
+        self, request: RequestData, device: Device, pool: DevicePool | None, claim: int, part: CapacityAmounts
     ) -> None:
         """Undo `take_device`. The counters of a shared device stay charged, as upstream's."""
-        if self.is_unnoted(wanted):
+        if self.is_unnoted(request):
             return
         if self.is_shared(device):
-            known = self._parts.get(device.id, {})
+            amounts = self._parts.get(device.id, {})
             for name, amount in part.items():
-                known[name] -= amount
-            if not any(known.values()):
+                amounts[name] -= amount
+            if not any(amounts.values()):
                 self._parts.pop(device.id, None)
             return
         self._trying[device.id].remove(claim)

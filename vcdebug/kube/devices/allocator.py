@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from vcdebug.kube.devices import AllocationError, NoDevicesError, allocations, features_of
 from vcdebug.kube.devices.device import DeviceId, DevicePool, DevicePools, read_slice
-from vcdebug.kube.devices.requests import MAX_DEVICES, ClaimReader, DeviceClaim, WantedDevices
+from vcdebug.kube.devices.requests import MAX_DEVICES, ClaimReader, DeviceClaim, RequestData
 from vcdebug.kube.devices.search import DeviceConstraint, DeviceSearch, read_constraints
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.selector import Labels
@@ -73,87 +73,87 @@ class DeviceAllocators:
             self.unknown = "the allocator of this release is not replayed"
         elif features.taint_rules and listers.device_taint_rules:
             self.unknown = "DeviceTaintRules are not replayed"
-        self._pools = DevicePools([read_slice(one) for one in listers.resource_slices], features, ordering)
+        self._pools = DevicePools([read_slice(manifest) for manifest in listers.resource_slices], features, ordering)
         self._known: dict[
             ClaimShape, dict[NodeName, tuple[list[list[allocations.HeldDevice] | None], AllocationOutcome]]
         ] = {}
         self._reader = ClaimReader(listers.device_classes, features)
         self._claims = [*listers.resource_claims.values()]
         self._in_use = allocations.DevicesInUse(
-            held for claim in self._claims for held in allocations.held_devices(claim, features)
+            device for claim in self._claims for device in allocations.held_devices(claim, features)
         )
 
     def allocation_request(
-        self, claims: Sequence[JsonObject], held: Iterable[allocations.HeldDevice]
+        self, claims: Sequence[JsonObject], devices: Iterable[allocations.HeldDevice]
     ) -> AllocationRequest:
-        """The request for a pod; `held` are devices taken in this session, besides those of the snapshot."""
+        """The request for a pod; `devices` are devices taken in this session, besides those of the snapshot."""
         shape = tuple([repr(spec_of(claim).get("devices")) for claim in claims])
-        return AllocationRequest(claims, shape, allocations.DevicesInUse(held, self._in_use))
+        return AllocationRequest(claims, shape, allocations.DevicesInUse(devices, self._in_use))
 
     def allocate(self, need: AllocationRequest, node: NodeName, labels: Labels) -> list[allocations.ClaimAllocation]:
         """One result per claim of a pod; raises NoDevicesError, AllocationError and Undecided."""
         pools = self._pools.seen_by(node, labels)
         since = [need.in_use.since.get(pool.id) for pool in pools]
         # A search depends on the node's pools alone: it is repeated only after one of them lost or gained devices.
-        known = self._cached_outcomes(need.shape)
-        found = known.get(node)
-        if found is None or found[0] != since:
-            found = since, self._run_search(need, (node, labels), pools)
-            if not _has_parts(found[1]):
-                known[node] = found
-        if isinstance(found[1], str):
-            raise NoDevicesError(found[1])
-        return found[1]
+        outcomes = self._cached_outcomes(need.shape)
+        entry = outcomes.get(node)
+        if entry is None or entry[0] != since:
+            entry = since, self._run_search(need, (node, labels), pools)
+            if not _has_parts(entry[1]):
+                outcomes[node] = entry
+        if isinstance(entry[1], str):
+            raise NoDevicesError(entry[1])
+        return entry[1]
 
     def _cached_outcomes(
         self, shape: ClaimShape
     ) -> dict[NodeName, tuple[list[list[allocations.HeldDevice] | None], AllocationOutcome]]:
         """Node → (devices taken in its pools at the time of the search, outcome), for one shape."""
-        known = self._known.get(shape)
-        if known is None:
+        outcomes = self._known.get(shape)
+        if outcomes is None:
             if len(self._known) == MAX_CACHED_SHAPES:
                 del self._known[next(iter(self._known))]
-            known = self._known[shape] = {}
-        return known
+            outcomes = self._known[shape] = {}
+        return outcomes
 
     def _run_search(
         self, need: AllocationRequest, node: tuple[NodeName, Labels], pools: Sequence[DevicePool]
     ) -> AllocationOutcome:
-        search, asked = self._begin_search(need, node, pools)
+        search, claims = self._begin_search(need, node, pools)
         if not search.allocate_claims():
             passed_over = any(pool.invalid for pool in pools) and not self.features.pools_by_node
             return INVALID_POOLS if passed_over else CANNOT_ALLOCATE
         slices = dict.fromkeys(device.slice for pool in pools for device in pool.devices)
         certain = self.features.by_name or len(slices) < 2
-        named = zip(asked, search.found, strict=True)
-        return [allocations.make_allocation(claim.key, taken, node[0], certain=certain) for (claim, _), taken in named]
+        pairs = zip(claims, search.found, strict=True)
+        return [allocations.make_allocation(claim.key, taken, node[0], certain=certain) for (claim, _), taken in pairs]
 
     def claims_holding(self, devices: Collection[DeviceId]) -> Iterator[JsonObject]:
         """The claims of the snapshot that hold one of the devices, or a part of it."""
         for claim in self._claims:
-            if any(held.id in devices for held in allocations.held_devices(claim, self.features)):
+            if any(device.id in devices for device in allocations.held_devices(claim, self.features)):
                 yield claim
 
     def request_candidates(
         self, need: AllocationRequest, node: NodeName, labels: Labels
     ) -> Iterator[RequestCandidates]:
         """Candidates for each request and alternative; raises AllocationError and Undecided."""
-        search, asked = self._begin_search(need, (node, labels), self._pools.seen_by(node, labels))
-        for claim, _ in asked:
-            for wanted in (one for request in claim.requests for one in request.alternatives):
-                count = None if wanted.every else wanted.count
-                yield RequestCandidates(claim.key, wanted.result_name, count, search.devices_of_kind(wanted))
+        search, claims = self._begin_search(need, (node, labels), self._pools.seen_by(node, labels))
+        for claim, _ in claims:
+            for option in (option for request in claim.requests for option in request.alternatives):
+                count = None if option.every else option.count
+                yield RequestCandidates(claim.key, option.result_name, count, search.devices_of_kind(option))
 
     def _begin_search(
         self, need: AllocationRequest, node: tuple[NodeName, Labels], pools: Sequence[DevicePool]
     ) -> tuple[DeviceSearch, list[tuple[DeviceClaim, list[DeviceConstraint]]]]:
-        asked: list[tuple[DeviceClaim, list[DeviceConstraint]]] = []
+        claims: list[tuple[DeviceClaim, list[DeviceConstraint]]] = []
         ledger = allocations.SearchLedger(need.in_use, self.features)
-        search = DeviceSearch(node, pools, asked, ledger, self.features)
+        search = DeviceSearch(node, pools, claims, ledger, self.features)
         for manifest in need.claims:
-            asked.append(self._read_claim(manifest, pools, search, ledger))
+            claims.append(self._read_claim(manifest, pools, search, ledger))
             search.found.append([])
-        return search, asked
+        return search, claims
 
     def _read_claim(
         self, manifest: JsonObject, pools: Sequence[DevicePool], search: DeviceSearch, ledger: allocations.SearchLedger
@@ -162,31 +162,31 @@ class DeviceAllocators:
         devices: Mapping[str, Sequence[JsonObject]] = spec_of(manifest).get("devices") or {}
         reader = self._reader
         raw = devices.get("requests") or ()
-        requests = list(reader.read_requests(key, raw, lambda wanted: _count_all(wanted, pools, search, ledger)))
+        requests = list(reader.read_requests(key, raw, lambda request: _count_all(request, pools, search, ledger)))
         fewest = sum(request.fewest_devices for request in requests)  # exact: ints
         if fewest > MAX_DEVICES:
             text = f"number of requested devices {fewest} exceeds the claim limit of {MAX_DEVICES}"
             raise AllocationError(f"claim {key}: {text}")
-        found = read_constraints(key, devices.get("constraints") or (), self.features)
-        return DeviceClaim(key, requests), found
+        constraints = read_constraints(key, devices.get("constraints") or (), self.features)
+        return DeviceClaim(key, requests), constraints
 
 
 def _has_parts(outcome: AllocationOutcome) -> bool:
     """Whether the outcome has parts of devices: their share IDs contain the claim's name, so it cannot be cached."""
-    return not isinstance(outcome, str) and any(held.shared for one in outcome for held in one.held)
+    return not isinstance(outcome, str) and any(device.shared for allocation in outcome for device in allocation.held)
 
 
 def _count_all(
-    wanted: WantedDevices, pools: Sequence[DevicePool], search: DeviceSearch, ledger: allocations.SearchLedger
+    request: RequestData, pools: Sequence[DevicePool], search: DeviceSearch, ledger: allocations.SearchLedger
 ) -> None:
     """Set count and devices of a request for all; raises AllocationError where a pool is incomplete or invalid."""
-    if not wanted.every:
+    if not request.every:
         return
     for pool in pools:
         if pool.incomplete or pool.invalid:
-            why = "being updated" if pool.incomplete else "invalid"
-            text = f"asks for all devices, but resource pool {pool.id} is currently {why}"
-            raise AllocationError(f"claim {wanted.claim}, request {wanted.name}: {text}")
-        chosen = (one for one in pool.devices if search.selects_device(wanted, one) and ledger.has_room(wanted, one))
-        wanted.devices.extend(chosen)
-    wanted.count = len(wanted.devices)
+            state = "being updated" if pool.incomplete else "invalid"
+            text = f"asks for all devices, but resource pool {pool.id} is currently {state}"
+            raise AllocationError(f"claim {request.claim}, request {request.name}: {text}")
+        chosen = (one for one in pool.devices if search.selects_device(request, one) and ledger.has_room(request, one))
+        request.devices.extend(chosen)
+    request.count = len(request.devices)

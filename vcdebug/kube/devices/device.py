@@ -113,9 +113,9 @@ def read_slice(manifest: JsonObject) -> DeviceSlice:
     """Read one ResourceSlice."""
     spec = spec_of(manifest)
     pool, sets = spec.get("pool") or {}, spec.get("sharedCounters") or ()
-    names = [one.get("name") or "" for one in sets]
+    names = [counter_set.get("name") or "" for counter_set in sets]
     place = NodeScope.from_spec(spec)
-    found = DeviceSlice(
+    device_slice = DeviceSlice(
         name=name_of(manifest),
         pool=PoolId(spec.get("driver") or "", pool.get("name") or ""),
         generation=pool.get("generation") or 0,
@@ -123,15 +123,15 @@ def read_slice(manifest: JsonObject) -> DeviceSlice:
         place=place,
         per_device=spec.get("perDeviceNodeSelection"),
         counters={
-            one.get("name") or "": {
-                name: (amount or {}).get("value") for name, amount in (one.get("counters") or {}).items()
+            counter_set.get("name") or "": {
+                name: (amount or {}).get("value") for name, amount in (counter_set.get("counters") or {}).items()
             }
-            for one in sets
+            for counter_set in sets
         },
         twice=tuple(name for name in dict.fromkeys(names) if names.count(name) > 1),
     )
-    found.devices.extend(_read_device(raw, found) for raw in spec.get("devices") or ())
-    return found
+    device_slice.devices.extend(_read_device(raw, device_slice) for raw in spec.get("devices") or ())
+    return device_slice
 
 
 def _read_device(raw: JsonObject, of: DeviceSlice) -> Device:
@@ -156,47 +156,47 @@ def quantity_text(nano: int) -> str:
     return str(nano // NANO_PER_UNIT) if nano % NANO_PER_UNIT == 0 else f"{nano}n"  # exact: ints
 
 
-def consumed_capacity(wanted: CapacityAmounts, capacity: JsonObject) -> dict[str, int]:
+def consumed_capacity(request: CapacityAmounts, capacity: JsonObject) -> dict[str, int]:
     """The amount that a request takes of each capacity of a device; all of it where neither states an amount."""
-    return {name: _round_up(wanted.get(name), raw or {}) for name, raw in capacity.items()}
+    return {name: _round_up(request.get(name), raw or {}) for name, raw in capacity.items()}
 
 
 def fits_capacity(
-    wanted: CapacityAmounts, capacity: JsonObject, taken: CapacityAmounts, trying: CapacityAmounts
+    request: CapacityAmounts, capacity: JsonObject, in_use: CapacityAmounts, trying: CapacityAmounts
 ) -> bool:
     """Whether the device has room for a request next to what is taken and what this search is trying."""
-    if any(name not in capacity for name in wanted):
+    if any(name not in capacity for name in request):
         return False
-    for name, amount in consumed_capacity(wanted, capacity).items():
+    for name, amount in consumed_capacity(request, capacity).items():
         raw = capacity[name] or {}
         if _is_forbidden(amount, raw.get("requestPolicy")):
             return False
-        if amount + taken.get(name, 0) + trying.get(name, 0) > nano_value(raw.get("value")):
+        if amount + in_use.get(name, 0) + trying.get(name, 0) > nano_value(raw.get("value")):
             return False
     return True
 
 
-def _round_up(wanted: int | None, raw: JsonObject) -> int:
+def _round_up(request: int | None, raw: JsonObject) -> int:
     """The least amount that the device's request policy allows for a request."""
     policy = raw.get("requestPolicy") or {}
-    if wanted is None:
+    if request is None:
         default = policy.get("default")
         return nano_value(default if default is not None else raw.get("value"))
     within, values = policy.get("validRange") or {}, policy.get("validValues")
     if within.get("min") is not None:
-        return _round_to_step(wanted, within)
-    known = [nano_value(text) for text in values or ()]
-    return next((one for one in known if wanted <= one), wanted)
+        return _round_to_step(request, within)
+    allowed = [nano_value(text) for text in values or ()]
+    return next((amount for amount in allowed if request <= amount), request)
 
 
-def _round_to_step(wanted: int, within: JsonObject) -> int:
-    least = nano_value(within["min"])
-    if wanted < least:
-        return least
+def _round_to_step(request: int, within: JsonObject) -> int:
+    minimum = nano_value(within["min"])
+    if request < minimum:
+        return minimum
     if within.get("step") is None:
-        return wanted
-    begin, step = _whole_units(least), _whole_units(nano_value(within["step"]))
-    added = _whole_units(wanted) - begin
+        return request
+    begin, step = _whole_units(minimum), _whole_units(nano_value(within["step"]))
+    added = _whole_units(request) - begin
     return (begin + step * (int_div(added, step) + (int_mod(added, step) != 0))) * NANO_PER_UNIT
 
 
@@ -206,8 +206,8 @@ def _is_forbidden(amount: int, policy: JsonObject | None) -> bool:
         return False
     within = policy.get("validRange")
     if within is None:
-        known = [nano_value(text) for text in policy.get("validValues") or ()]
-        return bool(known) and amount not in known
+        allowed = [nano_value(text) for text in policy.get("validValues") or ()]
+        return bool(allowed) and amount not in allowed
     if within.get("max") is not None and amount > nano_value(within["max"]):
         return True
     if within.get("step") is None:
@@ -259,18 +259,18 @@ class DevicePools:
 
     def seen_by(self, node: NodeName, labels: Labels) -> tuple[DevicePool, ...]:
         """The node's pools, in the order in which they are tried; raises Undecided."""
-        known = self._seen.get(node)
-        if known is None:
-            known = self._seen[node] = tuple(self._gather_pools(node, labels))
-        return known
+        pools = self._seen.get(node)
+        if pools is None:
+            pools = self._seen[node] = tuple(self._gather_pools(node, labels))
+        return pools
 
     def _gather_pools(self, node: NodeName, labels: Labels) -> list[DevicePool]:
         """The node's pools; those with binding conditions come last, since they delay the pod."""
-        found: dict[PoolId, list[DeviceSlice]] = {}
-        for one in (*self._of_node.get(node, ()), *self._everywhere):
-            if self._is_about(one, node, labels):
-                _add_slice(found.setdefault(one.pool, []), one)
-        pools = {str(pool): built for pool, slices in found.items() for built in self._build_pool(pool, slices)}
+        by_pool: dict[PoolId, list[DeviceSlice]] = {}
+        for device_slice in (*self._of_node.get(node, ()), *self._everywhere):
+            if self._is_about(device_slice, node, labels):
+                _add_slice(by_pool.setdefault(device_slice.pool, []), device_slice)
+        pools = {str(pool): built for pool, slices in by_pool.items() for built in self._build_pool(pool, slices)}
         if not self._features.by_name:
             return [pools[name] for name in self._ordering.order_keys(pools)]
         return sorted(pools.values(), key=lambda pool: (pool.binds_late, pool.id))
@@ -284,10 +284,12 @@ class DevicePools:
             return one.place.includes_node(labels, node)
         return bool(one.per_device) and any(device.place.includes_node(labels, node) for device in one.devices)
 
-    def _leaves_out(self, one: DeviceSlice) -> bool:
+    def _leaves_out(self, device_slice: DeviceSlice) -> bool:
         """Whether a slice with counters is skipped, since the allocator does not know counters."""
         features = self._features
-        return bool(one.counters) and not features.stops_at_all and (features.forgetful or not features.pools_by_node)
+        if not device_slice.counters or features.stops_at_all:
+            return False
+        return features.forgetful or not features.pools_by_node
 
     def _build_pool(self, pool: PoolId, slices: list[DeviceSlice]) -> Iterator[DevicePool]:
         """The pool of these slices; no pool at all while a newer generation replaces it."""
@@ -296,51 +298,51 @@ class DevicePools:
             yield self._check_pool(pool, slices, [])._replace(incomplete=len(slices) != first.count)
             return
         if len(slices) != first.count:
-            known = self._of_pool[pool]
-            if any(one.generation > first.generation for one in known):
+            pool_slices = self._of_pool[pool]
+            if any(one.generation > first.generation for one in pool_slices):
                 return
-            every = [one for one in known if one.generation == first.generation]
+            every = [one for one in pool_slices if one.generation == first.generation]
             if len(every) != first.count:
                 yield DevicePool(pool, incomplete=True)
                 return
         yield self._check_pool(pool, slices, [one for one in every if one not in slices])
 
-    def _check_pool(self, pool: PoolId, slices: list[DeviceSlice], others: list[DeviceSlice]) -> DevicePool:
+    def _check_pool(self, pool: PoolId, slices: list[DeviceSlice], other_slices: list[DeviceSlice]) -> DevicePool:
         holding = [one for one in slices if not (self._features.counters and one.counters)]
         if self._features.by_name:
             holding = sorted(holding, key=lambda one: one.name)
         # Slices with counters define the counters of a pool and hold no devices.
         devices = tuple(device for one in holding for device in one.devices)
-        known: dict[str, None] = {}
+        names: dict[str, None] = {}
         for device in devices:
-            if device.id.name in known:
-                there = devices if self._features.stops_at_all else ()
-                return DevicePool(pool, there, invalid=f"duplicate device name {device.id.name}")
-            known[device.id.name] = None
+            if device.id.name in names:
+                visible_devices = devices if self._features.stops_at_all else ()
+                return DevicePool(pool, visible_devices, invalid=f"duplicate device name {device.id.name}")
+            names[device.id.name] = None
         if not self._features.counters:
             return DevicePool(pool, devices)
-        elsewhere = tuple(device for one in others for device in one.devices)
+        elsewhere = tuple(device for one in other_slices for device in one.devices)
         sets = [name for one in slices for name in one.counters]
-        counters = {name: found for one in slices for name, found in one.counters.items()}
+        counters = {name: amounts for one in slices for name, amounts in one.counters.items()}
         twice = len(counters) < len(sets) or any(one.twice for one in slices)
         if twice or not all(_knows_counters(device, counters) for device in (*devices, *elsewhere)):
             return DevicePool(pool, invalid="counters are not as its devices say")
         return DevicePool(pool, devices, elsewhere, counters)
 
 
-def _add_slice(slices: list[DeviceSlice], one: DeviceSlice) -> None:
+def _add_slice(slices: list[DeviceSlice], device_slice: DeviceSlice) -> None:
     """Add a slice of the newest generation; older slices are outdated and dropped."""
-    if slices and one.generation < slices[0].generation:
+    if slices and device_slice.generation < slices[0].generation:
         return
-    if slices and one.generation > slices[0].generation:
+    if slices and device_slice.generation > slices[0].generation:
         slices.clear()
-    slices.append(one)
+    slices.append(device_slice)
 
 
 def _knows_counters(device: Device, counters: Mapping[str, Mapping[str, object]]) -> bool:
     """Whether every counter exists that the device consumes."""
     for part in device.manifest.get("consumesCounters") or ():
-        known = counters.get(part.get("counterSet") or "")
-        if known is None or not all(name in known for name in part.get("counters") or {}):
+        counter_set = counters.get(part.get("counterSet") or "")
+        if counter_set is None or not all(name in counter_set for name in part.get("counters") or {}):
             return False
     return True

@@ -23,7 +23,7 @@ MAX_DEVICES: Final = 32
 
 
 @dataclass(slots=True)
-class WantedDevices:
+class RequestData:
     """One request, or one alternative of it."""
 
     claim: str
@@ -50,13 +50,13 @@ class WantedDevices:
 class DeviceRequest:
     """The alternatives of a request, best first; exactly one if `chooses` is false."""
 
-    alternatives: list[WantedDevices]
+    alternatives: list[RequestData]
     chooses: bool
 
     @property
     def fewest_devices(self) -> int:
         """The least number of devices of any alternative."""
-        return min(one.count for one in self.alternatives)
+        return min(alternative.count for alternative in self.alternatives)
 
 
 @dataclass(slots=True)
@@ -76,24 +76,24 @@ class ClaimReader:
         self._selections: dict[tuple[str, tuple[str, ...]], DeviceSelection] = {}
 
     def read_requests(
-        self, key: str, raw: Sequence[JsonObject], counted: Callable[[WantedDevices], None]
+        self, key: str, raw: Sequence[JsonObject], counted: Callable[[RequestData], None]
     ) -> Iterator[DeviceRequest]:
         """The requests of a claim; raises AllocationError."""
-        for one in raw:
-            yield self._read_request(key, one, counted)
+        for request in raw:
+            yield self._read_request(key, request, counted)
 
-    def _read_request(self, claim: str, raw: JsonObject, counted: Callable[[WantedDevices], None]) -> DeviceRequest:
+    def _read_request(self, claim: str, raw: JsonObject, counted: Callable[[RequestData], None]) -> DeviceRequest:
         name, choices = raw.get("name") or "", raw.get("firstAvailable") or ()
         if choices and not self._features.alternatives:
             text = "has subrequests, but the DRAPrioritizedList feature is disabled"
             raise AllocationError(f"claim {claim}, request {name}: {text}")
         self._check_capacity(claim, name, raw)
         parts = [(one, one.get("name") or "", name) for one in choices] or [(raw.get("exactly") or {}, name, "")]
-        found = []
-        for part, own, parent in parts:
-            found.append(self._read_wanted(claim, part, own, parent))
-            counted(found[-1])
-        return DeviceRequest(found, bool(choices))
+        alternatives = []
+        for part, part_name, parent in parts:
+            alternatives.append(self._read_wanted(claim, part, part_name, parent))
+            counted(alternatives[-1])
+        return DeviceRequest(alternatives, bool(choices))
 
     def _check_capacity(self, claim: str, name: str, raw: JsonObject) -> None:
         """Refuse capacity requests where the allocator reads them and the gate is off; older ones ignore them."""
@@ -102,27 +102,27 @@ class ClaimReader:
         text = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
         if (raw.get("exactly") or {}).get("capacity") is not None:
             raise AllocationError(f"claim {claim}, request {name}: {text}")
-        for one in raw.get("firstAvailable") or ():
-            if one.get("capacity") is not None:
-                raise AllocationError(f"claim {claim}, subrequest {one.get('name') or ''}: {text}")
+        for subrequest in raw.get("firstAvailable") or ():
+            if subrequest.get("capacity") is not None:
+                raise AllocationError(f"claim {claim}, subrequest {subrequest.get('name') or ''}: {text}")
 
-    def _read_wanted(self, claim: str, raw: JsonObject, name: str, parent: str) -> WantedDevices:
+    def _read_wanted(self, claim: str, raw: JsonObject, name: str, parent: str) -> RequestData:
         of = f"claim {claim}, request {name}"
-        own = tuple(read_expressions(raw.get("selectors")))
-        if None in own:
+        texts = tuple(read_expressions(raw.get("selectors")))
+        if None in texts:
             raise AllocationError(
-                f"{of}, selector #{own.index(None)}: CEL expression empty (unsupported selector type?)"
+                f"{of}, selector #{texts.index(None)}: CEL expression empty (unsupported selector type?)"
             )
         if not self._features.admin and raw.get("adminAccess") is not None:
             raise AllocationError(f"{of}: admin access is requested, but the feature is disabled")
         mode = raw.get("allocationMode") or EXACT_COUNT
         if mode not in (EXACT_COUNT, ALL_DEVICES):
             raise AllocationError(f"{of}: unsupported count mode {mode}")
-        return WantedDevices(
+        return RequestData(
             claim,
             name,
             parent,
-            self._find_selection(raw.get("deviceClassName") or "", tuple(one for one in own if one is not None)),
+            self._find_selection(raw.get("deviceClassName") or "", tuple(text for text in texts if text is not None)),
             0 if mode == ALL_DEVICES else raw.get("count") or 1,
             mode == ALL_DEVICES,
             bool(raw.get("adminAccess")),
@@ -130,14 +130,14 @@ class ClaimReader:
             parse_amounts((raw.get("capacity") or {}).get("requests")),
         )
 
-    def _find_selection(self, class_name: str, own: tuple[str, ...]) -> DeviceSelection:
-        found = self._selections.get((class_name, own))
-        if found is None:
+    def _find_selection(self, class_name: str, expressions: tuple[str, ...]) -> DeviceSelection:
+        selection = self._selections.get((class_name, expressions))
+        if selection is None:
             spec = spec_of(self._classes[class_name])
-            of_class = tuple(one or "" for one in read_expressions(spec.get("selectors")))
-            found = DeviceSelection(class_name, of_class, own, capacity=self._features.capacity)
-            self._selections[class_name, own] = found
-        return found
+            of_class = tuple(text or "" for text in read_expressions(spec.get("selectors")))
+            selection = DeviceSelection(class_name, of_class, expressions, capacity=self._features.capacity)
+            self._selections[class_name, expressions] = selection
+        return selection
 
 
 Selectors = tuple[str, ...]
@@ -162,15 +162,15 @@ class DeviceSelection:
 
     def takes_device(self, device: Device, claim: str) -> bool:
         """Whether the device matches all selectors; raises AllocationError and Undecided."""
-        found = self._known.get(device)
-        if found is None:
-            found = self._known[device] = self._evaluate_selectors(device)
-        if isinstance(found, bool):
-            return found
-        if isinstance(found, str):
-            raise Undecided(found)
-        of = f"class {self._class_name}" if found.by_class else f"claim {claim}"
-        raise AllocationError(f"{of}: selector #{found.position}: CEL runtime error: {found.text}")
+        verdict = self._known.get(device)
+        if verdict is None:
+            verdict = self._known[device] = self._evaluate_selectors(device)
+        if isinstance(verdict, bool):
+            return verdict
+        if isinstance(verdict, str):
+            raise Undecided(verdict)
+        of = f"class {self._class_name}" if verdict.by_class else f"claim {claim}"
+        raise AllocationError(f"{of}: selector #{verdict.position}: CEL runtime error: {verdict.text}")
 
     def _evaluate_selectors(self, device: Device) -> bool | _SelectorFailure | str:
         for by_class, selectors in ((True, self._of_class), (False, self._of_request)):
@@ -187,22 +187,22 @@ class DeviceSelection:
     def _expression_holds(self, expression: str, device: Device) -> bool:
         if not expression:
             raise Undecided("the snapshot lacks the expression of a selector")
-        about = DeclaredFields(
+        device_fields = DeclaredFields(
             driver=device.id.driver,
             attributes=DefaultMap(_attributes_by_domain(device)),
             capacity=DefaultMap(_capacities_by_domain(device)),
         )
         if self._capacity:
-            about["allowMultipleAllocations"] = device.shareable
-        return evaluate_truth(expression, {"device": about})
+            device_fields["allowMultipleAllocations"] = device.shareable
+        return evaluate_truth(expression, {"device": device_fields})
 
 
 def _attributes_by_domain(device: Device) -> dict[str, object]:
-    found: dict[str, dict[str, object]] = {}
+    by_domain: dict[str, dict[str, object]] = {}
     for name, raw in sorted((device.manifest.get("attributes") or {}).items()):
-        domain, own = _split_name(name, device)
-        found.setdefault(domain, {})[own] = _attribute_value(name, raw)
-    return dict(found)
+        domain, short_name = _split_name(name, device)
+        by_domain.setdefault(domain, {})[short_name] = _attribute_value(name, raw)
+    return dict(by_domain)
 
 
 def _attribute_value(name: str, raw: JsonObject) -> object:
@@ -215,21 +215,21 @@ def _attribute_value(name: str, raw: JsonObject) -> object:
 
 
 def _capacities_by_domain(device: Device) -> dict[str, object]:
-    found: dict[str, dict[str, object]] = {}
+    by_domain: dict[str, dict[str, object]] = {}
     for name, raw in (device.manifest.get("capacity") or {}).items():
-        domain, own = _split_name(name, device)
-        found.setdefault(domain, {})[own] = Quantity.from_text((raw or {}).get("value"))
-    return dict(found)
+        domain, short_name = _split_name(name, device)
+        by_domain.setdefault(domain, {})[short_name] = Quantity.from_text((raw or {}).get("value"))
+    return dict(by_domain)
 
 
 def _split_name(name: str, device: Device) -> tuple[str, str]:
     """(domain, name); a name without a domain is in the driver's."""
-    domain, mark, own = name.partition("/")
-    return (domain, own) if mark else (device.id.driver, name)
+    domain, mark, short_name = name.partition("/")
+    return (domain, short_name) if mark else (device.id.driver, name)
 
 
 def read_expressions(selectors: object) -> Iterator[str | None]:
     """The CEL expressions of selectors; None for a selector of another kind."""
-    for one in selectors if isinstance(selectors, list) else ():
-        cel = one.get("cel")
+    for selector in selectors if isinstance(selectors, list) else ():
+        cel = selector.get("cel")
         yield None if cel is None else cel.get("expression") or ""

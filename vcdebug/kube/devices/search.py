@@ -15,7 +15,7 @@ from vcdebug.kube.cel import Undecided
 from vcdebug.kube.devices import AllocationError, AllocatorFeatures
 from vcdebug.kube.devices.allocations import SearchLedger, TakenDevice
 from vcdebug.kube.devices.device import Device, DeviceId, DevicePool
-from vcdebug.kube.devices.requests import MAX_DEVICES, DeviceClaim, DeviceRequest, WantedDevices
+from vcdebug.kube.devices.requests import MAX_DEVICES, DeviceClaim, DeviceRequest, RequestData
 from vcdebug.kube.selector import Labels
 from vcdebug.kube.taints import has_untolerated
 from vcdebug.model.names import NodeName
@@ -47,11 +47,11 @@ class DeviceSearch:
         features: AllocatorFeatures,
     ) -> None:
         self._node, self._labels = node
-        invalid = next((at for at, pool in enumerate(pools) if pool.invalid and features.pools_by_node), None)
+        invalid = next((index for index, pool in enumerate(pools) if pool.invalid and features.pools_by_node), None)
         self._invalid = None if invalid is None else pools[invalid]
         """The first invalid pool, at which the search ends where pools are read per node."""
-        seen = pools if features.stops_at_all else pools[:invalid]
-        self._devices = [(device, pool) for pool in seen for device in pool.devices]
+        visible_pools = pools if features.stops_at_all else pools[:invalid]
+        self._devices = [(device, pool) for pool in visible_pools for device in pool.devices]
         self._claims = claims
         self._ledger = ledger
         self._features = features
@@ -61,7 +61,7 @@ class DeviceSearch:
     def allocate_claims(self) -> bool:
         """Whether every claim can be allocated; the devices are in `found`. Raises AllocationError and Undecided."""
         requests = [request for claim, _ in self._claims for request in claim.requests]
-        largest = sum(max(one.count for one in request.alternatives) for request in requests)  # exact: ints
+        largest = sum(max(option.count for option in request.alternatives) for request in requests)  # exact: ints
         if largest > MAX_SEARCH_DEPTH:
             raise Undecided(f"a pod asks for more than {MAX_SEARCH_DEPTH} devices")
         try:
@@ -69,24 +69,25 @@ class DeviceSearch:
         except _StoppedError:
             return False
 
-    def selects_device(self, wanted: WantedDevices, device: Device) -> bool:
+    def selects_device(self, request: RequestData, device: Device) -> bool:
         """Whether the device matches the request's selectors and can be used on this node."""
         if not self._features.bindings and device.manifest.get("bindingConditions"):
             return False
-        if not wanted.selection.takes_device(device, wanted.claim):
+        if not request.selection.takes_device(device, request.claim):
             return False
         return not device.slice.per_device or device.place.includes_node(self._labels, self._node)
 
-    def devices_of_kind(self, wanted: WantedDevices) -> dict[DeviceId, bool]:
+    def devices_of_kind(self, request: RequestData) -> dict[DeviceId, bool]:
         """The devices that match a request, and whether each is free."""
-        found = [device for device, _ in self._devices if self.selects_device(wanted, device)]
         return {
-            one.id: self._fits_request(wanted, one, 0) and not self._has_untolerated_taint(wanted, one) for one in found
+            device.id: self._fits_request(request, device, 0) and not self._has_untolerated_taint(request, device)
+            for device, _ in self._devices
+            if self.selects_device(request, device)
         }
 
-    def _has_untolerated_taint(self, wanted: WantedDevices, device: Device) -> bool:
+    def _has_untolerated_taint(self, request: RequestData, device: Device) -> bool:
         """Whether the device has a taint that counts and is not tolerated."""
-        return self._features.taints and has_untolerated(device.taints, wanted.tolerations)
+        return self._features.taints and has_untolerated(device.taints, request.tolerations)
 
     def _try_claim(self, place: int) -> bool:
         return place == len(self._claims) or self._try_request(place, 0)
@@ -105,9 +106,9 @@ class DeviceSearch:
 
     def _try_alternatives(self, request: DeviceRequest, claim: int, place: int) -> bool:
         too_many = 0
-        for wanted in request.alternatives:
+        for alternative in request.alternatives:
             try:
-                if self._try_next(wanted, claim, place, 0, 0):
+                if self._try_next(alternative, claim, place, 0, 0):
                     return True
             except _TooManyError:
                 too_many += 1
@@ -115,115 +116,115 @@ class DeviceSearch:
             raise _TooManyError
         return False
 
-    def _try_next(self, wanted: WantedDevices, claim: int, place: int, has: int, begin: int) -> bool:
-        """Add one more device to a request that has `has`; devices before `begin` were tried."""
+    def _try_next(self, request: RequestData, claim: int, place: int, device_index: int, begin: int) -> bool:
+        """Add the next of a request's devices, the one at `device_index`; devices before `begin` were tried."""
         self._steps += 1
         if self._steps > MAX_SEARCH_STEPS:
             raise Undecided("the search for devices times out")
-        if wanted.every and not wanted.devices and not self._features.stops_at_all:
+        if request.every and not request.devices and not self._features.stops_at_all:
             return False
-        if has == wanted.count:
+        if device_index == request.count:
             return self._try_request(claim, place + 1)
-        if len(self.found[claim]) + wanted.count - has > MAX_DEVICES:
+        if len(self.found[claim]) + request.count - device_index > MAX_DEVICES:
             raise _TooManyError
-        if wanted.every:
-            return self._try_all_devices(wanted, claim, place, has)
-        if has == 0 and self._invalid is None and not self._has_enough_devices(wanted, claim):
+        if request.every:
+            return self._try_all_devices(request, claim, place, device_index)
+        if device_index == 0 and self._invalid is None and not self._has_enough_devices(request, claim):
             return False
-        return self._try_one_device(wanted, claim, place, has, begin)
+        return self._try_one_device(request, claim, place, device_index, begin)
 
-    def _try_one_device(self, wanted: WantedDevices, claim: int, place: int, has: int, begin: int) -> bool:
-        for at in range(begin, len(self._devices)):
-            device, pool = self._devices[at]
-            if not self._fits_request(wanted, device, claim):
+    def _try_one_device(self, request: RequestData, claim: int, place: int, device_index: int, begin: int) -> bool:
+        for index in range(begin, len(self._devices)):
+            device, pool = self._devices[index]
+            if not self._fits_request(request, device, claim):
                 continue
             if pool.invalid:
                 raise _invalid_pool_error(pool)
-            if not self._take_device(wanted, device, pool, claim):
+            if not self._take_device(request, device, pool, claim):
                 continue
-            again = 0 if self._ledger.is_unnoted(wanted) else at + 1
-            following = partial(self._try_next, wanted, claim, place, has + 1, again)
-            if self._continue_or_undo(wanted, device, pool, claim, following):
+            again = 0 if self._ledger.is_unnoted(request) else index + 1
+            following = partial(self._try_next, request, claim, place, device_index + 1, again)
+            if self._continue_or_undo(request, device, pool, claim, following):
                 return True
         if self._invalid is not None and not self._features.stops_at_all:
             raise _invalid_pool_error(self._invalid)
         return False
 
-    def _has_enough_devices(self, wanted: WantedDevices, claim: int) -> bool:
+    def _has_enough_devices(self, request: RequestData, claim: int) -> bool:
         """Whether enough devices match, ignoring constraints: a quick refusal before the search branches."""
-        missing = 1 if self._ledger.is_unnoted(wanted) else wanted.count
+        missing = 1 if self._ledger.is_unnoted(request) else request.count
         for device, _ in self._devices:
-            if self._fits_request(wanted, device, claim):
+            if self._fits_request(request, device, claim):
                 missing -= 1
                 if missing == 0:
                     return True
         return False
 
-    def _fits_request(self, wanted: WantedDevices, device: Device, claim: int) -> bool:
+    def _fits_request(self, request: RequestData, device: Device, claim: int) -> bool:
         ledger = self._ledger
         return (
-            ledger.is_free(wanted, device, claim)
-            and self.selects_device(wanted, device)
-            and ledger.has_room(wanted, device)
+            ledger.is_free(request, device, claim)
+            and self.selects_device(request, device)
+            and ledger.has_room(request, device)
         )
 
-    def _try_all_devices(self, wanted: WantedDevices, claim: int, place: int, has: int) -> bool:
+    def _try_all_devices(self, request: RequestData, claim: int, place: int, device_index: int) -> bool:
         """Take the next of all matching devices; all of them or the request fails."""
-        device = wanted.devices[has]
-        if not self._take_device(wanted, device, None, claim):
+        device = request.devices[device_index]
+        if not self._take_device(request, device, None, claim):
             if self._features.stops_at_all:
                 raise _StoppedError
             return False
         # Older allocators continue with the best alternative, whichever one the first device was taken for.
-        following = wanted
-        if wanted.parent and not self._features.keeps_alternative:
+        following = request
+        if request.parent and not self._features.keeps_alternative:
             following = self._claims[claim][0].requests[place].alternatives[0]
         return self._continue_or_undo(
-            wanted, device, None, claim, partial(self._try_next, following, claim, place, has + 1, 0)
+            request, device, None, claim, partial(self._try_next, following, claim, place, device_index + 1, 0)
         )
 
     def _continue_or_undo(
-        self, wanted: WantedDevices, device: Device, pool: DevicePool | None, claim: int, following: Callable[[], bool]
+        self, request: RequestData, device: Device, pool: DevicePool | None, claim: int, following: Callable[[], bool]
     ) -> bool:
         """Continue the search; give the device back if it fails or raises."""
-        done = False
+        succeeded = False
         try:
-            done = following()
+            succeeded = following()
         finally:
-            if not done and not (pool is None and self._features.forgetful):
-                taken = self.found[claim].pop()
+            if not succeeded and not (pool is None and self._features.forgetful):
+                removed = self.found[claim].pop()
                 for constraint in self._claims[claim][1]:
-                    constraint.remove_device(wanted)
-                self._ledger.give_back(wanted, device, pool, claim, taken.capacity)
-        return done
+                    constraint.remove_device(request)
+                self._ledger.give_back(request, device, pool, claim, removed.capacity)
+        return succeeded
 
-    def _take_device(self, wanted: WantedDevices, device: Device, pool: DevicePool | None, claim: int) -> bool:
+    def _take_device(self, request: RequestData, device: Device, pool: DevicePool | None, claim: int) -> bool:
         """Take the device if it is free and allowed; False otherwise."""
         ledger = self._ledger
-        if not ledger.is_free(wanted, device, claim) or not ledger.charge_counters(device, pool):
+        if not ledger.is_free(request, device, claim) or not ledger.charge_counters(device, pool):
             return False
-        if self._has_untolerated_taint(wanted, device):
+        if self._has_untolerated_taint(request, device):
             return False
-        if not self._constraints_allow(wanted, device, self._claims[claim][1], must=pool is None):
+        if not self._constraints_allow(request, device, self._claims[claim][1], must=pool is None):
             return False
-        if not ledger.has_room(wanted, device):
+        if not ledger.has_room(request, device):
             return False
-        part = ledger.take_device(wanted, device, claim)
-        self.found[claim].append(TakenDevice(wanted, device, ledger.is_shared(device), part))
+        part = ledger.take_device(request, device, claim)
+        self.found[claim].append(TakenDevice(request, device, ledger.is_shared(device), part))
         return True
 
     def _constraints_allow(
-        self, wanted: WantedDevices, device: Device, constraints: Sequence[DeviceConstraint], *, must: bool
+        self, request: RequestData, device: Device, constraints: Sequence[DeviceConstraint], *, must: bool
     ) -> bool:
         """Add the device to all constraints, or to none; with `must` a violation raises AllocationError."""
         for place, constraint in enumerate(constraints):
-            if constraint.add_device(wanted, device):
+            if constraint.add_device(request, device):
                 continue
             if must:
                 text = f"cannot add device {device.id} because a claim constraint would not be satisfied"
-                raise AllocationError(f"claim {wanted.claim}, request {wanted.name}: {text}")
-            for one in constraints[:place]:
-                one.remove_device(wanted)
+                raise AllocationError(f"claim {request.claim}, request {request.name}: {text}")
+            for earlier in constraints[:place]:
+                earlier.remove_device(request)
             return False
         return True
 
@@ -244,27 +245,27 @@ class DeviceConstraint(ABC):
         self._attribute = attribute
         self._requests = requests
 
-    def add_device(self, wanted: WantedDevices, device: Device) -> bool:
+    def add_device(self, request: RequestData, device: Device) -> bool:
         """Add the device if the constraint allows it; False otherwise."""
-        if not self._is_about(wanted):
+        if not self._is_about(request):
             return True
         value = _attribute_value(device, self._attribute)
-        return value is not None and self._accepts_value(wanted, value)
+        return value is not None and self._accepts_value(request, value)
 
-    def remove_device(self, wanted: WantedDevices) -> None:
+    def remove_device(self, request: RequestData) -> None:
         """Remove the request's last device."""
-        if self._is_about(wanted):
-            self._forget_device(wanted)
+        if self._is_about(request):
+            self._forget_device(request)
 
-    def _is_about(self, wanted: WantedDevices) -> bool:
-        names = (wanted.parent or wanted.name, wanted.result_name)
+    def _is_about(self, request: RequestData) -> bool:
+        names = (request.parent or request.name, request.result_name)
         return not self._requests or any(name in self._requests for name in names)
 
     @abstractmethod
-    def _accepts_value(self, wanted: WantedDevices, value: AttributeValue) -> bool: ...
+    def _accepts_value(self, request: RequestData, value: AttributeValue) -> bool: ...
 
     @abstractmethod
-    def _forget_device(self, wanted: WantedDevices) -> None: ...
+    def _forget_device(self, request: RequestData) -> None: ...
 
 
 class SameAttribute(DeviceConstraint):
@@ -275,7 +276,7 @@ class SameAttribute(DeviceConstraint):
         self._value: AttributeValue = ("", None)
         self._devices = 0
 
-    def _accepts_value(self, wanted: WantedDevices, value: AttributeValue) -> bool:
+    def _accepts_value(self, request: RequestData, value: AttributeValue) -> bool:
         if self._devices == 0:
             self._value = value
         if value != self._value or (self._devices and not value[0]):
@@ -283,7 +284,7 @@ class SameAttribute(DeviceConstraint):
         self._devices += 1
         return True
 
-    def _forget_device(self, wanted: WantedDevices) -> None:
+    def _forget_device(self, request: RequestData) -> None:
         self._devices -= 1
 
 
@@ -299,30 +300,30 @@ class DistinctAttribute(DeviceConstraint):
         self._values: dict[str, AttributeValue] = {}
         self._devices = 0
 
-    def _accepts_value(self, wanted: WantedDevices, value: AttributeValue) -> bool:
+    def _accepts_value(self, request: RequestData, value: AttributeValue) -> bool:
         if self._devices and self._values and (not value[0] or self._has_value(value)):
             return False
-        self._values[wanted.parent or wanted.name] = value
+        self._values[request.parent or request.name] = value
         self._devices += 1
         return True
 
     def _has_value(self, value: AttributeValue) -> bool:
         return not self._by_address and value in self._values.values()
 
-    def _forget_device(self, wanted: WantedDevices) -> None:
-        self._values.pop(wanted.parent or wanted.name, None)
+    def _forget_device(self, request: RequestData) -> None:
+        self._values.pop(request.parent or request.name, None)
         self._devices -= 1
 
 
-def read_constraints(claim: str, raw: Sequence[JsonObject], features: AllocatorFeatures) -> list[DeviceConstraint]:
+def read_constraints(claim: str, entries: Sequence[JsonObject], features: AllocatorFeatures) -> list[DeviceConstraint]:
     """The constraints of a claim; raises AllocationError."""
     found: list[DeviceConstraint] = []
-    for place, one in enumerate(raw):
-        requests = one.get("requests") or ()
-        if one.get("matchAttribute") is not None:
-            found.append(SameAttribute(one["matchAttribute"], requests))
-        elif features.knows_capacity and one.get("distinctAttribute") is not None:
-            found.append(DistinctAttribute(one["distinctAttribute"], requests, by_address=features.distinct_by_address))
+    for place, raw in enumerate(entries):
+        requests = raw.get("requests") or ()
+        if raw.get("matchAttribute") is not None:
+            found.append(SameAttribute(raw["matchAttribute"], requests))
+        elif features.knows_capacity and raw.get("distinctAttribute") is not None:
+            found.append(DistinctAttribute(raw["distinctAttribute"], requests, by_address=features.distinct_by_address))
         else:
             text = "empty constraint (unsupported constraint type?)"
             raise AllocationError(f"claim {claim}, constraint #{place}: {text}")
@@ -331,11 +332,11 @@ def read_constraints(claim: str, raw: Sequence[JsonObject], features: AllocatorF
 
 def _attribute_value(device: Device, attribute: str) -> AttributeValue | None:
     """An attribute by its full name; a device states those of the driver's domain without the domain."""
-    known = device.manifest.get("attributes") or {}
-    raw = known.get(attribute)
+    attributes = device.manifest.get("attributes") or {}
+    raw = attributes.get(attribute)
     if raw is None:
         domain, mark, name = attribute.partition("/")
-        raw = known.get(name) if mark and domain == device.id.driver else None
+        raw = attributes.get(name) if mark and domain == device.id.driver else None
     if raw is None:
         return None
     return next(((kind, raw[kind]) for kind in ATTRIBUTE_KINDS if raw.get(kind) is not None), ("", None))

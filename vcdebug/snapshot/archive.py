@@ -57,28 +57,28 @@ class UnpackBudget:
         self._bytes = 0
         self._files = 0
 
-    def take_bytes(self, count: int, where: str) -> None:
+    def take_bytes(self, count: int, name: str) -> None:
         """Count unpacked bytes; raises SnapshotError above the limit."""
         self._bytes += count
         if self._bytes > self.max_bytes:
-            raise SnapshotError(f"exceeds {self.max_bytes >> 20} MiB when unpacked", where=where)
+            raise SnapshotError(f"exceeds {self.max_bytes >> 20} MiB when unpacked", where=name)
 
-    def take_file(self, where: str) -> None:
+    def take_file(self, name: str) -> None:
         """Count one file; raises SnapshotError above the limit."""
         self._files += 1
         if self._files > self.max_files:
-            raise SnapshotError(f"contains more than {self.max_files} files", where=where)
+            raise SnapshotError(f"contains more than {self.max_files} files", where=name)
 
 
 class CountedGzip(io.RawIOBase):
     """A gzip stream that checks budget and compression ratio while it is read, against gzip bombs."""
 
-    def __init__(self, packed: IO[bytes], budget: UnpackBudget, where: str) -> None:
+    def __init__(self, packed: IO[bytes], budget: UnpackBudget, name: str) -> None:
         self._packed = packed
         self._start = packed.tell()
         self._stream = gzip.GzipFile(fileobj=packed)
         self._budget = budget
-        self._where = where
+        self._where = name
         self._count = 0
 
     def readable(self) -> bool:
@@ -99,9 +99,9 @@ class CountedGzip(io.RawIOBase):
         return data
 
 
-def gunzip_bytes(data: bytes, budget: UnpackBudget, where: str) -> bytes:
+def gunzip_bytes(data: bytes, budget: UnpackBudget, name: str) -> bytes:
     """The content of a gzip file; raises ARCHIVE_ERRORS and SnapshotError."""
-    return CountedGzip(io.BytesIO(data), budget, where).read()
+    return CountedGzip(io.BytesIO(data), budget, name).read()
 
 
 def is_tar(head: bytes) -> bool:
@@ -123,21 +123,21 @@ class _StrictTarInfo(tarfile.TarInfo):
 
 
 def tar_files(
-    stream: IO[bytes] | CountedGzip, where: str, budget: UnpackBudget, report: ProblemReport
+    stream: IO[bytes] | CountedGzip, name: str, budget: UnpackBudget, report: ProblemReport
 ) -> Iterator[SourceFile]:
     """The regular files of a tar stream in order; after a damage the files before it are kept."""
     try:
         with tarfile.open(fileobj=stream, mode="r|", tarinfo=_StrictTarInfo) as archive:
             # Mode r|: strictly forward, so that a member is never unpacked twice and a stream need not seek.
             for member in archive:
-                budget.take_file(where)
+                budget.take_file(name)
                 if member.isdir() or not _is_plain_member(member, report):
                     continue
                 content = archive.extractfile(member)
                 if content is not None:
                     yield SourceFile(printable_name(member.name), content.read())
     except ARCHIVE_ERRORS as error:
-        _note_damage(report, where, error)
+        _note_damage(report, name, error)
 
 
 def _is_plain_member(member: tarfile.TarInfo, report: ProblemReport) -> bool:
@@ -156,16 +156,16 @@ def _leaves_archive(name: str) -> bool:
     return name.startswith(("/", "\\")) or ".." in parts or parts[0].endswith(":")
 
 
-def zip_files(stream: IO[bytes], where: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
+def zip_files(stream: IO[bytes], name: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
     """The regular files of a zip archive, in archive order."""
     try:
         archive = zipfile.ZipFile(stream)
     except ARCHIVE_ERRORS as error:
-        _note_damage(report, where, error)
+        _note_damage(report, name, error)
         return
     with archive:
         for member in archive.infolist():
-            budget.take_file(where)
+            budget.take_file(name)
             if member.is_dir() or not _is_plain_zip_member(member, report):
                 continue
             data = _read_zip_member(archive, member, budget, report)
@@ -207,9 +207,9 @@ def _read_zip_member(
     return b"".join(chunks)
 
 
-def _note_damage(report: ProblemReport, where: str, error: BaseException) -> None:
-    what = f"is damaged: {' '.join(str(error).split()) or type(error).__name__}"
-    report.add_problem(what[:200], "only objects before the damage are used", file=printable_name(where))
+def _note_damage(report: ProblemReport, name: str, error: BaseException) -> None:
+    fault = f"is damaged: {' '.join(str(error).split()) or type(error).__name__}"
+    report.add_problem(fault[:200], "only objects before the damage are used", file=printable_name(name))
 
 
 def printable_name(name: str) -> str:

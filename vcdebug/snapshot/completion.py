@@ -86,25 +86,25 @@ def missing_queues(queues: Iterable[Manifest], flags: SchedulerFlags) -> list[Ma
     present = [name_of(queue) for queue in queues]
     # Its root is one of a tree: without trees it is not made.
     present += [ROOT_QUEUE] if flags.release.has_older_form(CAPACITY_TREE_ABSENT) else []
-    made = (_new_queue(name, reclaimable=name != ROOT_QUEUE) for name in (ROOT_QUEUE, flags.default_queue))
-    return [queue for queue in made if name_of(queue) not in present]
+    created = (_new_queue(name, reclaimable=name != ROOT_QUEUE) for name in (ROOT_QUEUE, flags.default_queue))
+    return [queue for queue in created if name_of(queue) not in present]
 
 
-def complete_needed_queues(found: GatheredObjects, conf: str | None, flags: SchedulerFlags) -> None:
+def complete_needed_queues(gathered: GatheredObjects, conf: str | None, flags: SchedulerFlags) -> None:
     """Add those of the scheduler's own queues that a tree of queues or a PodGroup needs, with a Problem for each."""
-    queues = found.objects.get("Queue", [])
+    queues = gathered.objects.get("Queue", [])
     parents = {(queue.get("spec") or {}).get("parent") for queue in queues}
     needed = {
-        (group.get("spec") or {}).get("queue") or flags.default_queue for group in found.objects.get("PodGroup", ())
+        (group.get("spec") or {}).get("queue") or flags.default_queue for group in gathered.objects.get("PodGroup", ())
     }
     if ROOT_QUEUE in parents or _TREE.search(conf or ""):
         needed.add(ROOT_QUEUE)
     # None is added that nothing needs: a recorded cluster had only the queues that it lists.
     for queue in missing_queues(queues, flags) if queues else ():
         if name_of(queue) in needed:
-            _add_queue(found.objects, found.files, queue)
-            what = "is not in the snapshot, and the scheduler creates it at its start"
-            found.report.add_problem(what, "added as the scheduler creates it", object=f"Queue {name_of(queue)}")
+            _add_queue(gathered.objects, gathered.files, queue)
+            fault = "is not in the snapshot, and the scheduler creates it at its start"
+            gathered.report.add_problem(fault, "added as the scheduler creates it", object=f"Queue {name_of(queue)}")
 
 
 def _add_queue(objects: dict[str, list[Manifest]], files: dict[str, list[str]], queue: Manifest) -> None:
@@ -140,9 +140,9 @@ def _complete_pod_group(pod_group: Manifest, namespaces: Mapping[str, Mapping[st
     spec = _get_part(pod_group, "spec")
     spec["queue"] = spec.get("queue") or DEFAULT_NAMESPACE
     if spec["queue"] == "default":
-        wanted = namespaces.get(pod_group["metadata"]["namespace"], {}).get(QUEUE_NAME_ANNOTATION)
+        queue = namespaces.get(pod_group["metadata"]["namespace"], {}).get(QUEUE_NAME_ANNOTATION)
         # The namespace's annotation replaces only the default queue, as in Volcano's webhook.
-        spec["queue"] = wanted or spec["queue"]
+        spec["queue"] = queue or spec["queue"]
     status = _get_part(pod_group, "status")
     status["phase"] = status.get("phase") or "Pending"
     _complete_topology(spec)

@@ -74,7 +74,7 @@ class ChanceSettings:
 
     def setting_texts(self) -> list[str]:
         """`name value` of every setting that differs from the default."""
-        said = {
+        settings = {
             "search start": self.search_start or None,
             "map order seed": self.order_seed,
             "tie seed": self.tie_seed,
@@ -87,7 +87,7 @@ class ChanceSettings:
             "domains of sub jobs": len(self.sub_job_domains) or None,
             "cards": len(self.cards) or None,
         }
-        return [f"{name} {value}" for name, value in said.items() if value is not None]
+        return [f"{name} {value}" for name, value in settings.items() if value is not None]
 
 
 class MapOrder:

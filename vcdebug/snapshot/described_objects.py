@@ -32,10 +32,10 @@ def _read_tree(text: str) -> JsonDict:
     root: JsonDict = {}
     path: list[tuple[int, JsonDict]] = [(-1, root)]
     for line in text.splitlines():
-        found = _LINE.fullmatch(line)
-        if found is None:
+        match = _LINE.fullmatch(line)
+        if match is None:
             continue
-        indent, key, value = len(found["indent"]), found["key"].strip(), found["value"]
+        indent, key, value = len(match["indent"]), match["key"].strip(), match["value"]
         while path[-1][0] >= indent:
             path.pop()
         inner: JsonDict = {}
@@ -57,14 +57,14 @@ def _custom_object(tree: Mapping[str, Any]) -> JsonDict:
 
 def _field_names(tree: Mapping[str, Any]) -> JsonDict:
     """`Min Member` is minMember; names with dots or slashes stand as they are."""
-    found: JsonDict = {}
+    fields: JsonDict = {}
     for key, value in tree.items():
-        first, *others = key.split(" ")
+        first, *words = key.split(" ")
         inner = _field_names(value) if isinstance(value, dict) else int(value) if value.isdecimal() else value
         # Lists of objects are printed without marks between their elements: conditions are left out.
         if key != "Conditions":
-            found[f"{first[:1].lower()}{first[1:]}{''.join(others)}"] = inner
-    return found
+            fields[f"{first[:1].lower()}{first[1:]}{''.join(words)}"] = inner
+    return fields
 
 
 def _pod(tree: Mapping[str, Any]) -> JsonDict:

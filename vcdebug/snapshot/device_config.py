@@ -91,30 +91,30 @@ def read_vgpu_names(text: str | None) -> VgpuNames:
 def read_mig_settings(text: str | None) -> MigSettings:
     """The MIG settings of a configuration. Upstream: api/devices/config.InitDevicesConfig."""
     section = _vgpu_section(text) or {}
-    known = tuple(
+    known_cards = tuple(
         KnownCards(
-            tuple([str(model) for model in one.get("models") or ()]),
+            tuple([str(model) for model in kind.get("models") or ()]),
             tuple(
                 [
-                    Geometry(str(way.get("group") or ""), _read_templates_of(way))
-                    for way in _iter_mappings(one.get(ALLOWED_FIELD))
+                    Geometry(str(geometry.get("group") or ""), _read_templates_of(geometry))
+                    for geometry in _iter_mappings(kind.get(ALLOWED_FIELD))
                 ]
             ),
         )
-        for one in _iter_mappings(section.get(KNOWN_FIELD))
+        for kind in _iter_mappings(section.get(KNOWN_FIELD))
     )
-    return MigSettings(_int_or_zero(section.get(FACTOR_FIELD)), known)
+    return MigSettings(_int_or_zero(section.get(FACTOR_FIELD)), known_cards)
 
 
 def _read_templates_of(geometry: JsonObject) -> tuple[MigTemplate, ...]:
     return tuple(
-        MigTemplate(str(one.get("name") or ""), _int_or_zero(one.get("memory")), _int_or_zero(one.get("count")))
-        for one in _iter_mappings(geometry.get(INSTANCES_FIELD))
+        MigTemplate(str(item.get("name") or ""), _int_or_zero(item.get("memory")), _int_or_zero(item.get("count")))
+        for item in _iter_mappings(geometry.get(INSTANCES_FIELD))
     )
 
 
 def _iter_mappings(listed: object) -> Iterator[JsonObject]:
-    return (one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict))
+    return (item for item in (listed if isinstance(listed, list) else ()) if isinstance(item, dict))
 
 
 def _int_or_zero(number: object) -> int:
@@ -136,14 +136,14 @@ def _device_config_type() -> GoType:
 
     template = GoStruct({"name": TEXT, "memory": COUNT, "count": WHOLE})
     geometry = GoStruct({"group": TEXT, INSTANCES_FIELD: GoList(template)})
-    known = GoStruct({"models": GoList(TEXT), ALLOWED_FIELD: GoList(geometry)})
+    cards = GoStruct({"models": GoList(TEXT), ALLOWED_FIELD: GoList(geometry)})
     counts = ("defaultMemory", "defaultCores", "defaultGPUNum", "deviceSplitCount", FACTOR_FIELD)
     fields: dict[str, GoType] = {
         **dict.fromkeys((*NAME_FIELDS, "resourcePriorityName"), TEXT),
         **dict.fromkeys(("overwriteEnv", "disableCoreLimit"), FLAG),
         **dict.fromkeys(("deviceMemoryScaling", "deviceCoreScaling"), NUMBER),
         **dict.fromkeys(counts, COUNT),
-        KNOWN_FIELD: GoList(known),
+        KNOWN_FIELD: GoList(cards),
     }
     return GoStruct({VGPU_SECTION: GoStruct(fields), NPU_SECTION: ANY})
 
@@ -165,13 +165,13 @@ def _vgpu_section(text: str | None) -> JsonObject | None:
     if text is None:
         return None
     try:
-        whole = parse_device_config(text)
+        document = parse_device_config(text)
     except UnreadableError:
         return None
-    if whole is None:
+    if document is None:
         return {}
-    section = whole.get(VGPU_SECTION) if isinstance(whole, dict) else None
-    return (section if isinstance(section, dict) else {}) if isinstance(whole, dict) else None
+    section = document.get(VGPU_SECTION) if isinstance(document, dict) else None
+    return (section if isinstance(section, dict) else {}) if isinstance(document, dict) else None
 
 
 def dump_vgpu_config(names: VgpuNames, settings: MigSettings) -> str:
@@ -183,7 +183,7 @@ def dump_vgpu_config(names: VgpuNames, settings: MigSettings) -> str:
         section[FACTOR_FIELD] = settings.factor
     if settings.known:
         section[KNOWN_FIELD] = [
-            {"models": list(one.models), ALLOWED_FIELD: _dump_geometries(one.geometries)} for one in settings.known
+            {"models": list(kind.models), ALLOWED_FIELD: _dump_geometries(kind.geometries)} for kind in settings.known
         ]
     return yaml.safe_dump({VGPU_SECTION: section})
 
@@ -191,10 +191,10 @@ def dump_vgpu_config(names: VgpuNames, settings: MigSettings) -> str:
 def _dump_geometries(geometries: Iterable[Geometry]) -> list[JsonObject]:
     return [
         {
-            "group": one.group,
-            INSTANCES_FIELD: [{"name": i.name, "memory": i.memory, "count": i.number} for i in one.instances],
+            "group": geometry.group,
+            INSTANCES_FIELD: [{"name": i.name, "memory": i.memory, "count": i.number} for i in geometry.instances],
         }
-        for one in geometries
+        for geometry in geometries
     ]
 
 
@@ -299,12 +299,12 @@ def dump_renamed_npus(text: str, rename: Callable[[str], str]) -> str:
             "resourceMemoryName": rename(kind.memory_resource),
             "memoryAllocatable": kind.allocatable,
             "memoryCapacity": kind.capacity,
-            "templates": [{"name": rename(one.name), "memory": one.memory} for one in kind.templates],
+            "templates": [{"name": rename(template.name), "memory": template.memory} for template in kind.templates],
         }
         for kind in config.kinds
     ]
-    stated = {"hamiVnpuCore": config.core_mode, "configs": kinds} if isinstance(section, dict) else kinds
-    return yaml.safe_dump({NPU_SECTION: stated}, sort_keys=False)
+    npus = {"hamiVnpuCore": config.core_mode, "configs": kinds} if isinstance(section, dict) else kinds
+    return yaml.safe_dump({NPU_SECTION: npus}, sort_keys=False)
 
 
 def _npu_document(text: str) -> JsonObject:
@@ -314,10 +314,10 @@ def _npu_document(text: str) -> JsonObject:
         raise ConfigurationVoidError from error
 
 
-def _read_npu_section(whole: JsonObject, *, list_only: bool) -> NpuConfig:
+def _read_npu_section(document: JsonObject, *, list_only: bool) -> NpuConfig:
     """A list of kinds, or a mapping that holds one. Upstream: api/devices/config/vnpu.UnmarshalYAML."""
     # Releases before the wrapper know only the list.
-    section = whole.get(NPU_SECTION)
+    section = document.get(NPU_SECTION)
     if isinstance(section, dict) and not list_only:
         return NpuConfig(_read_kinds(section.get("configs")), _check_type(section.get("hamiVnpuCore"), bool) is True)
     return NpuConfig(_read_kinds(section))
@@ -342,10 +342,10 @@ def _read_templates(entries: Json) -> Iterable[NpuTemplate]:
     parts = list(map(_checked_mapping, _checked_list(entries)))
     for part in parts:
         _check_cores(part)
-    found = (
+    templates = (
         NpuTemplate(_checked_text(part.get("name")), _checked_integer(part.get("memory"), _INT_BITS)) for part in parts
     )
-    return sorted(found, key=lambda template: template.memory)
+    return sorted(templates, key=lambda template: template.memory)
 
 
 def _check_cores(entry: JsonObject) -> None:

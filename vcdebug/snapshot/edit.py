@@ -126,9 +126,9 @@ FILE_SIGN = "@"
 """`--set @FILE` means the edits of a file."""
 
 
-def write_edits(path: str, edits: Iterable[str], about: str) -> None:
+def write_edits(path: str, edits: Iterable[str], snapshot_name: str) -> None:
     """Write the edits to a file, replacing an existing one; raises SnapshotError."""
-    lines = [f"# what-if edits of {about}: --set {FILE_SIGN}{path}", *edits]
+    lines = [f"# what-if edits of {snapshot_name}: --set {FILE_SIGN}{path}", *edits]
     try:
         with replace_file(Path(path)) as file:
             file.write("".join(f"{line}\n" for line in lines).encode())
@@ -160,11 +160,11 @@ def expand_edits(texts: Iterable[str]) -> Iterator[str]:
             yield text
 
 
-def _check_edit(edit: str, where: str) -> None:
+def _check_edit(edit: str, place: str) -> None:
     try:
         parse_edit(edit)
     except EditError as error:
-        error.where = where
+        error.where = place
         raise
 
 
@@ -194,23 +194,23 @@ def _edit_plugins(root: yaml.Node, steps: Sequence[PathStep], edit: Edit) -> Non
     """Change every entry of the plugin, in all tiers."""
     if not steps:
         raise edit.make_error("which plugin?", edit.path[0].position, "write conf:plugins.NAME...")
-    found = 0
-    named: list[str] = []
+    count = 0
+    names: list[str] = []
     for plugins in _plugin_lists(root):
         for option in list(plugins.value):
             name = _name_of_node(option)
-            named.append(name)
+            names.append(name)
             if name != steps[0].text:
                 continue
-            found += 1
+            count += 1
             if len(steps) > 1:
                 _change_node(option, steps[1:], edit)
             elif edit.change == "delete":
                 plugins.value.remove(option)
             else:
                 raise edit.make_error("missing setting of the plugin", steps[0].position)
-    if not found:
-        hint = f"plugins: {', '.join(named)}; conf:tiers[0].plugins[+]={{name: {steps[0].text}}} adds it"
+    if not count:
+        hint = f"plugins: {', '.join(names)}; conf:tiers[0].plugins[+]={{name: {steps[0].text}}} adds it"
         raise edit.make_error(f"no plugin {steps[0].text}", steps[0].position, hint)
 
 
@@ -258,7 +258,7 @@ def _child_node(node: yaml.Node, step: PathStep, following: PathStep, edit: Edit
         return child
     # The scheduler reads `arguments:` without a value as no arguments, so setting one of them gives it a value.
     child = yaml.SequenceNode(_SEQ, []) if following.is_index else yaml.MappingNode(_MAP, [])
-    place = next((at for at, (key, _) in enumerate(node.value) if key.value == step.text), len(node.value))
+    place = next((index for index, (key, _) in enumerate(node.value) if key.value == step.text), len(node.value))
     node.value[place : place + 1] = [(_scalar_node(step.text), child)]
     return child
 
@@ -289,17 +289,17 @@ def _change_element(node: yaml.SequenceNode, step: PathStep, edit: Edit) -> None
 def _find_element(node: yaml.SequenceNode, step: PathStep, edit: Edit) -> yaml.Node:
     if step.text.isdecimal():
         if int(step.text) < len(node.value):
-            found: yaml.Node = node.value[int(step.text)]
-            return found
+            by_index: yaml.Node = node.value[int(step.text)]
+            return by_index
         raise edit.make_error(
             f"index out of range: {count_noun(len(node.value), 'element')}",
             step.position,
             "indexes start at 0, [+] appends",
         )
-    named: yaml.Node | None = next((element for element in node.value if _name_of_node(element) == step.text), None)
-    if named is None:
+    by_name: yaml.Node | None = next((element for element in node.value if _name_of_node(element) == step.text), None)
+    if by_name is None:
         raise edit.make_error(f"no element is named {step.text}", step.position)
-    return named
+    return by_name
 
 
 def _value_node(edit: Edit) -> yaml.Node:

@@ -91,10 +91,10 @@ class PathReader:
 def find_path_end(text: str, start: int) -> int:
     """Where a path ends: at the first `=` outside brackets, or at the end of the text."""
     depth = 0
-    for at in range(start, len(text)):
-        depth += {"[": 1, "]": -1}.get(text[at], 0)
-        if text[at] == "=" and depth <= 0:
-            return at
+    for index in range(start, len(text)):
+        depth += {"[": 1, "]": -1}.get(text[index], 0)
+        if text[index] == "=" and depth <= 0:
+            return index
     return len(text)
 
 
@@ -148,7 +148,7 @@ class EditWalk:
         for index, element in enumerate(item):
             if isinstance(element, dict) and any(element.get(field) == step.text for field in NAMING_FIELDS):
                 return index
-        named = [
+        names = [
             str(element[field])
             for element in item
             if isinstance(element, dict)
@@ -156,7 +156,7 @@ class EditWalk:
             if field in element
         ]
         raise self._make_error(
-            f"no element is named {step.text}", step, f"available: {', '.join(named)}" if named else ""
+            f"no element is named {step.text}", step, f"available: {', '.join(names)}" if names else ""
         )
 
     def _make_error(self, message: str, step: PathStep, hint: str = "") -> EditError:

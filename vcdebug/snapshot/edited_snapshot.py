@@ -44,17 +44,17 @@ def _with_object(snapshot: Snapshot, edit: Edit) -> Snapshot:
         changed = [*manifests, _new_object(manifests, edit)]
     else:
         place = _find_place(manifests, edit)
-        kept = [] if not edit.path else [_edit_manifest(manifests[place], edit)]
-        changed = [*manifests[:place], *kept, *manifests[place + 1 :]]
+        edited = [] if not edit.path else [_edit_manifest(manifests[place], edit)]
+        changed = [*manifests[:place], *edited, *manifests[place + 1 :]]
     # Copied only along the path: replays recognise reusable parts by the identity of lists and manifests.
     return replace(snapshot, objects={**snapshot.objects, edit.kind: changed})
 
 
 def _find_place(manifests: list[Manifest], edit: Edit) -> int:
     """The index of the edit's object; a name without a namespace must be unique."""
-    found = next((place for place, manifest in enumerate(manifests) if object_name(manifest) == edit.name), None)
-    if found is not None:
-        return found
+    index = next((place for place, manifest in enumerate(manifests) if object_name(manifest) == edit.name), None)
+    if index is not None:
+        return index
     names = [object_name(manifest) for manifest in manifests]
     bare = [place for place, name in enumerate(names) if name.rpartition("/")[2] == edit.name]
     if len(bare) == 1:
@@ -73,10 +73,10 @@ def _edit_manifest(manifest: Manifest, edit: Edit) -> Manifest:
     value = edit.read_value()
     changed: Manifest = EditWalk(edit.text, "set", value).apply_to(manifest, edit.path)
     # YAML reads 4 and true as no text: where the field is a text, the value is meant as one.
-    known = _type_faults(edit.kind, manifest)
-    if not isinstance(value, dict | list | str) and _type_faults(edit.kind, changed) != known:
+    old_faults = _type_faults(edit.kind, manifest)
+    if not isinstance(value, dict | list | str) and _type_faults(edit.kind, changed) != old_faults:
         as_text: Manifest = EditWalk(edit.text, "set", edit.value).apply_to(manifest, edit.path)
-        if _type_faults(edit.kind, as_text) == known:
+        if _type_faults(edit.kind, as_text) == old_faults:
             changed = as_text
     return _without_old_class(manifest, _check_edited(edit, manifest, changed))
 
@@ -84,8 +84,8 @@ def _edit_manifest(manifest: Manifest, edit: Edit) -> Manifest:
 def _without_old_class(before: Manifest, after: Manifest) -> Manifest:
     """A pod with other containers is created again: its QoS class follows from what they state then."""
     status = after.get("status") or {}
-    was, now = ((one.get("spec") or {}) for one in (before, after))
-    if "qosClass" not in status or all(was.get(key) == now.get(key) for key in _CLASS_FIELDS):
+    old, new = ((manifest.get("spec") or {}) for manifest in (before, after))
+    if "qosClass" not in status or all(old.get(key) == new.get(key) for key in _CLASS_FIELDS):
         return after
     return {**after, "status": {key: value for key, value in status.items() if key != "qosClass"}}
 
@@ -98,8 +98,8 @@ def _type_faults(kind: str, manifest: Manifest) -> list[str]:
 
 def _check_edited(edit: Edit, before: Manifest, after: Manifest) -> Manifest:
     """The edited object; raises EditError for a wrong type, a new name, or a field that nothing reads."""
-    known = _type_faults(edit.kind, before)
-    new = [fault for fault in _type_faults(edit.kind, after) if fault not in known]
+    old_faults = _type_faults(edit.kind, before)
+    new = [fault for fault in _type_faults(edit.kind, after) if fault not in old_faults]
     if new:
         raise edit.make_error(new[0].partition(";")[0], edit.value_at, _dotted_hint(edit))
     if object_name(after) != object_name(before):
@@ -163,20 +163,20 @@ def _with_release(snapshot: Snapshot, edit: Edit) -> Snapshot:
     """The snapshot at another release; raises EditError for a text that is no release."""
     if edit.change == "delete":
         return replace(snapshot, flags=replace(snapshot.flags, release=NEWEST))
-    stated = edit.value.strip("\"'")
-    named = resolve_release(stated)
-    if not named.readable:
-        raise edit.make_error(named.what, edit.value_at, f"releases: {', '.join(release_names())}")
-    return snapshot_at_release(snapshot, stated)
+    text = edit.value.strip("\"'")
+    resolved = resolve_release(text)
+    if not resolved.readable:
+        raise edit.make_error(resolved.what, edit.value_at, f"releases: {', '.join(release_names())}")
+    return snapshot_at_release(snapshot, text)
 
 
-def snapshot_at_release(snapshot: Snapshot, stated: str) -> Snapshot:
+def snapshot_at_release(snapshot: Snapshot, release: str) -> Snapshot:
     """The snapshot as a scheduler of this release would see it."""
     report = ProblemReport()
-    flags = with_release(snapshot.flags, stated, report, field=RELEASE_FIELDS[0])
+    flags = with_release(snapshot.flags, release, report, field=RELEASE_FIELDS[0])
     # Problems of the release before are void now; those of the new one take their place.
-    others = [problem for problem in snapshot.problems if problem.field not in RELEASE_FIELDS]
-    return replace(snapshot, flags=flags, problems=[*others, *report.all_problems()])
+    other_problems = [problem for problem in snapshot.problems if problem.field not in RELEASE_FIELDS]
+    return replace(snapshot, flags=flags, problems=[*other_problems, *report.all_problems()])
 
 
 def _with_chance(snapshot: Snapshot, edit: Edit) -> Snapshot:
@@ -220,12 +220,12 @@ def _with_answer(snapshot: Snapshot, edit: Edit) -> Snapshot:
         raise edit.make_error("an answer has no parts", edit.path[3].position, "write answer:EVENT.HOOK.PLUGIN=VALUE")
     seq, hook, plugin = (*(step.text for step in edit.path), "", "")[:3]
     answer = parse_answer(seq, hook, plugin, edit.value if edit.change == "set" else "none", edit.text)
-    others = tuple(one for one in snapshot.answers if one.seq != answer.seq)
+    other_answers = tuple(other for other in snapshot.answers if other.seq != answer.seq)
     if edit.change == "set":
-        return replace(snapshot, answers=(*others, answer))
-    if len(others) == len(snapshot.answers):
+        return replace(snapshot, answers=(*other_answers, answer))
+    if len(other_answers) == len(snapshot.answers):
         raise edit.make_error(f"no forced answer at event {seq}", edit.path[0].position)
-    return replace(snapshot, answers=others)
+    return replace(snapshot, answers=other_answers)
 
 
 def _setting_name(edit: Edit, names: list[str], deep: Container[str] = ()) -> str:

@@ -19,18 +19,18 @@ OPEN_PIPES: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 def read_file(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
     """The bytes of a regular file or of an open pipe; raises SnapshotError for anything else."""
-    where = str(path)
+    path_text = str(path)
     try:
         status = Path(path).stat()
-        if problem := _find_problem(where, status, max_bytes):
-            raise SnapshotError(*problem, where=where)
+        if problem := _find_problem(path_text, status, max_bytes):
+            raise SnapshotError(*problem, where=path_text)
         with Path(path).open("rb") as stream:
             data = _read_at_most(stream, max_bytes + 1)
     except FileNotFoundError as error:
-        raise SnapshotError("no such file", where=where) from error
+        raise SnapshotError("no such file", where=path_text) from error
     except (OSError, ValueError) as error:
-        raise SnapshotError(describe_read_error(error), where=where) from error
-    return _is_within(data, max_bytes, where)
+        raise SnapshotError(describe_read_error(error), where=path_text) from error
+    return _is_within(data, max_bytes, path_text)
 
 
 def read_stdin(max_bytes: int = MAX_FILE_BYTES) -> bytes:
@@ -99,12 +99,12 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def _find_problem(where: str, status: os.stat_result, max_bytes: int) -> tuple[str, str] | None:
+def _find_problem(path: str, status: os.stat_result, max_bytes: int) -> tuple[str, str] | None:
     """(fault, hint) of a file that must not be read, else None."""
     if stat.S_ISDIR(status.st_mode):
         return "is a folder", "name a file"
     if stat.S_ISFIFO(status.st_mode):
-        return None if where.startswith(OPEN_PIPES) else ("is a named pipe, not a file", "name a regular file")
+        return None if path.startswith(OPEN_PIPES) else ("is a named pipe, not a file", "name a regular file")
     if not stat.S_ISREG(status.st_mode):
         return "is a device, not a file", "name a regular file"
     if status.st_size > max_bytes:
@@ -115,16 +115,16 @@ def _find_problem(where: str, status: os.stat_result, max_bytes: int) -> tuple[s
 def _read_at_most(stream: BinaryIO, count: int) -> bytes:
     """The stream's bytes; with one more than allowed as `count`, a result of that length is too large."""
     # In parts: read(count) reserves memory for all of `count` at once, which is gigabytes for a log of a few lines.
-    parts, left = [], count
-    while left and (part := stream.read(min(left, _PART_BYTES))):
+    parts, remaining = [], count
+    while remaining and (part := stream.read(min(remaining, _PART_BYTES))):
         parts.append(part)
-        left -= len(part)
+        remaining -= len(part)
     return b"".join(parts)
 
 
-def _is_within(data: bytes, max_bytes: int, where: str) -> bytes:
+def _is_within(data: bytes, max_bytes: int, path: str) -> bytes:
     if len(data) > max_bytes:
-        raise SnapshotError(_too_large(max_bytes), where=where)
+        raise SnapshotError(_too_large(max_bytes), where=path)
     return data
 
 

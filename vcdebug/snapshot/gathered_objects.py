@@ -114,8 +114,8 @@ class GatheredObjects:
         tell = partial(self._note_repeated, file.name)
         self._has_scheduler = has_mark(file.data)
         documents = read_documents(file.data, read_so_far, unread=self._intake is not None, tell_repeated=tell)
-        for number, each in enumerate(documents, start=1):
-            document = self._read_object_text(each, {}, file.name)
+        for number, raw in enumerate(documents, start=1):
+            document = self._read_object_text(raw, {}, file.name)
             if isinstance(document, OpenList):
                 self._add_open_list(document, file.name, number)
                 continue
@@ -169,8 +169,8 @@ class GatheredObjects:
 
     def _add_each(self, items: Iterable[Any], kind: str, api_version: Any, file: str) -> None:
         defaults = {"kind": kind, "apiVersion": api_version} if kind else {}
-        for number, each in enumerate(items, start=1):
-            item = self._read_object_text(each, defaults, file)
+        for number, raw in enumerate(items, start=1):
+            item = self._read_object_text(raw, defaults, file)
             if item is None:
                 continue
             if defaults and isinstance(item, dict) and "kind" not in item:
@@ -207,10 +207,10 @@ class GatheredObjects:
             return
         name = object_name(manifest)
         if not name:
-            what = (
+            fault = (
                 "is missing" if _raw_name(manifest) is None else f"is {describe_value(_raw_name(manifest))}, not a name"
             )
-            self.report.add_problem(what, _LEFT_OUT, file=file, object=f"{kind} {place}", field="metadata.name")
+            self.report.add_problem(fault, _LEFT_OUT, file=file, object=f"{kind} {place}", field="metadata.name")
             return
         if kind == "Pod" and is_running_scheduler(manifest):
             self.scheduler_pods.append((file, manifest))
@@ -225,17 +225,17 @@ class GatheredObjects:
         self.files.setdefault(kind, []).append(file)
 
     def _count_unknown(self, kind: str, api_version: Any, file: str) -> None:
-        shown = kind if kind not in KIND_BY_NAME else f"{kind} ({api_version})"
-        shown = shown if len(shown) < 80 and shown.isprintable() else repr(shown[:80])
-        _, first, count = self._unknown.get(shown, (kind, file, 0))
-        self._unknown[shown] = (kind, first, count + 1)
+        kind_text = kind if kind not in KIND_BY_NAME else f"{kind} ({api_version})"
+        kind_text = kind_text if len(kind_text) < 80 and kind_text.isprintable() else repr(kind_text[:80])
+        _, first, count = self._unknown.get(kind_text, (kind, file, 0))
+        self._unknown[kind_text] = (kind, first, count + 1)
 
     def note_unknown_kinds(self, also: Mapping[str, Sequence[Manifest]] | None = None) -> None:
         """Add one Problem for each kind that the replay does not read; `also` are further objects by kind."""
-        more = {kind: (kind, self.files[kind][0], len(manifests)) for kind, manifests in (also or {}).items()}
-        for shown, (kind, file, count) in {**self._unknown, **more}.items():
+        further = {kind: (kind, self.files[kind][0], len(manifests)) for kind, manifests in (also or {}).items()}
+        for kind_text, (kind, file, count) in {**self._unknown, **further}.items():
             effect = _UNREAD_EFFECTS.get(kind, _UNREAD_EFFECT)
-            self.report.add_problem(f"{count_noun(count, 'object')} {UNREAD_KIND}", effect, file=file, object=shown)
+            self.report.add_problem(f"{count_noun(count, 'object')} {UNREAD_KIND}", effect, file=file, object=kind_text)
 
 
 def object_name(manifest: Manifest) -> str:
@@ -281,20 +281,20 @@ def _parse_cycle(key: Any, path: Path) -> int:
 
 def _read_arriving(value: Any, path: Path) -> Mapping[str, Sequence[Manifest]]:
     report = ProblemReport()
-    found = GatheredObjects(report, slim=True)
-    found.add_document(value, path.name, "element")
-    found.note_unknown_kinds()
+    gathered = GatheredObjects(report, slim=True)
+    gathered.add_document(value, path.name, "element")
+    gathered.note_unknown_kinds()
     problems = report.all_problems()
     if problems:
         raise SnapshotError(problems[0].format_line(), where=str(path))
-    return found.objects
+    return gathered.objects
 
 
 def with_arrivals(present: Sequence[Manifest], arriving: Sequence[Manifest]) -> list[Manifest]:
     """The objects of a kind after an arrival: a known name is replaced in place, new ones are appended."""
     newest = {object_name(manifest): manifest for manifest in arriving}
-    kept = [newest.pop(object_name(manifest), manifest) for manifest in present]
-    return [*kept, *newest.values()]
+    updated = [newest.pop(object_name(manifest), manifest) for manifest in present]
+    return [*updated, *newest.values()]
 
 
 LARGE_JSON_BYTES = 1 << 20

@@ -45,9 +45,9 @@ _DATE: Final = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:[Tt ].*)?", re.ASCII)
 class GoYamlError(ValueError):
     """What Go does not decode, and at which field; empty for the text as a whole."""
 
-    def __init__(self, what: str, where: str = "") -> None:
-        super().__init__(what)
-        self.where = where
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.where = path
 
 
 class GoStruct(NamedTuple):
@@ -147,86 +147,86 @@ class _Decoder:
         """Nodes that were met, by identity: whether they are still open."""
         self._decoded = self._through_aliases = self._alias_depth = 0
 
-    def decode_node(self, node: yaml.Node, kind: GoType, where: str) -> Json:
-        """The value of a node for a field of that type; `where` names the field."""
+    def decode_node(self, node: yaml.Node, kind: GoType, path: str) -> Json:
+        """The value of a node for a field of that type; `path` names the field."""
         key = id(node)
         if self._seen.get(key):
-            raise GoYamlError("an anchor's value contains itself", where)
+            raise GoYamlError("an anchor's value contains itself", path)
         aliased = key in self._seen
         self._seen[key] = True
         self._alias_depth += aliased
-        self._count_node(where)
+        self._count_node(path)
         try:
-            return self._decode_kind(node, kind, where)
+            return self._decode_kind(node, kind, path)
         finally:
             self._seen[key] = False
             self._alias_depth -= aliased
 
-    def _count_node(self, where: str) -> None:
+    def _count_node(self, path: str) -> None:
         self._decoded += 1
         self._through_aliases += self._alias_depth > 0
-        most = 0.99 - 0.89 * min(max(self._decoded - 400_000, 0) / 3_600_000, 1.0)
-        if self._through_aliases > 100 and self._decoded > 1000 and self._through_aliases / self._decoded > most:
-            raise GoYamlError("the document contains excessive aliasing", where)
+        max_ratio = 0.99 - 0.89 * min(max(self._decoded - 400_000, 0) / 3_600_000, 1.0)
+        if self._through_aliases > 100 and self._decoded > 1000 and self._through_aliases / self._decoded > max_ratio:
+            raise GoYamlError("the document contains excessive aliasing", path)
 
-    def _decode_kind(self, node: yaml.Node, kind: GoType, where: str) -> Json:
+    def _decode_kind(self, node: yaml.Node, kind: GoType, path: str) -> Json:
         if isinstance(node, yaml.ScalarNode):
-            return _decode_scalar(node, kind, where)
+            return _decode_scalar(node, kind, path)
         if isinstance(node, yaml.SequenceNode):
             if not isinstance(kind, GoList) and kind != ANY:
-                raise GoYamlError(_mismatch_text(kind, "a list"), where)
+                raise GoYamlError(_mismatch_text(kind, "a list"), path)
             item = kind.item if isinstance(kind, GoList) else ANY
-            return [self._decode_part(one, item, f"{where}[{place}]") for place, one in enumerate(node.value)]
+            return [self._decode_part(element, item, f"{path}[{place}]") for place, element in enumerate(node.value)]
         if isinstance(kind, GoList) or (isinstance(kind, str) and kind != ANY):
-            raise GoYamlError(_mismatch_text(kind, "a map"), where)
+            raise GoYamlError(_mismatch_text(kind, "a map"), path)
         result: dict[Any, Any] = {}
-        self._fill_mapping(node, kind, where, result)
+        self._fill_mapping(node, kind, path, result)
         return result
 
-    def _fill_mapping(self, node: yaml.Node, kind: GoType, where: str, result: dict[Any, Any]) -> None:
+    def _fill_mapping(self, node: yaml.Node, kind: GoType, path: str, result: dict[Any, Any]) -> None:
         """Fill in the order of the keys: values merged by `<<` replace earlier ones."""
         for name, value in node.value:
             if isinstance(name, yaml.ScalarNode) and name.value == "<<" and name.tag in (_PLAIN, _MERGE):
-                for merged in reversed(_merged_mappings(value, where)):
-                    self._fill_mapping(merged, kind, where, result)
+                for merged in reversed(_merged_mappings(value, path)):
+                    self._fill_mapping(merged, kind, path, result)
                 continue
-            key = self.decode_node(name, ANY if kind == ANY else TEXT, where)
+            key = self.decode_node(name, ANY if kind == ANY else TEXT, path)
             key = "" if key is None and kind != ANY else key
             if isinstance(key, dict | list):
-                raise GoYamlError("invalid map key", where)
-            inner = self._decode_entry(key, value, kind, f"{where}.{key}" if where else str(key))
-            known = result.get(key)
+                raise GoYamlError("invalid map key", path)
+            inner = self._decode_entry(key, value, kind, f"{path}.{key}" if path else str(key))
+            present = result.get(key)
             field = kind.fields.get(key) if isinstance(kind, GoStruct) else None
-            if isinstance(field, GoMap | GoStruct) and isinstance(known, dict) and isinstance(inner, dict):
-                known.update(inner)
+            if isinstance(field, GoMap | GoStruct) and isinstance(present, dict) and isinstance(inner, dict):
+                present.update(inner)
             else:
                 result[key] = inner
 
-    def _decode_entry(self, key: Any, value: yaml.Node, kind: GoType, where: str) -> Json:
+    def _decode_entry(self, key: Any, value: yaml.Node, kind: GoType, path: str) -> Json:
         if isinstance(kind, GoStruct):
-            return self.decode_node(value, kind.fields[key], where) if key in kind.fields else None
-        return self._decode_part(value, kind.value if isinstance(kind, GoMap) else ANY, where)
+            return self.decode_node(value, kind.fields[key], path) if key in kind.fields else None
+        return self._decode_part(value, kind.value if isinstance(kind, GoMap) else ANY, path)
 
-    def _decode_part(self, node: yaml.Node, kind: GoType, where: str) -> Json:
+    def _decode_part(self, node: yaml.Node, kind: GoType, path: str) -> Json:
         """A part of a list or a map, where a text cannot be absent."""
-        found = self.decode_node(node, kind, where)
-        return "" if found is None and kind == TEXT else found
+        value = self.decode_node(node, kind, path)
+        return "" if value is None and kind == TEXT else value
 
 
-def _merged_mappings(value: yaml.Node, where: str) -> list[yaml.Node]:
-    found = list(value.value) if isinstance(value, yaml.SequenceNode) else [value]
-    if not all(isinstance(one, yaml.MappingNode) for one in found):
-        raise GoYamlError("map merge requires map or sequence of maps as the value", where)
-    return found
+def _merged_mappings(value: yaml.Node, path: str) -> list[yaml.Node]:
+    nodes = list(value.value) if isinstance(value, yaml.SequenceNode) else [value]
+    if not all(isinstance(node, yaml.MappingNode) for node in nodes):
+        raise GoYamlError("map merge requires map or sequence of maps as the value", path)
+    return nodes
 
 
-def _mismatch_text(kind: GoType, found: str) -> str:
-    wanted = "a list" if isinstance(kind, GoList) else "a map" if isinstance(kind, GoStruct | GoMap) else kind
-    return f"cannot unmarshal {found} into {wanted}"
+def _mismatch_text(kind: GoType, actual: str) -> str:
+    expected = "a list" if isinstance(kind, GoList) else "a map" if isinstance(kind, GoStruct | GoMap) else kind
+    return f"cannot unmarshal {actual} into {expected}"
 
 
-def _decode_scalar(node: yaml.ScalarNode, kind: GoType, where: str) -> Json:
-    value = _resolve_scalar(node.tag, node.value, where)
+def _decode_scalar(node: yaml.ScalarNode, kind: GoType, path: str) -> Json:
+    value = _resolve_scalar(node.tag, node.value, path)
     if value is None and kind == FLAG and node.tag == _PLAIN and node.value in _NULLS_THAT_SET:
         return False
     if value is None or kind == ANY:
@@ -237,7 +237,7 @@ def _decode_scalar(node: yaml.ScalarNode, kind: GoType, where: str) -> Json:
         number = _fit_number(value, kind)
         if number is not None:
             return number
-    raise GoYamlError(_mismatch_text(kind, repr(value)), where)
+    raise GoYamlError(_mismatch_text(kind, repr(value)), path)
 
 
 def _fit_number(value: bool | float, kind: GoType) -> bool | float | None:
@@ -246,25 +246,25 @@ def _fit_number(value: bool | float, kind: GoType) -> bool | float | None:
         return value if kind == FLAG else float(value)
     if kind not in (WHOLE, COUNT) or not math.isfinite(value):
         return None
-    least, most = (0, 2**64) if kind == COUNT else (-(2**63), 2**63)
-    return int(value) if least <= int(value) < most else None
+    minimum, limit = (0, 2**64) if kind == COUNT else (-(2**63), 2**63)
+    return int(value) if minimum <= int(value) < limit else None
 
 
-def _resolve_scalar(tag: str, text: str, where: str) -> Json:
+def _resolve_scalar(tag: str, text: str, path: str) -> Json:
     if tag == _BINARY:
         try:
             return base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True).decode("utf-8", errors="replace")
         except binascii.Error as error:
-            raise GoYamlError("!!binary value contains invalid base64 data", where) from error
+            raise GoYamlError("!!binary value contains invalid base64 data", path) from error
     if tag not in (_PLAIN, *_RESOLVED):
         return text
-    found, value = _resolve_plain(text)
-    if tag == f"{_PREFIX}float" and found == "int" and isinstance(value, int):
+    kind, value = _resolve_plain(text)
+    if tag == f"{_PREFIX}float" and kind == "int" and isinstance(value, int):
         return float(value)
     if tag == f"{_PREFIX}timestamp" and _DATE.fullmatch(text):
         return text
-    if tag not in (_PLAIN, f"{_PREFIX}{found}"):
-        raise GoYamlError(f"cannot decode !!{found} `{text}` as a !!{tag.removeprefix(_PREFIX)}", where)
+    if tag not in (_PLAIN, f"{_PREFIX}{kind}"):
+        raise GoYamlError(f"cannot decode !!{kind} `{text}` as a !!{tag.removeprefix(_PREFIX)}", path)
     return value
 
 
@@ -279,9 +279,9 @@ def _resolve_plain(text: str) -> tuple[str, Json]:
             return "float", number
     if text[0] in "+-0123456789":
         numbers: Iterator[int | float | None] = (read(text.replace("_", "")) for read in (_read_integer, _read_float))
-        for found in numbers:
-            if found is not None:
-                return ("int" if isinstance(found, int) else "float"), found
+        for value in numbers:
+            if value is not None:
+                return ("int" if isinstance(value, int) else "float"), value
     elif text[0] == "." and (fraction := _read_float(_BETWEEN_DIGITS.sub("", text))) is not None:
         return "float", fraction
     return "str", text

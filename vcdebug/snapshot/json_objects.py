@@ -68,13 +68,13 @@ def _document_texts(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[Obje
 
 
 def _iter_texts(texts: list[Raw], data: bytes, read_so_far: ReadSoFar | None) -> Iterator[ObjectText]:
-    done = reported = 0
+    byte_count = reported = 0
     for text in texts:
         yield ObjectText(text)
-        done += memoryview(text).nbytes
-        if read_so_far is not None and done - reported >= _PROGRESS_BYTES:
-            reported = done
-            read_so_far(done)
+        byte_count += memoryview(text).nbytes
+        if read_so_far is not None and byte_count - reported >= _PROGRESS_BYTES:
+            reported = byte_count
+            read_so_far(byte_count)
     if read_so_far is not None:
         read_so_far(len(data))
 
@@ -120,13 +120,13 @@ class ObjectReader:
         return self._decoder_of(kind).decode(text)
 
     def _decoder_of(self, kind: str) -> Decoder[Manifest]:
-        known = self._ways.get(kind)
-        if known is None:
+        entry = self._ways.get(kind)
+        if entry is None:
             shape = SHAPES.get(kind)
             if shape is None:
                 raise MisfitError
-            known = self._ways[kind] = Decoder(_type_of_fields(shape)), _FieldFinisher(shape, self._intake)
-        return known[0]
+            entry = self._ways[kind] = Decoder(_type_of_fields(shape)), _FieldFinisher(shape, self._intake)
+        return entry[0]
 
 
 def _is_open(shape: Shape) -> TypeGuard[Struct]:
@@ -168,8 +168,8 @@ def _reader_of(shape: Shape, intake: ObjectIntake) -> Callable[[bytes], Any]:
         decoder, fields = Decoder(_type_of_fields(shape)), _FieldFinisher(shape, intake)
         return lambda text: fields.finish_fields(decoder.decode(text))
     if isinstance(shape, ListOf) and _is_open(shape.item):
-        listed, each = Decoder(list[_type_of_fields(shape.item)]), _FieldFinisher(shape.item, intake)  # type: ignore[misc]
-        return lambda text: [each.finish_fields(one) for one in listed.decode(text)]
+        listed, item_fields = Decoder(list[_type_of_fields(shape.item)]), _FieldFinisher(shape.item, intake)  # type: ignore[misc]
+        return lambda text: [item_fields.finish_fields(item) for item in listed.decode(text)]
     return lambda text: shape.slim_value(_PART.raw_decode(text.decode())[0], intake)
 
 

@@ -52,15 +52,15 @@ def _load_files(
     source: Source, complete: bool | None, release: str | None, meter: LoadMeter, notice: Callable[[str], None] | None
 ) -> Snapshot:
     report = ProblemReport()
-    found = GatheredObjects(report, slim=True)
+    gathered = GatheredObjects(report, slim=True)
     for file in open_source(source, report, meter.begin_file):
         if notice is not None and (warning := yaml_warning(file)):
             notice(warning)
-        found.add_file(file, meter.reader_callback(file))
-    if not any(KIND_BY_NAME[kind].decides for kind in found.objects):
-        found.note_unknown_kinds(also=found.objects)
+        gathered.add_file(file, meter.reader_callback(file))
+    if not any(KIND_BY_NAME[kind].decides for kind in gathered.objects):
+        gathered.note_unknown_kinds(also=gathered.objects)
         raise _nothing_found_error(report.all_problems(), _source_origin(source))
-    snapshot = _build_snapshot(found, complete, release, from_files=True)
+    snapshot = _build_snapshot(gathered, complete, release, from_files=True)
     snapshot.name = snapshot.name or source_name(source)
     snapshot.origin = _source_origin(source)
     return snapshot
@@ -81,15 +81,15 @@ def snapshot_from_objects(
     **meta: Any,
 ) -> Snapshot:
     """A snapshot of copies of these manifests; further arguments are keys of meta.json."""
-    found = GatheredObjects(ProblemReport())
+    gathered = GatheredObjects(ProblemReport())
     for number, manifest in enumerate(_own_copy(list(objects)), start=1):
-        found.add_document(manifest, "", f"item {number}")
-    found.meta = ("", {"name": name, **meta})
-    found.usage = ("", usage or {})
-    found.extender = ("", extender or {})
+        gathered.add_document(manifest, "", f"item {number}")
+    gathered.meta = ("", {"name": name, **meta})
+    gathered.usage = ("", usage or {})
+    gathered.extender = ("", extender or {})
     if conf is not None:
-        found.confs.append(("", conf))
-    return _build_snapshot(found, complete)
+        gathered.confs.append(("", conf))
+    return _build_snapshot(gathered, complete)
 
 
 def _own_copy(objects: list[Manifest]) -> list[Manifest]:
@@ -102,42 +102,42 @@ def _own_copy(objects: list[Manifest]) -> list[Manifest]:
 
 
 def _build_snapshot(
-    found: GatheredObjects, complete: bool | None, release: str | None = None, *, from_files: bool = False
+    gathered: GatheredObjects, complete: bool | None, release: str | None = None, *, from_files: bool = False
 ) -> Snapshot:
     """Check and complete what was gathered; hand-written files get defaults unless `complete` or meta.json says no."""
-    report = found.report
-    found.note_unknown_kinds()
-    meta, place = settings.read_meta(*found.meta, report), (found.meta[0], report)
-    flags = _read_flags(found, meta, release)
-    wanted = meta.complete if complete is None else complete
+    report = gathered.report
+    gathered.note_unknown_kinds()
+    meta, place = settings.read_meta(*gathered.meta, report), (gathered.meta[0], report)
+    flags = _read_flags(gathered, meta, release)
+    completes = meta.complete if complete is None else complete
     # Completed before duplicates are dropped: the default namespace can turn two objects into duplicates.
-    by_itself = from_files and wanted is None and object_checks.is_hand_written(found)
+    by_itself = from_files and completes is None and object_checks.is_hand_written(gathered)
     if by_itself:
-        object_checks.note_hand_written(found, completed=True)
-    if wanted or by_itself:
-        complete_objects(found.objects, found.files, flags)
-    object_checks.drop_duplicates(found)
-    conf = _find_conf(found)
-    if from_files and wanted is not False:
-        complete_needed_queues(found, conf, flags)
+        object_checks.note_hand_written(gathered, completed=True)
+    if completes or by_itself:
+        complete_objects(gathered.objects, gathered.files, flags)
+    object_checks.drop_duplicates(gathered)
+    conf = _find_conf(gathered)
+    if from_files and completes is not False:
+        complete_needed_queues(gathered, conf, flags)
     if not by_itself:
-        object_checks.note_hand_written(found, completed=False)
-    object_checks.note_missing_namespaces(found)
-    object_checks.note_pod_uids(found)
-    object_checks.note_missing_fields(found)
-    object_checks.note_unmade_groups(found)
-    object_checks.note_dangling(found, flags)
+        object_checks.note_hand_written(gathered, completed=False)
+    object_checks.note_missing_namespaces(gathered)
+    object_checks.note_pod_uids(gathered)
+    object_checks.note_missing_fields(gathered)
+    object_checks.note_unmade_groups(gathered)
+    object_checks.note_dangling(gathered, flags)
     return Snapshot(
         name=meta.name,
-        objects=found.objects,
+        objects=gathered.objects,
         scheduler_conf=conf,
         now=meta.now,
         flags=flags,
         chance=settings.read_chance(meta.chance, *place),
-        usage=settings.read_usage(*found.usage, report),
-        extender=settings.read_answers(*found.extender, report),
-        device_config=_find_device_config(found),
-        process=_find_process(found, meta) if from_files else settings.read_process(meta.scheduler, *place),
+        usage=settings.read_usage(*gathered.usage, report),
+        extender=settings.read_answers(*gathered.extender, report),
+        device_config=_find_device_config(gathered),
+        process=_find_process(gathered, meta) if from_files else settings.read_process(meta.scheduler, *place),
         persistence=meta.persistence,
         bound=meta.bound,
         problems=_with_saved_problems(report.all_problems(), meta, flags.release),
@@ -148,14 +148,14 @@ def _build_snapshot(
 
 def _with_saved_problems(problems: list[Problem], meta: settings.MetaSettings, release: Release) -> list[Problem]:
     """Saved Problems first, then new ones; saved ones about the release only if the current release has them too."""
-    found, stated = [_problem_key(one) for one in problems], not release.is_assumed
-    kept = [
-        one
-        for one in meta.problems
-        if not (stated and one.field in settings.RELEASE_FIELDS) or _problem_key(one) in found
+    keys, has_release = [_problem_key(problem) for problem in problems], not release.is_assumed
+    saved_problems = [
+        problem
+        for problem in meta.problems
+        if not (has_release and problem.field in settings.RELEASE_FIELDS) or _problem_key(problem) in keys
     ]
-    saved = dict.fromkeys(map(_problem_key, kept))
-    return [*kept, *(one for one in problems if _problem_key(one) not in saved)]
+    saved = dict.fromkeys(map(_problem_key, saved_problems))
+    return [*saved_problems, *(problem for problem in problems if _problem_key(problem) not in saved)]
 
 
 def _problem_key(problem: Problem) -> tuple[str, str, str]:
@@ -172,55 +172,55 @@ def _release_of(image: str) -> str:
     return release_of_image(image)
 
 
-def _read_flags(found: GatheredObjects, meta: settings.MetaSettings, release: str | None) -> SchedulerFlags:
+def _read_flags(gathered: GatheredObjects, meta: settings.MetaSettings, release: str | None) -> SchedulerFlags:
     """Upstream's defaults, then the command line of the scheduler's Deployment or else its pods, then meta.json."""
     flags = SchedulerFlags()
     image = ""
-    pods = [(file, workload_of(pod)) for file, pod in found.scheduler_pods]
-    for file, deployment in found.settings.get("Deployment") or pods:
+    pods = [(file, workload_of(pod)) for file, pod in gathered.scheduler_pods]
+    for file, deployment in gathered.settings.get("Deployment") or pods:
         container = settings.scheduler_container(deployment)
-        flags = settings.with_flags(flags, settings.flag_values(container), file, found.report, "scheduler flag ")
+        flags = settings.with_flags(flags, settings.flag_values(container), file, gathered.report, "scheduler flag ")
         image = str(container.get("image") or image)
-    flags = settings.with_flags(flags, meta.flags, found.meta[0], found.report)
-    said = ("", release), (found.meta[0], meta.scheduler.get("release")), ("", _release_of(image))
-    for field, (file, stated) in zip(settings.RELEASE_FIELDS, said, strict=True):
-        if stated:
-            return settings.with_release(flags, stated, found.report, file=file, field=field)
-    return settings.with_release(flags, "", found.report, image=image)
+    flags = settings.with_flags(flags, meta.flags, gathered.meta[0], gathered.report)
+    releases = ("", release), (gathered.meta[0], meta.scheduler.get("release")), ("", _release_of(image))
+    for field, (file, text) in zip(settings.RELEASE_FIELDS, releases, strict=True):
+        if text:
+            return settings.with_release(flags, text, gathered.report, file=file, field=field)
+    return settings.with_release(flags, "", gathered.report, image=image)
 
 
-def _find_process(found: GatheredObjects, meta: settings.MetaSettings) -> SchedulerProcess:
+def _find_process(gathered: GatheredObjects, meta: settings.MetaSettings) -> SchedulerProcess:
     """The process that meta.json states, else the one in the scheduler's pod, else one that has run for long."""
-    process = settings.read_process(meta.scheduler, found.meta[0], found.report)
+    process = settings.read_process(meta.scheduler, gathered.meta[0], gathered.report)
     is_first = bool(meta.family) or ("started" in meta.scheduler and meta.scheduler["started"] is None)
     if process.started is not None or is_first:
         return process
-    starts = [start for _, pod in found.scheduler_pods if (start := running_since(pod)) is not None]
+    starts = [start for _, pod in gathered.scheduler_pods if (start := running_since(pod)) is not None]
     # A pod that started after the snapshot's clock shows that the clock is wrong, not that the process is new.
     start = min((start for start in starts if start < meta.now), default=None)
     return replace(process, started=start, assumed=start is None)
 
 
-def _find_device_config(found: GatheredObjects) -> str | None:
+def _find_device_config(gathered: GatheredObjects) -> str | None:
     """The device configuration of a file, else of the first ConfigMap that has one, else None."""
-    held = [(map_.get("data") or {}).get(DEVICE_FILE) for _, map_ in found.settings.get("ConfigMap", ())]
-    texts = [text for _, text in found.device_configs] + [text for text in held if isinstance(text, str)]
+    values = [(map_.get("data") or {}).get(DEVICE_FILE) for _, map_ in gathered.settings.get("ConfigMap", ())]
+    texts = [text for _, text in gathered.device_configs] + [text for text in values if isinstance(text, str)]
     return texts[0] if texts else None
 
 
-def _find_conf(found: GatheredObjects) -> str | None:
+def _find_conf(gathered: GatheredObjects) -> str | None:
     """The configuration: a file, else the scheduler's ConfigMap, else None."""
-    deployments = [deployment for _, deployment in found.settings.get("Deployment", ())]
+    deployments = [deployment for _, deployment in gathered.settings.get("Deployment", ())]
     keys = [
         PurePosixPath(settings.conf_path(settings.scheduler_container(deployment))).name for deployment in deployments
     ]
-    texts = list(found.confs)
-    for file, config_map in found.settings.get("ConfigMap", ()):
+    texts = list(gathered.confs)
+    for file, config_map in gathered.settings.get("ConfigMap", ()):
         text = next((text for key in (*keys, settings.CONF_KEY) if (text := settings.conf_of(config_map, key))), None)
         if isinstance(text, str):
             texts.append((file, text))
         elif text is not None:
-            found.report.add_problem(
+            gathered.report.add_problem(
                 f"is {describe_value(text)}, not text", "ignored", file=file, field=f"data.{settings.CONF_KEY}"
             )
     if not texts:
@@ -228,7 +228,7 @@ def _find_conf(found: GatheredObjects) -> str | None:
     file, conf = texts[0]
     for other, text in texts[1:]:
         if text != conf:
-            found.report.add_problem("contains a second scheduler configuration", f"using {file}", file=other)
+            gathered.report.add_problem("contains a second scheduler configuration", f"using {file}", file=other)
     return conf
 
 
@@ -237,19 +237,19 @@ _NEEDED_KINDS_HINT = (
 )
 
 
-def _nothing_found_error(problems: list[Problem], where: str) -> SnapshotError:
+def _nothing_found_error(problems: list[Problem], origin: str) -> SnapshotError:
     """The first Problem, if it explains why nothing was found."""
     hint = "expected YAML or JSON manifests"
     if not problems:
-        return SnapshotError("contains no Kubernetes objects", hint, where)
+        return SnapshotError("contains no Kubernetes objects", hint, origin)
     first = problems[0]
     if first.what.endswith(UNREAD_KIND):
-        kinds = ", ".join(dict.fromkeys(one.object for one in problems if one.what.endswith(UNREAD_KIND)))
+        kinds = ", ".join(dict.fromkeys(problem.object for problem in problems if problem.what.endswith(UNREAD_KIND)))
         return SnapshotError(
-            f"contains only kinds that the scheduler does not read: {kinds}", _NEEDED_KINDS_HINT, where
+            f"contains only kinds that the scheduler does not read: {kinds}", _NEEDED_KINDS_HINT, origin
         )
     place = ": ".join(part for part in (first.file, first.object, first.field) if part)
-    return SnapshotError(f"no usable objects: {first.what}", where=place or where)
+    return SnapshotError(f"no usable objects: {first.what}", where=place or origin)
 
 
 Progress = Callable[[int, int, str], object]
@@ -282,8 +282,8 @@ class LoadMeter:
         """The callback for the reader of a file; a member of an archive has its own total."""
         if self._progress is None:
             return None
-        whole = file.name == self._name and self._done + len(file.data) <= self._total
-        before, total = (self._done, self._total) if whole else (0, len(file.data))
+        is_current = file.name == self._name and self._done + len(file.data) <= self._total
+        before, total = (self._done, self._total) if is_current else (0, len(file.data))
         return lambda read: self._report_progress(before + read, total, file.name)
 
     def _report_progress(self, done: int, total: int, name: str) -> None:
@@ -320,11 +320,11 @@ class FieldLines:
 
     def find_line(self, kind: str, name: str, steps: Sequence[str | int]) -> str:
         """`nodes.yaml:12`; empty where the files cannot be read again or do not state the field."""
-        for file, found, node in self._objects:
-            if (found, name) in ((kind, _name_of(node)), (kind, _scalar(node, "metadata", "name"))):
-                at = _walk(node, steps)
-                if at is not None:
-                    return f"{file}:{at.start_mark.line + 1}"
+        for file, object_kind, node in self._objects:
+            if (object_kind, name) in ((kind, _name_of(node)), (kind, _scalar(node, "metadata", "name"))):
+                field = _walk(node, steps)
+                if field is not None:
+                    return f"{file}:{field.start_mark.line + 1}"
         return ""
 
     @cached_property
@@ -335,8 +335,8 @@ class FieldLines:
         except VcdebugError:
             # The snapshot came from standard input, or the file is gone: an answer without lines is still right.
             return []
-        small = (each for each in files if len(each.data) <= MAX_SEARCHED_BYTES)
-        return [found for each in small for found in _read_objects(each.name, each.data)]
+        small = (file for file in files if len(file.data) <= MAX_SEARCHED_BYTES)
+        return [entry for file in small for entry in _read_objects(file.name, file.data)]
 
 
 def _read_objects(file: str, data: bytes) -> Iterator[tuple[str, str, yaml.Node]]:
@@ -364,8 +364,8 @@ def _walk(node: yaml.Node | None, steps: Sequence[str | int]) -> yaml.Node | Non
 
 
 def _scalar(node: yaml.Node | None, *steps: str) -> str:
-    found = _walk(node, steps)
-    return str(found.value) if isinstance(found, yaml.ScalarNode) else ""
+    field = _walk(node, steps)
+    return str(field.value) if isinstance(field, yaml.ScalarNode) else ""
 
 
 def _name_of(node: yaml.Node) -> str:

@@ -23,8 +23,8 @@ def object_list(value: object) -> list[JsonDict]:
 
 def metadata_of(manifest: JsonObject) -> JsonObject:
     """The object's metadata."""
-    found: JsonObject = manifest.get("metadata") or {}
-    return found
+    metadata: JsonObject = manifest.get("metadata") or {}
+    return metadata
 
 
 def name_of(manifest: JsonObject) -> str:
@@ -39,14 +39,14 @@ def key_of(manifest: JsonObject) -> str:
 
 def labels_of(manifest: JsonObject) -> Mapping[str, str]:
     """The object's labels."""
-    found: Mapping[str, str] = metadata_of(manifest).get("labels") or {}
-    return found
+    labels: Mapping[str, str] = metadata_of(manifest).get("labels") or {}
+    return labels
 
 
 def annotations_of(manifest: JsonObject) -> Mapping[str, str]:
     """The object's annotations."""
-    found: Mapping[str, str] = metadata_of(manifest).get("annotations") or {}
-    return found
+    annotations: Mapping[str, str] = metadata_of(manifest).get("annotations") or {}
+    return annotations
 
 
 def owners_of(manifest: JsonObject) -> Sequence[JsonObject]:
@@ -56,14 +56,14 @@ def owners_of(manifest: JsonObject) -> Sequence[JsonObject]:
 
 def spec_of(manifest: JsonObject) -> JsonObject:
     """The object's spec."""
-    found: JsonObject = manifest.get("spec") or {}
-    return found
+    spec: JsonObject = manifest.get("spec") or {}
+    return spec
 
 
 def status_of(manifest: JsonObject) -> JsonObject:
     """The object's status."""
-    found: JsonObject = manifest.get("status") or {}
-    return found
+    status: JsonObject = manifest.get("status") or {}
+    return status
 
 
 def label_selector_matches(selector: JsonObject | None, labels: Mapping[str, str]) -> bool:

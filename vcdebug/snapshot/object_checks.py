@@ -33,8 +33,8 @@ _NO_CLAIM = "its volumes are not counted, and the volume checks reject every nod
 class _DanglingNames:
     """Collects names of missing objects: one Problem per target, with a count."""
 
-    def __init__(self, found: GatheredObjects) -> None:
-        self._found = found
+    def __init__(self, gathered: GatheredObjects) -> None:
+        self._found = gathered
         self._seen: dict[tuple[str, str, str], list[Any]] = {}
 
     def add_name(self, kind: str, index: int, field: str, target: str, effect: str) -> None:
@@ -45,9 +45,9 @@ class _DanglingNames:
     def add_problems(self) -> None:
         for (kind, field, target), (index, count, effect) in self._seen.items():
             manifest = self._found.objects[kind][index]
-            others = f" (referenced by {count} {kind} objects)" if count > 1 else ""
+            references = f" (referenced by {count} {kind} objects)" if count > 1 else ""
             self._found.report.add_problem(
-                f"{target} is not in the snapshot{others}",
+                f"{target} is not in the snapshot{references}",
                 effect,
                 file=self._found.files[kind][index],
                 object=f"{kind} {object_name(manifest)}",
@@ -55,18 +55,18 @@ class _DanglingNames:
             )
 
 
-def note_dangling(found: GatheredObjects, flags: SchedulerFlags) -> None:
+def note_dangling(gathered: GatheredObjects, flags: SchedulerFlags) -> None:
     """Add a Problem for every queue, PodGroup, class, node or claim that is named and missing."""
-    dangling = _DanglingNames(found)
-    _check_pod_groups(found, flags, dangling)
-    _check_pods(found, flags, dangling)
+    dangling = _DanglingNames(gathered)
+    _check_pod_groups(gathered, flags, dangling)
+    _check_pods(gathered, flags, dangling)
     dangling.add_problems()
 
 
-def _check_pod_groups(found: GatheredObjects, flags: SchedulerFlags, dangling: _DanglingNames) -> None:
-    queues = _names_of_kind(found, "Queue")
-    classes = _known_classes(found, flags)
-    for index, manifest in enumerate(found.objects.get("PodGroup", ())):
+def _check_pod_groups(gathered: GatheredObjects, flags: SchedulerFlags, dangling: _DanglingNames) -> None:
+    queues = _names_of_kind(gathered, "Queue")
+    classes = _known_classes(gathered, flags)
+    for index, manifest in enumerate(gathered.objects.get("PodGroup", ())):
         spec = spec_of(manifest)
         queue = spec.get("queue") or flags.default_queue
         if queue not in queues:
@@ -76,12 +76,12 @@ def _check_pod_groups(found: GatheredObjects, flags: SchedulerFlags, dangling: _
             dangling.add_name("PodGroup", index, "spec.priorityClassName", f"PriorityClass {name}", _NO_CLASS)
 
 
-def _check_pods(found: GatheredObjects, flags: SchedulerFlags, dangling: _DanglingNames) -> None:
-    nodes = _names_of_kind(found, "Node")
-    groups = _keys_of_kind(found, "PodGroup")
-    claims = _keys_of_kind(found, "PersistentVolumeClaim")
-    classes = _names_of_kind(found, "PriorityClass") | dict.fromkeys(SYSTEM_CLASSES)
-    for index, manifest in enumerate(found.objects.get("Pod", ())):
+def _check_pods(gathered: GatheredObjects, flags: SchedulerFlags, dangling: _DanglingNames) -> None:
+    nodes = _names_of_kind(gathered, "Node")
+    groups = _keys_of_kind(gathered, "PodGroup")
+    claims = _keys_of_kind(gathered, "PersistentVolumeClaim")
+    classes = _names_of_kind(gathered, "PriorityClass") | dict.fromkeys(SYSTEM_CLASSES)
+    for index, manifest in enumerate(gathered.objects.get("Pod", ())):
         metadata, spec = manifest["metadata"], spec_of(manifest)
         node = spec.get("nodeName")
         # With --node-selector the missing node may simply not be selected.
@@ -111,31 +111,31 @@ def _claim_names(manifest: Manifest, spec: JsonObject) -> list[str]:
     return names
 
 
-def _known_classes(found: GatheredObjects, flags: SchedulerFlags) -> dict[str, None] | None:
+def _known_classes(gathered: GatheredObjects, flags: SchedulerFlags) -> dict[str, None] | None:
     """Known priority classes; None if the scheduler does not read them."""
     if not (flags.priority_class and flags.is_gate_on("PriorityClass")):
         return None
-    return _names_of_kind(found, "PriorityClass") | dict.fromkeys(SYSTEM_CLASSES)
+    return _names_of_kind(gathered, "PriorityClass") | dict.fromkeys(SYSTEM_CLASSES)
 
 
-def _names_of_kind(found: GatheredObjects, kind: str) -> dict[str, None]:
-    return {name_of(manifest): None for manifest in found.objects.get(kind, ())}
+def _names_of_kind(gathered: GatheredObjects, kind: str) -> dict[str, None]:
+    return {name_of(manifest): None for manifest in gathered.objects.get(kind, ())}
 
 
-def _keys_of_kind(found: GatheredObjects, kind: str) -> dict[tuple[str, str], None]:
+def _keys_of_kind(gathered: GatheredObjects, kind: str) -> dict[tuple[str, str], None]:
     return {
         (metadata_of(manifest).get("namespace") or "", name_of(manifest)): None
-        for manifest in found.objects.get(kind, ())
+        for manifest in gathered.objects.get(kind, ())
     }
 
 
-def drop_duplicates(found: GatheredObjects) -> None:
+def drop_duplicates(gathered: GatheredObjects) -> None:
     """Keep the last of several objects with one kind, namespace and name, at the position of the first.
 
     Archives of support data contain many equal copies, which become one Problem.
     """
     copied, holders = 0, list[str]()
-    for kind, manifests in found.objects.items():
+    for kind, manifests in gathered.objects.items():
         # Building the dicts only for kinds with duplicates: most snapshots have none.
         if len(set(map(_object_key, manifests))) == len(manifests):
             continue
@@ -145,38 +145,38 @@ def drop_duplicates(found: GatheredObjects) -> None:
             winner = last[_object_key(manifest)]
             if index != winner and manifest == manifests[winner]:
                 same[winner] += 1
-                holders.append(found.files[kind][index])
+                holders.append(gathered.files[kind][index])
             elif index != winner:
-                _note_replaced(found, kind, index, winner)
+                _note_replaced(gathered, kind, index, winner)
         copied += len([count for count in same.values() if count])
-        files = found.files[kind]
-        found.objects[kind] = [manifests[index] for index in last.values()]
-        found.files[kind] = [files[index] for index in last.values()]
+        files = gathered.files[kind]
+        gathered.objects[kind] = [manifests[index] for index in last.values()]
+        gathered.files[kind] = [files[index] for index in last.values()]
     if holders:
-        _note_copies(found, copied, holders)
+        _note_copies(gathered, copied, holders)
 
 
-def _note_copies(found: GatheredObjects, objects: int, holders: list[str]) -> None:
+def _note_copies(gathered: GatheredObjects, objects: int, holders: list[str]) -> None:
     """Add one Problem for all equal copies; `holders` has the file of each copy."""
     files = list(dict.fromkeys(holders))
     copies = "1 copy" if len(holders) == 1 else f"{len(holders)} copies"
     of = "1 object" if objects == 1 else f"{objects} objects"
-    where = f", in {len(files)} files," if len(files) > 1 else ""
-    what = f"{copies} of {of}{where} {'says' if len(holders) == 1 else 'say'} the same"
+    in_files = f", in {len(files)} files," if len(files) > 1 else ""
+    fault = f"{copies} of {of}{in_files} {'says' if len(holders) == 1 else 'say'} the same"
     effect = "identical copies are used once"
-    found.report.add_problem(what, effect, file=files[0] if len(files) == 1 else "")
+    gathered.report.add_problem(fault, effect, file=files[0] if len(files) == 1 else "")
 
 
-def _note_replaced(found: GatheredObjects, kind: str, index: int, winner: int) -> None:
-    files = found.files[kind]
-    what = f"duplicate, also in {files[winner]}" if files[winner] != files[index] else "duplicate"
-    name = f"{kind} {object_name(found.objects[kind][index])}"
-    found.report.add_problem(what, "the last one is used", file=files[index], object=name)
+def _note_replaced(gathered: GatheredObjects, kind: str, index: int, winner: int) -> None:
+    files = gathered.files[kind]
+    fault = f"duplicate, also in {files[winner]}" if files[winner] != files[index] else "duplicate"
+    name = f"{kind} {object_name(gathered.objects[kind][index])}"
+    gathered.report.add_problem(fault, "the last one is used", file=files[index], object=name)
 
 
-def note_pod_uids(found: GatheredObjects) -> None:
+def note_pod_uids(gathered: GatheredObjects) -> None:
     """Add Problems for missing and repeated UIDs, by which the scheduler identifies tasks."""
-    pods = found.objects.get("Pod", ())
+    pods = gathered.objects.get("Pod", ())
     uids = {manifest["metadata"].get("uid") or "" for manifest in pods}
     if len(uids) == len(pods) and "" not in uids:
         return
@@ -186,10 +186,10 @@ def note_pod_uids(found: GatheredObjects) -> None:
         if uid and uid not in owners:
             owners[uid] = manifest
             continue
-        what = f"duplicate uid, also of Pod {object_name(owners[uid])}" if uid else "is missing"
+        fault = f"duplicate uid, also of Pod {object_name(owners[uid])}" if uid else "is missing"
         effect = "the later pod replaces the earlier one" if uid else "pods without uid replace each other"
-        file = found.files["Pod"][index]
-        found.report.add_problem(what, effect, file=file, object=f"Pod {object_name(manifest)}", field="metadata.uid")
+        file, pod = gathered.files["Pod"][index], f"Pod {object_name(manifest)}"
+        gathered.report.add_problem(fault, effect, file=file, object=pod, field="metadata.uid")
 
 
 def _object_key(manifest: Manifest) -> tuple[str, str]:
@@ -221,79 +221,79 @@ _LEFT = 'for hand-written manifests use --complete (or "complete": true in meta.
 _COMPLETED = 'they were completed; "complete": false in meta.json disables this'
 
 
-def is_hand_written(found: GatheredObjects) -> bool:
+def is_hand_written(gathered: GatheredObjects) -> bool:
     """Whether objects lack a UID or namespace, which every server sets."""
-    uids = [manifest["metadata"].get("uid") for manifest in found.objects.get("Pod", ())]
-    return not all(uids) or any(_without_namespace(found))
+    uids = [manifest["metadata"].get("uid") for manifest in gathered.objects.get("Pod", ())]
+    return not all(uids) or any(_without_namespace(gathered))
 
 
-def note_hand_written(found: GatheredObjects, *, completed: bool) -> None:
+def note_hand_written(gathered: GatheredObjects, *, completed: bool) -> None:
     """Add one Problem for all objects that no server can have returned."""
-    lacking = dict.fromkeys(_without_namespace(found))
-    for index, manifest in enumerate(found.objects.get("Pod", ())):
+    incomplete = dict.fromkeys(_without_namespace(gathered))
+    for index, manifest in enumerate(gathered.objects.get("Pod", ())):
         if not manifest["metadata"].get("uid") or not status_of(manifest).get("phase"):
-            lacking["Pod", index] = None
-    if lacking:
-        lack = f"{count_noun(len(lacking), 'object')} {'lacks' if len(lacking) == 1 else 'lack'}"
-        found.report.add_problem(
+            incomplete["Pod", index] = None
+    if incomplete:
+        lack = f"{count_noun(len(incomplete), 'object')} {'lacks' if len(incomplete) == 1 else 'lack'}"
+        gathered.report.add_problem(
             f"{lack} server-set fields (uid, phase, namespace)", _COMPLETED if completed else _LEFT
         )
 
 
-def note_missing_namespaces(found: GatheredObjects) -> None:
+def note_missing_namespaces(gathered: GatheredObjects) -> None:
     """Add a Problem for each namespaced object without a namespace."""
-    for kind, index in _without_namespace(found):
-        name = f"{kind} {object_name(found.objects[kind][index])}"
-        found.report.add_problem(
-            "is missing", _NO_NAMESPACE, file=found.files[kind][index], object=name, field="metadata.namespace"
+    for kind, index in _without_namespace(gathered):
+        name = f"{kind} {object_name(gathered.objects[kind][index])}"
+        gathered.report.add_problem(
+            "is missing", _NO_NAMESPACE, file=gathered.files[kind][index], object=name, field="metadata.namespace"
         )
 
 
-def _without_namespace(found: GatheredObjects) -> Iterator[tuple[str, int]]:
+def _without_namespace(gathered: GatheredObjects) -> Iterator[tuple[str, int]]:
     """(kind, index) of namespaced objects without a namespace."""
-    for kind, manifests in found.objects.items():
+    for kind, manifests in gathered.objects.items():
         if KIND_BY_NAME[kind].namespaced:
             namespaces = [manifest["metadata"].get("namespace") for manifest in manifests]
             if not all(namespaces):
                 yield from ((kind, index) for index, namespace in enumerate(namespaces) if not namespace)
 
 
-def note_missing_fields(found: GatheredObjects) -> None:
+def note_missing_fields(gathered: GatheredObjects) -> None:
     """Add a Problem for each missing field whose absence its author probably did not intend."""
     for expected in EXPECTED_FIELDS:
-        manifests = found.objects.get(expected.kind, [])
+        manifests = gathered.objects.get(expected.kind, [])
         parts = [manifest.get(expected.part) or {} for manifest in manifests] if expected.part else manifests
         values = [part.get(expected.field) for part in parts]
         for index, value in enumerate(values):
             if value is None:
-                _note_missing(found, expected, index, manifests[index])
-    for index, manifest in enumerate(found.objects.get("Pod", ())):
+                _note_missing(gathered, expected, index, manifests[index])
+    for index, manifest in enumerate(gathered.objects.get("Pod", ())):
         spec = spec_of(manifest)
         if not spec.get("schedulerName") and not spec.get("nodeName"):
-            _note_missing(found, _ExpectedField("Pod", "spec", "schedulerName", _NO_SCHEDULER), index, manifest)
+            _note_missing(gathered, _ExpectedField("Pod", "spec", "schedulerName", _NO_SCHEDULER), index, manifest)
 
 
-def _note_missing(found: GatheredObjects, expected: _ExpectedField, index: int, manifest: Manifest) -> None:
+def _note_missing(gathered: GatheredObjects, expected: _ExpectedField, index: int, manifest: Manifest) -> None:
     field = ".".join(part for part in (expected.part, expected.field) if part)
     name = f"{expected.kind} {object_name(manifest)}"
-    found.report.add_problem(
-        "is missing", expected.effect, file=found.files[expected.kind][index], object=name, field=field
+    gathered.report.add_problem(
+        "is missing", expected.effect, file=gathered.files[expected.kind][index], object=name, field=field
     )
 
 
-def note_unmade_groups(found: GatheredObjects) -> None:
+def note_unmade_groups(gathered: GatheredObjects) -> None:
     """Add a Problem for Volcano Jobs that have no PodGroup and have not ended."""
-    groups = found.objects.get("PodGroup", ())
-    owners = {(each["metadata"].get("namespace"), owner.get("name")) for each in groups for owner in owners_of(each)}
+    groups = gathered.objects.get("PodGroup", ())
+    owners = {(group["metadata"].get("namespace"), owner.get("name")) for group in groups for owner in owners_of(group)}
     unmade = [
         job
-        for job in found.objects.get("Job", ())
+        for job in gathered.objects.get("Job", ())
         if object_in(status_of(job).get("state")).get("phase") not in ENDED_JOB_PHASES
         and (job["metadata"].get("namespace"), name_of(job)) not in owners
     ]
     if unmade:
-        what = f"{count_noun(len(unmade), 'Volcano Job')} without a PodGroup, such as {object_name(unmade[0])}"
-        found.report.add_problem(what, _NO_GROUP, file=found.files["Job"][0], object="Job")
+        fault = f"{count_noun(len(unmade), 'Volcano Job')} without a PodGroup, such as {object_name(unmade[0])}"
+        gathered.report.add_problem(fault, _NO_GROUP, file=gathered.files["Job"][0], object="Job")
 
 
 # Whether a snapshot holds the kinds without which no cause can be named.
@@ -328,5 +328,5 @@ def completeness_problems(snapshot: Snapshot) -> tuple[Problem, ...]:
     kinds = missing_kinds(snapshot)
     if not kinds:
         return ()
-    what = f"the snapshot has {join_kinds(kinds)}"
-    return (Problem("", "", "", what, f"{EFFECT}: add the output of `{supplying_command(kinds)}`"),)
+    fault = f"the snapshot has {join_kinds(kinds)}"
+    return (Problem("", "", "", fault, f"{EFFECT}: add the output of `{supplying_command(kinds)}`"),)

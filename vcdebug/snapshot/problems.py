@@ -49,15 +49,15 @@ class ProblemReport:
         self._alike: dict[_Sort, list[str]] = {}
         """The files of each sort, one for each Problem."""
 
-    def add_problem(self, what: str, effect: str, *, file: str = "", object: str = "", field: str = "") -> None:
+    def add_problem(self, fault: str, effect: str, *, file: str = "", object: str = "", field: str = "") -> None:
         """Add a Problem; an equal one, or one beyond MAX_ALIKE of its sort, is only counted."""
-        problem = Problem(file, object, field, what, effect)
+        problem = Problem(file, object, field, fault, effect)
         if problem in self._listed:
             self._listed[problem] += 1
             return
         # Indexes in the field and names of objects are left out of the sort: they make alike faults look different.
         kind, _, name = object.partition(" ")
-        files = self._alike.setdefault(_Sort(kind, _INDEX.sub("[]", field), effect, "" if name else what), [])
+        files = self._alike.setdefault(_Sort(kind, _INDEX.sub("[]", field), effect, "" if name else fault), [])
         files.append(file)
         if len(files) <= MAX_ALIKE:
             self._listed[problem] = 1
@@ -75,6 +75,6 @@ def _count_of_rest(sort: _Sort, files: list[str]) -> Problem:
     """One Problem for all of a sort that are not listed, with the file if it is the same for all."""
     rest = list(dict.fromkeys(files[MAX_ALIKE:]))
     same = list(dict.fromkeys(files)) == rest[:1]
-    where = "" if same else f", in {len(rest)} {'file' if len(rest) == 1 else 'files'}"
-    what = f"{len(files) - MAX_ALIKE} more with the same problem{where}"
-    return Problem(rest[0] if same else "", sort.kind, sort.field, what, sort.effect)
+    in_files = "" if same else f", in {len(rest)} {'file' if len(rest) == 1 else 'files'}"
+    fault = f"{len(files) - MAX_ALIKE} more with the same problem{in_files}"
+    return Problem(rest[0] if same else "", sort.kind, sort.field, fault, sort.effect)

@@ -40,9 +40,9 @@ class Provenance:
         """A sentence about objects that changed during the capture; empty for a consistent one."""
         if self.consistent:
             return ""
-        named = ", ".join(self.changed[:MAX_SHOWN])
-        more = f" and {len(self.changed) - MAX_SHOWN} more" if len(self.changed) > MAX_SHOWN else ""
-        return f"objects changed during the capture: {named or 'some objects'}{more}"
+        names = ", ".join(self.changed[:MAX_SHOWN])
+        remainder = f" and {len(self.changed) - MAX_SHOWN} more" if len(self.changed) > MAX_SHOWN else ""
+        return f"objects changed during the capture: {names or 'some objects'}{remainder}"
 
 
 def provenance_document(provenance: Provenance) -> dict[str, Any]:

@@ -269,9 +269,9 @@ def text_like(nano: int, like: str) -> str:
     Upstream: apimachinery resource.Quantity.CanonicalizeBytes.
     """
     suffix = _split_quantity(like).suffix
-    whole, rest = divmod(nano, 10**_NANO)  # exact: ints
-    if suffix in BINARY_SUFFIXES[1:] and not rest and abs(whole) >= 1024:
-        return binary_text(whole)
+    units, fraction = divmod(nano, 10**_NANO)  # exact: ints
+    if suffix in BINARY_SUFFIXES[1:] and not fraction and abs(units) >= 1024:
+        return binary_text(units)
     text = nano_text(nano)
     if suffix in _DECIMAL_SUFFIX or suffix in BINARY_SUFFIXES:
         return text

@@ -169,15 +169,15 @@ class Pseudonyms:
 
     def keep_index(self, name: str) -> None:
         """Let the number at the end of a name stay a number: the order of a job's pods depends on it."""
-        if found := INDEX.search(name):
+        if match := INDEX.search(name):
             self._indexed[name] = None
-            self._numbers[found[0]] = ""
+            self._numbers[match[0]] = ""
 
     def keep_integer(self, text: str) -> None:
         """Let an integer that the scheduler compares stay an integer."""
-        if found := INTEGER.fullmatch(text):
-            self._compared[found[1]] = None
-            self._numbers[found[1]] = ""
+        if match := INTEGER.fullmatch(text):
+            self._compared[match[1]] = None
+            self._numbers[match[1]] = ""
 
     def choose_pseudonyms(self) -> None:
         """Choose the pseudonyms of all collected words; no text may be collected afterwards."""
@@ -187,8 +187,8 @@ class Pseudonyms:
         become = {word: word for word in self._fixed}
         fixed = sorted((become | self._numbers).items())
         free = sorted(word for word in self._words if word not in self._fixed)
-        known = [word for word, _ in fixed]
-        for place, words in groupby(free, lambda word: bisect_right(known, word)):
+        fixed_words = [word for word, _ in fixed]
+        for place, words in groupby(free, lambda word: bisect_right(fixed_words, word)):
             low, high = fixed[place - 1][1] if place else "", fixed[place][1] if place < len(fixed) else ""
             become.update(_name_words(list(words), low, high))
         self._become = become
@@ -199,11 +199,11 @@ class Pseudonyms:
 
     def rewrite_numbers(self, text: str) -> str:
         """A text whose numbers decide: they stay, times are moved, and the words between them get pseudonyms."""
-        found, place = "", 0
+        parts, place = list[str](), 0
         for moment in MOMENT.finditer(text):
-            found += PIECE.sub(self._rewrite_unless_number, text[place : moment.start()]) + self.move_time(moment[0])
+            parts += PIECE.sub(self._rewrite_unless_number, text[place : moment.start()]), self.move_time(moment[0])
             place = moment.end()
-        return found + PIECE.sub(self._rewrite_unless_number, text[place:])
+        return "".join([*parts, PIECE.sub(self._rewrite_unless_number, text[place:])])
 
     def _rewrite_unless_number(self, piece: re.Match[str]) -> str:
         return piece[0] if PLAIN_VALUE.fullmatch(piece[0]) else self.rewrite_text(piece[0])
@@ -287,10 +287,10 @@ def _compact_numbers(numbers: Iterable[str]) -> dict[str, str]:
     for number in numbers:
         for place, digit in enumerate(number):
             following.setdefault(number[:place], {})[digit] = None
-    ranks = {start + digit: rank for start, found in following.items() for rank, digit in enumerate(sorted(found))}
+    ranks = {start + digit: rank for start, tails in following.items() for rank, digit in enumerate(sorted(tails))}
     # A place has one width in all numbers, since a longer number is a larger one. Without zeros a pseudonym always
     # finds room between a number and its continuations.
-    wide = {len(start): None for start, found in following.items() if len(found) > len(NARROW_DIGITS)}
+    wide = {len(start): None for start, tails in following.items() if len(tails) > len(NARROW_DIGITS)}
     digits = {start: (WIDE_DIGITS if len(start) - 1 in wide else NARROW_DIGITS)[rank] for start, rank in ranks.items()}
     return {number: "".join(digits[number[: end + 1]] for end in range(len(number))) for number in numbers}
 
@@ -313,7 +313,7 @@ def _letters_needed(count: int) -> int:
 def _text_between(low: str, high: str) -> str:
     """The shortest text of which every continuation sorts between two bounds."""
     stems = dict.fromkeys(stem[:length] for stem in (low, high) for length in range(len(stem) + 1))
-    found = [stem + letter for stem in stems for letter in LETTERS]
-    fitting = [text for text in found if text > low and (not high or (text < high and not high.startswith(text)))]
+    candidates = [stem + letter for stem in stems for letter in LETTERS]
+    fitting = [text for text in candidates if text > low and (not high or (text < high and not high.startswith(text)))]
     # Without capitals where possible, which names and prefixes of labels must not have.
     return min(fitting, key=lambda text: (text != text.lower(), len(text)))

@@ -103,12 +103,12 @@ def _compared_values(snapshot: Snapshot) -> Iterator[str]:
         for policy in spec_of(group).get("subGroupPolicy") or ()
         for key in policy.get("matchLabelKeys") or ()
     }
-    mappings = [found for manifests in snapshot.objects.values() for found in _iter_mappings(manifests)]
-    keys |= {found.get("key"): None for found in mappings if found.get("operator") in ("Gt", "Lt")}
-    for found in mappings if keys else ():
-        values = [found.get(key) for key in keys]
-        if found.get("key") in keys:
-            values += [found.get("value"), *(found.get("values") or ())]
+    mappings = [mapping for manifests in snapshot.objects.values() for mapping in _iter_mappings(manifests)]
+    keys |= {mapping.get("key"): None for mapping in mappings if mapping.get("operator") in ("Gt", "Lt")}
+    for mapping in mappings if keys else ():
+        values = [mapping.get(key) for key in keys]
+        if mapping.get("key") in keys:
+            values += [mapping.get("value"), *(mapping.get("values") or ())]
         yield from (value for value in values if isinstance(value, str))
 
 
@@ -161,13 +161,13 @@ def _rewrite_snapshot(snapshot: Snapshot, rewriter: ManifestRewriter) -> Snapsho
 
 def _rewrite_chance(chance: ChanceSettings, rewriter: ManifestRewriter) -> ChanceSettings:
     value = rewriter.rewrite_value
-    named: dict[str, Any] = {
-        name: {value(one): ";".join(map(value, texts.split(";"))) for one, texts in getattr(chance, name).items()}
+    fields: dict[str, Any] = {
+        name: {value(owner): ";".join(map(value, texts.split(";"))) for owner, texts in getattr(chance, name).items()}
         for name in NAMED_FIELDS
         if name != "searches"
     }
     # Searches are ranges of node indexes, which contain no names.
-    return replace(chance, searches={value(pod): text for pod, text in chance.searches.items()}, **named)
+    return replace(chance, searches={value(pod): text for pod, text in chance.searches.items()}, **fields)
 
 
 def _rewrite_device_config(text: str | None, rewriter: ManifestRewriter) -> str | None:
@@ -183,11 +183,11 @@ def _rewrite_device_config(text: str | None, rewriter: ManifestRewriter) -> str 
 
 
 def _rewrite_mig_settings(settings: device_config.MigSettings, rewriter: ManifestRewriter) -> device_config.MigSettings:
-    known = [
-        device_config.KnownCards(tuple([rewriter.rewrite_numbers(model) for model in one.models]), one.geometries)
-        for one in settings.known
+    kinds = [
+        device_config.KnownCards(tuple([rewriter.rewrite_numbers(model) for model in kind.models]), kind.geometries)
+        for kind in settings.known
     ]
-    return settings._replace(known=tuple(known))
+    return settings._replace(known=tuple(kinds))
 
 
 def _rewrite_flags(flags: SchedulerFlags, rewriter: ManifestRewriter) -> SchedulerFlags:
@@ -218,12 +218,12 @@ def _rewrite_release(release: Release) -> Release:
 def _rewrite_process(process: SchedulerProcess, rewriter: ManifestRewriter) -> SchedulerProcess:
     value, numbers = rewriter.rewrite_value, rewriter.rewrite_numbers
     hyper_nodes = {
-        value(job): {value(sub): value(name) for sub, name in found.items()}
-        for job, found in process.hyper_nodes.items()
+        value(job): {value(sub): value(name) for sub, name in names.items()}
+        for job, names in process.hyper_nodes.items()
     }
     reserved = tuple(
-        one._replace(node=value(one.node), pod=value(one.pod), uid=value(one.uid), cpus=numbers(one.cpus))
-        for one in process.reserved_cpus
+        row._replace(node=value(row.node), pod=value(row.pod), uid=value(row.uid), cpus=numbers(row.cpus))
+        for row in process.reserved_cpus
     )
     times = {name: getattr(process, name) for name in ("started", "last_rescheduling", "last_eviction")}
     return replace(
@@ -399,8 +399,8 @@ class ManifestRewriter:
         except PatternError:
             return "("
         # The pattern's own letters may spell names: a list of the matching pseudonyms decides the same.
-        named = [name_of(manifest) for kind in ("Node", "HyperNode") for manifest in self._objects.get(kind, ())]
-        matching = [self._rewrite(name) for name in named if matches(name)]
+        names = [name_of(manifest) for kind in ("Node", "HyperNode") for manifest in self._objects.get(kind, ())]
+        matching = [self._rewrite(name) for name in names if matches(name)]
         return f"^({'|'.join(re.escape(name) for name in dict.fromkeys(matching))})$" if matching else NEVER_MATCHES
 
 

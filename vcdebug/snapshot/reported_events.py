@@ -22,14 +22,14 @@ _TIMES: Final = ("lastTimestamp", "eventTime", "firstTimestamp")
 def events_about_pending(objects: Mapping[str, Sequence[Manifest]]) -> list[Manifest]:
     """The latest events about pods, PodGroups and Volcano Jobs that neither run nor have ended."""
     waiting = {
-        metadata_of(one).get("uid")
+        metadata_of(manifest).get("uid")
         for kind in ("Pod", "PodGroup", "Job")
-        for one in objects.get(kind, ())
-        if _phase_of(one) not in _PLACED_PHASES
+        for manifest in objects.get(kind, ())
+        if _phase_of(manifest) not in _PLACED_PHASES
     }
-    events = ((object_in(each.get("involvedObject")).get("uid"), each) for each in objects.get("Event", ()))
-    by_uid = group_by_key((uid, each) for uid, each in events if uid and uid in waiting)
-    return [each for found in by_uid.values() for each in latest_events(found)[:MAX_EVENTS]]
+    events = ((object_in(event.get("involvedObject")).get("uid"), event) for event in objects.get("Event", ()))
+    by_uid = group_by_key((uid, event) for uid, event in events if uid and uid in waiting)
+    return [event for object_events in by_uid.values() for event in latest_events(object_events)[:MAX_EVENTS]]
 
 
 def _phase_of(manifest: Manifest) -> object:

@@ -75,8 +75,8 @@ def saved_files(snapshot: Snapshot) -> Iterator[tuple[str, bytes]]:
 def _list_bytes(manifests: list[Manifest], kind: str) -> bytes:
     """A v1 List; items without kind and apiVersion get them."""
     # The API server leaves kind and apiVersion out of a list's items.
-    own = {"apiVersion": KIND_BY_NAME[kind].api_version, "kind": kind}
-    items = [manifest if "kind" in manifest else {**own, **manifest} for manifest in manifests]
+    header = {"apiVersion": KIND_BY_NAME[kind].api_version, "kind": kind}
+    items = [manifest if "kind" in manifest else {**header, **manifest} for manifest in manifests]
     return _json_bytes({"apiVersion": "v1", "kind": "List", "items": items})
 
 
@@ -112,15 +112,15 @@ def _process_document(process: SchedulerProcess) -> Manifest:
         "lastRescheduling": process.last_rescheduling,
         "lastEviction": process.last_eviction,
     }
-    kept = {
+    state = {
         "sessions": process.sessions,
         "hyperNodes": {job: dict(names) for job, names in process.hyper_nodes.items()},
-        "reservedCpus": [one._asdict() for one in process.reserved_cpus],
+        "reservedCpus": [reservation._asdict() for reservation in process.reserved_cpus],
     }
-    said = {key: time.isoformat().replace("+00:00", "Z") for key, time in times.items() if time is not None}
+    time_texts = {key: time.isoformat().replace("+00:00", "Z") for key, time in times.items() if time is not None}
     # Without a start a process is assumed to have run for long: a first cycle has to be stated.
     first = {"started": None} if process.started is None and not process.assumed else {}
-    return {**first, **said, **{key: value for key, value in kept.items() if value}}
+    return {**first, **time_texts, **{key: value for key, value in state.items() if value}}
 
 
 def _changed_flags(flags: SchedulerFlags) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class CaptureHistory:
 
 def order_captures(files: list[Path]) -> list[Path]:
     """Captures ordered by time; empty if any file is no capture, or the files are of several clusters."""
-    named = [(match, file) for file in files if (match := CAPTURE_NAME.fullmatch(file.name)) is not None]
-    if len(named) != len(files) or len({match[1] for match, _ in named}) > 1:
+    matches = [(match, file) for file in files if (match := CAPTURE_NAME.fullmatch(file.name)) is not None]
+    if len(matches) != len(files) or len({match[1] for match, _ in matches}) > 1:
         return []
-    return [file for _, file in sorted(named, key=lambda one: (one[0][2], int(one[0][3] or 1)))]
+    return [file for _, file in sorted(matches, key=lambda pair: (pair[0][2], int(pair[0][3] or 1)))]

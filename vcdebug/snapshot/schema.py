@@ -401,30 +401,30 @@ def slim_manifest(
     # The fast way first: nearly every manifest fits, and a repair costs a second pass.
     shape = SHAPES[kind]
     try:
-        taken: Manifest = shape.slim_value(manifest, intake)
+        slim: Manifest = shape.slim_value(manifest, intake)
     except MisfitError:
-        taken = shape.slim_value(_repair_manifest(kind, manifest, file, name, report), intake.of_repaired())
-    return taken
+        slim = shape.slim_value(_repair_manifest(kind, manifest, file, name, report), intake.of_repaired())
+    return slim
 
 
 def keep_what_decides(objects: Mapping[str, list[Manifest]]) -> dict[str, list[Manifest]]:
     """Objects without what the scheduler does not read: environment, commands, arguments, most annotations."""
-    return {kind: [_deciding_part(kind, manifest) for manifest in found] for kind, found in objects.items()}
+    return {kind: [_deciding_part(kind, manifest) for manifest in manifests] for kind, manifests in objects.items()}
 
 
 def _deciding_part(kind: str, manifest: Manifest) -> Manifest:
-    kept: Manifest = SHAPES[kind].keep_named(manifest)
-    annotations = (kept.get("metadata") or {}).get("annotations")
+    deciding: Manifest = SHAPES[kind].keep_named(manifest)
+    annotations = (deciding.get("metadata") or {}).get("annotations")
     # kubectl's annotation of what was last applied repeats a whole manifest.
     if isinstance(annotations, dict):
         read = {key: text for key, text in annotations.items() if is_read_annotation(key)}
-        kept["metadata"] = {**kept["metadata"], "annotations": read}
-    return kept
+        deciding["metadata"] = {**deciding["metadata"], "annotations": read}
+    return deciding
 
 
 def _repair_manifest(kind: str, manifest: Manifest, file: str, name: str, report: ProblemReport) -> Manifest:
-    def complain(field: str, what: str, effect: str) -> None:
-        report.add_problem(what, effect, file=file, object=name, field=field)
+    def complain(field: str, fault: str, effect: str) -> None:
+        report.add_problem(fault, effect, file=file, object=name, field=field)
 
     repaired = SHAPES[kind].repair_value(manifest, "", complain)
     return {} if repaired is DROP else repaired

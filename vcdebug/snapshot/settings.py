@@ -85,8 +85,8 @@ def _read_checked(
             continue
         value = read(values[name])
         if value is None:
-            what = f"invalid value {describe_value(values[name])}"
-            report.add_problem(what, _DEFAULT_STANDS, file=file, field=f"{prefix}{name}")
+            fault = f"invalid value {describe_value(values[name])}"
+            report.add_problem(fault, _DEFAULT_STANDS, file=file, field=f"{prefix}{name}")
         else:
             valid[name] = value
     return valid
@@ -108,27 +108,27 @@ def read_chance(values: Mapping[str, Any], file: str, report: ProblemReport) -> 
 def read_process(values: Mapping[str, Any], file: str, report: ProblemReport) -> SchedulerProcess:
     """The checked memory of the scheduler process; unknown names are ignored, invalid values become Problems."""
     readers = {key: read for key, (_, read) in _PROCESS_READERS.items()}
-    found = _read_checked(values, readers, file, report, "scheduler.")
-    return SchedulerProcess(**{_PROCESS_READERS[key][0]: value for key, value in found.items()})
+    valid = _read_checked(values, readers, file, report, "scheduler.")
+    return SchedulerProcess(**{_PROCESS_READERS[key][0]: value for key, value in valid.items()})
 
 
 def with_release(
-    flags: SchedulerFlags, stated: Any, report: ProblemReport, *, file: str = "", field: str = "", image: str = ""
+    flags: SchedulerFlags, text: Any, report: ProblemReport, *, file: str = "", field: str = "", image: str = ""
 ) -> SchedulerFlags:
     """The flags with this release, or with the nearest one that is replayed and a Problem; one about an `image`, too,
     that tells none.
     """
-    if stated is None or stated == "":
+    if text is None or text == "":
         if image:
             effect = "replaying the latest rules (master); set the release with --release"
             report.add_problem(f"cannot derive the release from {image}", effect, file=file, field=RELEASE_FIELDS[2])
         return flags
     from vcdebug.releases.release_names import resolve_release  # most snapshots name none: its patterns cost a start
 
-    named = resolve_release(stated if isinstance(stated, str) else describe_value(stated))
-    if named.what:
-        report.add_problem(named.what, named.effect, file=file, field=field)
-    return replace(flags, release=named.release)
+    resolved = resolve_release(text if isinstance(text, str) else describe_value(text))
+    if resolved.what:
+        report.add_problem(resolved.what, resolved.effect, file=file, field=field)
+    return replace(flags, release=resolved.release)
 
 
 def read_answers(file: str, document: Manifest, report: ProblemReport) -> dict[str, Any]:
@@ -136,14 +136,14 @@ def read_answers(file: str, document: Manifest, report: ProblemReport) -> dict[s
     answers: dict[str, Any] = {}
     for verb, by_key in document.items():
         if not isinstance(by_key, dict):
-            what = f"is {describe_value(by_key)}, not a mapping"
-            report.add_problem(what, "the answers of the verb are unknown", file=file, field=verb)
+            fault = f"is {describe_value(by_key)}, not a mapping"
+            report.add_problem(fault, "the answers of the verb are unknown", file=file, field=verb)
             continue
         answers[verb] = {key: answer for key, answer in by_key.items() if _is_answer(answer)}
         for key, answer in by_key.items():
             if not _is_answer(answer):
-                what = f"is {describe_value(answer)}, neither a mapping nor a list of mappings"
-                report.add_problem(what, "the answer is unknown", file=file, field=f"{verb}.{key}")
+                fault = f"is {describe_value(answer)}, neither a mapping nor a list of mappings"
+                report.add_problem(fault, "the answer is unknown", file=file, field=f"{verb}.{key}")
     return answers
 
 
@@ -176,14 +176,14 @@ def read_usage(file: str, document: Manifest, report: ProblemReport) -> dict[str
 def _read_metric(value: Any, file: str, path: str, report: ProblemReport) -> Any:
     if not isinstance(value, dict):
         return value if isinstance(value, str) else ""
-    kept = {}
+    numbers = {}
     for period, number in value.items():
         if isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number):
-            kept[period] = number
+            numbers[period] = number
         else:
-            what = f"is {describe_value(number)}, not a number"
-            report.add_problem(what, "value ignored", file=file, field=f"{path}.{period}")
-    return kept
+            fault = f"is {describe_value(number)}, not a number"
+            report.add_problem(fault, "value ignored", file=file, field=f"{path}.{period}")
+    return numbers
 
 
 def _read_persistence(value: Any) -> PersistenceSetting | None:
@@ -278,8 +278,8 @@ def _hyper_nodes(value: Any) -> dict[str, dict[str, str]] | None:
     if not isinstance(value, dict) or not all(isinstance(names, dict) for names in value.values()):
         return None
     texts = (item for names in value.values() for pair in names.items() for item in pair)
-    known = all(isinstance(text, str) for text in (*value, *texts))
-    return {job: dict(names) for job, names in value.items()} if known else None
+    are_texts = all(isinstance(text, str) for text in (*value, *texts))
+    return {job: dict(names) for job, names in value.items()} if are_texts else None
 
 
 def _reserved_cpus(value: Any) -> tuple[CpuReservation, ...] | None:
@@ -288,14 +288,14 @@ def _reserved_cpus(value: Any) -> tuple[CpuReservation, ...] | None:
     # Exactly these keys: a misspelt one would otherwise be an empty reservation.
     if not all({*row} == {*CpuReservation._fields} for row in value):
         return None
-    known = all(isinstance(text, str) for row in value for text in row.values())
-    return tuple(CpuReservation(**row) for row in value) if known else None
+    are_texts = all(isinstance(text, str) for row in value for text in row.values())
+    return tuple(CpuReservation(**row) for row in value) if are_texts else None
 
 
 def _read_searches(value: Any) -> dict[str, str] | None:
     """namespace/name → places of nodes, one group of ranges per search."""
-    found = _names_by_name(value)
-    return found if found is not None and all(SEARCHES_PATTERN.fullmatch(text) for text in found.values()) else None
+    searches = _names_by_name(value)
+    return searches if all(map(SEARCHES_PATTERN.fullmatch, (searches or {}).values())) else None
 
 
 _PROCESS_READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
@@ -374,15 +374,15 @@ def scheduler_container(deployment: Manifest) -> Manifest:
     containers = [one for one in object_list(spec.get("containers")) if not is_named_scheduler(one, AGENT_SCHEDULER)]
     # Not simply the first one: a sidecar may be listed before the scheduler.
     configured = [container for container in containers if CONF_FLAG in parse_command_line(container)]
-    named = [container for container in containers if is_named_scheduler(container)]
-    return next(iter(configured + named), {})
+    schedulers = [container for container in containers if is_named_scheduler(container)]
+    return next(iter(configured + schedulers), {})
 
 
 def parse_command_line(container: Manifest) -> CommandLine:
     """The flags that a container starts with; other words are ignored, as the scheduler does."""
     # Go's pflag: `--name value` for most flags, but a switch takes a value only behind `=`.
     words = iter(_command_words(container))
-    given: CommandLine = {}
+    flags: CommandLine = {}
     for word in words:
         name, equals, text = word.partition("=")
         name = name.removeprefix("--")
@@ -390,14 +390,14 @@ def parse_command_line(container: Manifest) -> CommandLine:
             continue
         if not equals:
             text = next(words, "") if name == CONF_FLAG or (name in FLAG_FIELDS and name not in _SWITCHES) else "true"
-        given.setdefault(name, []).append(text)
-    return given
+        flags.setdefault(name, []).append(text)
+    return flags
 
 
 def flag_values(container: Manifest) -> dict[str, Any]:
     """The values that command line and environment set, by field of SchedulerFlags, unchecked."""
-    given = parse_command_line(container)
-    values = {field: _flag_value(name, given[name]) for name, field in FLAG_FIELDS.items() if name in given}
+    flags = parse_command_line(container)
+    values = {field: _flag_value(name, flags[name]) for name, field in FLAG_FIELDS.items() if name in flags}
     panic = container_environment(container).get("PANIC_ON_ERROR")
     return values if panic is None else values | {"panic_on_error": panic != "false"}
 
@@ -427,17 +427,17 @@ def _command_words(container: Manifest) -> list[str]:
         return words
 
 
-def _flag_value(flag: str, given: list[str]) -> Any:
+def _flag_value(flag: str, texts: list[str]) -> Any:
     """The value of a flag: repetitions extend a list or map, and replace any other value."""
     if flag in _COLLECTED:
-        return given
-    parts = [part.strip() for text in given for part in text.split(",") if part.strip()]
+        return texts
+    parts = [part.strip() for text in texts for part in text.split(",") if part.strip()]
     if flag in _COMMA_LISTS:
         return parts
     if flag == "feature-gates":
         pairs = [part.partition("=") for part in parts]
         return {name.strip(): setting.strip() for name, _, setting in pairs}
-    return given[-1]
+    return texts[-1]
 
 
 AGENT_SCHEDULER: Final = "agent-scheduler"

@@ -64,8 +64,8 @@ class ObjectIntake:
     __slots__ = ("_parts", "once", "repaired")
 
     def __init__(self, *, repaired: bool = False) -> None:
-        known: dict[Any, Any] = {}
-        self.once = known.setdefault
+        texts: dict[Any, Any] = {}
+        self.once = texts.setdefault
         """once(text, text) returns the first equal text; the bound setdefault saves a call per text."""
         self._parts: dict[Shape, dict[bytes, Any]] = {}
         self.repaired = repaired
@@ -79,14 +79,14 @@ class ObjectIntake:
 
     def share_part(self, item: Any, shape: Shape, slim: Callable[[Any, ObjectIntake], Any]) -> Any:
         """The shared slim copy of a part; raises MisfitError for a wrong type."""
-        known = self._parts_of(shape)
+        parts = self._parts_of(shape)
         try:
             key = dumps(item, _WITHOUT_REFERENCES)
         except ValueError:
             raise MisfitError from None
-        part = known.get(key)
+        part = parts.get(key)
         if part is None:
-            part = known[key] = self.intern_part(slim(item, self), shape)
+            part = parts[key] = self.intern_part(slim(item, self), shape)
         return part
 
     def intern_part(self, part: Any, shape: Shape) -> Any:
@@ -94,13 +94,13 @@ class ObjectIntake:
         return self._parts_of(shape).setdefault(dumps(part, _WITHOUT_REFERENCES), part)
 
     def _parts_of(self, shape: Shape) -> dict[bytes, Any]:
-        known = self._parts.get(shape)
-        if known is None:
-            known = self._parts[shape] = {}
+        parts = self._parts.get(shape)
+        if parts is None:
+            parts = self._parts[shape] = {}
         # Cleared as a whole: parts come in runs of one template, so that a finer eviction gains nothing.
-        if len(known) > MAX_PARTS:
-            known.clear()
-        return known
+        if len(parts) > MAX_PARTS:
+            parts.clear()
+        return parts
 
 
 class _Drop:
@@ -184,14 +184,14 @@ class QuantityMap:
         if type(item) is not dict:
             complain(path, f"is {describe_value(item)}, not resources with their quantities", REMOVED_EFFECT)
             return DROP
-        kept = {}
+        valid = {}
         for name, amount in item.items():
             fault, effect = _quantity_fault(name, amount)
             if fault:
                 complain(f"{path}.{name}", fault, effect)
             if effect != REMOVED_EFFECT:
-                kept[name] = amount
-        return kept
+                valid[name] = amount
+        return valid
 
     def keep_named(self, item: Any) -> Any:
         return item
@@ -203,12 +203,12 @@ class QuantityMap:
 
     def _slim_amounts(self, item: dict[Any, Any], intake: ObjectIntake) -> dict[Any, Any]:
         once = intake.once
-        kept: dict[Any, Any] = {}
+        amounts: dict[Any, Any] = {}
         for name, amount in item.items():
             if not _is_sane_amount(name, amount) and not intake.repaired:
                 raise MisfitError
-            kept[once(name, name)] = once(amount, amount) if type(amount) is str else amount
-        return kept
+            amounts[once(name, name)] = once(amount, amount) if type(amount) is str else amount
+        return amounts
 
     def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
         if type(item) is not dict:
@@ -294,10 +294,10 @@ class MapOf:
         if type(item) is not dict:
             return DROP
         text = self.item is TEXT
-        kept = {str(key): element for key, element in item.items() if not names.drops_key(str(key), path)}
+        entries = {str(key): element for key, element in item.items() if not names.drops_key(str(key), path)}
         renamed = {
             names.rename_key(key, path): self.item.rename_texts(element, (*path, key if text else "*"), names)
-            for key, element in kept.items()
+            for key, element in entries.items()
         }
         return {key: element for key, element in renamed.items() if element is not DROP}
 
@@ -328,17 +328,17 @@ class Struct:
         if type(item) is not dict:
             complain(path, f"is {describe_value(item)}, not a mapping", REMOVED_EFFECT)
             return DROP
-        kept = {}
+        valid = {}
         for name, element in item.items():
             shape = self.fields.get(name)
             # null is dropped, since Go's decoder leaves the field at its zero value.
             if shape is None:
-                kept[name] = element
+                valid[name] = element
             elif element is not None:
                 repaired = shape.repair_value(element, f"{path}.{name}" if path else name, complain)
                 if repaired is not DROP:
-                    kept[name] = repaired
-        return kept
+                    valid[name] = repaired
+        return valid
 
     def keep_named(self, item: Any) -> Any:
         fields = self.fields
@@ -356,30 +356,30 @@ class Struct:
         slims, once = self._slims, intake.once
         if not slims:
             return item
-        kept: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for field, element in item.items():
             if field in slims:
                 name, slim = slims[field]
                 if slim is not None:
-                    kept[name] = slim(element, intake)
+                    fields[name] = slim(element, intake)
                 elif type(element) is str:
-                    kept[name] = once(element, element)
+                    fields[name] = once(element, element)
                 else:
                     raise MisfitError
-        return kept
+        return fields
 
     def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
         if type(item) is not dict:
             return DROP
-        kept = {}
+        result = {}
         for name, element in item.items():
             shape = self.fields.get(name)
             renamed = DROP if shape is None else shape.rename_texts(element, (*path, name), names)
             if renamed is not DROP:
-                kept[name] = renamed
+                result[name] = renamed
             elif isinstance(name, str):
                 names.note_dropped(path, name)
-        return kept
+        return result
 
 
 def describe_value(item: Any) -> str:

@@ -125,8 +125,8 @@ class SchedulerFlags:
             raise EngineError(f"feature gate {name} is unknown")
         # Up to the library of 1.33 the defaults follow the library alone, whatever the server's version.
         library = self.release.kubernetes_version
-        known = library if self.release.has_older_form(FEATURE_GATES_1_33) else min(self.server_version, library)
-        return known >= KUBERNETES_GATES[name]
+        version = library if self.release.has_older_form(FEATURE_GATES_1_33) else min(self.server_version, library)
+        return version >= KUBERNETES_GATES[name]
 
 
 @dataclass(slots=True)

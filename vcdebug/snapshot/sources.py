@@ -134,7 +134,7 @@ def _folder_files(
 def _folder_paths(folder: Path, budget: archive.UnpackBudget, report: ProblemReport) -> list[Path]:
     """Regular files below a folder in name order, without devices and links that lead out of it."""
     root = folder.resolve()
-    found: list[Path] = []
+    paths: list[Path] = []
     waiting = [folder]
     while waiting:
         try:
@@ -150,11 +150,11 @@ def _folder_paths(folder: Path, budget: archive.UnpackBudget, report: ProblemRep
                 waiting.append(path)
             # Resolved: a link in an unpacked archive could otherwise read any file of the machine.
             elif path.is_file() and path.resolve().is_relative_to(root):
-                found.append(path)
+                paths.append(path)
             elif not path.is_dir():
                 name = archive.printable_name(path.relative_to(folder).as_posix())
                 report.add_problem("not a regular file of this folder", "ignored", file=name)
-    return sorted(found)
+    return sorted(paths)
 
 
 def _read_file(
@@ -228,12 +228,12 @@ def find_snapshots(folder: Path) -> list[Path]:
 
 def find_only_snapshot(folder: Path) -> Path:
     """The folder, or the only snapshot below it; raises SnapshotError where there are several."""
-    found = find_snapshots(folder)
-    if len(found) > 1:
-        named = ", ".join(str(path) for path in found[:MAX_NAMED])
-        more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
-        raise SnapshotError(f"contains {len(found)} snapshots", f"choose one: {named}{more}", str(folder))
-    return found[0] if found else folder
+    snapshots = find_snapshots(folder)
+    if len(snapshots) > 1:
+        names = ", ".join(str(path) for path in snapshots[:MAX_NAMED])
+        remainder = f" and {len(snapshots) - MAX_NAMED} more" if len(snapshots) > MAX_NAMED else ""
+        raise SnapshotError(f"contains {len(snapshots)} snapshots", f"choose one: {names}{remainder}", str(folder))
+    return snapshots[0] if snapshots else folder
 
 
 def _snapshots_below(folder: Path, budget: archive.UnpackBudget) -> list[Path]:
@@ -249,10 +249,10 @@ def _snapshots_below(folder: Path, budget: archive.UnpackBudget) -> list[Path]:
     # Archives are never opened here: a folder may hold thousands of captures.
     inner = {path: _snapshots_below(path, budget) for path in folders}
     loose = {path: _manifest_files(path, budget) for path in folders if not inner[path]}
-    found = [path for paths in inner.values() for path in paths] + archives
-    if found or any(_is_cluster(paths) for paths in loose.values()):
-        found += [path for path, paths in loose.items() if any(_KIND.search(_read_content(one)) for one in paths)]
-    return sorted(found)
+    snapshots = [path for paths in inner.values() for path in paths] + archives
+    if snapshots or any(_is_cluster(paths) for paths in loose.values()):
+        snapshots += [path for path, paths in loose.items() if any(_KIND.search(_read_content(file)) for file in paths)]
+    return sorted(snapshots)
 
 
 def _list_entries(folder: Path, budget: archive.UnpackBudget) -> tuple[list[Path], list[Path], list[Path]]:
@@ -278,10 +278,10 @@ def _list_entries(folder: Path, budget: archive.UnpackBudget) -> tuple[list[Path
 def _manifest_files(folder: Path, budget: archive.UnpackBudget) -> list[Path]:
     """All files below a folder that can hold objects."""
     files, _, folders = _list_entries(folder, budget)
-    found = [path for path in files if is_wanted(path.name) and path.name not in SETTINGS_FILES]
+    manifests = [path for path in files if is_wanted(path.name) and path.name not in SETTINGS_FILES]
     for inner in folders:
-        found += _manifest_files(inner, budget)
-    return found
+        manifests += _manifest_files(inner, budget)
+    return manifests
 
 
 def _is_cluster(paths: list[Path]) -> bool:
@@ -329,12 +329,12 @@ def find_bundled(name: str) -> Path | None:
 def resolve_snapshot_path(word: str) -> Path:
     """A path that exists, or the folder of a bundled snapshot; raises SnapshotError."""
     path = Path(word)
-    found = path if path.exists() else find_bundled(word)
-    if found is None:
+    resolved = path if path.exists() else find_bundled(word)
+    if resolved is None:
         names = [folder.name for folder in _bundled_folders()]
         every = f"vcdebug open lists the bundled snapshots: {join_names(names)}" if names and path.name == word else ""
         raise SnapshotError("no such file or folder", closest_name_hint(word, names, every), word)
-    return found
+    return resolved
 
 
 def is_bundled(name: str, origin: str) -> bool:

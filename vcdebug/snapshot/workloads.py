@@ -36,14 +36,14 @@ class SubmittedWorkloads(NamedTuple):
 
 def submit_workloads(snapshot: Snapshot, manifests: Sequence[Manifest]) -> SubmittedWorkloads:
     """The snapshot right after the controllers have handled the workloads; raises SnapshotError for other kinds."""
-    made = [one for manifest in _flatten_lists(manifests) for one in _make_objects(snapshot, manifest)]
-    objects = {kind: list(there) for kind, there in snapshot.objects.items()}
-    for one in made:
-        names = [_object_key(other) for other in objects.setdefault(one["kind"], [])]
-        if _object_key(one) in names:
-            raise SnapshotError("already in the snapshot", "rename one of them", f"{one['kind']} {_object_key(one)}")
-        objects[one["kind"]].append(one)
-    jobs = tuple(_object_key(one) for one in made if one["kind"] == "PodGroup")
+    created = [item for manifest in _flatten_lists(manifests) for item in _make_objects(snapshot, manifest)]
+    objects = {kind: list(present) for kind, present in snapshot.objects.items()}
+    for item in created:
+        names = [_object_key(other) for other in objects.setdefault(item["kind"], [])]
+        if _object_key(item) in names:
+            raise SnapshotError("already in the snapshot", "rename one of them", f"{item['kind']} {_object_key(item)}")
+        objects[item["kind"]].append(item)
+    jobs = tuple(_object_key(item) for item in created if item["kind"] == "PodGroup")
     if not jobs:
         raise SnapshotError("nothing to schedule", f"supported kinds: {', '.join(WORKLOADS)}")
     return SubmittedWorkloads(replace(snapshot, objects=objects), jobs)
@@ -78,11 +78,11 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
     metadata, spec = metadata_of(job), spec_of(job)
     tasks = [{**task, "name": task.get("name") or f"default{at}"} for at, task in enumerate(spec.get("tasks") or ())]
     _refuse_too_many(job, sum(int(task.get("replicas") or 0) for task in tasks))  # exact: ints
-    least = {task["name"]: _task_minimum(task) for task in tasks}
-    minimum = spec.get("minAvailable") or sum(least.values())  # exact: ints
+    minimums = {task["name"]: _task_minimum(task) for task in tasks}
+    minimum = spec.get("minAvailable") or sum(minimums.values())  # exact: ints
     group = {
         "minMember": minimum,
-        "minTaskMember": least,
+        "minTaskMember": minimums,
         "queue": spec.get("queue") or "default",
         "minResources": _min_resources(snapshot, tasks, minimum),
         "priorityClassName": spec.get("priorityClassName"),
@@ -94,7 +94,7 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
     inherited = {key: annotations[key] for key in INHERITED_ANNOTATIONS if key in annotations}
     for task in tasks:
         for index in range(int(task.get("replicas") or 0)):
-            said = {
+            pod_annotations = {
                 **((task.get("template") or {}).get("metadata") or {}).get("annotations", {}),
                 TASK_INDEX: str(index),
                 TASK_SPEC: task["name"],
@@ -108,11 +108,10 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
             template.setdefault("schedulerName", spec.get("schedulerName") or "volcano")
             if spec.get("priorityClassName"):
                 template.setdefault("priorityClassName", spec["priorityClassName"])
-            labels = ((task.get("template") or {}).get("metadata") or {}).get("labels")
+            labels = ((task.get("template") or {}).get("metadata") or {}).get("labels") or {}
+            labels = {**labels, JOB_NAME: str(metadata.get("name"))}
             pod_name = f"{metadata.get('name')}-{task['name']}-{index}"
-            yield _make_pod(
-                snapshot, job, pod_name, template, said, {**(labels or {}), JOB_NAME: str(metadata.get("name"))}
-            )
+            yield _make_pod(snapshot, job, pod_name, template, pod_annotations, labels)
 
 
 def _refuse_too_many(owner: Manifest, pods: int) -> None:
@@ -124,8 +123,8 @@ def _refuse_too_many(owner: Manifest, pods: int) -> None:
 
 
 def _task_minimum(task: Mapping[str, Any]) -> int:
-    stated = task.get("minAvailable")
-    return int(stated if stated is not None else task.get("replicas") or 0)
+    minimum = task.get("minAvailable")
+    return int(minimum if minimum is not None else task.get("replicas") or 0)
 
 
 def _min_resources(snapshot: Snapshot, tasks: Sequence[Mapping[str, Any]], minimum: int) -> dict[str, str]:
@@ -134,14 +133,14 @@ def _min_resources(snapshot: Snapshot, tasks: Sequence[Mapping[str, Any]], minim
     ordered = sorted(tasks, key=lambda task: -_pod_priority(snapshot, (task.get("template") or {}).get("spec") or {}))
     by_task = minimum >= sum(_task_minimum(task) for task in tasks)  # exact: ints
     counts = [_task_minimum(task) if by_task else int(task.get("replicas") or 0) for task in ordered]
-    left, chosen = minimum, []
+    remaining, chosen = minimum, []
     for task, count in zip(ordered, counts, strict=True):
-        chosen.append((task, min(left, count)))
-        left -= min(left, count)
+        chosen.append((task, min(remaining, count)))
+        remaining -= min(remaining, count)
     for place, (task, count) in enumerate(chosen if by_task else ()):
-        more = min(left, int(task.get("replicas") or 0) - count)
-        chosen[place] = (task, count + more)
-        left -= more
+        extra = min(remaining, int(task.get("replicas") or 0) - count)
+        chosen[place] = (task, count + extra)
+        remaining -= extra
     return _sum_resources(
         [((task.get("template") or {}).get("spec") or {}, count) for task, count in chosen if count > 0]
     )
@@ -153,9 +152,9 @@ def _sum_resources(pods: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, s
     for spec, count in pods:
         _add_amount(totals, "pods", count)
         for container in spec.get("containers") or ():
-            stated = container.get("resources") or {}
-            limits = stated.get("limits") or {}
-            for resource, amount in {**limits, **(stated.get("requests") or {})}.items():
+            resources = container.get("resources") or {}
+            limits = resources.get("limits") or {}
+            for resource, amount in {**limits, **(resources.get("requests") or {})}.items():
                 _add_amount(totals, resource, _units_of(resource, amount) * count)
                 _add_amount(totals, f"requests.{resource}", _units_of(resource, amount) * count)
             for resource in ("cpu", "memory"):
@@ -214,8 +213,8 @@ def _build_pod_group_from_pod(
         "queue": annotations.get(QUEUE_NAME) or above.get(QUEUE_NAME),
         "priorityClassName": spec.get("priorityClassName"),
     }
-    kept = {key: text for key, text in {**above, **annotations}.items() if _PREFIX in key}
-    return _make_pod_group(snapshot, owner, name, group, kept, {})
+    inherited = {key: text for key, text in {**above, **annotations}.items() if _PREFIX in key}
+    return _make_pod_group(snapshot, owner, name, group, inherited, {})
 
 
 def _single_pod(snapshot: Snapshot, pod: Manifest) -> Iterator[Manifest]:
@@ -244,9 +243,9 @@ def _make_pod_group(
     annotations: Mapping[str, str],
     labels: Mapping[str, str],
 ) -> Manifest:
-    stated = {key: what for key, what in spec.items() if what is not None}
+    fields = {key: value for key, value in spec.items() if value is not None}
     kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
-    return {**kind, **_make_object(snapshot, owner, name, stated, annotations=annotations, labels=labels)}
+    return {**kind, **_make_object(snapshot, owner, name, fields, annotations=annotations, labels=labels)}
 
 
 def _make_pod(
@@ -258,7 +257,7 @@ def _make_pod(
     labels: Mapping[str, str],
 ) -> Manifest:
     """A pod after admission: requests from limits, and the priority of its class."""
-    containers = [_with_requests(one) for one in spec.get("containers") or ()]
+    containers = [_with_requests(container) for container in spec.get("containers") or ()]
     complete = {**spec, "containers": containers, "priority": _pod_priority(snapshot, spec)}
     kind = {"apiVersion": "v1", "kind": "Pod"}
     return {**kind, **_make_object(snapshot, owner, name, complete, annotations=annotations, labels=labels)}
@@ -274,24 +273,24 @@ def _make_object(
         "namespace": namespace,
         "uid": f"submitted-{namespace}-{name}",
         "creationTimestamp": api_time_text(snapshot.now),
-        **{key: dict(said) for key, said in words.items() if said},
+        **{key: dict(texts) for key, texts in words.items() if texts},
     }
     return {"metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
 
 
 def _with_requests(container: Mapping[str, Any]) -> dict[str, Any]:
-    stated = container.get("resources") or {}
-    requests = {**(stated.get("limits") or {}), **(stated.get("requests") or {})}
-    return {**container, "resources": {**stated, "requests": requests}} if requests else dict(container)
+    resources = container.get("resources") or {}
+    requests = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    return {**container, "resources": {**resources, "requests": requests}} if requests else dict(container)
 
 
 def _pod_priority(snapshot: Snapshot, spec: Mapping[str, Any]) -> int:
     if spec.get("priority") is not None:
         return int(spec["priority"])
-    classes = {name_of(one): one for one in snapshot.objects_of("PriorityClass")}
+    classes = {name_of(manifest): manifest for manifest in snapshot.objects_of("PriorityClass")}
     chosen = classes.get(spec.get("priorityClassName") or "")
     if chosen is None:
-        chosen = next((one for one in classes.values() if one.get("globalDefault")), {})
+        chosen = next((manifest for manifest in classes.values() if manifest.get("globalDefault")), {})
     return int(chosen.get("value") or 0)
 
 

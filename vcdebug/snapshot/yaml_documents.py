@@ -182,8 +182,8 @@ def _count_levels(text: str) -> None:
 def _construct_document(loader: Any, node: yaml.Node, *, aliases: bool) -> Any:
     if not aliases:
         return loader.construct_document(node)
-    expanded, _, own = _AliasExpansion().measure_node(node)
-    if expanded > EXPANSION_FREE_NODES and expanded > MAX_EXPANSION * own:
+    expanded, _, node_count = _AliasExpansion().measure_node(node)
+    if expanded > EXPANSION_FREE_NODES and expanded > MAX_EXPANSION * node_count:
         raise DocumentError(f"{_position_text(node)}its aliases expand to {expanded} values")
     # A round trip through JSON copies what aliases share: an edit of one place must not change the other.
     return json.loads(json.dumps(loader.construct_document(node)))

@@ -9,5 +9,5 @@ def __getattr__(name: str) -> object:
     """The Python API (`__init__.pyi`), imported when it is first used, so that commands do not wait for it."""
     if name not in ("ReplayedCycle", "replay"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module("vcdebug.api"), name)
-    return found
+    value: object = getattr(import_module("vcdebug.api"), name)
+    return value

@@ -166,26 +166,26 @@ def join_largest_amounts(name: str, amounts: Mapping[str, float], most: int, own
 
 def rank_by_amount(amounts: Mapping[str, float]) -> list[tuple[str, float]]:
     """The largest first, equal ones by name."""
-    return sorted(amounts.items(), key=lambda one: (-one[1], one[0]))
+    return sorted(amounts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def join_ranked_amounts(name: str, ranked: Sequence[tuple[str, float]], most: int, own: Container[str] = ()) -> str:
     """As join_largest_amounts, of amounts that are ranked already."""
-    parts = (f"{who} {format_amount(name, value)}{' (this job)' if who in own else ''}" for who, value in ranked)
+    parts = (f"{owner} {format_amount(name, value)}{' (this job)' if owner in own else ''}" for owner, value in ranked)
     return join_first_names(parts, len(ranked), most)
 
 
-def format_resource(what: AmountsByName, names: Iterable[str] | None = None) -> str:
+def format_resource(amounts: AmountsByName, names: Iterable[str] | None = None) -> str:
     """`4 cpu, 8Gi memory`: dimensions with an amount except `pods`, or the named ones; `nothing` without any."""
-    return ", ".join(format_named_amount(name, value) for name, value in listed_dimensions(what, names)) or "nothing"
+    return ", ".join(format_named_amount(name, value) for name, value in listed_dimensions(amounts, names)) or "nothing"
 
 
-def listed_dimensions(what: AmountsByName, names: Iterable[str] | None) -> list[tuple[str, float]]:
+def listed_dimensions(amounts: AmountsByName, names: Iterable[str] | None) -> list[tuple[str, float]]:
     """The dimensions for a text about a resource: those with an amount except `pods`, or the named ones."""
     if names is None:
-        return [(name, value) for name, value in what.items() if abs(value) >= _MIN_AMOUNT and name != PODS]
-    wanted = dict.fromkeys(names)
-    return [(name, value) for name, value in what.items() if name in wanted]
+        return [(name, value) for name, value in amounts.items() if abs(value) >= _MIN_AMOUNT and name != PODS]
+    dimensions = dict.fromkeys(names)
+    return [(name, value) for name, value in amounts.items() if name in dimensions]
 
 
 def short_name(dimension: str) -> str:
@@ -198,19 +198,19 @@ def short_amounts(amounts: Iterable[tuple[str, float]]) -> str:
     return ", ".join(f"{short_name(name)} {format_amount(name, value)}" for name, value in amounts)
 
 
-def short_resource_text(what: AmountsByName) -> str:
+def short_resource_text(amounts: AmountsByName) -> str:
     """`cpu 4, mem 8Gi, gpu 1`; nothing at all is `0`."""
-    return short_amounts((name, value) for name, value in what.items() if value) or "0"
+    return short_amounts((name, value) for name, value in amounts.items() if value) or "0"
 
 
-def short_text_without_pods(what: AmountsByName) -> str:
+def short_text_without_pods(amounts: AmountsByName) -> str:
     """As short_resource_text without `pods`, of which each task requests one; empty for nothing."""
-    return short_amounts((name, value) for name, value in what.items() if value and name != PODS)
+    return short_amounts((name, value) for name, value in amounts.items() if value and name != PODS)
 
 
 def used_dimensions(resources: Iterable[AmountsByName]) -> list[str]:
     """cpu, memory and every scalar that one of them holds something of."""
-    return order_dimensions(name for each in resources for name, value in each.items() if value)
+    return order_dimensions(name for amounts in resources for name, value in amounts.items() if value)
 
 
 def order_dimensions(names: Iterable[str]) -> list[str]:
@@ -227,8 +227,8 @@ def format_number(value: float, decimals: int = DIGITS) -> str:
         return "NaN"
     if abs(value) >= _MAX_FLOAT64:
         return UNLIMITED if value > 0 else f"-{UNLIMITED}"
-    whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    return _format_significant(value, whole + decimals)
+    integer_digits = len(str(int(abs(value)))) if abs(value) >= 1 else 0
+    return _format_significant(value, integer_digits + decimals)
 
 
 def format_numbers_apart(*values: float) -> tuple[str, ...]:
@@ -281,8 +281,8 @@ def join_names(names: Iterable[str], most: int = 3) -> str:
 
 def join_first_names(names: Iterable[str], total: int, most: int = 3) -> str:
     """As join_names for an iterable of `total` names, of which only the first `most` are computed."""
-    shown = ", ".join(islice(names, most))
-    return shown if total <= most else f"{shown} and {format_count(total - most)} more"
+    text = ", ".join(islice(names, most))
+    return text if total <= most else f"{text} and {format_count(total - most)} more"
 
 
 # Spans of time
@@ -300,21 +300,21 @@ def format_duration(seconds: float, units: int = 2) -> str:
         milli = _format_significant(seconds * _MILLI, DIGITS)
         return "0s" if milli == "0" else f"{milli}ms"
     parts: list[str] = []
-    rest = int(abs(seconds))
+    remaining = int(abs(seconds))
     for size, unit in _AGE_UNITS:
-        found, rest = divmod(rest, size)
-        if found:
-            parts.append(f"{found}{unit}")
+        count, remaining = divmod(remaining, size)
+        if count:
+            parts.append(f"{count}{unit}")
     return ("-" if seconds < 0 and parts else "") + ("".join(parts[:units]) or "0s")
 
 
 def format_durations_apart(left: float, right: float) -> tuple[str, str]:
     """Two spans that are compared, in as many units as make them look different if they are."""
     for units in range(2, len(_AGE_UNITS) + 1):
-        one, other = format_duration(left, units), format_duration(right, units)
-        if one != other:
+        left_text, right_text = format_duration(left, units), format_duration(right, units)
+        if left_text != right_text:
             break
-    return one, other
+    return left_text, right_text
 
 
 # The time that is left of work in progress.
@@ -349,6 +349,6 @@ class TimeEstimate:
 
     def with_time_left(self, words: str, done: int, total: int) -> str:
         """Progress words with the time left: `allocate, job 45 of about 120, about 8s left, 12 345 events`."""
-        left = self.time_left(words.partition(",")[0], done, total)
+        time_text = self.time_left(words.partition(",")[0], done, total)
         counts, comma, events = words.rpartition(", ")
-        return f"{counts}{left}{comma}{events}" if left else words
+        return f"{counts}{time_text}{comma}{events}" if time_text else words

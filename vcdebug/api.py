@@ -50,10 +50,10 @@ def replay(path: str | Path, *, release: str | None = None, complete: bool | Non
 
     `release` replays another release's scheduler; `complete` fills in what a server fills in. Raises VcdebugError.
     """
-    where = resolve_snapshot_path(str(path))
-    where = find_only_snapshot(where) if where.is_dir() else where
-    if is_recording_file(where):
+    source = resolve_snapshot_path(str(path))
+    source = find_only_snapshot(source) if source.is_dir() else source
+    if is_recording_file(source):
         if release is not None or complete is not None:
             raise VcdebugError("release and complete are for a snapshot, and this is a recording", where=str(path))
-        return ReplayedCycle(open_recording(where))
-    return ReplayedCycle(require_whole(replay_cycle(load_snapshot(where, complete=complete, release=release))))
+        return ReplayedCycle(open_recording(source))
+    return ReplayedCycle(require_whole(replay_cycle(load_snapshot(source, complete=complete, release=release))))

@@ -70,13 +70,13 @@ def _promote_to_old() -> None:
 def _collect_if_grown() -> None:
     """Run a full collection if memory has grown enough; the more rarely, the less the last one freed."""
     # Recordings are disposed of without cycles and freed at once: the lowest count seen is the base of the growth.
-    there = sys.getallocatedblocks()
-    _HeapState.blocks = min(_HeapState.blocks, there)
-    grown = there - _HeapState.blocks
+    blocks = sys.getallocatedblocks()
+    _HeapState.blocks = min(_HeapState.blocks, blocks)
+    grown = blocks - _HeapState.blocks
     if grown <= _HeapState.most:
         return
     gc.collect()
     _HeapState.blocks = sys.getallocatedblocks()
     _HeapState.most = (
-        MIN_GROWTH_BLOCKS if there - _HeapState.blocks > grown // 10 else min(2 * _HeapState.most, MAX_GROWTH_BLOCKS)
+        MIN_GROWTH_BLOCKS if blocks - _HeapState.blocks > grown // 10 else min(2 * _HeapState.most, MAX_GROWTH_BLOCKS)
     )  # exact: ints

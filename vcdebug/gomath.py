@@ -48,15 +48,15 @@ def int_power(base: float, exponent: int) -> float:
     # The steps of Go's pow: other orders of multiplication round to other last digits.
     result, scale = 1.0, 0
     mantissa, binary = math.frexp(base)
-    left = abs(exponent)
-    while left and abs(binary) <= 1 << 12:
-        if left & 1:
+    remaining = abs(exponent)
+    while remaining and abs(binary) <= 1 << 12:
+        if remaining & 1:
             result, scale = result * mantissa, scale + binary
         mantissa, binary = mantissa * mantissa, binary << 1
         if abs(mantissa) < 0.5:
             mantissa, binary = mantissa + mantissa, binary - 1
-        left >>= 1
-    scale += binary if left else 0
+        remaining >>= 1
+    scale += binary if remaining else 0
     if exponent < 0:
         result, scale = 1 / result, -scale
     return _ldexp_or_inf(result, scale)
@@ -101,6 +101,6 @@ def trunc_rows(values: FloatArray) -> IntArray:
 
 def round_half_away_rows(values: FloatArray) -> IntArray:
     """Go's `math.Round` for every row as integers: halves go away from zero; the values must be finite and small."""
-    whole = np.trunc(values)
-    step = np.where(np.abs(values - whole) >= 0.5, np.copysign(1.0, values), 0.0)
-    return (whole + step).astype(np.int64)
+    truncated = np.trunc(values)
+    step = np.where(np.abs(values - truncated) >= 0.5, np.copysign(1.0, values), 0.0)
+    return (truncated + step).astype(np.int64)

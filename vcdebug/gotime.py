@@ -54,8 +54,8 @@ def go_duration_text(nanoseconds: int) -> str:
     seconds, below = divmod(nanoseconds, SECOND)
     hours, minutes = seconds // 3600, seconds // 60 % 60  # exact: ints
     fraction = f".{below:09d}".rstrip("0") if below else ""
-    head = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
-    return f"{head}{seconds % 60}{fraction}s"  # exact: ints
+    prefix = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{prefix}{seconds % 60}{fraction}s"  # exact: ints
 
 
 def _term_nanoseconds(whole: str, point: str, fraction: str, unit: str) -> int | None:
@@ -135,10 +135,10 @@ def clock_minutes(text: str) -> int:
 
 
 def _match_prefix(shape: re.Pattern[str], text: str, rest: str, layout: str) -> str:
-    found = shape.match(rest)
-    if found is None:
+    match = shape.match(rest)
+    if match is None:
         raise ClockError(_cannot_parse(text, rest, layout))
-    return found.group()
+    return match.group()
 
 
 def _cannot_parse(text: str, rest: str, layout: str) -> str:

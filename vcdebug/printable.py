@@ -36,13 +36,13 @@ def escape_json(text: str) -> str:
     return text if text.isascii() and "\x7f" not in text else _HARMFUL.sub(_escape, text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    units = found.group().encode("utf-16-be", "surrogatepass")
+def _escape(match: re.Match[str]) -> str:
+    units = match.group().encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i] << 8 | units[i + 1]:04x}" for i in range(0, len(units), 2))
 
 
-def _substitute(found: re.Match[str]) -> str:
-    character = found.group()
+def _substitute(match: re.Match[str]) -> str:
+    character = match.group()
     if character < " ":
         return chr(_PICTURES + ord(character))
     return _DELETE_PICTURE if character == _DELETE else _SUBSTITUTE

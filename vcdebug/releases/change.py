@@ -78,5 +78,5 @@ class Change(NamedTuple):
             return False
         fixes = [Tag.from_text(text) for text in self.fixed_in]
         # A fix of the release's own branch decides; v1.14.5 may have a backport that v1.15.0 does not.
-        own = [fix for fix in fixes if fix.release_line == tag.release_line]
-        return tag < own[0] if own else any(tag.release_line < fix.release_line for fix in fixes)
+        branch_fixes = [fix for fix in fixes if fix.release_line == tag.release_line]
+        return tag < branch_fixes[0] if branch_fixes else any(tag.release_line < fix.release_line for fix in fixes)

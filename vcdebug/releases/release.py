@@ -78,23 +78,25 @@ class Release:
         tag, _, _ = self.name.partition(",")
         if tag == MASTER:
             return ()
-        known = Tag.from_text(tag)
-        return tuple(change for change in CHANGES.values() if not change.replayed and change.is_in_force(known))
+        version = Tag.from_text(tag)
+        return tuple(change for change in CHANGES.values() if not change.replayed and change.is_in_force(version))
 
     def display_name(self) -> str:
         """Its name for messages."""
         tag, _, _ = self.name.partition(",")
-        head = COMING_TAGS.get(Tag.from_text(tag)) if tag != MASTER else None
-        return MASTER_DESCRIPTION if self.name == MASTER else f"{self.name} as of {head.date}" if head else self.name
+        coming = COMING_TAGS.get(Tag.from_text(tag)) if tag != MASTER else None
+        if coming is not None:
+            return f"{self.name} as of {coming.date}"
+        return MASTER_DESCRIPTION if self.name == MASTER else self.name
 
     def describe_trust(self) -> str:
         """The release that is replayed and how far that can be trusted, for heads of answers."""
-        shown = self.display_name()
+        name = self.display_name()
         if self.is_assumed:
-            return f"release unknown, replayed by the latest rules ({shown})"
+            return f"release unknown, replayed by the latest rules ({name})"
         if self.stated not in (self.name, self.name.removeprefix("v")):
-            shown = f"{self.stated}, replayed as {shown}"
-        return f"release {shown} ({TRUST_WORDS[self.trust]})"
+            name = f"{self.stated}, replayed as {name}"
+        return f"release {name} ({TRUST_WORDS[self.trust]})"
 
     def build_document(self) -> dict[str, object]:
         """The JSON document; `stated` is null where nothing names the release."""
@@ -112,10 +114,10 @@ class Release:
         if self.has_older_form(change) is older:
             return self
         forms = self.older | {change.id} if older else self.older - {change.id}
-        wanted, opposite = (f"{sign}{change.id}" for sign in ((_OLDER, _NEWER) if older else (_NEWER, _OLDER)))
+        switch, opposite = (f"{sign}{change.id}" for sign in ((_OLDER, _NEWER) if older else (_NEWER, _OLDER)))
         parts = self.name.split(",")
         # Switching a change back removes its opposite from the name, so that equal rules have equal names.
-        parts = [part for part in parts if part != opposite] if opposite in parts else [*parts, wanted]
+        parts = [part for part in parts if part != opposite] if opposite in parts else [*parts, switch]
         name, trust = ",".join(parts), self.trust
         return Release(name, forms, name, "near" if trust == "exact" else trust)
 

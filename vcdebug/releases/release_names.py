@@ -45,58 +45,58 @@ class NamedRelease(NamedTuple):
 def resolve_release(text: str) -> NamedRelease:
     """Resolve `v1.15.1`, `1.15.1`, `master` or `v1.14.4,-csi-limit-key`; any other version to the nearest release."""
     base, *switches = (part.strip() for part in text.strip().split(","))
-    found = _resolve_base(base)
+    resolved = _resolve_base(base)
     if NEAREST in switches:
         # It excuses the version alone: a misspelt switch is refused, wherever `nearest` stands.
-        found = found._replace(readable=True)
+        resolved = resolved._replace(readable=True)
     for switch in switches:
         if switch != NEAREST:
-            found = _apply_switch(found, switch)
-    stated = ",".join(part for part in (base, *switches) if part != NEAREST)
-    return found._replace(release=replace(found.release, stated=stated))
+            resolved = _apply_switch(resolved, switch)
+    name = ",".join(part for part in (base, *switches) if part != NEAREST)
+    return resolved._replace(release=replace(resolved.release, stated=name))
 
 
 def _resolve_base(text: str) -> NamedRelease:
     if text == MASTER:
         return NamedRelease(replace(NEWEST, trust="exact"))
-    match, shown = _VERSION.fullmatch(text), _shorten_name(text)
+    match, name = _VERSION.fullmatch(text), _shorten_name(text)
     if match is None:
-        return NamedRelease(NEWEST, f"{shown} is not a Volcano release", _replayed_as(NEWEST), readable=False)
+        return NamedRelease(NEWEST, f"{name} is not a Volcano release", _replayed_as(NEWEST), readable=False)
     tag, suffix = Tag(int(match[1]), int(match[2]), int(match[3] or 0)), _ARCHITECTURE.sub("", match[4])
-    same = [one for one in (*SUPPORTED_TAGS, *COMING_TAGS) if one == tag]
-    line = [one for one in SUPPORTED_TAGS if one.release_line == tag.release_line]
+    same = [candidate for candidate in (*SUPPORTED_TAGS, *COMING_TAGS) if candidate == tag]
+    line = [candidate for candidate in SUPPORTED_TAGS if candidate.release_line == tag.release_line]
     exact = next(iter(same if match[3] else line), None)
-    known = _OLDEST_LINE <= tag.release_line <= _NEWEST_LINE
+    is_known_line = _OLDEST_LINE <= tag.release_line <= _NEWEST_LINE
     nearest = release_at_tag(exact) if exact is not None else _nearest_release(tag)
     if exact is not None and not suffix and match[3]:
         return NamedRelease(nearest)
-    nearest, effect = replace(nearest, trust="near" if known else "unknown"), _replayed_as(nearest)
+    nearest, effect = replace(nearest, trust="near" if is_known_line else "unknown"), _replayed_as(nearest)
     differing = effect + _format_differences(tag, nearest)
     if _PRE_RELEASE.fullmatch(suffix):
-        return NamedRelease(nearest, f"{shown} is a pre-release", differing)
+        return NamedRelease(nearest, f"{name} is a pre-release", differing)
     if exact is not None and not suffix:
-        return NamedRelease(nearest, f"{shown} has no patch version", effect)
+        return NamedRelease(nearest, f"{name} has no patch version", effect)
     if exact is not None:
-        return NamedRelease(nearest, f"{shown} is a vendor build", f"{effect}; vendor changes are unknown")
+        return NamedRelease(nearest, f"{name} is a vendor build", f"{effect}; vendor changes are unknown")
     if tag == (*_NEWEST_LINE, 0) and not suffix:
-        return NamedRelease(nearest, f"{shown} itself was not compared with a real scheduler", effect)
+        return NamedRelease(nearest, f"{name} itself was not compared with a real scheduler", effect)
     newer = tag.release_line > _NEWEST_LINE
-    what = f"{shown} is newer than the supported releases"
-    what = what if newer else f"{shown} is not supported ({_list_replayed()})"
-    return NamedRelease(nearest, what, differing, readable=not newer)
+    fault = f"{name} is newer than the supported releases"
+    fault = fault if newer else f"{name} is not supported ({_list_replayed()})"
+    return NamedRelease(nearest, fault, differing, readable=not newer)
 
 
 def require_release(text: str) -> NamedRelease:
     """The release that a user asks for; raises VcdebugError for a name that no release can have."""
-    found = resolve_release(text)
-    if not found.readable:
-        shown = "v1.99" if text.strip() == NEAREST else text.strip()
+    resolved = resolve_release(text)
+    if not resolved.readable:
+        version = "v1.99" if text.strip() == NEAREST else text.strip()
         meant = closest_name_hint(text, release_names())
         ways = f"releases: {', '.join(release_names())}"
         # Where `nearest` is there already, a switch is at fault.
-        nearest = "" if f",{NEAREST}" in text else f"; {shown},{NEAREST} replays the nearest of them"
-        raise VcdebugError(found.what, f"{meant} {ways}{nearest}".strip(), "--release")
-    return found
+        nearest = "" if f",{NEAREST}" in text else f"; {version},{NEAREST} replays the nearest of them"
+        raise VcdebugError(resolved.what, f"{meant} {ways}{nearest}".strip(), "--release")
+    return resolved
 
 
 def _shorten_name(text: str) -> str:
@@ -106,7 +106,7 @@ def _shorten_name(text: str) -> str:
 def _list_replayed() -> str:
     """The supported releases as one span per line, to keep the message short."""
     lines = {
-        tag.release_line: [one for one in SUPPORTED_TAGS if one.release_line == tag.release_line]
+        tag.release_line: [other for other in SUPPORTED_TAGS if other.release_line == tag.release_line]
         for tag in SUPPORTED_TAGS
     }
     spans = (f"{tags[0]} to {tags[-1]}" if len(tags) > 1 else str(tags[0]) for tags in lines.values())
@@ -119,10 +119,10 @@ def _replayed_as(release: Release) -> str:
 
 def _nearest_release(tag: Tag) -> Release:
     """The release that differs from the tag in the fewest changes; of several the newest."""
-    wanted = frozenset(change.id for change in CHANGES.values() if change.is_in_force(tag))
+    older_forms = frozenset(change.id for change in CHANGES.values() if change.is_in_force(tag))
     candidates = (NEWEST, *map(release_at_tag, SUPPORTED_TAGS))
     # min returns the first of equal candidates, and they are ordered from the newest on.
-    return min(candidates, key=lambda release: len(wanted ^ release.older))
+    return min(candidates, key=lambda release: len(older_forms ^ release.older))
 
 
 def _format_differences(tag: Tag, release: Release) -> str:
@@ -130,18 +130,18 @@ def _format_differences(tag: Tag, release: Release) -> str:
     if tag.release_line < _OLDEST_LINE:
         return f", which differs in what changed before v{'.'.join(map(str, _OLDEST_LINE))}"
     nearest = None if release.name == MASTER else Tag.from_text(release.name)
-    had = {change.id: nearest is not None and change.is_in_force(nearest) for change in CHANGES.values()}
-    apart = [change for change in CHANGES.values() if change.is_in_force(tag) is not had[change.id]]
+    in_nearest = {change.id: nearest is not None and change.is_in_force(nearest) for change in CHANGES.values()}
+    apart = [change for change in CHANGES.values() if change.is_in_force(tag) is not in_nearest[change.id]]
     # From high impact to texts; sorted is stable, so that equal weights keep the table's order.
     heavy = sorted(apart, key=lambda change: "HMLT".index(change.weight))
     if not heavy:
         return ""
-    shown = ", ".join(change.id for change in heavy[:MAX_NAMED_CHANGES])
-    more = f" and {len(heavy) - MAX_NAMED_CHANGES} more" if len(heavy) > MAX_NAMED_CHANGES else ""
-    return f", which differs in {shown}{more}"
+    names = ", ".join(change.id for change in heavy[:MAX_NAMED_CHANGES])
+    remainder = f" and {len(heavy) - MAX_NAMED_CHANGES} more" if len(heavy) > MAX_NAMED_CHANGES else ""
+    return f", which differs in {names}{remainder}"
 
 
-def _apply_switch(found: NamedRelease, switch: str) -> NamedRelease:
+def _apply_switch(base: NamedRelease, switch: str) -> NamedRelease:
     match = _SWITCH.fullmatch(switch)
     change: Change | None = CHANGES.get(match[2]) if match else None
     if match is None or change is None:
@@ -151,10 +151,10 @@ def _apply_switch(found: NamedRelease, switch: str) -> NamedRelease:
         meant = f": did you mean {close[0]}?" if close else ""
         if re.match(r"[+-]pr-?\d", switch):
             meant = f"; open pull requests are {', '.join(one.id for one in CHANGES.values() if one.is_proposed)}"
-        return found._replace(what=f"unknown change {_shorten_name(switch)}{meant}", effect="ignored", readable=False)
+        return base._replace(what=f"unknown change {_shorten_name(switch)}{meant}", effect="ignored", readable=False)
     if not change.replayed:
-        return found._replace(what=f"the old behavior of {change.id} is not replayed", effect="ignored")
-    return found._replace(release=found.release.with_change(change, older=match[1] == "+"))
+        return base._replace(what=f"the old behavior of {change.id} is not replayed", effect="ignored")
+    return base._replace(release=base.release.with_change(change, older=match[1] == "+"))
 
 
 def release_of_image(image: str) -> str:

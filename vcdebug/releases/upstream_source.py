@@ -69,31 +69,31 @@ class UpstreamSource:
         """The function that a plugin registers for a hook."""
         folder = plugin if (hook, plugin) in self.registered else plugin.replace("-", "")
         names = self.registered.get((hook, folder), ())
-        return next((one for name in names if (one := self.find_function(f"plugins/{folder}", name))), None)
+        return next((function for name in names if (function := self.find_function(f"plugins/{folder}", name))), None)
 
     def functions_named(self, name: str) -> list[SourceFunction]:
         """Those that `preempt`, `gang.preemptableFn`, `allocate.Execute` or `plugins/gang.preemptableFn` may mean."""
-        head, _, last = name.replace("(*", "").replace(")", "").rpartition(".")
-        folder = head.removesuffix(".go").lower()
-        found = [one for one in self.by_name.get(last, ()) if not folder or _is_inside(one, folder)]
+        prefix, _, last = name.replace("(*", "").replace(")", "").rpartition(".")
+        folder = prefix.removesuffix(".go").lower()
+        candidates = [one for one in self.by_name.get(last, ()) if not folder or _is_inside(one, folder)]
         # Of several in one file, such as a heap's method and its element's, the first is meant.
-        return list({one.file: one for one in reversed(found)}.values())[::-1]
+        return list({one.file: one for one in reversed(candidates)}.values())[::-1]
 
     def functions_at(self, file: str, line: int) -> list[SourceFunction]:
         """The functions that hold a line of the files whose path ends like that, an inner one after its outer one."""
-        wanted = f"/{file.rpartition('pkg/scheduler/')[2].lstrip('/')}"
-        return [one for one in self.functions if one.first <= line <= one.last and f"/{one.file}".endswith(wanted)]
+        suffix = f"/{file.rpartition('pkg/scheduler/')[2].lstrip('/')}"
+        return [one for one in self.functions if one.first <= line <= one.last and f"/{one.file}".endswith(suffix)]
 
     def reason_never_asked(self, hook: str, release: str) -> str:
         """Why a hook cannot be asked in this release; empty if it can."""
         if hook not in self.called:
             return f"{release} never calls {hook}"
-        return "" if any(one == hook for one, _ in self.registered) else f"no plugin of {release} implements {hook}"
+        return "" if any(name == hook for name, _ in self.registered) else f"no plugin of {release} implements {hook}"
 
 
-def _is_inside(one: SourceFunction, folder: str) -> bool:
+def _is_inside(function: SourceFunction, folder: str) -> bool:
     """`gang`, `plugins/gang`, `session_plugins`, `session`, `framework.session`: a file or folder of the function."""
-    path = one.file.removesuffix(".go")
+    path = function.file.removesuffix(".go")
     names = (path, path.rpartition("/")[0])
     return any(f"/{name.replace('.', '/')}".endswith(f"/{folder.replace('.', '/')}") for name in names)
 
@@ -108,8 +108,8 @@ def _blocks() -> Mapping[str, str]:
 @cache
 def upstream_source(release: str) -> UpstreamSource:
     """The source of a replayed release by its name; switched changes do not change it."""
-    head, *rows = _blocks()[release.partition(",")[0]].splitlines()
-    (tag, commit), file = head.split(), ""
+    header, *rows = _blocks()[release.partition(",")[0]].splitlines()
+    (tag, commit), file = header.split(), ""
     source = UpstreamSource(tag, commit)
     for row in rows:
         if row[0] == "#":
@@ -123,9 +123,9 @@ def upstream_source(release: str) -> UpstreamSource:
             source.called.update([hook] if asking[-1] != _NEVER_CALLED else [])
         else:
             name, first, last = row.split()
-            one = SourceFunction(file, name, int(first), int(last))
-            source.functions.append(one)
-            source.by_name.setdefault(name, []).append(one)
+            function = SourceFunction(file, name, int(first), int(last))
+            source.functions.append(function)
+            source.by_name.setdefault(name, []).append(function)
     return source
 
 

@@ -1,6 +1,6 @@
 """What must hold in every cycle holds under the rules of each release, and its bytes are the same again.
 
-Clusters are smaller than those of the newest rules, and one test looks at several, so that 150 per release cost little.
+Clusters are smaller than those of the newest rules, and one test looks at several, so that 100 per release cost little.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vcdebug.recording.replay import actions_of_release, replay_cycle
 from vcdebug.releases.release import SUPPORTED_TAGS, Release, release_at_tag
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 
-EACH, BATCH = 150, 25
+EACH, BATCH = 100, 25
 AGAIN = 5
 """Every so many cycles are replayed twice."""
 BATCHES = [(str(tag), number) for tag in SUPPORTED_TAGS for number in range(EACH // BATCH)]

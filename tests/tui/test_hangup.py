@@ -71,16 +71,15 @@ def test_many_interruptions_at_once_leave_the_terminal_as_it_was(tmp_path: Path)
     os.close(terminal)
 
 
-@pytest.mark.parametrize("typed", [b"\xe9", b"\xe9t\xe9", b"\xff\xfe", b"\xc3", b"\xf0\x28\x8c\xbc"])
-def test_bytes_that_are_no_utf8_are_no_keys(typed: bytes, tmp_path: Path) -> None:
+def test_bytes_that_are_no_utf8_are_no_keys(tmp_path: Path) -> None:
     process, terminal = opened(tmp_path)
-    os.write(terminal, typed)
-    os.write(terminal, b":goto 90\r")
-    drawn_until(terminal, " 90/166")
-    gone = " 90/166" in "\n".join(SCREENS[terminal].display)
+    for event, typed in enumerate((b"\xe9", b"\xe9t\xe9", b"\xff\xfe", b"\xc3", b"\xf0\x28\x8c\xbc"), start=90):
+        os.write(terminal, typed + f":goto {event}\r".encode())
+        drawn_until(terminal, f" {event}/166")
+        assert f" {event}/166" in "\n".join(SCREENS[terminal].display), typed
     os.write(terminal, b"q")
     shown = drawn_until(terminal, CURSOR)
-    assert (True, True, 0) == (gone, CURSOR in shown, ended(process))
+    assert (True, 0) == (CURSOR in shown, ended(process))
     os.close(terminal)
 
 

@@ -78,12 +78,12 @@ def gang_line(recording: Recording, seq: Seq, name: JobId) -> Line:
 
 def stage_lines(counts: Sequence[tuple[str, int]]) -> tuple[Line, ...]:
     """A funnel: a bar per (stage, how many it leaves); empty if every stage leaves none."""
-    most = max((number for _, number in counts), default=0)
+    largest = max((number for _, number in counts), default=0)
     label = max((len(name) for name, _ in counts), default=0)
-    return tuple(_stage_line(f"{name:>{label}} ", number, most) for name, number in counts) if most else ()
+    return tuple(_stage_line(f"{name:>{label}} ", number, largest) for name, number in counts) if largest else ()
 
 
-def _stage_line(label: str, number: int, most: int) -> Line:
-    width = max(1, round(PICTURE_WIDTH * number / most))
-    drawn = draw_bar((number,), (USED,), most, width) if number else ""
+def _stage_line(label: str, number: int, largest: int) -> Line:
+    width = max(1, round(PICTURE_WIDTH * number / largest))
+    drawn = draw_bar((number,), (USED,), largest, width) if number else ""
     return make_line(muted_piece(label), Piece(drawn, "accent"), Piece(f" {number}", "" if number else "bad"))

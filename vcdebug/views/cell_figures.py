@@ -81,8 +81,8 @@ def queue_figure(recording: Recording, plugin: str, columns: Sequence[Column], r
 def _limit_figure(recording: Recording, plugin: str, name: str, dim: str) -> Figure | None:
     """The first of LIMIT_PARTS that has the dimension."""
     for part in LIMIT_PARTS:
-        found = recording.timeline.opening_books.get((plugin, name, part))
-        if found is not None and found.has_dimension(dim):
+        amount = recording.timeline.opening_books.get((plugin, name, part))
+        if amount is not None and amount.has_dimension(dim):
             return Figure(QUEUE, name, part, dim, plugin)
     return None
 
@@ -114,18 +114,18 @@ def operation_figure(event: OpEvent, row: Row, column: int) -> Figure | None:
         kind = next((kind for kind in (JOB, QUEUE) if book.get(kind)), PLUGIN)
         name = str(book.get(kind) or plugin)
         for part in book:
-            what = f"{plugin} {bare_name(str(book.get(kind) or ''))} {part}"
-            if row.key == what or row.key.startswith(f"{what} "):
-                return Figure(kind, name, part, row.key[len(what) + 1 :], plugin)
+            label = f"{plugin} {bare_name(str(book.get(kind) or ''))} {part}"
+            if row.key == label or row.key.startswith(f"{label} "):
+                return Figure(kind, name, part, row.key[len(label) + 1 :], plugin)
     return None
 
 
-def equation_figure(recording: Recording, seq: Seq, found: Equation, row: Row, column: int) -> Figure | None:
+def equation_figure(recording: Recording, seq: Seq, equation: Equation, row: Row, column: int) -> Figure | None:
     """The figure of a cell in an equation."""
-    term = next((term for term in found.terms if term.name == row.key), None)
+    term = next((term for term in equation.terms if term.name == row.key), None)
     index = column - EQUATION_LEAD
     # A term may have fewer figures than the equation has columns.
-    if term is None or not 0 <= index < min(len(found.columns), len(term.figures)):
+    if term is None or not 0 <= index < min(len(equation.columns), len(term.figures)):
         return None
-    fact = operand_figure(recording, seq, found, term, index)
+    fact = operand_figure(recording, seq, equation, term, index)
     return None if fact is None else fact.figure

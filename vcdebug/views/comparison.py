@@ -31,24 +31,24 @@ QuestionPair = tuple[HookCallGroup | None, HookCallGroup | None]
 GOOD_OUTCOMES = ("bound", "running", "pipelined", "done")
 
 
-def iter_change_tables(found: cycles.CycleComparison) -> Iterator[Table]:
+def iter_change_tables(comparison: cycles.CycleComparison) -> Iterator[Table]:
     """Tables of changed jobs, pods and queues; those without rows are left out."""
-    if found.jobs:
-        yield Table("jobs", JOB_COLUMNS, [_job_row(change) for change in found.jobs])
-    if found.tasks:
-        yield Table("pods", TASK_COLUMNS, [_task_row(change) for change in found.tasks])
-    if found.queues:
-        yield Table("deserved", QUEUE_COLUMNS, [_queue_row(change) for change in found.queues])
+    if comparison.jobs:
+        yield Table("jobs", JOB_COLUMNS, [_job_row(change) for change in comparison.jobs])
+    if comparison.tasks:
+        yield Table("pods", TASK_COLUMNS, [_task_row(change) for change in comparison.tasks])
+    if comparison.queues:
+        yield Table("deserved", QUEUE_COLUMNS, [_queue_row(change) for change in comparison.queues])
 
 
-def summarize_comparison(found: cycles.CycleComparison) -> str:
+def summarize_comparison(comparison: cycles.CycleComparison) -> str:
     """How much differs, in one line."""
-    if found.panics[0] != found.panics[1]:
+    if comparison.panics[0] != comparison.panics[1]:
         return "one of the two panics"
-    if not found.has_same_decisions:
-        counts = ((found.jobs, "job"), (found.tasks, "pod"), (found.queues, "queue"))
+    if not comparison.has_same_decisions:
+        counts = ((comparison.jobs, "job"), (comparison.tasks, "pod"), (comparison.queues, "queue"))
         return "different: " + ", ".join(count_noun(len(changed), noun) for changed, noun in counts if changed)
-    if found.divergence is None:
+    if comparison.divergence is None:
         return "the same events, the same decisions"
     return "the same decisions, on different grounds"
 
@@ -66,9 +66,9 @@ def job_cell(summary: JobSummary | None) -> Piece:
     """How a job fared."""
     if summary is None:
         return muted_piece(ABSENT_TEXT)
-    have = summary.ready + summary.waiting
+    present = summary.ready + summary.waiting
     style: Style = "good" if summary.outcome in GOOD_OUTCOMES else "bad"
-    return Piece(f"{summary.outcome}, {summary.phase or 'no phase'}, {have}/{summary.min_available}", style)
+    return Piece(f"{summary.outcome}, {summary.phase or 'no phase'}, {present}/{summary.min_available}", style)
 
 
 def _task_row(change: cycles.TaskChange) -> Row:
@@ -98,19 +98,21 @@ def queue_cells(change: cycles.QueueChange) -> tuple[Piece, Piece]:
 
 
 def iter_divergence_tables(
-    found: cycles.Divergence, title: str, before: Recording, after: Recording
+    divergence: cycles.Divergence, title: str, before: Recording, after: Recording
 ) -> Iterator[Table]:
     """The first difference of two recordings: both events, and the plugins' answers or the differing fields."""
-    sides = ((before, found.before), (after, found.after))
-    head = tuple(
+    sides = ((before, divergence.before), (after, divergence.after))
+    side_lines = tuple(
         _side_line(word, recording, side) for word, (recording, side) in zip(("before", "after "), sides, strict=True)
     )
-    yield Table(title, head=head)
-    questions = question_of(found.before), question_of(found.after)
+    yield Table(title, head=side_lines)
+    questions = question_of(divergence.before), question_of(divergence.after)
     if any(questions):
         yield _votes_table(questions, before, after)
-    elif found.differences:
-        yield Table("what differs", DIFFERENCE_COLUMNS, [_difference_row(each) for each in found.differences])
+    elif divergence.differences:
+        yield Table(
+            "what differs", DIFFERENCE_COLUMNS, [_difference_row(difference) for difference in divergence.differences]
+        )
 
 
 def _difference_row(difference: cycles.ValueDifference) -> Row:
@@ -126,10 +128,16 @@ def question_of(side: cycles.DivergenceSide | None) -> HookCallGroup | None:
 def _side_line(word: str, recording: Recording, side: cycles.DivergenceSide | None) -> Line:
     if side is None:
         return make_line(f"{word}  nothing more of this kind")
-    what = event_headline(side.event)
-    where = " > ".join(path_words(recording, side.seq)) or "cycle"
+    headline = event_headline(side.event)
+    location = " > ".join(path_words(recording, side.seq)) or "cycle"
     return make_line(
-        f"{word}  ", f"event {side.seq}  ", muted_piece(where), "  ", Piece(what.what, "strong"), "  ", what.outcome
+        f"{word}  ",
+        f"event {side.seq}  ",
+        muted_piece(location),
+        "  ",
+        Piece(headline.what, "strong"),
+        "  ",
+        headline.outcome,
     )
 
 
@@ -137,8 +145,8 @@ def side_cell(side: cycles.DivergenceSide | None) -> Piece:
     """What happens at one side's event."""
     if side is None:
         return muted_piece("nothing more of this kind")
-    what = event_headline(side.event)
-    return Piece(f"{what.what}  {what.outcome.text}".rstrip(), what.outcome.style)
+    headline = event_headline(side.event)
+    return Piece(f"{headline.what}  {headline.outcome.text}".rstrip(), headline.outcome.style)
 
 
 def iter_answer_cells(
@@ -153,10 +161,10 @@ def _collect_answers(
     questions: QuestionPair, sides: tuple[Recording, Recording]
 ) -> list[tuple[tuple[int, str], list[Piece]]]:
     seats: dict[tuple[int, str], list[Piece]] = {}
-    for column, (asked, recording) in enumerate(zip(questions, sides, strict=True)):
-        for seat in asked.seats if asked is not None else ():
-            cells = seats.setdefault((seat.tier, seat.plugin), [muted_piece("–"), muted_piece("–")])
-            cells[column] = _answer_cell(recording, seat)
+    for column, (call, recording) in enumerate(zip(questions, sides, strict=True)):
+        for vote in call.seats if call is not None else ():
+            cells = seats.setdefault((vote.tier, vote.plugin), [muted_piece("–"), muted_piece("–")])
+            cells[column] = _answer_cell(recording, vote)
     return [(place, seats[place]) for place in sorted(seats, key=_tier_of)]
 
 
@@ -166,11 +174,9 @@ def _votes_table(questions: QuestionPair, before: Recording, after: Recording) -
         Row(f"{tier} {plugin}", (Piece(str(tier)), Piece(plugin), *cells))
         for (tier, plugin), cells in _collect_answers(questions, (before, after))
     ]
-    titles = [
-        _asked_title(recording, asked) for asked, recording in zip(questions, (before, after), strict=True) if asked
-    ]
+    titles = [_asked_title(recording, call) for call, recording in zip(questions, (before, after), strict=True) if call]
     title = " / ".join(dict.fromkeys(titles))
-    outcome = tuple(outcome_cell(asked) for asked in questions)
+    outcome = tuple(outcome_cell(call) for call in questions)
     rows.append(Row("outcome", (Piece(""), Piece("→"), *outcome)))
     return Table(f"votes: {title}", VOTE_COLUMNS, rows)
 
@@ -180,27 +186,27 @@ def _tier_of(place: tuple[int, str]) -> int:
     return place[0]
 
 
-def _asked_title(recording: Recording, asked: HookCallGroup) -> str:
-    event = recording.event_at(asked.first)
-    return f"{asked.point} {asked_about(event)}".strip() if isinstance(event, HookEvent) else asked.point
+def _asked_title(recording: Recording, call: HookCallGroup) -> str:
+    event = recording.event_at(call.first)
+    return f"{call.point} {asked_about(event)}".strip() if isinstance(event, HookEvent) else call.point
 
 
-def _answer_cell(recording: Recording, seat: PluginAnswer) -> Piece:
-    event = recording.event_at(seat.seq) if seat.seq is not None else None
-    if seat.seq is None or not isinstance(event, HookEvent):
-        return muted_piece(f"{seat.state}: {seat.why}")
-    said = answer_piece(event)
-    forced = any(note.code == FORCED_CODE for note in recording.notes_at(seat.seq))
-    return said._replace(text=f"{said.text} (forced)") if forced else said
+def _answer_cell(recording: Recording, vote: PluginAnswer) -> Piece:
+    event = recording.event_at(vote.seq) if vote.seq is not None else None
+    if vote.seq is None or not isinstance(event, HookEvent):
+        return muted_piece(f"{vote.state}: {vote.why}")
+    cell = answer_piece(event)
+    forced = any(note.code == FORCED_CODE for note in recording.notes_at(vote.seq))
+    return cell._replace(text=f"{cell.text} (forced)") if forced else cell
 
 
-def outcome_cell(asked: HookCallGroup | None) -> Piece:
+def outcome_cell(call: HookCallGroup | None) -> Piece:
     """The combined answer of a hook call; `–` without one."""
-    if asked is None:
+    if call is None:
         return Piece("–", "strong")
-    if isinstance(asked.outcome, tuple):
-        return Piece(task_list_or([str(name) for name in asked.outcome], "none"), "strong")
-    return Piece(outcome_words(asked)[1], "strong")
+    if isinstance(call.outcome, tuple):
+        return Piece(task_list_or([str(name) for name in call.outcome], "none"), "strong")
+    return Piece(outcome_words(call)[1], "strong")
 
 
 # Original and branch: the edits, and what they changed; each row leads to its event in either recording.
@@ -216,10 +222,12 @@ def edits_table(here: DebuggerState) -> Table:
     open_ = here.recordings
     if open_ is None or not (open_.edits or open_.undone):
         return Table("Edits", foot=(make_line(muted_piece("none yet: w or :set changes something, :force an answer")),))
-    done = [_edit_row(number, edit.text, "in force", "good") for number, edit in enumerate(open_.edits, start=1)]
+    rows = [_edit_row(number, edit.text, "in force", "good") for number, edit in enumerate(open_.edits, start=1)]
     undone = [_edit_row(0, edit.text, "undone", "muted") for edit in reversed(open_.undone)]
-    about = "" if open_.start == 1 else f" of cycle {open_.start}"
-    return Table(f"Edits{about}", EDIT_COLUMNS, [*done, *undone], foot=(make_line(muted_piece(command_line(open_))),))
+    cycle_words = "" if open_.start == 1 else f" of cycle {open_.start}"
+    return Table(
+        f"Edits{cycle_words}", EDIT_COLUMNS, [*rows, *undone], foot=(make_line(muted_piece(command_line(open_))),)
+    )
 
 
 def _edit_row(number: int, text: str, state: str, style: Style) -> Row:
@@ -242,11 +250,11 @@ def difference_table(here: DebuggerState, moments: str = "") -> Table:
     if open_ is None or not open_.branch:
         return Table("Original and branch", foot=(make_line(muted_piece("no branch: w or :set creates one")),))
     sides = open_.both_sides()
-    found = open_.found if open_.found is not None else cycles.compare_cycles(*sides)
-    head = tuple(make_line(muted_piece("set "), text) for text in open_.edit_texts)
-    rows = [*_iter_divergence_rows(sides, found), *_iter_change_rows(sides, found)]
-    title = f"Original and branch, cycle {open_.cycle}: {summarize_comparison(found)}"
-    return Table(title, SIDE_COLUMNS, rows, head=head)
+    comparison = open_.found if open_.found is not None else cycles.compare_cycles(*sides)
+    edit_lines = tuple(make_line(muted_piece("set "), text) for text in open_.edit_texts)
+    rows = [*_iter_divergence_rows(sides, comparison), *_iter_change_rows(sides, comparison)]
+    title = f"Original and branch, cycle {open_.cycle}: {summarize_comparison(comparison)}"
+    return Table(title, SIDE_COLUMNS, rows, head=edit_lines)
 
 
 def _moments_table(recording: Recording, first: Seq, last: Seq) -> Table:
@@ -264,8 +272,8 @@ def commands_of(row: Row) -> tuple[str, ...]:
     words = row.key.partition("#")[0].split()
     if len(words) == 1:
         return tuple(words)
-    found = dict(zip(words[::2], words[1::2], strict=False))
-    return tuple(f"{side} {found[side]}" for side in (BRANCH, ORIGINAL) if found.get(side, "0") != "0")
+    seqs_by_side = dict(zip(words[::2], words[1::2], strict=False))
+    return tuple(f"{side} {seqs_by_side[side]}" for side in (BRANCH, ORIGINAL) if seqs_by_side.get(side, "0") != "0")
 
 
 def _side_row(seqs: SeqPair, name: str, cells: tuple[Piece, Piece, Piece]) -> Row:
@@ -277,22 +285,22 @@ def _cell_with_event(cell: Piece, seq: Seq) -> Piece:
     return cell._replace(text=f"{cell.text} (event {seq})") if seq else cell
 
 
-def _iter_divergence_rows(sides: RecordingPair, found: cycles.CycleComparison) -> Iterator[Row]:
-    if found.divergence is not None:
-        yield from _iter_divergence_detail_rows(sides, found.divergence, "first difference")
-    if found.deeds_part is not None and found.deeds_part != found.divergence:
-        yield from _iter_divergence_detail_rows(sides, found.deeds_part, "first different operation")
+def _iter_divergence_rows(sides: RecordingPair, comparison: cycles.CycleComparison) -> Iterator[Row]:
+    if comparison.divergence is not None:
+        yield from _iter_divergence_detail_rows(sides, comparison.divergence, "first difference")
+    if comparison.deeds_part is not None and comparison.deeds_part != comparison.divergence:
+        yield from _iter_divergence_detail_rows(sides, comparison.deeds_part, "first different operation")
 
 
 def _iter_divergence_detail_rows(sides: RecordingPair, divergence: cycles.Divergence, title: str) -> Iterator[Row]:
-    both = divergence.before, divergence.after
-    seqs = both[0].seq if both[0] else 0, both[1].seq if both[1] else 0
-    before, after = (_cell_with_event(side_cell(side), seq) for side, seq in zip(both, seqs, strict=True))
+    events = divergence.before, divergence.after
+    seqs = events[0].seq if events[0] else 0, events[1].seq if events[1] else 0
+    before, after = (_cell_with_event(side_cell(side), seq) for side, seq in zip(events, seqs, strict=True))
     yield _side_row(seqs, title, (Piece(title, "title"), before, after))
-    questions = question_of(both[0]), question_of(both[1])
+    questions = question_of(events[0]), question_of(events[1])
     if any(questions):
-        for where, before, after in iter_answer_cells(questions, sides):
-            yield _side_row(seqs, f"{title} {where}", (muted_piece(f"  {where}"), before, after))
+        for plugin, before, after in iter_answer_cells(questions, sides):
+            yield _side_row(seqs, f"{title} {plugin}", (muted_piece(f"  {plugin}"), before, after))
         yield _side_row(
             seqs, f"{title} →", (muted_piece("  →"), outcome_cell(questions[0]), outcome_cell(questions[1]))
         )
@@ -306,12 +314,12 @@ def _iter_divergence_detail_rows(sides: RecordingPair, divergence: cycles.Diverg
         yield _side_row(seqs, f"{title} {difference.field}", cells)
 
 
-def _iter_change_rows(sides: RecordingPair, found: cycles.CycleComparison) -> Iterator[Row]:
-    for job in found.jobs:
+def _iter_change_rows(sides: RecordingPair, comparison: cycles.CycleComparison) -> Iterator[Row]:
+    for job in comparison.jobs:
         yield _changed_row(sides, "job", job.job, job_cell(job.before), job_cell(job.after))
-    for task in found.tasks:
+    for task in comparison.tasks:
         yield _changed_row(sides, "task", task.task, task_cell(task.before), task_cell(task.after))
-    for queue in found.queues:
+    for queue in comparison.queues:
         name = f"queue {queue.queue} deserves ({queue.plugin})"
         yield _side_row((_opening_seq(sides[0]), _opening_seq(sides[1])), name, (Piece(name), *queue_cells(queue)))
 
@@ -319,17 +327,17 @@ def _iter_change_rows(sides: RecordingPair, found: cycles.CycleComparison) -> It
 def _changed_row(sides: RecordingPair, kind: SelectionKind, name: str, before: Piece, after: Piece) -> Row:
     """A job or pod with a different outcome."""
     seqs = _last_deed(sides[0], kind, name), _last_deed(sides[1], kind, name)
-    what = Piece(f"job {bare_name(name)}", "strong") if kind == "job" else Piece(f"pod {bare_name(name)}")
-    cells = (what, _cell_with_event(before, seqs[0]), _cell_with_event(after, seqs[1]))
+    title = Piece(f"job {bare_name(name)}", "strong") if kind == "job" else Piece(f"pod {bare_name(name)}")
+    cells = (title, _cell_with_event(before, seqs[0]), _cell_with_event(after, seqs[1]))
     return _side_row(seqs, f"{kind} {name}", cells)
 
 
 def _last_deed(recording: Recording, kind: SelectionKind, name: str) -> Seq:
     """The last operation on a job or task, else the last event about it; 0 if there is none."""
-    about: Seqs = recording.index.seqs_about(kind, name)
+    seqs: Seqs = recording.index.seqs_about(kind, name)
     # An operation shows the decision; the hook calls after it do not.
-    deed = next((seq for seq in reversed(about) if isinstance(recording.event_at(seq), OpEvent)), 0)
-    return deed or (about[-1] if len(about) else 0)
+    deed = next((seq for seq in reversed(seqs) if isinstance(recording.event_at(seq), OpEvent)), 0)
+    return deed or (seqs[-1] if len(seqs) else 0)
 
 
 def _opening_seq(recording: Recording) -> Seq:

@@ -47,70 +47,70 @@ def changed_flags(flags: SchedulerFlags) -> dict[str, object]:
     return {name: getattr(flags, name) for name in names if getattr(flags, name) != getattr(default, name)}
 
 
-def _source_line(found: SchedulerConf) -> Line:
-    if found.built_in:
+def _source_line(conf: SchedulerConf) -> Line:
+    if conf.built_in:
         return make_line(Piece("! the built-in configuration is used", "warn"))
     return make_line("the snapshot's configuration is in force")
 
 
 def _iter_conf_entries(recording: Recording) -> Iterator[EntryCells]:
-    found, snapshot = recording.conf, recording.snapshot
+    conf, snapshot = recording.conf, recording.snapshot
     yield from _iter_release_entries(snapshot.release)
-    elsewhere = [problem for problem in found.problems if not problem.object.startswith("tiers[")]
+    elsewhere = [problem for problem in conf.problems if not problem.object.startswith("tiers[")]
     yield from (_problem_entry("file", problem) for problem in elsewhere)
-    yield from _iter_action_entries(found)
-    for at, tier in enumerate(found.tiers):
+    yield from _iter_action_entries(conf)
+    for tier_index, tier in enumerate(conf.tiers):
         for index, option in enumerate(tier):
-            place = f"tiers[{at}].plugins[{index}]"
-            own = [problem for problem in found.problems if problem.object == place]
-            yield from _iter_plugin_entries(f"tier {at + 1}", option, own)
-    yield from _iter_section_entries("metrics", found.metrics)
+            place = f"tiers[{tier_index}].plugins[{index}]"
+            problems = [problem for problem in conf.problems if problem.object == place]
+            yield from _iter_plugin_entries(f"tier {tier_index + 1}", option, problems)
+    yield from _iter_section_entries("metrics", conf.metrics)
     yield from _iter_section_entries("flag", changed_flags(snapshot.flags), "all as by default")
     persistence = recording.session.persistence.setting_text.removeprefix("task state persistence: ")
     yield "task state", Piece("persistence"), Piece(persistence)
     yield "chance", Piece("draws"), Piece(", ".join(snapshot.chance.setting_texts()) or "none: ties and orders by name")
     yield "clock", Piece("now"), Piece(snapshot.now.isoformat())
     plugins = {name: plugin.arguments for name, plugin in recording.session.plugins.items()}
-    for given in (recording.session.action_arguments, plugins):
-        yield from _iter_default_entries(given)
-        yield from _iter_replaced_entries(given)
+    for arguments_by_name in (recording.session.action_arguments, plugins):
+        yield from _iter_default_entries(arguments_by_name)
+        yield from _iter_replaced_entries(arguments_by_name)
 
 
 def _iter_release_entries(release: Release) -> Iterator[EntryCells]:
     """The release, and the rules in which it differs from the latest ones."""
-    said = " (the snapshot does not say which release runs)" if release.is_assumed else ""
+    assumed_words = " (the snapshot does not say which release runs)" if release.is_assumed else ""
     version = ".".join(map(str, release.kubernetes_version))
-    yield "release", Piece(release.display_name(), "strong"), muted_piece(f"Kubernetes {version}{said}")
+    yield "release", Piece(release.display_name(), "strong"), muted_piece(f"Kubernetes {version}{assumed_words}")
     for change in release.changes_in_force():
         yield "open pull request" if change.is_proposed else "older rule", Piece(change.id), Piece(change.what)
     for change in release.unreplayed_changes():
         yield "older rule", Piece(f"{WRONG_MARK} {change.id}", "warn"), Piece(f"not replayed: {change.what}", "warn")
 
 
-def _iter_default_entries(given: Mapping[str, Arguments]) -> Iterator[EntryCells]:
+def _iter_default_entries(arguments_by_name: Mapping[str, Arguments]) -> Iterator[EntryCells]:
     """Arguments that the cycle looked up and the configuration does not state, with their defaults."""
-    for name, arguments in given.items():
+    for name, arguments in arguments_by_name.items():
         if arguments.defaults:
             values: dict[object, object] = {key: format_setting(value) for key, value in arguments.defaults.items()}
             yield BY_DEFAULT, Piece(name), muted_piece(_pairs_text(values))
 
 
-def _iter_replaced_entries(given: Mapping[str, Arguments]) -> Iterator[EntryCells]:
+def _iter_replaced_entries(arguments_by_name: Mapping[str, Arguments]) -> Iterator[EntryCells]:
     """Arguments whose stated values are not used."""
-    for name, arguments in given.items():
+    for name, arguments in arguments_by_name.items():
         for key, value in arguments.replaced.items():
             words = f"{key}: {format_setting(value)}, since {arguments.raw[key]!r} cannot be used"
             yield "in force", Piece(f"{WRONG_MARK} {name}", "warn"), Piece(words, "warn")
 
 
-def _iter_action_entries(found: SchedulerConf) -> Iterator[EntryCells]:
-    for place, name in enumerate(found.actions, start=1):
-        arguments = found.action_arguments.get(name, {})
-        known = name in ACTIONS
-        value = Piece(_pairs_text(arguments)) if known else Piece(f"{WRONG_MARK} not replayed", "warn")
-        yield f"action {place}", _name_piece(name, known=known), value
-    for name in found.action_arguments:
-        if name not in found.actions:
+def _iter_action_entries(conf: SchedulerConf) -> Iterator[EntryCells]:
+    for place, name in enumerate(conf.actions, start=1):
+        arguments = conf.action_arguments.get(name, {})
+        is_known = name in ACTIONS
+        value = Piece(_pairs_text(arguments)) if is_known else Piece(f"{WRONG_MARK} not replayed", "warn")
+        yield f"action {place}", _name_piece(name, known=is_known), value
+    for name in conf.action_arguments:
+        if name not in conf.actions:
             yield "arguments", Piece(name), Piece(f"{WRONG_MARK} for an action that does not run", "warn")
 
 

@@ -33,54 +33,54 @@ def shown_cycles_table(here: DebuggerState) -> Table:
 
 def cycle_table(recordings: tuple[Recording, ...], present: int, title: str) -> Table:
     """A row per cycle, the `present` one marked, and below whether a cycle repeats an earlier one."""
-    found = find_repeat(recordings)
-    most = max((_drawn_size(cycle_effects(recording)) for recording in recordings), default=1)
-    rows = [_cycle_row(number, recording, found, most) for number, recording in enumerate(recordings, start=1)]
-    return Table(title, CYCLE_COLUMNS, rows, foot=_repeat_foot(found, len(recordings)), current=f"cycle {present}")
+    repeat = find_repeat(recordings)
+    largest_size = max((_drawn_size(cycle_effects(recording)) for recording in recordings), default=1)
+    rows = [_cycle_row(number, recording, repeat, largest_size) for number, recording in enumerate(recordings, start=1)]
+    return Table(title, CYCLE_COLUMNS, rows, foot=_repeat_foot(repeat, len(recordings)), current=f"cycle {present}")
 
 
-def _cycle_row(number: int, recording: Recording, found: CycleRepeat | None, most: int) -> Row:
-    done = cycle_effects(recording)
-    waiting = sum(job.waiting for job in done.jobs)  # exact: ints
-    counts = (len(recording), len(done.bound), waiting, len(done.evicted), count_unscheduled(done))
+def _cycle_row(number: int, recording: Recording, repeat: CycleRepeat | None, largest_size: int) -> Row:
+    effects = cycle_effects(recording)
+    waiting = sum(job.waiting for job in effects.jobs)  # exact: ints
+    counts = (len(recording), len(effects.bound), waiting, len(effects.evicted), count_unscheduled(effects))
     cells = (
         Piece(str(number)),
         Piece(recording.snapshot.now.strftime("%H:%M:%S")),
         *(Piece(str(count)) if count else muted_piece("–") for count in counts),
-        Piece(_cycle_bar(counts[1], counts[2], counts[4], most), "accent"),
-        _cycle_remark(number, done, found),
+        Piece(_cycle_bar(counts[1], counts[2], counts[4], largest_size), "accent"),
+        _cycle_remark(number, effects, repeat),
     )
     return Row(f"cycle {number}", cells)
 
 
-def _drawn_size(done: Effects) -> int:
+def _drawn_size(effects: Effects) -> int:
     """The length of a cycle's bar, in pods and unscheduled jobs."""
-    return len(done.bound) + sum(job.waiting for job in done.jobs) + count_unscheduled(done)  # exact: ints
+    return len(effects.bound) + sum(job.waiting for job in effects.jobs) + count_unscheduled(effects)  # exact: ints
 
 
-def _cycle_bar(bound: int, pipelined: int, waits: int, most: int) -> str:
-    """A bar in proportion to the largest cycle, of size `most`."""
+def _cycle_bar(bound: int, pipelined: int, waits: int, largest_size: int) -> str:
+    """A bar in proportion to the largest cycle, of size `largest_size`."""
     total = bound + pipelined + waits
-    width = max(1, round(CYCLE_BAR_WIDTH * total / most)) if total else 0
+    width = max(1, round(CYCLE_BAR_WIDTH * total / largest_size)) if total else 0
     return draw_bar((bound, pipelined, waits), GANG_SIGNS, total, width)
 
 
-def count_unscheduled(done: Effects) -> int:
+def count_unscheduled(effects: Effects) -> int:
     """The number of jobs that are Pending after the cycle."""
-    return sum(job.outcome in PENDING_OUTCOMES for job in done.jobs)  # exact: ints
+    return sum(job.outcome in PENDING_OUTCOMES for job in effects.jobs)  # exact: ints
 
 
-def _cycle_remark(number: int, done: Effects, found: CycleRepeat | None) -> Piece:
-    if done.panic is not None:
+def _cycle_remark(number: int, effects: Effects, repeat: CycleRepeat | None) -> Piece:
+    if effects.panic is not None:
         return Piece("the real scheduler panics", "bad")
-    if found is not None and number == found.later:
-        return Piece(f"repeats cycle {found.earlier}", "warn")
+    if repeat is not None and number == repeat.later:
+        return Piece(f"repeats cycle {repeat.earlier}", "warn")
     return Piece("")
 
 
-def _repeat_foot(found: CycleRepeat | None, cycles: int) -> tuple[Line, ...]:
-    if found is not None:
-        return (make_line(Piece(describe_repeat(found), "warn")),)
+def _repeat_foot(repeat: CycleRepeat | None, cycles: int) -> tuple[Line, ...]:
+    if repeat is not None:
+        return (make_line(Piece(describe_repeat(repeat), "warn")),)
     words = "} or :advance runs the next cycle" if cycles == 1 else "no repeating cycles"
     return (make_line(muted_piece(words)),)
 
@@ -97,22 +97,22 @@ def capture_changes(here: DebuggerState) -> Table:
     if open_ is None or open_.cycle == 1:
         return Table("Changes", CAPTURE_COLUMNS, [], foot=(make_line(muted_piece("there is nothing before this one")),))
     before, after = open_.cycles_of(open_.side)[open_.cycle - 2 : open_.cycle]
-    found = compare_captures(before, after)
+    changes = compare_captures(before, after)
     span = f"from {open_.cycle - 1} ({_clock_text(before)}) to {open_.cycle} ({_clock_text(after)})"
-    rows = list(iter_change_rows(found, workload_names(after.snapshot)))
-    return Table(f"Changes {span}: {found.format_changes()}", CAPTURE_COLUMNS, rows)
+    rows = list(iter_change_rows(changes, workload_names(after.snapshot)))
+    return Table(f"Changes {span}: {changes.format_changes()}", CAPTURE_COLUMNS, rows)
 
 
-def iter_change_rows(found: CaptureChanges, workloads: Mapping[JobId, str]) -> Iterator[Row]:
+def iter_change_rows(changes: CaptureChanges, workloads: Mapping[JobId, str]) -> Iterator[Row]:
     """Decisions first, then causes, then the objects behind them; `workloads` names jobs by their owners."""
-    for task in found.decisions.tasks:
+    for task in changes.decisions.tasks:
         cells = ("decision", task.task, _outcome_text(task.before), _outcome_text(task.after))
         yield Row(f"decision {task.task}", tuple(Piece(cell) for cell in cells), subject=("task", task.task))
-    for cause in found.causes:
+    for cause in changes.causes:
         before, after = cause.before or "not Pending", cause.after or "no longer Pending"
         cells = ("cause", workloads.get(cause.job, cause.job), before, after)
         yield Row(f"cause {cause.job}", tuple(Piece(cell) for cell in cells), subject=("job", cause.job))
-    for change in found.objects:
+    for change in changes.objects:
         cells = (change.kind, change.name, NO_VALUE if change.word == "new" else "", change.word)
         yield Row(f"object {change.kind} {change.name}", tuple(Piece(cell) for cell in cells))
 

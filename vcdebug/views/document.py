@@ -75,9 +75,9 @@ class Picture:
 Block = Table | Code | Listed | Paragraph | Picture
 
 
-def release_paragraph(release: Release, about: str = "") -> Paragraph:
+def release_paragraph(release: Release, lead: str = "") -> Paragraph:
     """The release that is replayed and how far the replay can be trusted, below the first line of an answer."""
-    return make_paragraph(f"{capitalize_first(about + release.describe_trust())}.", "muted", 2)
+    return make_paragraph(f"{capitalize_first(lead + release.describe_trust())}.", "muted", 2)
 
 
 @dataclass(frozen=True, slots=True)

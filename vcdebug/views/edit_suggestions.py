@@ -82,8 +82,8 @@ def iter_edit_words(here: DebuggerState) -> Iterator[str]:
     around = {"queue": here.queue, "job": here.job, "task": here.task, "node": here.node}
     for kind, field in USUAL_FIELDS.items():
         names = [object_name(manifest) for manifest in snapshot.objects_of(field.kind)[:MAX_OBJECTS]]
-        own = [around[kind]] if around[kind] in names else []
-        yield from (f"{field.kind}/{name}:{field.path}=" for name in dict.fromkeys([*own, *names]))
+        current = [around[kind]] if around[kind] in names else []
+        yield from (f"{field.kind}/{name}:{field.path}=" for name in dict.fromkeys([*current, *names]))
     yield "conf:actions="
     for option in dict.fromkeys(option.name for tier in conf.tiers for option in tier):
         yield f"conf:plugins.{option}"

@@ -26,16 +26,16 @@ def effects_table(recording: Recording, seq: Seq) -> Table:
     writes = api_writes(recording)
     keys = tuple(map(str, range(len(writes))))
     rows = RowsOnDemand(keys, lambda i: _write_row(keys[i], writes[i], seq))
-    before, done = bisect_left(writes, seq, key=_seq_of), bisect_right(writes, seq, key=_seq_of)
-    here = keys[before] if before < done else ""
-    sought, head = keys[max(done - 1, 0)] if writes else "", (_effects_summary(writes, done),)
-    return Table("Effects", EFFECT_COLUMNS, rows, head, current=here, sought=sought, figures=subject_figure)
+    before, written = bisect_left(writes, seq, key=_seq_of), bisect_right(writes, seq, key=_seq_of)
+    current = keys[before] if before < written else ""
+    sought, summary = keys[max(written - 1, 0)] if writes else "", (_effects_summary(writes, written),)
+    return Table("Effects", EFFECT_COLUMNS, rows, summary, current=current, sought=sought, figures=subject_figure)
 
 
-def _effects_summary(writes: Sequence[ClusterWrite], done: int) -> Line:
+def _effects_summary(writes: Sequence[ClusterWrite], written: int) -> Line:
     if not writes:
         return make_line(muted_piece("this cycle writes nothing to the API server"))
-    return make_line(f"{count_noun(done, 'write')} up to here", muted_piece(f", {len(writes) - done} later"))
+    return make_line(f"{count_noun(written, 'write')} up to here", muted_piece(f", {len(writes) - written} later"))
 
 
 def _write_row(key: str, write: ClusterWrite, seq: Seq) -> Row:
@@ -73,19 +73,19 @@ def evictions_table(recording: Recording, seq: Seq) -> Table:
     evictions = planned_evictions(recording)
     keys = tuple(f"event {eviction.seq}" for eviction in evictions)
     rows = RowsOnDemand(keys, lambda i: _eviction_row(evictions[i], seq))
-    done = [eviction for eviction in evictions if eviction.seq <= seq]
-    here = keys[len(done) - 1] if done and done[-1].seq == seq else ""
-    sought, head = keys[max(len(done) - 1, 0)] if evictions else "", (_evictions_summary(evictions),)
-    return Table("Evictions", EVICTION_COLUMNS, rows, head, current=here, sought=sought, figures=subject_figure)
+    past = [eviction for eviction in evictions if eviction.seq <= seq]
+    current = keys[len(past) - 1] if past and past[-1].seq == seq else ""
+    sought, summary = keys[max(len(past) - 1, 0)] if evictions else "", (_evictions_summary(evictions),)
+    return Table("Evictions", EVICTION_COLUMNS, rows, summary, current=current, sought=sought, figures=subject_figure)
 
 
 def _evictions_summary(evictions: tuple[Eviction, ...]) -> Line:
     if not evictions:
         return make_line(muted_piece("this cycle plans no eviction"))
-    kept = [eviction for eviction in evictions if eviction.fate in ("commit", "at once")]
+    carried_out = [eviction for eviction in evictions if eviction.fate in ("commit", "at once")]
     # A victim can be planned again after its statement was discarded: count pods, not plans.
-    victims = len(dict.fromkeys(eviction.victim for eviction in kept))
-    undone = len(evictions) - len(kept)
+    victims = len(dict.fromkeys(eviction.victim for eviction in carried_out))
+    undone = len(evictions) - len(carried_out)
     words = f"{count_noun(victims, 'task')} evicted" if victims else "no pod is evicted in the end"
     return make_line(words, muted_piece(f", {count_noun(undone, 'planned eviction')} rolled back" if undone else ""))
 

@@ -26,10 +26,10 @@ FIRST_COLUMN = {"dimension": "", "check": "", "task": "task", "queue": "queue"}
 
 def event_equation(recording: Recording, seq: Seq, inside: int = 0) -> Table:
     """The arithmetic of the event, or of a step inside it, else the future idle of the node that it tries."""
-    found = equation_inside(recording, seq, inside) if inside else equation_at(recording, seq)
-    if found is not None:
-        table = equation_table(found)
-        figures = partial(equation_figure, recording, seq, found)
+    equation = equation_inside(recording, seq, inside) if inside else equation_at(recording, seq)
+    if equation is not None:
+        table = equation_table(equation)
+        figures = partial(equation_figure, recording, seq, equation)
         return replace(table, title=f"{EQUATION_TITLE}  {table.title}", figures=figures)
     node, task = (recording.span_tree.span_around(seq, level) for level in (Level.NODE, Level.TASK))
     if node is not None and task is not None and node.name in recording.session.nodes:
@@ -38,13 +38,13 @@ def event_equation(recording: Recording, seq: Seq, inside: int = 0) -> Table:
     return Table(EQUATION_TITLE, foot=(make_line(muted_piece(rule or "nothing is compared here")),))
 
 
-def equation_table(found: Equation) -> Table:
+def equation_table(equation: Equation) -> Table:
     """A row per term under the formula, the deciding one marked."""
-    figures = (Column(name, right=True) for name in found.columns)
-    columns = (Column(""), Column(FIRST_COLUMN[found.kind]), *figures, Column("", flexible=True))
-    rows = [_term_row(found, term) for term in found.terms]
-    head, foot = (make_line(muted_piece(short_names(found.formula))),), tuple(_iter_equation_foot(found))
-    return Table(short_names(found.title), columns, rows, head, foot, sought=found.deciding or "")
+    figures = (Column(name, right=True) for name in equation.columns)
+    columns = (Column(""), Column(FIRST_COLUMN[equation.kind]), *figures, Column("", flexible=True))
+    rows = [_term_row(equation, term) for term in equation.terms]
+    head, foot = (make_line(muted_piece(short_names(equation.formula))),), tuple(_iter_equation_foot(equation))
+    return Table(short_names(equation.title), columns, rows, head, foot, sought=equation.deciding or "")
 
 
 def short_names(text: str) -> str:
@@ -57,47 +57,47 @@ def _is_name(word: str) -> bool:
     return "/" in word and word != "/" and not word.startswith("nvidia")
 
 
-def _term_row(found: Equation, term: Term) -> Row:
-    decides = term.name == found.deciding
-    judged = any(other.holds is not None for other in found.terms)
+def _term_row(equation: Equation, term: Term) -> Row:
+    decides = term.name == equation.deciding
+    judged = any(other.holds is not None for other in equation.terms)
     mark = Piece(YES, "good") if term.holds else Piece(NO, "bad")
     if term.holds is None:
         mark = muted_piece("–" if judged else "")
     style: Style = "strong" if decides else "muted" if judged and term.holds is None else ""
     cells = (
         mark,
-        Piece(f"{row_name(found, term)} {DECIDING_MARK if decides else ''}".rstrip(), style),
-        *(Piece(figure_text(found, term, figure), style) for figure in term.figures),
+        Piece(f"{row_name(equation, term)} {DECIDING_MARK if decides else ''}".rstrip(), style),
+        *(Piece(figure_text(equation, term, figure), style) for figure in term.figures),
         muted_piece("" if decides else term.note),
     )
-    kind = found.kind if found.kind in ("task", "queue") else ""
+    kind = equation.kind if equation.kind in ("task", "queue") else ""
     return Row(term.name, cells, subject=(kind, term.name if kind else ""))
 
 
-def row_name(found: Equation, term: Term) -> str:
+def row_name(equation: Equation, term: Term) -> str:
     """The name shown for a term."""
-    if found.kind == "dimension":
+    if equation.kind == "dimension":
         *words, dimension = term.name.split(" ")
         return " ".join([*words, short_name(dimension)])
-    if found.kind == "check" and "/" in term.name:
+    if equation.kind == "check" and "/" in term.name:
         return short_part(term.name)
-    return bare_name(term.name) if found.kind == "task" else term.name
+    return bare_name(term.name) if equation.kind == "task" else term.name
 
 
-def figure_text(found: Equation, term: Term, figure: TermFigure) -> str:
+def figure_text(equation: Equation, term: Term, figure: TermFigure) -> str:
     """The text of a figure in a table."""
-    return format_figure(found, term, figure, short_resource_text)
+    return format_figure(equation, term, figure, short_resource_text)
 
 
-def _iter_equation_foot(found: Equation) -> Iterator[Line]:
-    decided = found.deciding_term
-    if decided is not None:
-        said = f": {short_names(decided.note)}" if decided.note else ""
-        yield make_line(Piece(f"{DECIDING_MARK} {row_name(found, decided)} decides{said}", "accent"))
-    if found.note:
-        yield make_line(muted_piece(found.note))
-    if found.compared:
-        yield make_line(muted_piece(f"compared by {found.compared}"))
+def _iter_equation_foot(equation: Equation) -> Iterator[Line]:
+    term = equation.deciding_term
+    if term is not None:
+        note_text = f": {short_names(term.note)}" if term.note else ""
+        yield make_line(Piece(f"{DECIDING_MARK} {row_name(equation, term)} decides{note_text}", "accent"))
+    if equation.note:
+        yield make_line(muted_piece(equation.note))
+    if equation.compared:
+        yield make_line(muted_piece(f"compared by {equation.compared}"))
 
 
 def room_table(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table:
@@ -105,43 +105,44 @@ def room_table(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) ->
 
     A task that is already placed there does not count against itself.
     """
-    found = node_room(recording, seq, task, node)
-    wanted, now = found.request, found.amounts
-    taken = ("+ away",) if found.away else ()
-    heads = ("future idle", "= idle", "+ releasing", "− pipelined", *taken, "need", "short")
+    room = node_room(recording, seq, task, node)
+    request, amounts = room.request, room.amounts
+    away_title = ("+ away",) if room.away else ()
+    heads = ("future idle", "= idle", "+ releasing", "− pipelined", *away_title, "need", "short")
     columns = (Column(""), Column(""), *(Column(name, right=True) for name in heads))
     rows = []
-    for dim in used_dimensions((wanted, now.idle, now.releasing, now.pipelined, found.freed)):
-        need, has = wanted.get(dim), found.future.get(dim)
-        away = (found.freed.get(dim),) if found.away else ()
-        parts = (has, now.idle.get(dim), now.releasing.get(dim), now.pipelined.get(dim), *away, need)
-        enough = need <= has or need - has < MIN_RESOURCE
-        mark = muted_piece("–") if not need else Piece(YES, "good") if enough else Piece(NO, "bad")
-        short = Piece("" if enough or not need else format_amount(dim, need - has), "accent")
+    for dim in used_dimensions((request, amounts.idle, amounts.releasing, amounts.pipelined, room.freed)):
+        need, future = request.get(dim), room.future.get(dim)
+        freed = (room.freed.get(dim),) if room.away else ()
+        parts = (future, amounts.idle.get(dim), amounts.releasing.get(dim), amounts.pipelined.get(dim), *freed, need)
+        is_enough = need <= future or need - future < MIN_RESOURCE
+        mark = muted_piece("–") if not need else Piece(YES, "good") if is_enough else Piece(NO, "bad")
+        short = Piece("" if is_enough or not need else format_amount(dim, need - future), "accent")
         rows.append(Row(dim, (mark, Piece(short_name(dim)), *map(Piece, format_amounts_apart(dim, *parts)), short)))
     title = f"{EQUATION_TITLE}  room for {bare_name(task)} on {node}"
-    return Table(title, columns, rows, foot=tuple(_iter_room_foot(found)), figures=partial(room_figure, node, columns))
+    return Table(title, columns, rows, foot=tuple(_iter_room_foot(room)), figures=partial(room_figure, node, columns))
 
 
-def _iter_room_foot(found: NodeRoom) -> Iterator[Line]:
-    if found.away:
-        yield make_line(muted_piece(f"away in the dry run: {task_list(found.away)}"))
-    if found.placed:
-        yield make_line(muted_piece(f"as it was before event {found.placed}, which placed it here"))
+def _iter_room_foot(room: NodeRoom) -> Iterator[Line]:
+    if room.away:
+        yield make_line(muted_piece(f"away in the dry run: {task_list(room.away)}"))
+    if room.placed:
+        yield make_line(muted_piece(f"as it was before event {room.placed}, which placed it here"))
 
 
 def task_objections(recording: Recording, seq: Seq) -> dict[str, str]:
     """Task -> why the plugin's arithmetic protects it."""
-    found = equation_at(recording, seq)
-    if found is None or found.kind != "task":
+    equation = equation_at(recording, seq)
+    if equation is None or equation.kind != "task":
         return {}
-    return {term.name: _objection_text(found, term) for term in found.terms if term.holds is False}
+    return {term.name: _objection_text(equation, term) for term in equation.terms if term.holds is False}
 
 
-def _objection_text(found: Equation, term: Term) -> str:
+def _objection_text(equation: Equation, term: Term) -> str:
     if term.note:
         return term.note
     figures = (
-        f"{name} {figure_text(found, term, value)}" for name, value in zip(found.columns, term.figures, strict=True)
+        f"{name} {figure_text(equation, term, value)}"
+        for name, value in zip(equation.columns, term.figures, strict=True)
     )
     return ", ".join(figures)

@@ -88,11 +88,11 @@ def _step_result(step: SessionStep) -> Piece:
 
 def session_table(recording: Recording, seq: Seq) -> Table:
     """All steps of opening and closing; the step of the event is the current row."""
-    found = _all_steps(recording)
-    rows, depths = RowsOnDemand(found.keys, lambda i: _full_step_row(*found.steps[i])), [d for d, _ in found.steps]
-    words = f"session with UID {recording.session.uid}: {count_noun(len(found.keys), 'step')} while it opens and closes"
-    head, current = (make_line(muted_piece(words)),), found.of_event.get(seq, "")
-    return Table(SESSION_TITLE, SESSION_COLUMNS, rows, head, current=current, depths=depths)
+    steps = _all_steps(recording)
+    rows, depths = RowsOnDemand(steps.keys, lambda i: _full_step_row(*steps.steps[i])), [d for d, _ in steps.steps]
+    words = f"session with UID {recording.session.uid}: {count_noun(len(steps.keys), 'step')} while it opens and closes"
+    summary, current = (make_line(muted_piece(words)),), steps.of_event.get(seq, "")
+    return Table(SESSION_TITLE, SESSION_COLUMNS, rows, summary, current=current, depths=depths)
 
 
 class _SessionSteps(NamedTuple):
@@ -156,9 +156,9 @@ def _with_open(recording: Recording, opened: tuple[str, ...]) -> FlowTree:
 
 
 def _build_tree(recording: Recording, opened: OpenedKeys) -> FlowTree:
-    shown = _all_parts(recording, opened)
-    rows = RowsOnDemand([_part_key(part) for _, part in shown], lambda i: _flow_row(recording, *shown[i], opened))
-    return FlowTree(shown, rows, [depth for depth, _ in shown])
+    parts = _all_parts(recording, opened)
+    rows = RowsOnDemand([_part_key(part) for _, part in parts], lambda i: _flow_row(recording, *parts[i], opened))
+    return FlowTree(parts, rows, [depth for depth, _ in parts])
 
 
 def _tree_table(recording: Recording, tree: FlowTree, seq: Seq) -> Table:
@@ -191,9 +191,9 @@ def _current_key(recording: Recording, shown: ShownParts, seq: Seq) -> str:
         index -= 1
     if index < 0:
         return ""
-    head = recording.span_tree.span_starting_at(seq)
+    span = recording.span_tree.span_starting_at(seq)
     for _, part in reversed(shown[max(0, index - len(Level)) : index + 1]):
-        if part is head:
+        if part is span:
             return _part_key(part)
     return _part_key(shown[index][1])
 
@@ -221,13 +221,13 @@ def open_keys_around(recording: Recording, seq: Seq) -> tuple[str, ...]:
 
 def _all_parts(recording: Recording, opened: OpenedKeys) -> list[tuple[int, FlowPart]]:
     """(depth, row), depth first: opening, actions, closing."""
-    shown: list[tuple[int, FlowPart]] = []
+    parts: list[tuple[int, FlowPart]] = []
     for part in top_rows(recording):
         if isinstance(part, StepBranch):
-            shown += _branch_parts(recording, part, opened)
+            parts += _branch_parts(recording, part, opened)
         else:
-            shown += [(0, part), *_parts_inside(recording, part, opened, 1)]
-    return shown
+            parts += [(0, part), *_parts_inside(recording, part, opened, 1)]
+    return parts
 
 
 def _branch_parts(recording: Recording, branch: StepBranch, opened: OpenedKeys) -> list[tuple[int, FlowPart]]:
@@ -255,8 +255,8 @@ def _flow_row(recording: Recording, depth: int, part: FlowPart, opened: OpenedKe
     span = recording.span_tree.span_around(part.first, Level.JOB)
     job = bare_name(span.name) if span is not None and span is not part else ""
     if isinstance(part, EventRun):
-        what, result = _run_words(recording, part)
-        return Row(_part_key(part), (Piece(f"{indent}  {_shorten_within_job(job, what)}"), result, events), part.first)
+        words, result = _run_words(recording, part)
+        return Row(_part_key(part), (Piece(f"{indent}  {_shorten_within_job(job, words)}"), result, events), part.first)
     mark = OPEN if span_key(part.index) in opened else CLOSED
     style: Style = "title" if part.level is Level.ACTION else "strong"
     label = Piece(f"{indent}{mark} {_shorten_within_job(job, bare_name(part.name))}", style)
@@ -289,13 +289,13 @@ def _run_words(recording: Recording, run: EventRun) -> tuple[str, Piece]:
         return words.what, words.outcome
     hooks = [event for event in events if isinstance(event, HookEvent)]
     points = list(dict.fromkeys(event.point for event in hooks))
-    what = f"{', '.join(points)} ×{len(events)}"
+    words_of_run = f"{', '.join(points)} ×{len(events)}"
     if points[0] in VICTIM_POINTS:
-        asked = hook_calls_at(recording, run.first)
-        chosen = asked.outcome if asked is not None else ()
-        return what, Piece(task_list_or(chosen or (), f"{NO} no victims"), "good" if chosen else "bad")
+        call = hook_calls_at(recording, run.first)
+        chosen = call.outcome if call is not None else ()
+        return words_of_run, Piece(task_list_or(chosen or (), f"{NO} no victims"), "good" if chosen else "bad")
     jobs = {event.job: None for event in hooks}
     if len(jobs) > 1:
-        return what, muted_piece(count_noun(len(jobs), "job"))
+        return words_of_run, muted_piece(count_noun(len(jobs), "job"))
     answers = list(dict.fromkeys(answer_piece(event) for event in hooks))
-    return what, answers[0] if len(answers) == 1 else answers[-1]
+    return words_of_run, answers[0] if len(answers) == 1 else answers[-1]

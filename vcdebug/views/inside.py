@@ -55,20 +55,20 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "", inside: in
         return empty_table(INSIDE_TITLE, WEBHOOK_ANSWERED)
     if isinstance(event_here, PopEvent):
         return comparisons_table(recording, seq, event_here, INSIDE_TITLE, inside)
-    found = scored_at(recording, seq)
-    index = best_scored_row(found[1]) if found is not None else None
-    if found is None or index is None:
+    scored = scored_at(recording, seq)
+    index = best_scored_row(scored[1]) if scored is not None else None
+    if scored is None or index is None:
         return _gang_or_share_table(recording, seq)
-    at, event = found
+    score_seq, event = scored
     best = recording.node_names[int(event.rows[index])]
-    shown = node or best
-    other = runner_up(recording, event, shown)
-    parts = score_parts(recording, at, shown)
-    against = score_parts(recording, at, other) if other else ()
+    first_node = node or best
+    other = runner_up(recording, event, first_node)
+    parts = score_parts(recording, score_seq, first_node)
+    against = score_parts(recording, score_seq, other) if other else ()
     # The parts come from a run up to this event, which would have to ask the webhook again.
     if not parts:
         return empty_table(INSIDE_TITLE, WEBHOOK_ANSWERED)
-    heads = (shown, *((other,) if other else ()))
+    heads = (first_node, *((other,) if other else ()))
     scores = (Column(f"{BEST} {name}" if name == best else name, right=True) for name in heads)
     columns = (Column("", flexible=True, least=18), *scores, Column("how", flexible=True, least=20))
     rows = list(_iter_part_rows(parts, against, heads))
@@ -83,7 +83,7 @@ def _gang_or_share_table(recording: Recording, seq: Seq) -> Table:
     if bundles is not None:
         return bundle_table(bundles, INSIDE_TITLE)
     scores = seqs_after(recording.index.seqs_of_type(ScoreEvent), seq)
-    following = next((at for at in scores if len(recording.event_at(at).rows)), None)  # type: ignore[union-attr]
+    following = next((score_seq for score_seq in scores if len(recording.event_at(score_seq).rows)), None)  # type: ignore[union-attr]
     nothing = empty_table(INSIDE_TITLE, NOTHING_INSIDE, "scores", following)
     return share_tree(recording, seq, INSIDE_TITLE) or nothing
 
@@ -94,7 +94,7 @@ def _iter_part_rows(
     for part, other in zip_longest(parts, against):
         sides = (part, other) if len(heads) > 1 else (part,)
         equations = [side.inside if side is not None else None for side in sides]
-        equation = next((each for each in equations if each is not None), None)
+        equation = next((candidate for candidate in equations if candidate is not None), None)
         cells = tuple(Piece(_score_text(side), "strong") for side in sides)
         how = muted_piece(equation.formula if equation is not None else SUM_OF_PARTS if _is_sum(parts, part) else "")
         yield Row(part.name, (Piece(short_part(part.name), "strong"), *cells, how))
@@ -117,8 +117,8 @@ def _iter_term_rows(key: str, equations: Sequence[Equation | None], heads: Seque
     for name in names:
         terms = [next((t for t in each.terms if t.name == name), None) if each else None for each in equations]
         pairs = zip(equations, terms, strict=True)
-        equation, shown = next((each, t) for each, t in pairs if each is not None and t is not None)
-        note, label = _term_note(terms, heads), row_name(equation, shown)
+        equation, first_term = next((each, t) for each, t in pairs if each is not None and t is not None)
+        note, label = _term_note(terms, heads), row_name(equation, first_term)
         if len(label) > MAX_LABEL:
             text = "; ".join(words for words in (label, note) if words)
             yield Row(f"{key} {name}", (muted_piece("  ·"), *(Piece("") for _ in heads), Piece(text)))
@@ -165,16 +165,16 @@ BUNDLE_COLUMNS = (
 )
 
 
-def bundle_table(found: DomainBundles, title: str) -> Table:
+def bundle_table(bundles: DomainBundles, title: str) -> Table:
     """A row per bundle in upstream's order, its tasks below."""
-    rows = [row for place, bundle in enumerate(found.bundles, start=1) for row in _iter_bundle_rows(place, bundle)]
-    need, free = short_resource_text(found.need), short_resource_text(found.free)
+    rows = [row for place, bundle in enumerate(bundles.bundles, start=1) for row in _iter_bundle_rows(place, bundle)]
+    need, free = short_resource_text(bundles.need), short_resource_text(bundles.free)
     words = "safe: tasks that the gang can spare; whole: the rest of a gang, which is evicted as a whole or not at all"
     head = (
-        make_line(f"domain {found.domain}: needs {need}; idle + releasing {free}"),
+        make_line(f"domain {bundles.domain}: needs {need}; idle + releasing {free}"),
         make_line(muted_piece(words)),
     )
-    return Table(f"{title} of the bundles for {bare_name(found.job)}", BUNDLE_COLUMNS, rows, head=head)
+    return Table(f"{title} of the bundles for {bare_name(bundles.job)}", BUNDLE_COLUMNS, rows, head=head)
 
 
 def _iter_bundle_rows(place: int, bundle: BundleOutcome) -> Iterator[Row]:
@@ -193,8 +193,8 @@ def _iter_bundle_rows(place: int, bundle: BundleOutcome) -> Iterator[Row]:
 def _enough_words(bundle: BundleOutcome) -> str:
     if not bundle.kept:
         return ""
-    enough = "there is room with those before it: a plan is tried unless one was found"
-    return enough if bundle.enough else "not enough yet"
+    enough_words = "there is room with those before it: a plan is tried unless one was found"
+    return enough_words if bundle.enough else "not enough yet"
 
 
 # Hierarchical drf as a tree of paths and jobs.
@@ -224,9 +224,9 @@ def share_tree(recording: Recording, seq: Seq, title: str) -> Table | None:
 
 def _iter_share_rows(key: str, name: str, node: HierarchyNode, depth: int) -> Iterator[tuple[Row, int]]:
     job = node.request is not None
-    shown = bare_name(name) if job else name
+    label = bare_name(name) if job else name
     cells = (
-        Piece(f"{'  ' * depth}{shown}", "" if job else "strong"),
+        Piece(f"{'  ' * depth}{label}", "" if job else "strong"),
         Piece(format_number(node.weight)),
         Piece(format_number(node.share.value)),
         Piece(format_number(node.weighted_share())),

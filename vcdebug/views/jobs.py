@@ -46,8 +46,10 @@ def _job_rows(recording: Recording, changed: Seq) -> RowsOnDemand:
 def _job_row(job: JobInfo, state: ClusterState) -> Row:
     counts = state.job_counts(job.uid)
     # Upstream's Ready counts best-effort pods that are still pending.
-    enough = counts.ready_count + counts.best_effort_pending >= counts.min_available
-    ready = Piece(f"{YES if enough else NO} {counts.ready_count}/{counts.min_available}", "good" if enough else "bad")
+    is_ready = counts.ready_count + counts.best_effort_pending >= counts.min_available
+    ready = Piece(
+        f"{YES if is_ready else NO} {counts.ready_count}/{counts.min_available}", "good" if is_ready else "bad"
+    )
     releasing = counts.status.get(TaskStatus.RELEASING, 0)
     cells = (
         Piece(job.uid, "strong" if counts.pending_count else ""),
@@ -107,22 +109,22 @@ def _visit_row(recording: Recording, span: Span) -> Row:
 def _turn_words(recording: Recording, span: Span) -> str:
     """The job's place among the pops of its queue, and the comparison with its neighbour; empty without a pop."""
     # The pop of the job is the event before its visit.
-    at = span.first - 1
-    event = recording.event_at(at) if at else None
+    pop_seq = span.first - 1
+    event = recording.event_at(pop_seq) if pop_seq else None
     if not isinstance(event, PopEvent) or event.name != span.name:
         return ""
-    pops = list(sibling_pops(recording, at))
+    pops = list(sibling_pops(recording, pop_seq))
     if len(pops) == 1:
         return "the only one of its queue"
-    place = pops.index(at)
+    place = pops.index(pop_seq)
     words = f"turn {place + 1} of {len(pops)}"
     if place:
         before = recording.event_at(pops[place - 1])
         order = order_at(recording, pops[place - 1], event.name) if isinstance(before, PopEvent) else None
         words += f", after {bare_name(before.name)}" if isinstance(before, PopEvent) else ""
     else:
-        other = next_rival(recording, at)
-        order = order_at(recording, at, other.name) if other is not None else None
+        other = next_rival(recording, pop_seq)
+        order = order_at(recording, pop_seq, other.name) if other is not None else None
         words += f", before {bare_name(other.name)}" if other is not None else ""
     decided = order.deciding_step if order is not None and order.order_sign < 0 and order.left != order.right else None
     return f"{words}: {step_words(decided)}" if decided is not None else words
@@ -135,12 +137,12 @@ def _iter_eviction_rows(recording: Recording, name: JobId) -> Iterator[Row]:
         # Gang actions evict for a job, not for one of its tasks.
         if name not in (eviction.job, owners.get(eviction.preemptor, eviction.preemptor)):
             continue
-        why = f"for {bare_name(eviction.preemptor)}" if eviction.preemptor else "it should go anyway"
+        reason = f"for {bare_name(eviction.preemptor)}" if eviction.preemptor else "it should go anyway"
         cells = (
             Piece(f"▲ {bare_name(eviction.victim)}", "warn"),
             Piece(FATE_WORDS[eviction.fate][0], "bad" if eviction.fate == "discard" else ""),
             Piece(eviction.node),
-            muted_piece(f"evicted {why} by {eviction.action}"),
+            muted_piece(f"evicted {reason} by {eviction.action}"),
         )
         yield Row(f"evicted {eviction.seq}", cells, eviction.seq, ("task", eviction.victim))
 

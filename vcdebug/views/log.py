@@ -74,26 +74,26 @@ def log_table(recording: Recording, seq: Seq, level: int = DEFAULT_LEVEL) -> Tab
 def log_so_far(recording: Recording, seq: Seq, level: int) -> Table:
     """The lines generated so far."""
     reading = log_reading(recording, level)
-    found = _log_extract(recording, level, len(reading.lines))
-    first, behind = bisect_left(found.seqs, seq), bisect_right(found.seqs, seq)
-    current = found.keys[first] if first < behind else ""
-    sought = found.keys[max(first - 1, 0)] if found.keys else ""
-    own = f"-v={level}: {count_noun(behind - first, 'line')} of this event"
-    head = [make_line(own, muted_piece(f", {len(found.lines)} in total"))]
-    if not found.whole:
+    extract = _log_extract(recording, level, len(reading.lines))
+    first, behind = bisect_left(extract.seqs, seq), bisect_right(extract.seqs, seq)
+    current = extract.keys[first] if first < behind else ""
+    sought = extract.keys[max(first - 1, 0)] if extract.keys else ""
+    own_count = f"-v={level}: {count_noun(behind - first, 'line')} of this event"
+    head = [make_line(own_count, muted_piece(f", {len(extract.lines)} in total"))]
+    if not extract.whole:
         words = f"! only the first {count_noun(MAX_LINES, 'line')} of the cycle are written"
         head.append(make_line(Piece(words, "warn")))
     if not reading.done:
         head.append(make_line(muted_piece("still being written")))
-    rows = RowsOnDemand(found.keys, lambda i: _log_row(found.keys[i], found.lines[i], seq))
+    rows = RowsOnDemand(extract.keys, lambda i: _log_row(extract.keys[i], extract.lines[i], seq))
     return Table(f"Log at -v={level}", LOG_COLUMNS, rows, tuple(head), current=current, sought=sought)
 
 
 def quietest_level_at(recording: Recording, seq: Seq, level: int) -> int:
     """The lowest level from `level` on at which the event has a line; `level` itself if it has none."""
     size = len(log_reading(recording, DEFAULT_LEVEL).lines)
-    levels = (each for each in LOG_LEVELS if each >= level)
-    return next((each for each in levels if seq in _events_with_lines(recording, each, size)), level)
+    levels = (candidate for candidate in LOG_LEVELS if candidate >= level)
+    return next((candidate for candidate in levels if seq in _events_with_lines(recording, candidate, size)), level)
 
 
 @per_recording(most=6)
@@ -102,7 +102,7 @@ def _events_with_lines(recording: Recording, level: int, size: int) -> Mapping[S
     return dict.fromkeys(line.seq for line in lines if line.level <= level)
 
 
-def _log_row(key: str, said: ReplayedLine, seq: Seq) -> Row:
-    style: Style = "here" if said.seq == seq else "muted" if said.seq > seq else ""
-    mark = Piece(HERE if said.seq == seq else "", "here")
-    return Row(key, (mark, *(Piece(text, style) for text in (str(said.seq), str(said.level), said.text))), said.seq)
+def _log_row(key: str, line: ReplayedLine, seq: Seq) -> Row:
+    style: Style = "here" if line.seq == seq else "muted" if line.seq > seq else ""
+    mark = Piece(HERE if line.seq == seq else "", "here")
+    return Row(key, (mark, *(Piece(text, style) for text in (str(line.seq), str(line.level), line.text))), line.seq)

@@ -61,11 +61,11 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
 def _count_reasons(recording: Recording, event: PredicateEvent) -> ReasonCounts:
     """(reason, number of nodes), the most frequent first."""
     codes, sizes = np.unique(event.codes, return_counts=True)
-    found: dict[FitStatus, int] = {}
+    counts: dict[FitStatus, int] = {}
     for code, size in zip(codes.tolist(), sizes.tolist(), strict=True):
         for status in recording.reason_table.statuses_of(code):
-            found[status] = found.get(status, 0) + size
-    return sorted(found.items(), key=lambda entry: (-entry[1], entry[0].reason))
+            counts[status] = counts.get(status, 0) + size
+    return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0].reason))
 
 
 def _assign_letters(reasons: ReasonCounts) -> ReasonLetters:
@@ -73,9 +73,9 @@ def _assign_letters(reasons: ReasonCounts) -> ReasonLetters:
     return {status: letter for (status, _), letter in zip(reasons, letters, strict=False)}
 
 
-def _crossed_signs(letters: ReasonLetters, wanted: Sequence[FitStatus]) -> str:
+def _crossed_signs(letters: ReasonLetters, reasons: Sequence[FitStatus]) -> str:
     """A sign per letter, one in common for all reasons after Z."""
-    signs = [(letter[0], NO if status in wanted else SKIPPED) for status, letter in letters.items()]
+    signs = [(letter[0], NO if status in reasons else SKIPPED) for status, letter in letters.items()]
     crossed: dict[str, str] = {}
     for letter, sign in signs:
         crossed[letter] = NO if crossed.get(letter) == NO else sign
@@ -86,33 +86,33 @@ def _iter_reason_rows(event: PredicateEvent, reasons: ReasonCounts, letters: Rea
     """A row per reason, and one for the nodes that were not tried."""
     untried, blank = event.considered - event.processed, muted_piece("")
     # One scale for all bars, also for nodes that were not tried.
-    most = max([size for _, size in reasons] + [untried, 1])
+    largest = max([size for _, size in reasons] + [untried, 1])
     for status, size in reasons:
-        by = f"  {status.plugin}" if status.plugin else ""
+        plugin_words = f"  {status.plugin}" if status.plugin else ""
         kind = f"  ({_CODES[status.code]})" if status.code in _CODES and status.code != 2 else ""
-        count = Piece(f"{letters[status]:<3} {size:>4} {_count_bar(size, most)}", "accent")
-        cells = (count, blank, blank, Piece(f"{status.reason}{by}{kind}"))
+        count = Piece(f"{letters[status]:<3} {size:>4} {_count_bar(size, largest)}", "accent")
+        cells = (count, blank, blank, Piece(f"{status.reason}{plugin_words}{kind}"))
         yield Row(f"reason {letters[status]}", cells, subject=(REASON, letters[status]))
     if untried:
-        words = muted_piece(f"{_count_bar(untried, most)} {UNTRIED}: enough nodes were found")
+        words = muted_piece(f"{_count_bar(untried, largest)} {UNTRIED}: enough nodes were found")
         cells = (muted_piece(f"{SKIPPED} {count_noun(untried, 'node')}"), blank, blank, words)
         yield Row(UNTRIED, cells, subject=(REASON, UNTRIED))
 
 
 def _iter_short_rows(recording: Recording, seq: Seq) -> Iterator[Row]:
     """A row per dimension that any node lacks, whether or not it was the reason."""
-    for each in exhausted_dimensions(recording, seq):
-        bar = _count_bar(len(each.nodes), max(each.visited, 1))
-        name = short_name(each.dimension)
-        asked, most = format_amount(each.dimension, each.request), format_amount(each.dimension, each.most)
-        words = f"short of {name}: {asked} asked, the most on a node is {most}"
-        count = Piece(f"{name[:3]:<3} {len(each.nodes):>4} {bar}", "accent")
+    for lack in exhausted_dimensions(recording, seq):
+        bar = _count_bar(len(lack.nodes), max(lack.visited, 1))
+        name = short_name(lack.dimension)
+        request, largest = format_amount(lack.dimension, lack.request), format_amount(lack.dimension, lack.most)
+        words = f"short of {name}: {request} asked, the most on a node is {largest}"
+        count = Piece(f"{name[:3]:<3} {len(lack.nodes):>4} {bar}", "accent")
         cells = (count, muted_piece(""), muted_piece(""), Piece(words))
-        yield Row(f"{SHORT_OF} {each.dimension}", cells, subject=(SHORT_OF, each.dimension))
+        yield Row(f"{SHORT_OF} {lack.dimension}", cells, subject=(SHORT_OF, lack.dimension))
 
 
-def _count_bar(size: int, most: int) -> str:
-    return BAR_SIGN * max(1, round(size * BAR_WIDTH / most))
+def _count_bar(size: int, largest: int) -> str:
+    return BAR_SIGN * max(1, round(size * BAR_WIDTH / largest))
 
 
 def _node_verdicts(
@@ -128,10 +128,10 @@ def _node_verdicts(
 
 
 def _untried_rows(recording: Recording, event: PredicateEvent) -> list[NodeRow]:
-    seen = np.zeros(len(recording.node_names), dtype=np.bool_)
-    seen[event.feasible] = True
-    seen[event.failed] = True
-    return np.flatnonzero(~seen).tolist() if event.considered > event.processed else []
+    tried = np.zeros(len(recording.node_names), dtype=np.bool_)
+    tried[event.feasible] = True
+    tried[event.failed] = True
+    return np.flatnonzero(~tried).tolist() if event.considered > event.processed else []
 
 
 def _grid_row(
@@ -160,46 +160,46 @@ def node_list(recording: Recording, seq: Seq, kind: str, name: str) -> Table | N
     if not isinstance(event, PredicateEvent):
         return None
     if kind == SHORT_OF:
-        short = next((each for each in exhausted_dimensions(recording, seq) if each.dimension == name), None)
+        short = next((lack for lack in exhausted_dimensions(recording, seq) if lack.dimension == name), None)
         return _short_list(recording, event, short) if short is not None else None
     if name == UNTRIED:
         rows = [_list_row(recording.node_names[row], "", None, UNTRIED) for row in _untried_rows(recording, event)]
         return Table(f"Nodes {UNTRIED}", LIST_COLUMNS, rows)
     letters = _assign_letters(_count_reasons(recording, event))
-    wanted = next((status for status, letter in letters.items() if letter == name), None)
-    if wanted is None:
+    reason = next((status for status, letter in letters.items() if letter == name), None)
+    if reason is None:
         return None
-    rows = [_failed_row(recording, seq, node, code) for node, code in _iter_failed_nodes(recording, event, wanted)]
-    return Table(f"{wanted.reason}: {count_noun(len(rows), 'node')}", LIST_COLUMNS, rows)
+    rows = [_failed_row(recording, seq, node, code) for node, code in _iter_failed_nodes(recording, event, reason)]
+    return Table(f"{reason.reason}: {count_noun(len(rows), 'node')}", LIST_COLUMNS, rows)
 
 
 def _iter_failed_nodes(
-    recording: Recording, event: PredicateEvent, wanted: FitStatus
+    recording: Recording, event: PredicateEvent, reason: FitStatus
 ) -> Iterator[tuple[NodeName, int]]:
     for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True):
-        if wanted in recording.reason_table.statuses_of(code):
+        if reason in recording.reason_table.statuses_of(code):
             yield recording.node_names[row], code
 
 
 def _failed_row(recording: Recording, seq: Seq, node: NodeName, code: int) -> Row:
     """A node with the first dimension that it lacks, and all its reasons."""
     words = ", ".join(status.reason for status in recording.reason_table.statuses_of(code))
-    for each in exhausted_dimensions(recording, seq):
-        short = each.shortage_of(node)
+    for lack in exhausted_dimensions(recording, seq):
+        short = lack.shortage_of(node)
         if short is not None:
-            return _list_row(node, each.dimension, (each.request, short.has, short.lacks), words)
+            return _list_row(node, lack.dimension, (lack.request, short.has, short.lacks), words)
     return _list_row(node, "", None, words)
 
 
-def _short_list(recording: Recording, event: PredicateEvent, each: ExhaustedDimension) -> Table:
+def _short_list(recording: Recording, event: PredicateEvent, lack: ExhaustedDimension) -> Table:
     codes = dict(zip(event.failed.tolist(), event.codes.tolist(), strict=True))
     row_of = recording.session.node_table.row_of
     rows = []
-    for short in each.nodes:
+    for short in lack.nodes:
         code = codes.get(row_of[short.node])
         words = ", ".join(status.reason for status in recording.reason_table.statuses_of(code)) if code else "fits"
-        rows.append(_list_row(short.node, each.dimension, (each.request, short.has, short.lacks), words))
-    title = f"Short of {short_name(each.dimension)}: {count_noun(len(rows), 'node')}, the one that lacks least first"
+        rows.append(_list_row(short.node, lack.dimension, (lack.request, short.has, short.lacks), words))
+    title = f"Short of {short_name(lack.dimension)}: {count_noun(len(rows), 'node')}, the one that lacks least first"
     return Table(title, LIST_COLUMNS, rows)
 
 
@@ -218,26 +218,26 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
     title = f"Scores for {bare_name(event.task)}"
     if not len(event.rows):
         return Table(title, foot=(make_line(muted_piece("no node was left to score")),))
-    shown = order_by_total(event)[:MAX_SCORED_COLUMNS]
-    names = [recording.node_names[int(event.rows[index])] for index in shown]
+    order = order_by_total(event)[:MAX_SCORED_COLUMNS]
+    names = [recording.node_names[int(event.rows[index])] for index in order]
     heads = [Column(f"{BEST} {names[0]}" if number == 0 else name, right=True) for number, name in enumerate(names)]
-    columns = (Column("score"), *heads[:2], *([Column("lead", right=True)] if len(shown) > 1 else []), *heads[2:])
-    parts = _ordered_parts(event, shown)
-    rows = [_score_row("total", event.total, shown, "strong"), *(_score_row(*part, shown) for part in parts)]
-    tied = int(np.count_nonzero(event.total == event.total[shown[0]]))
-    words = f"  {tied} tie at the top" if tied > 1 else _lead_words(event, shown, names)
+    columns = (Column("score"), *heads[:2], *([Column("lead", right=True)] if len(order) > 1 else []), *heads[2:])
+    parts = _ordered_parts(event, order)
+    rows = [_score_row("total", event.total, order, "strong"), *(_score_row(*part, order) for part in parts)]
+    tied = int(np.count_nonzero(event.total == event.total[order[0]]))
+    words = f"  {tied} tie at the top" if tied > 1 else _lead_words(event, order, names)
     head = (make_line(count_noun(len(event.rows), "node"), muted_piece(words)),)
-    more = len(event.rows) - len(shown)
-    foot = (make_line(muted_piece(f"{count_noun(more, 'more node')}, none with a higher total")),) if more else ()
+    hidden = len(event.rows) - len(order)
+    foot = (make_line(muted_piece(f"{count_noun(hidden, 'more node')}, none with a higher total")),) if hidden else ()
     return Table(title, columns, rows, head=head, foot=foot)
 
 
-def _ordered_parts(event: ScoreEvent, shown: Sequence[int]) -> Iterator[tuple[str, KeptScores]]:
+def _ordered_parts(event: ScoreEvent, order: Sequence[int]) -> Iterator[tuple[str, KeptScores]]:
     """Each term of the totals, its details indented below; the largest lead first, without what is 0 everywhere."""
-    values, nonzero, summands = dict(event.parts), _nonzero_parts(event), summands_of(event, shown[0])
+    values, nonzero, summands = dict(event.parts), _nonzero_parts(event), summands_of(event, order[0])
 
     def by_lead(names: Iterable[str]) -> list[str]:
-        return sorted(names, key=lambda name: -abs(_lead(values[name], shown)))
+        return sorted(names, key=lambda name: -abs(_lead(values[name], order)))
 
     inner = {part.name: inner_parts(summands, place) for place, part in enumerate(summands) if part.top}
     details = {name: [part.name for part in parts if part.name in nonzero] for name, parts in inner.items()}
@@ -250,19 +250,19 @@ def _ordered_parts(event: ScoreEvent, shown: Sequence[int]) -> Iterator[tuple[st
             yield from ((f"  {short_part(part)}", values[part]) for part in by_lead(details[name]))
 
 
-def _lead(values: KeptScores, shown: Sequence[int]) -> float:
+def _lead(values: KeptScores, order: Sequence[int]) -> float:
     """By how much the best node is above the runner-up."""
-    return float(values[shown[0]]) - float(values[shown[1]]) if len(shown) > 1 else 0.0
+    return float(values[order[0]]) - float(values[order[1]]) if len(order) > 1 else 0.0
 
 
-def _lead_words(event: ScoreEvent, shown: Sequence[int], names: Sequence[NodeName]) -> str:
+def _lead_words(event: ScoreEvent, order: Sequence[int], names: Sequence[NodeName]) -> str:
     """`  n1 leads n2 by 170: affinity +150, usage −17.5`; empty for one node."""
-    if len(shown) < 2:
+    if len(order) < 2:
         return ""
-    leads = [one for one in score_leads(event, *shown[:2]) if one.lead]
-    leads.sort(key=lambda one: -abs(one.lead))
-    parts = join_names(f"{short_part(one.name)} {_signed_text(one.lead)}" for one in leads)
-    return f"  {names[0]} leads {names[1]} by {format_number(_lead(event.total, shown))}{f': {parts}' if parts else ''}"
+    leads = [part for part in score_leads(event, *order[:2]) if part.lead]
+    leads.sort(key=lambda part: -abs(part.lead))
+    parts = join_names(f"{short_part(part.name)} {_signed_text(part.lead)}" for part in leads)
+    return f"  {names[0]} leads {names[1]} by {format_number(_lead(event.total, order))}{f': {parts}' if parts else ''}"
 
 
 def _nonzero_parts(event: ScoreEvent) -> dict[str, None]:
@@ -271,13 +271,13 @@ def _nonzero_parts(event: ScoreEvent) -> dict[str, None]:
     return nonzero or dict.fromkeys(name for name, _ in event.parts)
 
 
-def _score_row(label: str, values: KeptScores, shown: Sequence[int], style: Style = "") -> Row:
+def _score_row(label: str, values: KeptScores, order: Sequence[int], style: Style = "") -> Row:
     """The highest score stands out, where only one node has it."""
-    scores = [float(values[index]) for index in shown]
+    scores = [float(values[index]) for index in order]
     highest = max(scores) if scores.count(max(scores)) == 1 else None
     cells = [Piece(_score_text(score), "strong" if score == highest else style) for score in scores]
-    lead = _lead(values, shown)
-    led = [Piece(_signed_text(lead), "good" if lead > 0 else "bad" if lead < 0 else "muted")] if len(shown) > 1 else []
+    lead = _lead(values, order)
+    led = [Piece(_signed_text(lead), "good" if lead > 0 else "bad" if lead < 0 else "muted")] if len(order) > 1 else []
     return Row(label, (Piece(label, style), *cells[:2], *led, *cells[2:]))
 
 
@@ -291,9 +291,9 @@ def _score_text(value: float) -> str:
 
 def best_grid(recording: Recording, seq: Seq, event: BestEvent) -> Table:
     """The chosen node above the scores that it was chosen by."""
-    found = scores_before(recording, seq)
-    if found is not None:
-        table, ties = score_grid(recording, *found), len(event.tied)
+    scored = scores_before(recording, seq)
+    if scored is not None:
+        table, ties = score_grid(recording, *scored), len(event.tied)
         drawn = f"  random choice among {ties} that tie; the real scheduler can choose another" if ties > 1 else ""
         best = make_line(
             "best ", Piece(f"{BEST} {event.name}", "accent"), f" with {format_number(event.score)}", muted_piece(drawn)

@@ -48,8 +48,8 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     heads = _node_heads(recording)
     columns = (Column("node", name=True), *map(_node_column, heads))
     rows = _node_rows(recording, recording.timeline.earliest_same_seq(seq))
-    shown = {_head_title(head): head for head in heads}
-    figures = partial(node_figure, shown, columns)
+    heads_by_title = {_head_title(head): head for head in heads}
+    figures = partial(node_figure, heads_by_title, columns)
     head = (make_line(muted_piece(LEGEND)),)
     return Table("Nodes: idle/allocatable", columns, rows, head=head, current=current, figures=figures)
 
@@ -120,8 +120,8 @@ def _idle_piece(dim: str, idle: Resource, allocatable: Resource) -> Piece:
 def bar_dimensions(recording: Recording) -> Sequence[str]:
     """The dimensions that jobs compete for; pods only if no node offers anything else."""
     dims = node_dimensions(recording)
-    named = [dim for dim in dims if not dim.startswith(SELDOM_SCARCE)]
-    return (named or dims)[:MAX_BARS]
+    contested = [dim for dim in dims if not dim.startswith(SELDOM_SCARCE)]
+    return (contested or dims)[:MAX_BARS]
 
 
 def _bar_piece(node: NodeInfo, amounts: NodeAmounts, dim: str) -> Piece:
@@ -132,8 +132,8 @@ def _bar_piece(node: NodeInfo, amounts: NodeAmounts, dim: str) -> Piece:
 def _optional_piece(recording: Recording, title: str, name: NodeName, amounts: NodeAmounts) -> Piece:
     if title == REMARKS:
         return Piece(", ".join(filter(None, (_overfull_text(amounts), node_remarks(recording, name)))), "warn")
-    shown = short_text_without_pods(amounts.releasing if title == RELEASING else amounts.pipelined)
-    return Piece(shown, "warn") if shown else muted_piece("–")
+    amount_text = short_text_without_pods(amounts.releasing if title == RELEASING else amounts.pipelined)
+    return Piece(amount_text, "warn") if amount_text else muted_piece("–")
 
 
 def node_remarks(recording: Recording, name: NodeName) -> str:
@@ -176,9 +176,9 @@ def node_page(recording: Recording, seq: Seq, name: NodeName) -> Table:
 def _iter_bar_lines(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Line]:
     node, amounts = recording.session.nodes[name], recording.timeline.state_at(seq).nodes[name]
     future, dims = amounts.future_idle(), node_dimensions(recording)
-    shown = [dim for dim in dims if node.allocatable.get(dim) or amounts.used.get(dim)]
-    width = max((len(short_name(dim)) for dim in shown), default=0)
-    for dim in shown:
+    shown_dims = [dim for dim in dims if node.allocatable.get(dim) or amounts.used.get(dim)]
+    width = max((len(short_name(dim)) for dim in shown_dims), default=0)
+    for dim in shown_dims:
         drawn = node_bar(amounts, node.allocatable, dim, PAGE_BAR_WIDTH)
         words = f"{format_amount(dim, amounts.used.get(dim))} of {format_amount(dim, node.allocatable.get(dim))} used"
         yield make_line(f"{short_name(dim):<{width}}  ", Piece(drawn, "accent"), f"  {words}")
@@ -188,8 +188,8 @@ def _iter_bar_lines(recording: Recording, seq: Seq, name: NodeName) -> Iterator[
             words = sums.format(*(format_amount(dim, term.get(dim)) for term in terms))
             yield make_line(muted_piece(f"{'':<{width}}  {words}"))
     yield make_line(muted_piece(LEGEND))
-    if said := node_remarks(recording, name):
-        yield make_line(Piece(f"! {said}", "warn"))
+    if remarks := node_remarks(recording, name):
+        yield make_line(Piece(f"! {remarks}", "warn"))
     yield ()
 
 
@@ -197,13 +197,13 @@ def _iter_event_parts(recording: Recording, seq: Seq, name: NodeName) -> Iterato
     """The event's verdict on the node: checks of predicates, parts of scores."""
     event = recording.event_at(seq)
     if isinstance(event, BestEvent):
-        found = scores_before(recording, seq)
-        if found is not None:
-            seq, event = found
+        scored = scores_before(recording, seq)
+        if scored is not None:
+            seq, event = scored
     if isinstance(event, PredicateEvent):
         yield _verdict_line(recording, event, name)
-        for why in refusal_reasons(recording, seq, event, name):
-            yield make_line(muted_piece(f"  {why}"))
+        for reason in refusal_reasons(recording, seq, event, name):
+            yield make_line(muted_piece(f"  {reason}"))
         yield from embed_table(Table("Checks", CHECK_COLUMNS, node_checks(recording, seq, name)))
         yield from _equation_part(recording, seq, name)
     elif isinstance(event, ScoreEvent):
@@ -212,19 +212,19 @@ def _iter_event_parts(recording: Recording, seq: Seq, name: NodeName) -> Iterato
 
 
 def _equation_part(recording: Recording, seq: Seq, name: NodeName) -> list[Line]:
-    found = equation_at(recording, seq, name)
-    return embed_table(equation_table(found)) if found is not None else []
+    equation = equation_at(recording, seq, name)
+    return embed_table(equation_table(equation)) if equation is not None else []
 
 
 def _verdict_line(recording: Recording, event: PredicateEvent, name: NodeName) -> Line:
-    row, asked = recording.session.node_table.row_of[name], f"predicates for {bare_name(event.task)}: "
+    row, lead = recording.session.node_table.row_of[name], f"predicates for {bare_name(event.task)}: "
     if row in event.feasible.tolist():
-        return make_line(asked, Piece(f"{YES} it fits", "good"))
+        return make_line(lead, Piece(f"{YES} it fits", "good"))
     failed = event.failed.tolist()
     if row not in failed:
-        return make_line(asked, muted_piece(f"{SKIPPED} not tried"))
+        return make_line(lead, muted_piece(f"{SKIPPED} not tried"))
     statuses = recording.reason_table.statuses_of(int(event.codes[failed.index(row)]))
-    return make_line(asked, Piece(f"{NO} {', '.join(status.reason for status in statuses)}", "bad"))
+    return make_line(lead, Piece(f"{NO} {', '.join(status.reason for status in statuses)}", "bad"))
 
 
 def _task_count(tasks: int) -> Line:
@@ -266,35 +266,37 @@ class TopologyPlace(NamedTuple):
 
 @per_recording()
 def _topology_places(recording: Recording) -> tuple[TopologyPlace, ...]:
-    found = recording.session.hyper_nodes
-    roots = [name for name, info in found.by_name.items() if info.parent not in found.by_name]
-    seen: dict[str, None] = {}
-    return tuple(place for name in sorted(roots) for place in _iter_places_below(found, name, 0, seen))
+    hyper_nodes = recording.session.hyper_nodes
+    roots = [name for name, info in hyper_nodes.by_name.items() if info.parent not in hyper_nodes.by_name]
+    visited: dict[str, None] = {}
+    return tuple(place for name in sorted(roots) for place in _iter_places_below(hyper_nodes, name, 0, visited))
 
 
-def _iter_places_below(found: HyperNodes, name: str, depth: int, seen: dict[str, None]) -> Iterator[TopologyPlace]:
+def _iter_places_below(
+    hyper_nodes: HyperNodes, name: str, depth: int, visited: dict[str, None]
+) -> Iterator[TopologyPlace]:
     """The HyperNode, its children, and its nodes outside of these children."""
     # Members come from the cluster: a HyperNode may have two parents, or be its own ancestor.
-    if name in seen:
+    if name in visited:
         return
-    seen[name] = None
+    visited[name] = None
     yield TopologyPlace(depth, name)
-    info = found.by_name[name]
+    info = hyper_nodes.by_name[name]
     # real_nodes of a HyperNode include those of its descendants.
-    held: dict[NodeName, None] = {}
+    nodes_of_children: dict[NodeName, None] = {}
     for child in sorted(info.children):
-        held.update(found.real_nodes.get(child, {}))
-        yield from _iter_places_below(found, child, depth + 1, seen)
-    for node in found.real_nodes.get(name, {}):
-        if node not in held:
+        nodes_of_children.update(hyper_nodes.real_nodes.get(child, {}))
+        yield from _iter_places_below(hyper_nodes, child, depth + 1, visited)
+    for node in hyper_nodes.real_nodes.get(name, {}):
+        if node not in nodes_of_children:
             yield TopologyPlace(depth + 1, name, node)
 
 
 def hypernodes_table(recording: Recording, node: NodeName = "", job: JobId = "", seq: Seq = 0) -> Table:
     """The whole tree; with a job, a column counts its pods at `seq`. The row of `node` is the current one."""
-    found = recording.session.hyper_nodes
+    hyper_nodes = recording.session.hyper_nodes
     # Every session has a virtual top HyperNode, also without any in the cluster.
-    if all(name == TOP_HYPER_NODE for name in found.by_name):
+    if all(name == TOP_HYPER_NODE for name in hyper_nodes.by_name):
         foot = (make_line(muted_piece("no HyperNodes in the snapshot: all nodes are equally near to each other")),)
         return Table("HyperNodes", HYPERNODE_COLUMNS, foot=foot)
     places = _topology_places(recording)
@@ -302,11 +304,11 @@ def hypernodes_table(recording: Recording, node: NodeName = "", job: JobId = "",
     current = next((place.row_key for place in places if node and place.node == node), "")
     if job not in recording.session.jobs:
         rows = RowsOnDemand(keys, lambda i: _place_row(recording, places[i]))
-        return Table("HyperNodes", HYPERNODE_COLUMNS, rows, tuple(_iter_problem_lines(found)), current=current)
+        return Table("HyperNodes", HYPERNODE_COLUMNS, rows, tuple(_iter_problem_lines(hyper_nodes)), current=current)
     sits = _pods_by_node(recording, seq, job)
     columns = (*HYPERNODE_COLUMNS, Column(f"pods of {bare_name(job)}"))
-    rows = RowsOnDemand(keys, lambda i: _with_pods(_place_row(recording, places[i]), found, places[i], sits))
-    return Table("HyperNodes", columns, rows, tuple(_iter_problem_lines(found)), current=current)
+    rows = RowsOnDemand(keys, lambda i: _with_pods(_place_row(recording, places[i]), hyper_nodes, places[i], sits))
+    return Table("HyperNodes", columns, rows, tuple(_iter_problem_lines(hyper_nodes)), current=current)
 
 
 def _pods_by_node(recording: Recording, seq: Seq, job: JobId) -> dict[NodeName, int]:
@@ -316,27 +318,27 @@ def _pods_by_node(recording: Recording, seq: Seq, job: JobId) -> dict[NodeName, 
     return Counter(node for node in nodes if node)
 
 
-def _with_pods(row: Row, found: HyperNodes, place: TopologyPlace, sits: dict[NodeName, int]) -> Row:
+def _with_pods(row: Row, hyper_nodes: HyperNodes, place: TopologyPlace, sits: dict[NodeName, int]) -> Row:
     """The row with the number of pods at or below its place."""
-    nodes = (place.node,) if place.node else tuple(found.real_nodes.get(place.hyper_node, {}))
+    nodes = (place.node,) if place.node else tuple(hyper_nodes.real_nodes.get(place.hyper_node, {}))
     pods = sum(sits.get(node, 0) for node in nodes)  # exact: ints
     words = f"{USED * min(pods, MAX_DRAWN_PODS)} {pods}" if pods else "–"
     return row._replace(cells=(*row.cells, Piece(words, "accent" if pods else "muted")))
 
 
-def _iter_problem_lines(found: HyperNodes) -> Iterator[Line]:
-    if not found.ready:
-        yield make_line(Piece(f"! the topology is not ready: {found.problem}", "warn"))
+def _iter_problem_lines(hyper_nodes: HyperNodes) -> Iterator[Line]:
+    if not hyper_nodes.ready:
+        yield make_line(Piece(f"! the topology is not ready: {hyper_nodes.problem}", "warn"))
 
 
 def _place_row(recording: Recording, place: TopologyPlace) -> Row:
     indent = "  " * place.depth
-    found = recording.session.hyper_nodes
+    hyper_nodes = recording.session.hyper_nodes
     if place.node:
-        known = place.node in recording.session.nodes
-        name = Piece(f"{indent}{place.node}") if known else Piece(f"{indent}! {place.node} does not exist", "warn")
-        return Row(place.row_key, (name, Piece(""), Piece("")), subject=("node", place.node if known else ""))
-    info = found.by_name[place.hyper_node]
+        exists = place.node in recording.session.nodes
+        name = Piece(f"{indent}{place.node}") if exists else Piece(f"{indent}! {place.node} does not exist", "warn")
+        return Row(place.row_key, (name, Piece(""), Piece("")), subject=("node", place.node if exists else ""))
+    info = hyper_nodes.by_name[place.hyper_node]
     tier = f"{info.tier} {info.tier_name}".rstrip()
-    nodes = len(found.real_nodes.get(place.hyper_node, {}))
+    nodes = len(hyper_nodes.real_nodes.get(place.hyper_node, {}))
     return Row(place.row_key, (Piece(f"{indent}{place.hyper_node}", "strong"), Piece(tier), Piece(str(nodes))))

@@ -41,16 +41,16 @@ def bookmarks_table(
 
 def _bookmark_row(recording: Recording, mark: Bookmark) -> Row:
     # Another version of vcdebug, or an edited snapshot, may have made this recording shorter.
-    there = mark.seq <= len(recording)
-    where = f" {PATH} ".join(path_words(recording, mark.seq)) if there else ""
+    exists = mark.seq <= len(recording)
+    location = f" {PATH} ".join(path_words(recording, mark.seq)) if exists else ""
     cells = (
         Piece(str(mark.number)),
         Piece(str(mark.seq)),
         Piece(mark.note, "strong") if mark.note else muted_piece("–"),
-        Piece(event_words(recording, mark.seq)) if there else Piece("! this recording is shorter", "warn"),
-        muted_piece(where or "between actions"),
+        Piece(event_words(recording, mark.seq)) if exists else Piece("! this recording is shorter", "warn"),
+        muted_piece(location or "between actions"),
     )
-    return Row(str(mark.number), cells, mark.seq if there else 0)
+    return Row(str(mark.number), cells, mark.seq if exists else 0)
 
 
 def _row_elsewhere(mark: Bookmark) -> Row:
@@ -64,8 +64,8 @@ def _row_elsewhere(mark: Bookmark) -> Row:
 
 def event_words(recording: Recording, seq: Seq) -> str:
     """An event in a few words: what happened and its outcome."""
-    what = event_headline(recording.event_at(seq))
-    return f"{what.what} {what.outcome.text}".strip()
+    headline = event_headline(recording.event_at(seq))
+    return f"{headline.what} {headline.outcome.text}".strip()
 
 
 # Breakpoints.
@@ -77,7 +77,7 @@ BREAKPOINT_COLUMNS: Final = (*plain_columns("#", ""), Column("breakpoint", flexi
 
 def breakpoints_table(breakpoints: Iterable[BreakpointStatus]) -> Table:
     """A row per breakpoint, with how often it stops."""
-    cells = ((str(each.number), YES if each.enabled else NO, each.text, str(len(each.hits))) for each in breakpoints)
+    cells = ((str(stop.number), YES if stop.enabled else NO, stop.text, str(len(stop.hits))) for stop in breakpoints)
     rows = [Row(words[0], tuple(map(Piece, words))) for words in cells]
     return Table("Breaks", BREAKPOINT_COLUMNS, rows, foot=() if rows else (make_line(muted_piece(NO_BREAKPOINTS)),))
 
@@ -123,18 +123,21 @@ def watches_table(recording: Recording, seq: Seq, watched: Sequence[Watch]) -> T
     return Table("Watch", WATCH_COLUMNS, rows, foot=foot, figures=partial(_watch_figure, recording, watched))
 
 
-def _watch_row(found: WatchValue, seq: Seq) -> Row:
+def _watch_row(watched: WatchValue, seq: Seq) -> Row:
     """A watch with its value and last change; a change by the event itself is highlighted."""
-    number, now = Piece(str(found.watch.number)), Piece(found.now, "strong" if found.now != found.before else "")
-    name = Piece(_short_watch(found.watch))
-    change = found.change
+    number, value = (
+        Piece(str(watched.watch.number)),
+        Piece(watched.now, "strong" if watched.now != watched.before else ""),
+    )
+    name = Piece(_short_watch(watched.watch))
+    change = watched.change
     if change is None:
-        was = "" if found.now == found.before or not found.before else f"{found.before} → {found.now}"
+        was = "" if watched.now == watched.before or not watched.before else f"{watched.before} → {watched.now}"
         never = muted_piece("–")
-        return Row(number.text, (number, name, now, muted_piece("–"), Piece(was, "warn") if was else never))
+        return Row(number.text, (number, name, value, muted_piece("–"), Piece(was, "warn") if was else never))
     here = change.seq == seq
-    event, values = Piece(str(change.seq), "here" if here else ""), f"{found.old} → {found.new}"
-    return Row(number.text, (number, name, now, event, Piece(values, "warn" if here else "")), change.seq)
+    event, values = Piece(str(change.seq), "here" if here else ""), f"{watched.old} → {watched.new}"
+    return Row(number.text, (number, name, value, event, Piece(values, "warn" if here else "")), change.seq)
 
 
 def _short_watch(watch: Watch) -> str:

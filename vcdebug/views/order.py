@@ -52,9 +52,9 @@ def orders_table(recording: Recording, seq: Seq) -> Table:
     current = ""
     for span, kind, pops in orders.heaps_around(recording, seq):
         rows.append(_section_row(span, kind, len(pops)))
-        here = bisect_right(pops, seq) - 1
-        rows += _iter_pop_rows(recording, pops, pops[max(here, 0)])
-        current = f"event {pops[here]}" if here >= 0 else current
+        index = bisect_right(pops, seq) - 1
+        rows += _iter_pop_rows(recording, pops, pops[max(index, 0)])
+        current = f"event {pops[index]}" if index >= 0 else current
     if not rows:
         following = seq_after(recording.index.seqs_of_type(PopEvent), seq)
         return empty_table("Order", "nothing leaves a queue here", "pop", following)
@@ -73,15 +73,17 @@ MAX_COMPARISONS = 200
 
 def comparisons_table(recording: Recording, seq: Seq, event: PopEvent, title: str, inside: int) -> Table:
     """Every comparison that put the element of a pop first, with the figures up to the first difference."""
-    found = orders.comparisons_at(recording, seq)
+    comparisons = orders.comparisons_at(recording, seq)
     first = max(inside - MAX_COMPARISONS, 0)
-    shown = enumerate(found[first : first + MAX_COMPARISONS], start=first + 1)
-    rows = [_comparison_row(number, order, event.name) for number, order in shown]
+    numbered = enumerate(comparisons[first : first + MAX_COMPARISONS], start=first + 1)
+    rows = [_comparison_row(number, order, event.name) for number, order in numbered]
     words = "in the order of the calls: as elements came into the queue, and as the pop before took the first one"
-    left = ("f leaves them",) if inside else ()
-    cut = (f"{MAX_COMPARISONS} of {len(found)}; the log has all",) if len(found) > MAX_COMPARISONS else ()
-    none = () if found else ("nothing is compared: the queue has one element",)
-    foot = tuple(make_line(muted_piece(text)) for text in (*cut, *none, *left, *((words,) if found else ())))
+    leave_words = ("f leaves them",) if inside else ()
+    cut = (f"{MAX_COMPARISONS} of {len(comparisons)}; the log has all",) if len(comparisons) > MAX_COMPARISONS else ()
+    none = () if comparisons else ("nothing is compared: the queue has one element",)
+    foot = tuple(
+        make_line(muted_piece(text)) for text in (*cut, *none, *leave_words, *((words,) if comparisons else ()))
+    )
     title, current = f"{title} of the pop of {bare_name(event.name)}", f"comparison {inside}" if inside else ""
     return Table(title, COMPARISON_COLUMNS, rows, foot=foot, current=current)
 
@@ -89,28 +91,28 @@ def comparisons_table(recording: Recording, seq: Seq, event: PopEvent, title: st
 def _comparison_row(number: int, order: orders.OrderComparison, popped: str) -> Row:
     decided = order.deciding_step
     equal = (f"{step.difference.what} equal" for step in order.steps if not step.order_sign and step.plugin)
-    why = ", ".join((*((step_words(decided),) if decided is not None else ()), *equal))
+    reasons = ", ".join((*((step_words(decided),) if decided is not None else ()), *equal))
     kind = order.kind if order.kind in ("job", "queue", "task") else "task" if order.kind == "victim" else ""
     cells = (
         muted_piece(str(number)),
         Piece(order.left, "strong" if order.left == popped else ""),
         Piece(order.right),
-        Piece(why),
+        Piece(reasons),
         muted_piece("" if decided is None else _decider_words(order, decided)),
     )
     return Row(f"comparison {number}", cells, subject=(kind, order.left if kind else ""))
 
 
 def _section_row(span: Span, kind: str, size: int) -> Row:
-    where = f"{span.level.name.lower()} {bare_name(span.name)}"
-    title, count = Piece(f"{kind}s of {where}", "title"), muted_piece(f"{size} left it")
+    place = f"{span.level.name.lower()} {bare_name(span.name)}"
+    title, count = Piece(f"{kind}s of {place}", "title"), muted_piece(f"{size} left it")
     cells = (muted_piece(""), Piece(""), title, count, muted_piece(""))
     return Row(f"span {span.index} {kind}", cells, span.first)
 
 
-def _iter_pop_rows(recording: Recording, pops: Sequence[Seq], here: Seq) -> Iterator[Row]:
+def _iter_pop_rows(recording: Recording, pops: Sequence[Seq], current: Seq) -> Iterator[Row]:
     """The pops around one of them, then the victims that were never popped."""
-    place = bisect_left(pops, here)
+    place = bisect_left(pops, current)
     first = max(place - ROWS_AROUND, 0)
     for index, seq in enumerate(pops[first : place + ROWS_AROUND + 1], start=first):
         yield _pop_row(recording, seq, index - place)
@@ -125,28 +127,28 @@ def _left_behind(recording: Recording, seq: Seq) -> tuple[TaskKey, ...]:
     if choice is None:
         return ()
     pops = (recording.event_at(pop_seq) for pop_seq in orders.sibling_pops(recording, seq))
-    gone = [event.name for event in pops if isinstance(event, PopEvent)]
-    return tuple(task for task in dict.fromkeys(choice.victims) if task not in gone)
+    popped = [event.name for event in pops if isinstance(event, PopEvent)]
+    return tuple(task for task in dict.fromkeys(choice.victims) if task not in popped)
 
 
 def _pop_row(recording: Recording, seq: Seq, turn: int) -> Row:
     event = recording.event_at(seq)
     assert isinstance(event, PopEvent)
-    why, by = _decision_cells(recording, seq)
+    decision, decider = _decision_cells(recording, seq)
     cells = (
         muted_piece(f"{turn:+}" if turn else "now"),
         Piece(HERE if not turn else "", "here"),
         Piece(event.name, "strong" if not turn else ""),
-        why,
-        muted_piece(by),
+        decision,
+        muted_piece(decider),
     )
     kind = event.kind if event.kind in ("job", "queue", "task") else ""
     return Row(f"event {seq}", cells, seq, (kind, event.name if kind else ""))
 
 
 def _staying_row(recording: Recording, seq: Seq, task: TaskKey) -> Row:
-    found = orders.order_at(recording, seq, task)
-    decided = found.deciding_step if found is not None else None
+    order = orders.order_at(recording, seq, task)
+    decided = order.deciding_step if order is not None else None
     words = f": {step_words(decided)}" if decided is not None else ""
     asker = format_asker(decided) if decided else ""
     cells = (muted_piece("–"), Piece(""), muted_piece(task), muted_piece(f"stays{words}"), muted_piece(asker))
@@ -159,34 +161,34 @@ def _decision_cells(recording: Recording, seq: Seq) -> tuple[Piece, str]:
     assert isinstance(event, PopEvent)
     if other is None:
         return muted_piece(f"the last one; {event.left} never taken" if event.left else "the last one"), ""
-    found = orders.order_at(recording, seq, other.name)
-    decided = found.deciding_step if found is not None else None
-    if found is None or decided is None:
+    order = orders.order_at(recording, seq, other.name)
+    decided = order.deciding_step if order is not None else None
+    if order is None or decided is None:
         return muted_piece("–"), ""
     words = f"{step_words(decided)}  {bare_name(other.name)}"
     # The next element was pushed after this pop, or it would have come first.
-    if found.order_sign > 0:
+    if order.order_sign > 0:
         return muted_piece(f"would be second, but the other came later: {words}"), format_asker(decided)
-    return Piece(words), _decider_words(found, decided)
+    return Piece(words), _decider_words(order, decided)
 
 
-def _decider_words(found: orders.OrderComparison, decided: orders.OrderStep) -> str:
-    unknown = [step.plugin for step in found.steps if not step.difference.known]
+def _decider_words(order: orders.OrderComparison, decided: orders.OrderStep) -> str:
+    unknown = [step.plugin for step in order.steps if not step.difference.known]
     return f"{format_asker(decided)}, unless {', '.join(unknown)}" if unknown else format_asker(decided)
 
 
 def step_words(step: orders.OrderStep) -> str:
     """`priority 100 > 10`, `drf share 0.31 < 0.5`, `created 10:02:00 before 10:05:00`."""
-    what, left, right = step.difference.what, step.difference.left, step.difference.right
+    figure_name, left, right = step.difference.what, step.difference.left, step.difference.right
     # bool before int: True is an int in Python.
     if isinstance(left, bool) or isinstance(right, bool):
-        return f"{what}: {'yes' if left else 'no'} before {'yes' if right else 'no'}"
+        return f"{figure_name}: {'yes' if left else 'no'} before {'yes' if right else 'no'}"
     if isinstance(left, float | int) and isinstance(right, float | int):
-        return f"{what} {_number_words(left, right)}"
+        return f"{figure_name} {_number_words(left, right)}"
     before, after = str(left), str(right)
-    if what == "created" and before[:_SAME_DAY] == after[:_SAME_DAY]:
+    if figure_name == "created" and before[:_SAME_DAY] == after[:_SAME_DAY]:
         before, after = before[_SAME_DAY:].rstrip("Z"), after[_SAME_DAY:].rstrip("Z")
-    return f"{what} {before} before {after}"
+    return f"{figure_name} {before} before {after}"
 
 
 def _number_words(left: float, right: float) -> str:
@@ -199,5 +201,5 @@ def _comparator_words(recording: Recording, kind: str) -> str:
     order = orders.ORDERS.get("task" if kind == "victim" else kind)
     tiers = recording.session.plugin_calls.get(order.method, Tiers()) if order is not None else Tiers()
     names = [plugin_call.plugin for tier in tiers for plugin_call in tier]
-    asked = f"{', '.join(names)} compare; then " if names else "no plugin compares; "
-    return f"{asked}{_TIE_RULES.get(kind, '')}"
+    compare_words = f"{', '.join(names)} compare; then " if names else "no plugin compares; "
+    return f"{compare_words}{_TIE_RULES.get(kind, '')}"

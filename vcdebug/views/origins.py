@@ -82,9 +82,9 @@ class OriginTree:
     def _field_text(self, field: FieldFact, of: Fact | None = None) -> str:
         """`Pod/ml/train-0 spec.priority: 10  (pods.yaml:12)`; without the object where it is the fact's own."""
         steps = (field_step(str(step)) if isinstance(step, str) else f"[{step}]" for step in field.steps)
-        own = isinstance(of, FigureFact) and of.figure.name in (field.name, field.name.rpartition("/")[2])
+        is_own_object = isinstance(of, FigureFact) and of.figure.name in (field.name, field.name.rpartition("/")[2])
         place = self._lines.find_line(field.kind, field.name, field.steps)
-        words = ("" if own else f"{field.kind}/{field.name} ", "".join(steps).lstrip("."), f": {field.value}")
+        words = ("" if is_own_object else f"{field.kind}/{field.name} ", "".join(steps).lstrip("."), f": {field.value}")
         return "".join((*words, f"  ({place})" if place else ""))
 
 
@@ -146,13 +146,13 @@ def source_table(recording: Recording, seq: Seq, source: SourceReader | None) ->
     head = [make_line(Piece(function.short_name, "strong"), f" {place}", muted_piece(f" in {release}"))]
     if rule := origin_of(recording, EventFact(seq)).rule:
         head.append(make_line(f"rule: {rule}"))
-    shown = function.lines_in(source) if source is not None else ()
+    lines = function.lines_in(source) if source is not None else ()
     if source is None:
         head.append(make_line(muted_piece(NO_CHECKOUT)))
-    elif not shown:
+    elif not lines:
         commit = source_of(recording).commit
         head.append(make_line(Piece(f"! the checkout has something else there: git checkout {commit} has it", "warn")))
-    rows = [_line_row(number, line) for number, line in enumerate(shown, function.first)]
+    rows = [_line_row(number, line) for number, line in enumerate(lines, function.first)]
     return Table("Source", SOURCE_COLUMNS, rows, tuple(head))
 
 

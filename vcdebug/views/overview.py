@@ -52,17 +52,22 @@ def is_overview(table: Table) -> bool:
 
 
 def _overview_head(recording: Recording) -> tuple[Line, ...]:
-    snapshot, session, done = recording.snapshot, recording.session, cycle_effects(recording)
+    snapshot, session, effects = recording.snapshot, recording.session, cycle_effects(recording)
     parts = ((session.nodes, "node"), (session.jobs, "job"), (snapshot.objects_of("Pod"), "pod"))
     sizes = ", ".join(count_noun(len(objects), noun) for objects, noun in parts)
-    stated = snapshot.release.describe_trust()
-    counts = ((done.bound, "bound"), (done.pipelined, "pipelined"), (done.held, "held"), (done.evicted, "evicted"))
+    trust = snapshot.release.describe_trust()
+    counts = (
+        (effects.bound, "bound"),
+        (effects.pipelined, "pipelined"),
+        (effects.held, "held"),
+        (effects.evicted, "evicted"),
+    )
     outcome = ", ".join(f"{format_count(len(entries))} {word}" for entries, word in counts if entries)
     outcome = outcome or "nothing placed, nothing evicted"
-    panic = Piece(f"{NO} the real scheduler panics: {done.panic}", "bad")
+    panic = Piece(f"{NO} the real scheduler panics: {effects.panic}", "bad")
     return (
-        make_line(sizes, muted_piece(f"   {stated}   clock {snapshot.now:%Y-%m-%d %H:%M:%S}")),
-        *((make_line(panic),) if done.panic is not None else ()),
+        make_line(sizes, muted_piece(f"   {trust}   clock {snapshot.now:%Y-%m-%d %H:%M:%S}")),
+        *((make_line(panic),) if effects.panic is not None else ()),
         make_line(
             "after the cycle: ",
             Piece(outcome, "strong"),
@@ -72,11 +77,11 @@ def _overview_head(recording: Recording) -> tuple[Line, ...]:
     )
 
 
-def _first_rows(lines: Iterable[OverviewLine], command: str, what: str) -> Iterator[Row]:
+def _first_rows(lines: Iterable[OverviewLine], command: str, description: str) -> Iterator[Row]:
     rows = [line.to_row() for line in lines]
     yield from rows[:MAX_GROUP_ROWS]
     if len(rows) > MAX_GROUP_ROWS:
-        yield Row(command, (muted_piece("…"), muted_piece(f"{len(rows) - MAX_GROUP_ROWS} more: {what}")))
+        yield Row(command, (muted_piece("…"), muted_piece(f"{len(rows) - MAX_GROUP_ROWS} more: {description}")))
 
 
 class OverviewLine(NamedTuple):
@@ -102,19 +107,19 @@ def iter_pending_lines(recording: Recording) -> Iterator[OverviewLine]:
     from vcdebug.explain.pending.explanation import is_surveyed, survey_jobs
 
     if len(recording) <= MAX_EXPLAINED_EVENTS or is_surveyed(recording):
-        found = survey_jobs(recording)
-        yield from map(_explained_line, [*found.unscheduled_jobs, *found.partly_waiting_jobs])
+        survey = survey_jobs(recording)
+        yield from map(_explained_line, [*survey.unscheduled_jobs, *survey.partly_waiting_jobs])
     else:
         yield from _iter_condition_lines(recording)
 
 
 def _explained_line(surveyed: SurveyedJob) -> OverviewLine:
-    found = surveyed.explanation
-    name, mark = found.pod or found.job, Piece(f"{NO} Pending", "bad")
-    if found.scheduled:
+    answer = surveyed.explanation
+    name, mark = answer.pod or answer.job, Piece(f"{NO} Pending", "bad")
+    if answer.scheduled:
         mark = Piece(f"{SOME} partly", "warn")
     pending = f"{count_noun(surveyed.pending, 'pod')}: " if surveyed.pending else ""
-    return OverviewLine(f"explain {name}", mark, name, f"{pending}{surveyed.shown_finding.reason}", "job", found.job)
+    return OverviewLine(f"explain {name}", mark, name, f"{pending}{surveyed.shown_finding.reason}", "job", answer.job)
 
 
 def _iter_condition_lines(recording: Recording) -> Iterator[OverviewLine]:
@@ -123,8 +128,8 @@ def _iter_condition_lines(recording: Recording) -> Iterator[OverviewLine]:
     last = next((recording.event_at(seq) for seq in recording.index.seqs_of_type(CloseEvent)), None)
     for summary in cycle_effects(recording).jobs:
         if summary.pending:
-            said = _close_message(last, summary.job) if isinstance(last, CloseEvent) else ""
-            words = f"{count_noun(summary.pending, 'pod')}: {said or 'Enter explains it'}"
+            message = _close_message(last, summary.job) if isinstance(last, CloseEvent) else ""
+            words = f"{count_noun(summary.pending, 'pod')}: {message or 'Enter explains it'}"
             yield OverviewLine(
                 f"explain {summary.job}", Piece(f"{NO} Pending", "bad"), summary.job, words, "job", summary.job
             )
@@ -158,26 +163,26 @@ def _preemptor_words(eviction: Eviction) -> str:
 
 
 def _iter_placed_lines(recording: Recording) -> Iterator[OverviewLine]:
-    done = cycle_effects(recording)
-    yield from _iter_lines_by_job(done.bound, Piece(f"{ALLOCATED} bound", "good"))
+    effects = cycle_effects(recording)
+    yield from _iter_lines_by_job(effects.bound, Piece(f"{ALLOCATED} bound", "good"))
     pipelined = Piece(f"{RESERVED} reserved", "warn")
-    yield from _iter_lines_by_job(done.pipelined, pipelined, ": reserved, waiting for pods there to terminate")
-    yield from _iter_lines_by_job(done.held, Piece(f"{SOME} held", "warn"), ": its gang is not complete")
+    yield from _iter_lines_by_job(effects.pipelined, pipelined, ": reserved, waiting for pods there to terminate")
+    yield from _iter_lines_by_job(effects.held, Piece(f"{SOME} held", "warn"), ": its gang is not complete")
 
 
-def _iter_lines_by_job(moved: Iterable[Effect], mark: Piece, why: str = "") -> Iterator[OverviewLine]:
+def _iter_lines_by_job(moved: Iterable[Effect], mark: Piece, suffix: str = "") -> Iterator[OverviewLine]:
     for job, effects in group_by_key((effect.job, effect) for effect in moved).items():
         nodes = list(dict.fromkeys(effect.node for effect in effects))
-        where = ", ".join(nodes) if len(nodes) <= 3 else f"{nodes[0]} and {len(nodes) - 1} more"
-        words = f"{count_noun(len(effects), 'pod')} on {where}{why}"
+        node_words = ", ".join(nodes) if len(nodes) <= 3 else f"{nodes[0]} and {len(nodes) - 1} more"
+        words = f"{count_noun(len(effects), 'pod')} on {node_words}{suffix}"
         yield OverviewLine(f"goto {effects[0].seq}", mark, job or effects[0].task, words, "job", job)
 
 
 def _iter_problem_lines(recording: Recording) -> Iterator[OverviewLine]:
     for problem in input_problems(recording):
-        where = problem.object or problem.field or problem.file or "input"
-        what = f"{problem.what}; {problem.effect}" if problem.effect else problem.what
-        yield OverviewLine("panel problems", Piece(f"{PROBLEM} problem", "warn"), where, what)
+        place = problem.object or problem.field or problem.file or "input"
+        words = f"{problem.what}; {problem.effect}" if problem.effect else problem.what
+        yield OverviewLine("panel problems", Piece(f"{PROBLEM} problem", "warn"), place, words)
 
 
 def _iter_quirk_lines(recording: Recording) -> Iterator[OverviewLine]:
@@ -213,10 +218,12 @@ def _first_table(recording: Recording) -> Table:
     if len(survey.unscheduled_jobs) <= MAX_LISTED_JOBS:
         return overview_table(recording)
     board = board_table(survey)
-    whole = Row("overview", (muted_piece("… evictions, placements, problems"), *[Piece("")] * (len(BOARD_COLUMNS) - 1)))
+    overview_row = Row(
+        "overview", (muted_piece("… evictions, placements, problems"), *[Piece("")] * (len(BOARD_COLUMNS) - 1))
+    )
     # No wrapping: what is cut stands in the page, and every cause is in sight.
     head = _overview_head(recording)[1:-1]
-    return replace(board, rows=[*board.rows, whole], head=head, rest_below=True)
+    return replace(board, rows=[*board.rows, overview_row], head=head, rest_below=True)
 
 
 def arithmetic_table(recording: Recording, seq: Seq, at_overview: bool, inside: int) -> Table:

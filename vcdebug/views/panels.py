@@ -129,10 +129,10 @@ PANEL_VIEWS: Final[Mapping[str, Callable[[DebuggerState], Table]]] = {
 def find_panel(here: DebuggerState, name: str) -> Table:
     """The table of a panel by its name or the begin of it, Moment by default; raises CommandError."""
     word = (name or "moment").lower()
-    found = [known for known in PANEL_VIEWS if word.startswith(known) or known.startswith(word)]
-    if len(found) != 1:
+    names = [panel_name for panel_name in PANEL_VIEWS if word.startswith(panel_name) or panel_name.startswith(word)]
+    if len(names) != 1:
         raise CommandError(f"no panel {name!r}", hint=f"panels are {', '.join(PANEL_VIEWS)}")
-    return PANEL_VIEWS[found[0]](here)
+    return PANEL_VIEWS[names[0]](here)
 
 
 def lessons_table(lessons: Iterable[Lesson], answered: Mapping[str, int]) -> Table:
@@ -167,7 +167,7 @@ def verbs_table() -> Table:
 def _lazy_view(reference: str) -> Callable[..., Any]:  # Any: pages take different arguments
     """`module:function` of this room as a function that imports it on its first call."""
     # Importing every page's module at the start would delay the first screen.
-    return lambda *asked: resolve_reference(f"vcdebug.views.{reference}")(*asked)
+    return lambda *arguments: resolve_reference(f"vcdebug.views.{reference}")(*arguments)
 
 
 def _no_commands(_: Row) -> tuple[str, ...]:

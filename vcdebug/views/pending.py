@@ -50,36 +50,36 @@ def explanation_table(recording: Recording, word: str, tested: Sequence[str] | N
     # The rules are many modules, which most sessions never need.
     from vcdebug.explain.pending.explanation import explain_by_name
 
-    found = explain_by_name(recording, word)
-    table = pending_table(found, tested)
-    if found.job not in recording.session.jobs or not recording.session.jobs[found.job].tasks:
+    answer = explain_by_name(recording, word)
+    table = pending_table(answer, tested)
+    if answer.job not in recording.session.jobs or not recording.session.jobs[answer.job].tasks:
         return table
-    return replace(table, head=(gang_line(recording, len(recording), found.job), *table.head))
+    return replace(table, head=(gang_line(recording, len(recording), answer.job), *table.head))
 
 
-def pending_table(found: Explanation, tested: Sequence[str] | None = None) -> Table:
+def pending_table(answer: Explanation, tested: Sequence[str] | None = None) -> Table:
     """An explanation: its sentence above, tested fixes or else advice, its evidence and steps as rows."""
-    rows = [*_iter_evidence_rows(found.dominant, "proof"), *_iter_step_rows(found)]
-    for finding in found.contributing:
+    rows = [*_iter_evidence_rows(answer.dominant, "proof"), *_iter_step_rows(answer)]
+    for finding in answer.contributing:
         rows += _iter_evidence_rows(finding, finding.cause)
-    title = f"Why {found.job} is {'scheduled' if found.scheduled else 'Pending'}"
-    return Table(title, PENDING_COLUMNS, rows, head=tuple(_iter_pending_head(found, tested)))
+    title = f"Why {answer.job} is {'scheduled' if answer.scheduled else 'Pending'}"
+    return Table(title, PENDING_COLUMNS, rows, head=tuple(_iter_pending_head(answer, tested)))
 
 
-def _iter_pending_head(found: Explanation, tested: Sequence[str] | None) -> Iterator[Line]:
-    style: Style = "good" if found.scheduled else "bad"
-    mark = YES if found.scheduled else NO
-    yield make_line(Piece(f"{mark} {found.cause_code}", style))
-    yield make_line(found.sentence)
-    yield from (make_line(f"  {fact}") for fact in found.dominant.facts)
-    if found.doubt:
-        yield make_line(Piece(f"Caution: this answer can be wrong: {found.doubt}", "warn"))
-    yield from (make_line(muted_piece(f"  {text}")) for text in found.dominant.lines)
-    for finding in found.contributing:
+def _iter_pending_head(answer: Explanation, tested: Sequence[str] | None) -> Iterator[Line]:
+    style: Style = "good" if answer.scheduled else "bad"
+    mark = YES if answer.scheduled else NO
+    yield make_line(Piece(f"{mark} {answer.cause_code}", style))
+    yield make_line(answer.sentence)
+    yield from (make_line(f"  {fact}") for fact in answer.dominant.facts)
+    if answer.doubt:
+        yield make_line(Piece(f"Caution: this answer can be wrong: {answer.doubt}", "warn"))
+    yield from (make_line(muted_piece(f"  {text}")) for text in answer.dominant.lines)
+    for finding in answer.contributing:
         yield make_line(muted_piece("also  "), Piece(f"{finding.cause}  ", "warn"), finding.reason)
     for number, fix in enumerate(tested or (), start=1):
         yield make_line(Piece(f"fix {number} ", "good"), fix)
-    for advice in () if tested else found.advice_texts:
+    for advice in () if tested else answer.advice_texts:
         yield make_line(muted_piece("try   "), advice)
     yield ()
 
@@ -90,8 +90,8 @@ def _iter_evidence_rows(finding: Finding, label: str) -> Iterator[Row]:
         yield Row(f"{label} {number}", cells, entry.seq)
 
 
-def _iter_step_rows(found: Explanation) -> Iterator[Row]:
-    for step in found.steps:
+def _iter_step_rows(answer: Explanation) -> Iterator[Row]:
+    for step in answer.steps:
         seq: Seq = step.seqs[0] if step.seqs else 0
         cells = (Piece(str(seq) if seq else ""), STEP_STATES[step.state], Piece(f"{step.name}: {step.text}"))
         yield Row(f"step {step.name}", cells, seq)
@@ -124,13 +124,13 @@ def waiting_table(here: DebuggerState, cause: str = "") -> Table:
     if not cause:
         return board_table(survey) if len(survey.unscheduled_jobs) > MAX_LISTED_JOBS else _jobs_table(survey)
     chosen = [group for group in groups if group.cause == cause]
-    found = [job for group in chosen for job in group.jobs]
-    if not found:
+    jobs = [job for group in chosen for job in group.jobs]
+    if not jobs:
         codes = dict.fromkeys(group.cause for group in groups)
         raise CommandError(
             f"no job is Pending for {cause!r}", closest_name_hint(cause, codes, f"causes: {', '.join(codes)}")
         )
-    rows = [_pending_row(job) for job in found]
+    rows = [_pending_row(job) for job in jobs]
     # In full what a row of the board may cut.
     head = tuple(make_line(text) for group in chosen for text in (group.words, group.first_fix) if text)
     title = f"Jobs {format_count(len(rows))}: {cause}, oldest first"
@@ -143,9 +143,9 @@ def board_table(survey: Survey) -> Table:
 
     rows = [_cause_row(group) for group in group_by_cause(survey)]
     partly = len(survey.partly_waiting_jobs)
-    more = f"; {format_count(partly)} more lack pods above minMember" if partly else ""
+    partly_words = f"; {format_count(partly)} more lack pods above minMember" if partly else ""
     jobs = f"{format_count(len(survey.unscheduled_jobs))} of {count_noun(survey.jobs, 'job')}"
-    return Table(f"Pending by cause: {jobs}{more}", BOARD_COLUMNS, rows, wraps=False)
+    return Table(f"Pending by cause: {jobs}{partly_words}", BOARD_COLUMNS, rows, wraps=False)
 
 
 def _cause_row(group: CauseGroup) -> Row:
@@ -163,17 +163,17 @@ def _jobs_table(survey: Survey) -> Table:
 
 
 def _pending_row(surveyed: SurveyedJob) -> Row:
-    found, finding = surveyed.explanation, surveyed.shown_finding
-    name, mark = found.pod or found.job, YES if found.scheduled else NO
+    answer, finding = surveyed.explanation, surveyed.shown_finding
+    name, mark = answer.pod or answer.job, YES if answer.scheduled else NO
     age = age_text(surveyed.age)
     cells = (Piece(name, "strong"), Piece(surveyed.queue or "–"), Piece(str(surveyed.pending)), Piece(age))
     return Row(
-        f"explain {name}", (*cells, Piece(f"{mark} {finding.cause}: {finding.reason}")), subject=("job", found.job)
+        f"explain {name}", (*cells, Piece(f"{mark} {finding.cause}: {finding.reason}")), subject=("job", answer.job)
     )
 
 
-def _none_pending_line(found: Survey) -> Line:
-    return make_line(Piece(f"{YES} no Pending jobs ({found.jobs} in total)", "good"))
+def _none_pending_line(survey: Survey) -> Line:
+    return make_line(Piece(f"{YES} no Pending jobs ({survey.jobs} in total)", "good"))
 
 
 # Fixes that were tried on the snapshot.
@@ -197,8 +197,8 @@ def fixes_table(search: FixSearch, job: JobId) -> Table:
         f"these changes work (tested in {tried})" if works else f"changes that get the job further (tested in {tried})"
     )
     head: tuple[Line, ...] = (make_line(muted_piece(words)), ()) if rows else ()
-    said = describe_conclusion(search)
-    foot: tuple[Line, ...] = (make_line(Piece(f"{NO} {said}", "bad")),) if said else ()
+    conclusion = describe_conclusion(search)
+    foot: tuple[Line, ...] = (make_line(Piece(f"{NO} {conclusion}", "bad")),) if conclusion else ()
     return Table(f"Fixes for {job}", FIX_COLUMNS, rows, head, foot)
 
 
@@ -226,18 +226,18 @@ SUBJECT_KINDS: Final = {"job": "job", "pod": "task", "node": "node", "queue": "q
 def questions_table(here: DebuggerState, kind: str = "", name: str = "") -> Table:
     """The questions about a row's subject (kind, name); the key of each row is its command."""
     job = job_at(here, kind, name)
-    asked = [("Why is it Pending, or how was it scheduled", job, f"explain {job}")] if job else []
-    asked += [("Which changes would get it scheduled", job, f"prove {job}")] if job else []
+    questions = [("Why is it Pending, or how was it scheduled", job, f"explain {job}")] if job else []
+    questions += [("Which changes would get it scheduled", job, f"prove {job}")] if job else []
     for question in QUESTIONS:
         subject = subject_of(here, question, kind, name)
         if subject or question.name == "next":
-            asked.append((question.words, subject, f"ask {question.name} {subject}".rstrip()))
+            questions.append((question.words, subject, f"ask {question.name} {subject}".rstrip()))
     if kind == "node" and (pod := here.task or _first_waiting_pod(here.recording)):
         refused = ("Why does it reject the pod", pod, f"ask refused {pod}")
-        asked = [refused, *(each for each in asked if each[-1] != refused[-1])]
+        questions = [refused, *(question_row for question_row in questions if question_row[-1] != refused[-1])]
     rows = [
-        Row(command, (Piece(f"{words}?"), Piece(about, "strong"), muted_piece(f":{command}")))
-        for words, about, command in asked
+        Row(command, (Piece(f"{words}?"), Piece(subject_name, "strong"), muted_piece(f":{command}")))
+        for words, subject_name, command in questions
     ]
     return Table("Questions", MENU_COLUMNS, rows)
 
@@ -262,23 +262,27 @@ def _first_waiting_pod(recording: Recording) -> TaskKey:
 def subject_of(here: DebuggerState, question: NamedQuestion, kind: str = "", name: str = "") -> str:
     """The subject of a question without one: the row's subject if it fits, else the current one; empty for none."""
     current = {"job": here.job, "task": here.task, "node": here.node, "queue": here.queue}
-    fitting = [SUBJECT_KINDS[about] for about in question.about if about in SUBJECT_KINDS]
+    fitting = [SUBJECT_KINDS[subject_kind] for subject_kind in question.about if subject_kind in SUBJECT_KINDS]
     if name and kind in fitting:
-        about, subject = kind, name
+        subject_kind, subject = kind, name
     else:
         current["job"] = job_at(here, kind, name)
-        about = next((each for each in fitting if each == "job" or current[each]), "")
-        subject = current.get(about, "")
+        subject_kind = next((candidate for candidate in fitting if candidate == "job" or current[candidate]), "")
+        subject = current.get(subject_kind, "")
     # A node and a queue may have the same name.
-    return f"{about}/{subject}" if subject and question.name == "holders" and about in ("node", "queue") else subject
+    return (
+        f"{subject_kind}/{subject}"
+        if subject and question.name == "holders" and subject_kind in ("node", "queue")
+        else subject
+    )
 
 
 def question_named(word: str) -> NamedQuestion:
     """The question with a name that begins with `word`; raises CommandError unless there is exactly one."""
-    found = [question for question in QUESTIONS if word and question.name.startswith(word)]
-    if len(found) != 1:
+    matching = [question for question in QUESTIONS if word and question.name.startswith(word)]
+    if len(matching) != 1:
         raise CommandError(f"no question {word!r}", hint=", ".join(question.name for question in QUESTIONS))
-    return found[0]
+    return matching[0]
 
 
 def answer_table(question: NamedQuestion, subject: str, reply: QuestionReply) -> Table:

@@ -46,8 +46,8 @@ def predicates_inside(recording: Recording, seq: Seq, event: PredicateEvent, tit
 
 def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
     """One plugin's answer about one node, where preempt or reclaim asks it outside of a search."""
-    found = checks.filter_checks(recording, seq)
-    if found is None:
+    node_checks = checks.filter_checks(recording, seq)
+    if node_checks is None:
         return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
     refused = event.result is not None
     style: Style = "bad" if refused else "good"
@@ -55,31 +55,31 @@ def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) 
     first = Row("node", (Piece(NO if refused else YES, style), Piece(event.node, "strong"), words))
     words_above = f"{event.plugin} asked again about this node alone, in the session as it stood then"
     head = (make_line(muted_piece(words_above)),)
-    rows = [first, *_check_rows(event.node, found)]
+    rows = [first, *_check_rows(event.node, node_checks)]
     return Table(f"{title} of the filter {event.plugin} for {bare_name(event.task)}", CHECK_COLUMNS, rows, head=head)
 
 
 def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
     """The checks of a dry run on its copy of a node, and the tasks already taken away there."""
-    found, run = checks.simulated_checks(recording, seq), dry_run_at(recording, seq)
-    if found is None or run is None:
+    node_checks, run = checks.simulated_checks(recording, seq), dry_run_at(recording, seq)
+    if node_checks is None or run is None:
         return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
     away = run.tasks_away(seq)
-    gone = f"away: {', '.join(map(bare_name, away))}" if away else "no pod is away"
-    fits = all(not check.is_refused for check in found)
+    away_words = f"away: {', '.join(map(bare_name, away))}" if away else "no pod is away"
+    fits = all(not check.is_refused for check in node_checks)
     style: Style = "good" if fits else "bad"
-    first = Row("node", (Piece(YES if fits else NO, style), Piece(run.node, "strong"), Piece(gone)))
+    first = Row("node", (Piece(YES if fits else NO, style), Piece(run.node, "strong"), Piece(away_words)))
     words = "a copy of the node and of what PreFilter counted, as the dry run has them by then"
     head = (make_line(muted_piece(words)),)
-    rows = [first, *_check_rows(run.node, found, folded=False)]
+    rows = [first, *_check_rows(run.node, node_checks, folded=False)]
     return Table(f"{title} of the dry run for {bare_name(event.task)}", CHECK_COLUMNS, rows, head=head)
 
 
 def node_checks(recording: Recording, seq: Seq, node: NodeName) -> list[Row]:
     """Every check of one node, those behind a cached refusal included."""
     hit = checks.cache_hits(recording, seq).get(node)
-    found = checks.checks_of_node(recording, seq if hit is None else hit.seq, node)
-    return [*(_iter_hit_rows(hit) if hit is not None else ()), *_check_rows(node, found)]
+    results = checks.checks_of_node(recording, seq if hit is None else hit.seq, node)
+    return [*(_iter_hit_rows(hit) if hit is not None else ()), *_check_rows(node, results)]
 
 
 def _visited_nodes(recording: Recording, event: PredicateEvent) -> list[NodeName]:
@@ -89,8 +89,8 @@ def _visited_nodes(recording: Recording, event: PredicateEvent) -> list[NodeName
 def _reason_groups(recording: Recording, event: PredicateEvent) -> list[tuple[tuple[FitStatus, ...], list[NodeName]]]:
     """(reasons, nodes with them), the most frequent first; the fitting nodes last."""
     failed = [recording.node_names[row] for row in event.failed.tolist()]
-    found = group_by_key((checks.statuses_of(recording, event, name), name) for name in failed)
-    groups = sorted(found.items(), key=lambda entry: -len(entry[1]))
+    nodes_by_reasons = group_by_key((checks.statuses_of(recording, event, name), name) for name in failed)
+    groups = sorted(nodes_by_reasons.items(), key=lambda entry: -len(entry[1]))
     fitting = [recording.node_names[row] for row in event.feasible.tolist()]
     return [*groups, *([((), fitting)] if fitting else [])]
 
@@ -109,16 +109,18 @@ def _iter_cache_lines(
         yield make_line(muted_piece("error cache: the task has no role, so nothing is cached for it"))
 
 
-def _iter_prefilter_rows(asked: AskedNode) -> Iterator[Row]:
-    filters = list(prepared_filters(asked))
+def _iter_prefilter_rows(asked_node: AskedNode) -> Iterator[Row]:
+    filters = list(prepared_filters(asked_node))
     if filters:
         title, words = Piece("PreFilter", "strong"), muted_piece("what each filter found about the pod")
         yield Row("PreFilter", (muted_piece(""), title, words))
-    for each in filters:
-        if not each.skipped:
-            words = Piece(": ".join(words for words in (each.key, each.found) if words) or "asked on every node")
-            yield Row(f"PreFilter {each.filter}", (Piece(YES, "good"), Piece(f"  {each.filter}"), words))
-    skipped = ", ".join(each.filter for each in filters if each.skipped)
+    for prepared in filters:
+        if not prepared.skipped:
+            words = Piece(
+                ": ".join(words for words in (prepared.key, prepared.found) if words) or "asked on every node"
+            )
+            yield Row(f"PreFilter {prepared.filter}", (Piece(YES, "good"), Piece(f"  {prepared.filter}"), words))
+    skipped = ", ".join(prepared.filter for prepared in filters if prepared.skipped)
     if skipped:
         words = muted_piece(f"nothing to say about this pod, for the rest of the session: {skipped}")
         yield Row("PreFilter skipped", (muted_piece(SKIPPED), Piece("  skipped"), words))
@@ -132,16 +134,18 @@ def _iter_group_rows(
     nodes: Sequence[NodeName],
     hits: dict[NodeName, checks.CacheHit],
 ) -> Iterator[Row]:
-    shown, more = nodes[0], f" (and {count_noun(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
+    node, more_words = nodes[0], f" (and {count_noun(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
     mark = Piece(NO, "bad") if statuses else Piece(YES, "good")
     reason = ", ".join(status.reason for status in statuses) or "fits"
     style: Style = "bad" if statuses else "good"
-    yield Row(f"group {number}", (mark, Piece(shown, "strong"), Piece(f"{reason}{more}", style)), 0, ("node", shown))
+    yield Row(
+        f"group {number}", (mark, Piece(node, "strong"), Piece(f"{reason}{more_words}", style)), 0, ("node", node)
+    )
     # A cached refusal was computed at an earlier event: its checks are those of that event.
-    hit = hits.get(shown)
+    hit = hits.get(node)
     if hit is not None:
         yield from _iter_hit_rows(hit)
-    yield from _check_rows(shown, checks.checks_of_node(recording, seq if hit is None else hit.seq, shown))
+    yield from _check_rows(node, checks.checks_of_node(recording, seq if hit is None else hit.seq, node))
 
 
 def _iter_hit_rows(hit: checks.CacheHit) -> Iterator[Row]:
@@ -149,12 +153,12 @@ def _iter_hit_rows(hit: checks.CacheHit) -> Iterator[Row]:
     yield Row(f"{hit.node} cached", (muted_piece(SKIPPED), Piece("  error cache"), Piece(words, "accent")), hit.seq)
 
 
-def _check_rows(node: NodeName, found: Sequence[checks.NodeCheck], *, folded: bool = True) -> Iterator[Row]:
+def _check_rows(node: NodeName, results: Sequence[checks.NodeCheck], *, folded: bool = True) -> Iterator[Row]:
     """Passed checks in one line, then each other check with its terms; without `folded` every check with its terms."""
-    passed = ", ".join(_check_title(check.inside, node) for check in found if folded and check.inside.verdict is True)
+    passed = ", ".join(_check_title(check.inside, node) for check in results if folded and check.inside.verdict is True)
     if passed:
         yield Row(f"{node} passed", (Piece(YES, "good"), Piece("  holds"), muted_piece(passed)))
-    for number, check in enumerate(found):
+    for number, check in enumerate(results):
         inside, key = check.inside, f"{node} {number}"
         if folded and inside.verdict is True:
             continue
@@ -185,6 +189,6 @@ def _term_row(key: str, inside: Equation, term: Term) -> Row:
         if figure is not None and figure != ""
     )
     name = row_name(inside, term)
-    shown, more = ("·", f"{name}:") if len(name) > MAX_LABEL else (name, "")
+    label, long_name = ("·", f"{name}:") if len(name) > MAX_LABEL else (name, "")
     words = "; ".join(text for text in (", ".join(figures), term.note) if text)
-    return Row(key, (mark, Piece(f"    {shown}", style), Piece(f"{more} {words}".strip(), style)))
+    return Row(key, (mark, Piece(f"    {label}", style), Piece(f"{long_name} {words}".strip(), style)))

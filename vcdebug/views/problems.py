@@ -22,12 +22,12 @@ def problems_table(recording: Recording) -> Table:
     """Problems of snapshot and configuration, quirks with their events, then violated invariants."""
     rows: list[Row] = []
     for number, problem in enumerate(input_problems(recording)):
-        where = ": ".join(part for part in (problem.file, problem.object, problem.field) if part)
-        what = f"{problem.what}; {problem.effect}" if problem.effect else problem.what
-        rows.append(Row(f"problem {number}", (Piece("! problem", "warn"), Piece(where), Piece(what))))
+        place = ": ".join(part for part in (problem.file, problem.object, problem.field) if part)
+        words = f"{problem.what}; {problem.effect}" if problem.effect else problem.what
+        rows.append(Row(f"problem {number}", (Piece("! problem", "warn"), Piece(place), Piece(words))))
     for number, note in enumerate(recording.notes):
-        kind, what = ("~ forced", note.text) if note.code == FORCED_CODE else ("~ quirk", f"{note.code}: {note.text}")
-        cells = (Piece(kind, "warn"), Piece(f"event {note.seq}"), Piece(what))
+        kind, words = ("~ forced", note.text) if note.code == FORCED_CODE else ("~ quirk", f"{note.code}: {note.text}")
+        cells = (Piece(kind, "warn"), Piece(f"event {note.seq}"), Piece(words))
         rows.append(Row(f"quirk {number}", cells, note.seq))
     # A long cycle takes seconds to check: breakpoints of kind invariant do it on demand.
     checked = len(recording) <= MAX_CHECKED_EVENTS
@@ -51,19 +51,19 @@ def quirks_table(recording: Recording, seq: Seq) -> Table:
     """A row per quirk that acted, in order of events, which its row leads to."""
     rows = [_quirk_row(recording, number, seq) for number in range(len(recording.notes))]
     codes = dict.fromkeys(note.code for note in recording.notes)
-    known = [QUIRKS[code] for code in codes if code in QUIRKS]
-    head = tuple(make_line(Piece(f"~ {quirk.code}", "warn"), f"  {quirk.what}") for quirk in known)
+    quirks = [QUIRKS[code] for code in codes if code in QUIRKS]
+    head = tuple(make_line(Piece(f"~ {quirk.code}", "warn"), f"  {quirk.what}") for quirk in quirks)
     foot = () if rows else (make_line(Piece(f"{YES} no quirk of the scheduler occurred in this cycle", "good")),)
     current = next((row.key for row in rows if row.seq == seq), "")
     return Table("Quirks", QUIRK_COLUMNS, rows, head, foot, current=current)
 
 
-def _quirk_row(recording: Recording, number: int, here: Seq) -> Row:
+def _quirk_row(recording: Recording, number: int, current: Seq) -> Row:
     note = recording.notes[number]
     quirk = QUIRKS.get(note.code)
     cells = (
         Piece(str(note.seq)),
-        Piece(HERE if note.seq == here else "", "here"),
+        Piece(HERE if note.seq == current else "", "here"),
         Piece(note.code, "warn"),
         Piece(note.text),
         Piece(quirk.decides if quirk is not None else ""),

@@ -77,17 +77,17 @@ def _iter_queues_foot(recording: Recording, seq: Seq, plugin: str) -> Iterator[L
         yield make_line(muted_piece(f"+{len(lines) - MAX_PAIRS} more"))
 
 
-def iter_pair_lines(found: Sequence[queue_figures.StarvedPair]) -> Iterator[Line]:
+def iter_pair_lines(pairs: Sequence[queue_figures.StarvedPair]) -> Iterator[Line]:
     """A line per pair of a queue below its deserved amount and one above it."""
-    for (starved, above), entries in group_by_key(((pair.starved, pair.above), pair) for pair in found).items():
+    for (starved, above), entries in group_by_key(((pair.starved, pair.above), pair) for pair in pairs).items():
         lacks = short_amounts([(pair.dimension, pair.lacks) for pair in entries])
         start = (Piece(f"{NO} {starved}", "bad"), Piece(f" lacks {lacks} of what it deserves; "))
         if not above:
             yield make_line(*start, muted_piece("no queue holds more of it than it deserves"))
             continue
-        more = short_amounts([(pair.dimension, pair.surplus) for pair in entries])
+        surplus = short_amounts([(pair.dimension, pair.surplus) for pair in entries])
         reclaim = "" if entries[0].reclaimable else ", but is not reclaimable"
-        yield make_line(*start, Piece(f"{BEYOND} {above}", "warn"), f" holds {more} more than it deserves{reclaim}")
+        yield make_line(*start, Piece(f"{BEYOND} {above}", "warn"), f" holds {surplus} more than it deserves{reclaim}")
 
 
 def _iter_queue_rows(
@@ -122,9 +122,9 @@ def _share_text(recording: Recording, seq: Seq, name: str, figures: Figures) -> 
     """The share and the dimension that decides it; `–` without a share."""
     if figures.get("share") is None:
         return "–"
-    found = queue_figures.queue_share(recording, seq, name)
-    where = f" {short_name(found.deciding)}" if found.deciding else ""
-    return f"{value_text(figures['share'])}{where}"
+    share = queue_figures.queue_share(recording, seq, name)
+    dimension_words = f" {short_name(share.deciding)}" if share.deciding else ""
+    return f"{value_text(figures['share'])}{dimension_words}"
 
 
 def _iter_cluster_rows(state: ClusterState, queued: Mapping[str, None]) -> Iterator[Row]:
@@ -133,12 +133,12 @@ def _iter_cluster_rows(state: ClusterState, queued: Mapping[str, None]) -> Itera
     if books is None:
         return
     figures = books[""]
-    asked = [*queued, *(dim for dim in shown_dimensions({"inqueue": figures["inqueue"]}) if dim not in queued)]
-    for index, dim in enumerate(asked):
-        idle, held = (format_amount(dim, figures[key].get(dim)) for key in ("idle", "inqueue"))
+    dims = [*queued, *(dim for dim in shown_dimensions({"inqueue": figures["inqueue"]}) if dim not in queued)]
+    for index, dim in enumerate(dims):
+        idle, reserved = (format_amount(dim, figures[key].get(dim)) for key in ("idle", "inqueue"))
         name = Piece("cluster" if index == 0 else "", "strong")
         nothing = muted_piece("–")
-        cells = (name, muted_piece(short_name(dim)), *[nothing] * 3, Piece(""), nothing, Piece(held), Piece(idle))
+        cells = (name, muted_piece(short_name(dim)), *[nothing] * 3, Piece(""), nothing, Piece(reserved), Piece(idle))
         yield Row(f"cluster {dim}", (*cells, Piece(""), Piece("")), subject=("cluster", OVERCOMMIT))
 
 
@@ -152,11 +152,11 @@ def _iter_cluster_words(state: ClusterState) -> Iterator[Line]:
 
 def shown_dimensions(amounts: Mapping[str, Resource]) -> list[str]:
     """The dimensions of any amount; cpu and memory always, so that a queue without amounts is listed too."""
-    found: dict[str, None] = dict.fromkeys(("cpu", "memory"))
+    dims: dict[str, None] = dict.fromkeys(("cpu", "memory"))
     for key in ("guarantee", "deserved", "allocated", "request", "inqueue", "idle"):
         resource = amounts.get(key, NO_RESOURCE)
-        found.update((n, None) for n, v in resource.items() if v and n != PODS and not n.startswith("attachable"))
-    return list(found)
+        dims.update((n, None) for n, v in resource.items() if v and n != PODS and not n.startswith("attachable"))
+    return list(dims)
 
 
 def state_words(recording: Recording, name: str) -> str:
@@ -198,10 +198,10 @@ def _bar_piece(amounts: Mapping[str, Resource], dim: str) -> Piece:
     """What is allocated, up to deserved and beyond it, of the limit; without a limit, of the larger of both."""
     allocated, deserved = (amounts.get(key, NO_RESOURCE).get(dim) for key in ("allocated", "deserved"))
     # Without a limit of its own a queue may deserve an amount without end.
-    known = limit_of(amounts, dim) or 0.0
-    known = known if known < ENDLESS else 0.0
-    deserved = min(deserved, max(known, allocated)) if known or deserved >= ENDLESS else deserved
-    limit, within = max(known, allocated, deserved), min(allocated, deserved)
+    stated_limit = limit_of(amounts, dim) or 0.0
+    stated_limit = stated_limit if stated_limit < ENDLESS else 0.0
+    deserved = min(deserved, max(stated_limit, allocated)) if stated_limit or deserved >= ENDLESS else deserved
+    limit, within = max(stated_limit, allocated, deserved), min(allocated, deserved)
     parts = (within, deserved - within, allocated - within, limit - max(allocated, deserved))
     drawn = draw_bar(parts, QUEUE_SIGNS, limit, BAR_WIDTH)
     return Piece(drawn, "accent") if drawn else muted_piece("–")
@@ -240,7 +240,7 @@ def queue_page(recording: Recording, seq: Seq, name: QueueName) -> Table:
 def cluster_page(recording: Recording, seq: Seq) -> Table:
     """The PodGroups that overcommit counts against the cluster, and the room that it leaves."""
     state, entries = recording.timeline.state_at(seq), queue_figures.reservation_ledger(recording, seq)
-    whole, idle = (state.plugin_amount(OVERCOMMIT, "", figure) for figure in ("total", "idle"))
+    total, idle = (state.plugin_amount(OVERCOMMIT, "", figure) for figure in ("total", "idle"))
     factor = state.plugin_figure(OVERCOMMIT, "", "factor")
     formula = f"idle = total × {format_number(factor)} − used;  admitted while minResources + inqueue ≤ idle"
     columns = tuple(
@@ -248,8 +248,8 @@ def cluster_page(recording: Recording, seq: Seq) -> Table:
         for title in ("", f"total × {format_number(factor)}", "− used", "= idle", "inqueue", "left")
     )
     rows = [
-        _room_row(name, whole.get(name) * factor, idle.get(name), queue_figures.total_reserved(entries).get(name))
-        for name in queue_figures.finite_dimensions(whole, idle)
+        _room_row(name, total.get(name) * factor, idle.get(name), queue_figures.total_reserved(entries).get(name))
+        for name in queue_figures.finite_dimensions(total, idle)
     ]
     head = [
         *embed_table(Table("Room for admission", columns, rows, head=(make_line(muted_piece(formula)),))),
@@ -259,8 +259,8 @@ def cluster_page(recording: Recording, seq: Seq) -> Table:
     return Table("Cluster (overcommit)", LEDGER_COLUMNS, ledger, head=tuple(head))
 
 
-def _room_row(name: str, enlarged: float, idle: float, held: float) -> Row:
-    figures = (enlarged, enlarged - idle, idle, held, idle - held)
+def _room_row(name: str, enlarged: float, idle: float, reserved: float) -> Row:
+    figures = (enlarged, enlarged - idle, idle, reserved, idle - reserved)
     last = len(figures) - 1
     cells = (
         Piece(format_amount(name, value), "bad" if index == last and value < 0 else "")
@@ -299,12 +299,12 @@ def _iter_queue_parts(recording: Recording, seq: Seq, name: QueueName, plugin: s
     yield from embed_table(_amounts_table(figures))
     yield from embed_table(equation_table(queue_figures.queue_share(recording, seq, name)))
     yield from _iter_overused_lines(recording, seq, name, plugin)
-    for found in (
+    for equation in (
         queue_figures.real_capability(recording, name),
         queue_figures.stated_deserved(recording, name) if plugin == CAPACITY else None,
     ):
-        if found is not None:
-            yield from embed_table(equation_table(found))
+        if equation is not None:
+            yield from embed_table(equation_table(equation))
     if plugin == PROPORTION:
         yield from embed_table(_rounds_table(name, portions_by_queue(recording).get(name, ())))
     yield from _iter_pair_lines(recording, seq, name)
@@ -312,10 +312,10 @@ def _iter_queue_parts(recording: Recording, seq: Seq, name: QueueName, plugin: s
 
 def _amounts_table(figures: Figures) -> Table:
     amounts = amounts_of(figures)
-    shown = [key for key in AMOUNT_KEYS if key in amounts]
-    columns = (Column(""), *(Column(SHORT_HEADS.get(key, key), right=True) for key in shown))
+    keys = [key for key in AMOUNT_KEYS if key in amounts]
+    columns = (Column(""), *(Column(SHORT_HEADS.get(key, key), right=True) for key in keys))
     rows = [
-        Row(name, (Piece(short_name(name)), *(Piece(format_amount(name, amounts[key].get(name))) for key in shown)))
+        Row(name, (Piece(short_name(name)), *(Piece(format_amount(name, amounts[key].get(name))) for key in keys)))
         for name in queue_figures.finite_dimensions(*amounts.values())
     ]
     return Table("Amounts", columns, rows)
@@ -326,10 +326,10 @@ def _iter_overused_lines(recording: Recording, seq: Seq, name: QueueName, plugin
         yield make_line(muted_piece("capacity calls no queue overused: tasks are held against the limit, one by one"))
     else:
         # queue_overused gives the state before an event; this page shows the state after it.
-        found = queue_overused(recording, seq + 1, name)
-        words = f"{NO} overused" if found.verdict else f"{YES} not overused"
-        note = muted_piece(f"  {found.note}" if found.note else "")
-        yield make_line(Piece(words, "bad" if found.verdict else "good"), note)
+        overused = queue_overused(recording, seq + 1, name)
+        words = f"{NO} overused" if overused.verdict else f"{YES} not overused"
+        note = muted_piece(f"  {overused.note}" if overused.note else "")
+        yield make_line(Piece(words, "bad" if overused.verdict else "good"), note)
     yield ()
 
 
@@ -343,8 +343,8 @@ def _rounds_table(name: QueueName, portions: Sequence[QueuePortion]) -> Table:
     ]
     words = "each round deals what remains by weight; bounded by limit and request, raised to guarantee"
     head = (make_line(muted_piece(words)),)
-    more = f"+{len(portions) - MAX_ROUNDS} more rounds" if len(portions) > MAX_ROUNDS else ""
-    foot = (make_line(muted_piece(more)),) if more else ()
+    more_words = f"+{len(portions) - MAX_ROUNDS} more rounds" if len(portions) > MAX_ROUNDS else ""
+    foot = (make_line(muted_piece(more_words)),) if more_words else ()
     return Table(f"What queue {name} deserves, round by round", ROUND_COLUMNS, rows, head=head, foot=foot)
 
 
@@ -362,16 +362,16 @@ def _round_row(portion: QueuePortion, dim: str) -> Row:
 
 
 def _iter_pair_lines(recording: Recording, seq: Seq, name: QueueName) -> Iterator[Line]:
-    found = [pair for pair in queue_figures.starved_pairs(recording, seq) if name in (pair.starved, pair.above)]
-    yield from iter_pair_lines(found)
-    if found:
+    pairs = [pair for pair in queue_figures.starved_pairs(recording, seq) if name in (pair.starved, pair.above)]
+    yield from iter_pair_lines(pairs)
+    if pairs:
         yield ()
 
 
 def _ledger_head(title: str, entries: Sequence[queue_figures.LedgerEntry]) -> list[Line]:
-    held = [entry for entry in entries if entry.reserved is not None]
+    counted = [entry for entry in entries if entry.reserved is not None]
     total = short_resource_text(queue_figures.total_reserved(entries))
-    words = f"  {len(held)} of {len(entries)} PodGroups count: {total}"
+    words = f"  {len(counted)} of {len(entries)} PodGroups count: {total}"
     return [(Piece(title, "title"), muted_piece(words))]
 
 
@@ -390,6 +390,6 @@ def _entry_row(recording: Recording, entry: queue_figures.LedgerEntry) -> Row:
 
 def _refusal_row(refusal: Refusal) -> Row:
     of = f" for {count_noun(len(refusal.tasks), 'task')}" if refusal.tasks else ""
-    job, why = Piece(f"{NO} {refusal.job}", "bad"), Piece(f"refused: {refusal.why}{of}", "bad")
-    cells = (job, Piece(refusal.action), Piece(""), muted_piece("–"), why, Piece(""))
+    job, reason = Piece(f"{NO} {refusal.job}", "bad"), Piece(f"refused: {refusal.why}{of}", "bad")
+    cells = (job, Piece(refusal.action), Piece(""), muted_piece("–"), reason, Piece(""))
     return Row(f"refused {refusal.seq} {refusal.why}", cells, refusal.seq, ("job", refusal.job))

@@ -57,18 +57,18 @@ def build_report(subject: ReportSubject) -> Document:
     """The report's document; raises NotFoundError for an unknown job or pod."""
     recording = subject.recording
     explained = _explained_jobs(subject)
-    done = cycle_effects(recording)
+    effects = cycle_effects(recording)
     sections = (
         _why_section(explained, named=bool(subject.jobs)),
         *([_bookmarks_section(subject)] if subject.bookmarks else []),
-        _cycle_section(recording, done),
+        _cycle_section(recording, effects),
         Section("Nodes and queues after the cycle", tuple(_iter_room_pictures(recording))),
         Section("Quirks and problems", (_shorten_table(_without_title(problems_table(recording)), MAX_PROBLEMS),)),
         Section("Configuration in force", (_without_title(conf_table(recording)),), folded=True),
         Section("See it yourself", tuple(Code(text) for text in subject.commands)),
     )
     name = recording.snapshot.name or "snapshot"
-    return Document(f"Scheduling cycle of {name}", tuple(_iter_lead_blocks(subject, explained, done)), sections)
+    return Document(f"Scheduling cycle of {name}", tuple(_iter_lead_blocks(subject, explained, effects)), sections)
 
 
 def _explained_jobs(subject: ReportSubject) -> list[SurveyedJob]:
@@ -82,22 +82,22 @@ def _without_title(table: Table) -> Table:
     return Table("", table.columns, table.rows, table.head, table.foot)
 
 
-def _shorten_table(table: Table, most: int) -> Table:
-    """The first `most` rows, and the number of the others."""
+def _shorten_table(table: Table, max_rows: int) -> Table:
+    """The first `max_rows` rows, and the number of the others."""
     total = len(table.rows)
-    return replace(table, rows=table.rows[:most], foot=(*table.foot, *_more_foot(total, most)))
+    return replace(table, rows=table.rows[:max_rows], foot=(*table.foot, *_more_foot(total, max_rows)))
 
 
-def _iter_lead_blocks(subject: ReportSubject, explained: Sequence[SurveyedJob], done: Effects) -> Iterator[Block]:
+def _iter_lead_blocks(subject: ReportSubject, explained: Sequence[SurveyedJob], effects: Effects) -> Iterator[Block]:
     recording = subject.recording
     if recording.snapshot.description:
         yield Paragraph(make_line(recording.snapshot.description))
-    rows = [Row(name, (muted_piece(name), Piece(text))) for name, text in _iter_lead_facts(subject, explained, done)]
+    rows = [Row(name, (muted_piece(name), Piece(text))) for name, text in _iter_lead_facts(subject, explained, effects)]
     yield Table("", (Column(""), Column("", flexible=True)), rows)
 
 
 def _iter_lead_facts(
-    subject: ReportSubject, explained: Sequence[SurveyedJob], done: Effects
+    subject: ReportSubject, explained: Sequence[SurveyedJob], effects: Effects
 ) -> Iterator[tuple[str, str]]:
     recording = subject.recording
     session, snapshot = recording.session, recording.snapshot
@@ -111,7 +111,7 @@ def _iter_lead_facts(
     yield "actions", f"{', '.join(recording.conf.actions)} ({source})"
     for number, tier in enumerate(recording.conf.tiers, start=1):
         yield f"tier {number}", ", ".join(option.name for option in tier)
-    parts = ((done.bound, "bound"), (done.pipelined, "pipelined"), (done.evicted, "evicted"))
+    parts = ((effects.bound, "bound"), (effects.pipelined, "pipelined"), (effects.evicted, "evicted"))
     yield "outcome", ", ".join(f"{format_count(len(entries))} {word}" for entries, word in parts)
     if not subject.jobs:
         yield "unscheduled", count_noun(len(explained), "job")
@@ -122,12 +122,12 @@ def _why_section(explained: Sequence[SurveyedJob], *, named: bool) -> Section:
     title = "Why" if named else "Why jobs are Pending"
     if not explained:
         return Section(title, (Paragraph(make_line(Piece("✓ no job stays unscheduled", "good"))),))
-    shown = [_explanation_section(job.explanation) for job in explained[:MAX_EXPLAINED]]
-    rest = len(explained) - len(shown)
+    explanations = [_explanation_section(job.explanation) for job in explained[:MAX_EXPLAINED]]
+    not_shown = len(explained) - len(explanations)
     blocks: tuple[Block, ...] = (_causes_table(explained),) if len(explained) > 1 else ()
-    if rest:
+    if not_shown:
         blocks = (*blocks, Paragraph(make_line(f"The first {MAX_EXPLAINED} follow in full; --job selects other jobs.")))
-    return Section(title, blocks, tuple(shown))
+    return Section(title, blocks, tuple(explanations))
 
 
 def _causes_table(explained: Sequence[SurveyedJob]) -> Table:
@@ -136,32 +136,34 @@ def _causes_table(explained: Sequence[SurveyedJob]) -> Table:
 
 
 def _cause_row(job: SurveyedJob) -> Row:
-    found = job.explanation
-    name = Piece(found.pod or found.job, "strong")
-    return Row(found.job, (name, Piece(job.queue), Piece(str(job.pending)), Piece(found.cause_code)))
+    answer = job.explanation
+    name = Piece(answer.pod or answer.job, "strong")
+    return Row(answer.job, (name, Piece(job.queue), Piece(str(job.pending)), Piece(answer.cause_code)))
 
 
-def _explanation_section(found: Explanation) -> Section:
-    verb = "is scheduled" if found.scheduled else "is Pending"
-    return Section(f"{found.pod or found.job} {verb}: {found.cause_code}", tuple(_iter_reason_blocks(found)))
+def _explanation_section(answer: Explanation) -> Section:
+    verb = "is scheduled" if answer.scheduled else "is Pending"
+    return Section(f"{answer.pod or answer.job} {verb}: {answer.cause_code}", tuple(_iter_reason_blocks(answer)))
 
 
-def _iter_reason_blocks(found: Explanation) -> Iterator[Block]:
-    yield Paragraph(make_line(found.sentence))
-    yield from (Paragraph(make_line(fact)) for fact in found.dominant.facts)
-    if found.dominant.lines:
-        yield Code("\n".join(found.dominant.lines))
-    if found.dominant_evidence:
-        proofs = enumerate(found.dominant_evidence)
+def _iter_reason_blocks(answer: Explanation) -> Iterator[Block]:
+    yield Paragraph(make_line(answer.sentence))
+    yield from (Paragraph(make_line(fact)) for fact in answer.dominant.facts)
+    if answer.dominant.lines:
+        yield Code("\n".join(answer.dominant.lines))
+    if answer.dominant_evidence:
+        proofs = enumerate(answer.dominant_evidence)
         rows = [Row(str(i), (Piece(str(proof.seq)), Piece(proof.text)), proof.seq) for i, proof in proofs]
         yield Table("Evidence", PROOF_COLUMNS, rows)
-    if found.contributing:
+    if answer.contributing:
         yield Paragraph(make_line(Piece("Other blockers:", "strong")))
-        yield Listed(tuple(make_line(Piece(each.cause, "warn"), f": {each.reason}") for each in found.contributing))
-    if found.advice_texts:
+        yield Listed(
+            tuple(make_line(Piece(finding.cause, "warn"), f": {finding.reason}") for finding in answer.contributing)
+        )
+    if answer.advice_texts:
         yield Paragraph(make_line(Piece("Suggested fixes (not tested):", "strong")))
-        yield Listed(tuple(make_line(text) for text in found.advice_texts))
-    yield Table("Scheduling steps", STEP_COLUMNS, [_step_row(step) for step in found.steps])
+        yield Listed(tuple(make_line(text) for text in answer.advice_texts))
+    yield Table("Scheduling steps", STEP_COLUMNS, [_step_row(step) for step in answer.steps])
 
 
 def _step_row(step: ExplanationStep) -> Row:
@@ -171,18 +173,18 @@ def _step_row(step: ExplanationStep) -> Row:
 
 def _bookmarks_section(subject: ReportSubject) -> Section:
     recording = subject.recording
-    there = [mark for mark in subject.bookmarks if mark.seq <= len(recording)]
-    gone = len(subject.bookmarks) - len(there)
-    words = f"{count_noun(gone, 'bookmark')} after the end of this recording: the snapshot or vcdebug has changed."
-    blocks = (Paragraph(make_line(Piece(f"! {words}", "warn"))),) if gone else ()
-    return Section("Bookmarks", blocks, tuple(_bookmark_section(subject, mark) for mark in there))
+    recorded = [mark for mark in subject.bookmarks if mark.seq <= len(recording)]
+    missing = len(subject.bookmarks) - len(recorded)
+    words = f"{count_noun(missing, 'bookmark')} after the end of this recording: the snapshot or vcdebug has changed."
+    blocks = (Paragraph(make_line(Piece(f"! {words}", "warn"))),) if missing else ()
+    return Section("Bookmarks", blocks, tuple(_bookmark_section(subject, mark) for mark in recorded))
 
 
 def _bookmark_section(subject: ReportSubject, mark: Bookmark) -> Section:
     recording = subject.recording
-    where = f" {PATH} ".join(path_words(recording, mark.seq)) or "between actions"
+    location = f" {PATH} ".join(path_words(recording, mark.seq)) or "between actions"
     note = (Paragraph(make_line(mark.note), quoted=True),) if mark.note else ()
-    place = Paragraph(make_line(muted_piece(where)))
+    place = Paragraph(make_line(muted_piece(location)))
     title = f"Event {format_count(mark.seq)}: {event_words(recording, mark.seq)}"
     return Section(title, (*note, place, *iter_event_tables(recording, mark.seq)))
 
@@ -197,36 +199,36 @@ def iter_event_tables(recording: Recording, seq: Seq) -> Iterator[Table]:
         yield statement_table(recording, seq)
 
 
-def _cycle_section(recording: Recording, done: Effects) -> Section:
-    actions = Table("Actions", ACTION_COLUMNS, [_action_row(action) for action in done.actions])
-    blocks: list[Block] = [_timeline_picture(recording, done), actions]
-    if done.panic is not None:
-        words = f"✗ the real scheduler panics at event {len(recording)}: {done.panic}"
+def _cycle_section(recording: Recording, effects: Effects) -> Section:
+    actions = Table("Actions", ACTION_COLUMNS, [_action_row(action) for action in effects.actions])
+    blocks: list[Block] = [_timeline_picture(recording, effects), actions]
+    if effects.panic is not None:
+        words = f"✗ the real scheduler panics at event {len(recording)}: {effects.panic}"
         blocks.insert(0, Paragraph(make_line(Piece(words, "bad"))))
     for title, entries in (
-        ("Bound", done.bound),
-        ("Pipelined: reserved, waiting for pods there to terminate", done.pipelined),
-        ("Placed, but not bound: its gang is not complete", done.held),
-        ("Evicted", done.evicted),
+        ("Bound", effects.bound),
+        ("Pipelined: reserved, waiting for pods there to terminate", effects.pipelined),
+        ("Placed, but not bound: its gang is not complete", effects.held),
+        ("Evicted", effects.evicted),
     ):
         if entries:
             rows = [_move_row(entry) for entry in entries[:MAX_MOVES]]
             blocks.append(Table(title, MOVE_COLUMNS, rows, foot=_more_foot(len(entries), MAX_MOVES)))
     blocks += victims_matrix(recording)
-    jobs = [_job_row(job) for job in done.jobs[:MAX_JOBS]]
-    blocks.append(Table("Jobs after the cycle", JOB_COLUMNS, jobs, foot=_more_foot(len(done.jobs), MAX_JOBS)))
+    jobs = [_job_row(job) for job in effects.jobs[:MAX_JOBS]]
+    blocks.append(Table("Jobs after the cycle", JOB_COLUMNS, jobs, foot=_more_foot(len(effects.jobs), MAX_JOBS)))
     return Section("What the cycle did", tuple(blocks))
 
 
-def _more_foot(total: int, most: int) -> tuple[Line, ...]:
-    return (make_line(muted_piece(f"and {format_count(total - most)} more")),) if total > most else ()
+def _more_foot(total: int, max_rows: int) -> tuple[Line, ...]:
+    return (make_line(muted_piece(f"and {format_count(total - max_rows)} more")),) if total > max_rows else ()
 
 
-def _action_row(done: ActionSummary) -> Row:
-    counts = (done.commits, done.discards, done.bound, done.pipelined, done.evicted)
-    events = Piece(f"{done.first}–{done.last}")
-    cells = (Piece(done.action, "strong"), events, *(Piece(str(number)) for number in counts))
-    return Row(f"{done.action} {done.first}", cells, done.first)
+def _action_row(action: ActionSummary) -> Row:
+    counts = (action.commits, action.discards, action.bound, action.pipelined, action.evicted)
+    events = Piece(f"{action.first}–{action.last}")
+    cells = (Piece(action.action, "strong"), events, *(Piece(str(number)) for number in counts))
+    return Row(f"{action.action} {action.first}", cells, action.first)
 
 
 def _move_row(entry: Effect) -> Row:
@@ -251,21 +253,21 @@ TICK_STEPS: Final = 500
 """Ticks that would lie on each other are drawn once."""
 
 
-def _timeline_picture(recording: Recording, done: Effects) -> Picture:
+def _timeline_picture(recording: Recording, effects: Effects) -> Picture:
     """A strip per action, at its place among the events."""
     legend = (
         "Left to right: the events of the cycle. Ticks: commits at the top, discards in the middle, evictions below."
     )
-    return Picture("Time line", legend, tuple(_action_strip(recording, action) for action in done.actions))
+    return Picture("Time line", legend, tuple(_action_strip(recording, action) for action in effects.actions))
 
 
 def _action_strip(recording: Recording, action: ActionSummary) -> Strip:
-    total, found = max(len(recording), 1), timeline_marks(recording)
+    total, marks_of_cycle = max(len(recording), 1), timeline_marks(recording)
     base = Mark(action.first / total, (action.last - action.first + 1) / total, "accent", height=3, shade=0.25)
     kinds: tuple[tuple[Sequence[Seq], Style, str], ...] = (
-        (found.commits, "good", "commit"),
-        (found.discards, "bad", "discard"),
-        (found.evictions, "warn", "eviction"),
+        (marks_of_cycle.commits, "good", "commit"),
+        (marks_of_cycle.discards, "bad", "discard"),
+        (marks_of_cycle.evictions, "warn", "eviction"),
     )
     marks, words = [base], [f"events {format_count(action.first)}–{format_count(action.last)}"]
     for row, (seqs, style, noun) in enumerate(kinds):
@@ -304,30 +306,36 @@ def _node_strip(recording: Recording, dim: str) -> Strip:
     size, names = _group_size(recording), recording.node_names
     groups = [names[start : start + size] for start in range(0, len(names), size)]
     shares = [_used_shares(recording, group, dim) for group in groups]
-    marks = tuple(_cell(recording, dim, at, group, shares[at]) for at, group in enumerate(groups))
-    known = [share for group in shares for share in group]
-    full, half = (len([share for share in known if share >= least]) for least in (FULL, HALF))
-    words = f"{FULL:.0%} or more: {full} of {count_noun(len(known), 'node')}; {HALF:.0%} or more: {half}"
+    marks = tuple(_cell(recording, dim, number, group, shares[number]) for number, group in enumerate(groups))
+    node_shares = [share for group in shares for share in group]
+    full, half = (len([share for share in node_shares if share >= threshold]) for threshold in (FULL, HALF))
+    words = f"{FULL:.0%} or more: {full} of {count_noun(len(node_shares), 'node')}; {HALF:.0%} or more: {half}"
     return Strip(short_name(dim), words, marks, ceil(len(groups) / _column_count(recording)))
 
 
 def _used_shares(recording: Recording, names: Iterable[NodeName], dim: str) -> list[float]:
     """Used of allocatable, for the nodes that have any."""
     nodes, state = recording.session.nodes, recording.timeline.state_at(len(recording)).nodes
-    return [state[name].used.get(dim) / whole for name in names if (whole := nodes[name].allocatable.get(dim)) > 0]
+    return [
+        state[name].used.get(dim) / allocatable
+        for name in names
+        if (allocatable := nodes[name].allocatable.get(dim)) > 0
+    ]
 
 
-def _cell(recording: Recording, dim: str, at: int, names: Sequence[NodeName], shares: Sequence[float]) -> Mark:
+def _cell(recording: Recording, dim: str, number: int, names: Sequence[NodeName], shares: Sequence[float]) -> Mark:
     columns = _column_count(recording)
-    row, column = divmod(at, columns)
+    row, column = divmod(number, columns)
     share = max(shares, default=0.0) if len(shares) < 2 else _mean(shares)
     if len(names) > 1:
         tip = f"{names[0]} to {names[-1]}: {share:.0%} used" if shares else f"{names[0]} to {names[-1]}: none"
     else:
         used = recording.timeline.state_at(len(recording)).nodes[names[0]].used.get(dim)
-        whole = recording.session.nodes[names[0]].allocatable.get(dim)
+        allocatable = recording.session.nodes[names[0]].allocatable.get(dim)
         tip = (
-            f"{names[0]}: {format_amount(dim, used)} of {format_amount(dim, whole)}" if shares else f"{names[0]}: none"
+            f"{names[0]}: {format_amount(dim, used)} of {format_amount(dim, allocatable)}"
+            if shares
+            else f"{names[0]}: none"
         )
     style: Style = "bad" if share > 1 else "accent" if shares else ""
     return Mark(column / columns, 1 / columns, style, row, shade=0.1 + 0.9 * min(share, 1.0), tip=tip)
@@ -349,18 +357,18 @@ def _iter_queue_strips(recording: Recording) -> Iterator[Strip]:
         amounts = amounts_of(books.get(place.name, {}))
         for dim in shown_dimensions(amounts):
             allocated, deserved = (amounts.get(key, NO_RESOURCE).get(dim) for key in ("allocated", "deserved"))
-            known = {"allocated": allocated, "deserved": deserved, "limit": limit_of(amounts, dim) or 0.0}
-            known = {key: amount for key, amount in known.items() if 0 < amount < ENDLESS}
-            if known:
-                yield _queue_strip(f"{place.name} {short_name(dim)}", dim, known)
+            finite = {"allocated": allocated, "deserved": deserved, "limit": limit_of(amounts, dim) or 0.0}
+            finite = {key: amount for key, amount in finite.items() if 0 < amount < ENDLESS}
+            if finite:
+                yield _queue_strip(f"{place.name} {short_name(dim)}", dim, finite)
 
 
-def _queue_strip(label: str, dim: str, known: dict[str, float]) -> Strip:
-    whole = max(known.values())
-    allocated, deserved = (known.get(key, 0.0) for key in ("allocated", "deserved"))
+def _queue_strip(label: str, dim: str, amounts: dict[str, float]) -> Strip:
+    largest = max(amounts.values())
+    allocated, deserved = (amounts.get(key, 0.0) for key in ("allocated", "deserved"))
     style: Style = "warn" if allocated > deserved > 0 else "accent"
-    marks = [Mark(0, allocated / whole, style)] if allocated else []
-    marks += [Mark(0, deserved / whole, "good", 1, shade=0.5)] if deserved else []
-    marks += [Mark(0.996 * known["limit"] / whole, 0, "bad", 0, 2)] if "limit" in known else []
-    words = ", ".join(f"{key} {format_amount(dim, amount)}" for key, amount in known.items())
+    marks = [Mark(0, allocated / largest, style)] if allocated else []
+    marks += [Mark(0, deserved / largest, "good", 1, shade=0.5)] if deserved else []
+    marks += [Mark(0.996 * amounts["limit"] / largest, 0, "bad", 0, 2)] if "limit" in amounts else []
+    words = ", ".join(f"{key} {format_amount(dim, amount)}" for key, amount in amounts.items())
     return Strip(label, words, tuple(marks), 2)

@@ -38,10 +38,10 @@ def resource_page(name: str, here: DebuggerState, word: str = "") -> Table:
     recording, kind = here.recording, RESOURCE_KINDS[name]
     if word:
         object_name = find_object_name(recording, kind, word)
-        found = subject_detail(recording, here.seq, kind, object_name)
-        if found is None:
+        page = subject_detail(recording, here.seq, kind, object_name)
+        if page is None:
             raise FigureError(f"{object_name} belongs to no job, so it has no page", "the page of its node lists it")
-        return found
+        return page
     table = _pods_table(recording, here.seq) if kind == TASK else _TABLES[kind](recording, here.seq)
     return replace(table, title=f"{name.capitalize()} {format_count(len(object_names(recording, kind)))}")
 
@@ -54,9 +54,9 @@ def _pods_table(recording: Recording, seq: Seq) -> Table:
 
 
 def _pod_row(recording: Recording, state: ClusterState, key: TaskKey) -> Row:
-    task, now = recording.timeline.tasks[key], state.tasks[key]
+    task, task_state = recording.timeline.tasks[key], state.tasks[key]
     job = recording.owners.jobs.get(key, "")
     queue = recording.owners.queues.get(job, "")
-    texts = (now.status.upstream_name, now.node or "–", job or "–", queue or "–")
+    texts = (task_state.status.upstream_name, task_state.node or "–", job or "–", queue or "–")
     age = Piece(age_since(recording, task.pod.creation_timestamp))
     return Row(key, (Piece(key, "strong"), *map(Piece, texts), age), subject=("task", key))

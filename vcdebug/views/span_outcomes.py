@@ -122,9 +122,9 @@ def _tried_outcome(events: Sequence[Event]) -> Piece:
         return Piece(f"{NO} undone", "bad")
     if any(isinstance(event, OpEvent) and event.op in PLACING_OPS for event in events):
         return Piece(f"▲ {task_list_or(evicted, 'none')}", "good")
-    asked = [event for event in events if isinstance(event, HookEvent) and event.point in VICTIM_POINTS]
-    if asked and not any(event.candidates for event in asked):
+    victim_calls = [event for event in events if isinstance(event, HookEvent) and event.point in VICTIM_POINTS]
+    if victim_calls and not any(event.candidates for event in victim_calls):
         return muted_piece("no candidates")
-    if asked and not asked[-1].result:
-        return Piece(f"{NO} {asked[-1].plugin}", "bad")
-    return Piece(f"{NO} not enough" if evicted or asked else "", "bad" if evicted or asked else "")
+    if victim_calls and not victim_calls[-1].result:
+        return Piece(f"{NO} {victim_calls[-1].plugin}", "bad")
+    return Piece(f"{NO} not enough" if evicted or victim_calls else "", "bad" if evicted or victim_calls else "")

@@ -72,8 +72,8 @@ def statement_table(recording: Recording, seq: Seq) -> Table:
         return empty_table(STATEMENT_TITLE, _idle_words(recording, seq), "operation", following)
     columns = (Column(""), Column(""), Column(""), Column("", flexible=True, least=10), Column("", right=True))
     rows = [_operation_row(recording, op, seq, span) for op in span.ops]
-    done = [op for op in span.ops if op <= seq]
-    current = f"event {done[-1]}" if done else ""
+    past_ops = [op for op in span.ops if op <= seq]
+    current = f"event {past_ops[-1]}" if past_ops else ""
     title = f"{STATEMENT_TITLE}  {_end_words(recording, seq, span)}"
     return Table(title, columns, rows, current=current, wraps=False, figures=statement_figure)
 
@@ -90,9 +90,9 @@ def _operation_row(recording: Recording, op: Seq, seq: Seq, span: StatementSpan)
     assert isinstance(event, record.OpEvent)
     style: Style = "muted" if op > seq else ""
     undone = span.fate == "discard" and seq > span.end
-    why = "undone" if undone else "to come" if op > seq else _operation_reason(event)
+    remark = "undone" if undone else "to come" if op > seq else _operation_reason(event)
     words = (_OPERATION_LABELS[event.op], bare_name(event.task), event.node)
-    cells = (*(Piece(word, style) for word in words), muted_piece(why), muted_piece(str(op)))
+    cells = (*(Piece(word, style) for word in words), muted_piece(remark), muted_piece(str(op)))
     return Row(f"event {op}", cells, op, ("task", event.task))
 
 
@@ -128,8 +128,8 @@ def _gate_words(recording: Recording, span: StatementSpan) -> str:
         answers.append(event)
     if not answers:
         return ""
-    said = [f"{event.plugin} {answer_piece(event).text}" for event in reversed(answers)]
-    return f", {answers[0].point}: {', '.join(dict.fromkeys(said))}"
+    texts = [f"{event.plugin} {answer_piece(event).text}" for event in reversed(answers)]
+    return f", {answers[0].point}: {', '.join(dict.fromkeys(texts))}"
 
 
 # The view of an operation.
@@ -164,24 +164,26 @@ def _iter_handler_lines(recording: Recording, seq: Seq, event: record.OpEvent) -
     """The plugins whose event handlers ran, in order, and what predicates' handler keeps for Kubernetes' filters."""
     if event.op not in (*record.CHARGING_OPS, *record.RELEASING_OPS):
         return
-    what = ALLOCATION_EVENTS if event.op in record.CHARGING_OPS else DEALLOCATION_EVENTS
-    names = [name for name, words in handler_subjects(recording) if words == what]
+    event_kind = ALLOCATION_EVENTS if event.op in record.CHARGING_OPS else DEALLOCATION_EVENTS
+    names = [name for name, words in handler_subjects(recording) if words == event_kind]
     yield make_line(muted_piece(f"event handlers notified: {', '.join(names) or 'none'}"))
     for claim, reserved in reserved_claims(recording).items() if event.op in record.CHARGING_OPS else ():
         if reserved.allocation is not None and (reserved.pod, reserved.node) == (event.task, event.node):
-            found = [f"{device['pool']}/{device['device']}" for device in reserved.allocation.results]
-            yield make_line(muted_piece(f"claim {bare_name(claim)} gets {', '.join(found)}"))
+            device_names = [f"{device['pool']}/{device['device']}" for device in reserved.allocation.results]
+            yield make_line(muted_piece(f"claim {bare_name(claim)} gets {', '.join(device_names)}"))
     counts = pods_in_view(recording, seq)
     if counts is not None:
-        lost = "" if counts.after != counts.before else ", where the pod is not found"
+        lost_words = "" if counts.after != counts.before else ", where the pod is not found"
         yield make_line(
-            muted_piece(f"{VIEW_PLUGIN} keeps NodeMap: pods on {event.node} {counts.before} → {counts.after}{lost}")
+            muted_piece(
+                f"{VIEW_PLUGIN} keeps NodeMap: pods on {event.node} {counts.before} → {counts.after}{lost_words}"
+            )
         )
 
 
 def _operation_words(recording: Recording, seq: Seq, event: record.OpEvent) -> str:
     """The change of status, which starts or ends at Pipelined for a task that an earlier cycle pipelined."""
-    statuses = (recording.timeline.state_at(at).tasks[event.task].status for at in (seq - 1, seq))
+    statuses = (recording.timeline.state_at(moment).tasks[event.task].status for moment in (seq - 1, seq))
     for status, words in zip(statuses, (_FROM_PIPELINED_TEXTS, _TO_PIPELINED_TEXTS), strict=True):
         if status is TaskStatus.PIPELINED and event.op in words:
             return words[event.op]
@@ -204,24 +206,24 @@ def _iter_operation_head(recording: Recording, seq: Seq, event: record.OpEvent) 
 def _iter_node_rows(event: record.OpEvent, before: ClusterState) -> Iterator[Row]:
     if event.after is None or event.node not in before.nodes:
         return
-    was, now = before.nodes[event.node], event.after
+    was, after = before.nodes[event.node], event.after
     for field in record.NodeAmounts._fields:
-        yield from _iter_amount_rows(f"node {field}", getattr(was, field), getattr(now, field), event.node)
+        yield from _iter_amount_rows(f"node {field}", getattr(was, field), getattr(after, field), event.node)
 
 
-def _iter_amount_rows(what: str, was: Resource, now: Resource, node: str) -> Iterator[Row]:
-    for dim in used_dimensions((was, now)):
-        old, new = was.get(dim), now.get(dim)
+def _iter_amount_rows(label: str, was: Resource, after: Resource, node: str) -> Iterator[Row]:
+    for dim in used_dimensions((was, after)):
+        old, new = was.get(dim), after.get(dim)
         if old != new:
             sign = "+" if new > old else "-"
             cells = (
-                Piece(what),
+                Piece(label),
                 muted_piece(short_name(dim)),
                 Piece(format_amount(dim, old)),
                 Piece(f"{sign}{format_amount(dim, abs(new - old))}", "warn"),
                 Piece(format_amount(dim, new), "strong"),
             )
-            yield Row(f"{what} {dim}", cells, subject=("node", node) if node else ("", ""))
+            yield Row(f"{label} {dim}", cells, subject=("node", node) if node else ("", ""))
 
 
 def _iter_book_rows(event: record.OpEvent, before: ClusterState) -> Iterator[Row]:
@@ -231,9 +233,9 @@ def _iter_book_rows(event: record.OpEvent, before: ClusterState) -> Iterator[Row
             if key in ("job", "queue"):
                 continue
             old = before.plugin_figure(plugin, name, key)
-            what = f"{plugin} {bare_name(name)} {key}"
+            label = f"{plugin} {bare_name(name)} {key}"
             if isinstance(value, Resource) and isinstance(old, Resource):
-                yield from _iter_amount_rows(what, old, value, "")
+                yield from _iter_amount_rows(label, old, value, "")
             elif old != value:
                 before_after = (Piece(value_text(old)), Piece("→", "warn"), Piece(value_text(value), "strong"))
-                yield Row(what, (Piece(what), Piece(""), *before_after))
+                yield Row(label, (Piece(label), Piece(""), *before_after))

@@ -80,11 +80,11 @@ class Table:
     """The figure of a cell; called for the cell under the cursor only."""
 
 
-def empty_table(title: str, words: str, what: str = "", following: Seq | None = None) -> Table:
+def empty_table(title: str, words: str, thing: str = "", following: Seq | None = None) -> Table:
     """The one line of a panel that has nothing here; it leads to the next event at which there is something."""
     if following is None:
         return Table(title, foot=(make_line(muted_piece(words)),))
-    row = Row("next", (muted_piece(f"{words}; next {what} at {following}: t goes there"),), following)
+    row = Row("next", (muted_piece(f"{words}; next {thing} at {following}: t goes there"),), following)
     return Table(title, (Column("", flexible=True),), (row,))
 
 

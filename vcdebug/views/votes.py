@@ -46,27 +46,27 @@ def asked_about(event: HookEvent) -> str:
 
 def votes_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     """The answer of each plugin, why others were not asked, and the combined answer."""
-    asked = hook_calls_at(recording, seq)
+    call = hook_calls_at(recording, seq)
     title = f"{event.point} for {asked_about(event)}" if asked_about(event) else event.point
-    if asked is None:
+    if call is None:
         answer = PluginAnswer(0, event.plugin, "answered", seq, event.result, "")
         return Table(title, VOTE_COLUMNS, [_vote_row(recording, answer)])
-    rows = [_vote_row(recording, seat) for seat in asked.seats]
-    foot = (_outcome_line(asked), make_line(muted_piece(rule_words(event.point))))
+    rows = [_vote_row(recording, vote) for vote in call.seats]
+    foot = (_outcome_line(call), make_line(muted_piece(rule_words(event.point))))
     return Table(title, VOTE_COLUMNS, rows, foot=foot, current=f"event {seq}")
 
 
-def _vote_row(recording: Recording, seat: PluginAnswer) -> Row:
-    event = recording.event_at(seat.seq) if seat.seq is not None else None
+def _vote_row(recording: Recording, vote: PluginAnswer) -> Row:
+    event = recording.event_at(vote.seq) if vote.seq is not None else None
     if isinstance(event, HookEvent):
-        said, remark = answer_piece(event), _remark_piece(recording, seat.seq or 0, event)
-        return Row(f"event {seat.seq}", (_tier_piece(seat), Piece(seat.plugin, "strong"), said, remark), seat.seq or 0)
-    cells = (_tier_piece(seat), Piece(seat.plugin), muted_piece(f"– {seat.state}"), muted_piece(seat.why))
-    return Row(f"{seat.tier} {seat.plugin}", cells)
+        cell, remark = answer_piece(event), _remark_piece(recording, vote.seq or 0, event)
+        return Row(f"event {vote.seq}", (_tier_piece(vote), Piece(vote.plugin, "strong"), cell, remark), vote.seq or 0)
+    cells = (_tier_piece(vote), Piece(vote.plugin), muted_piece(f"– {vote.state}"), muted_piece(vote.why))
+    return Row(f"{vote.tier} {vote.plugin}", cells)
 
 
-def _tier_piece(seat: PluginAnswer) -> Piece:
-    return Piece(str(seat.tier) if seat.tier else "")
+def _tier_piece(vote: PluginAnswer) -> Piece:
+    return Piece(str(vote.tier) if vote.tier else "")
 
 
 def _is_forced(recording: Recording, seq: Seq) -> bool:
@@ -81,29 +81,31 @@ def _remark_piece(recording: Recording, seq: Seq, event: HookEvent) -> Piece:
     return muted_piece("")
 
 
-def _outcome_line(asked: HookCallGroup) -> Line:
-    passed, words = outcome_words(asked)
+def _outcome_line(call: HookCallGroup) -> Line:
+    passed, words = outcome_words(call)
     style: Style = "good" if passed else "bad"
-    by = _decider_words(asked)
-    return make_line("→ ", Piece(f"{YES if passed else NO} {words}", style), muted_piece(f"  {by}" if by else ""))
+    decider = _decider_words(call)
+    return make_line(
+        "→ ", Piece(f"{YES if passed else NO} {words}", style), muted_piece(f"  {decider}" if decider else "")
+    )
 
 
-def _decider_words(asked: HookCallGroup) -> str:
-    if asked.deciding_plugin:
-        return f"{asked.deciding_plugin} decides"
-    return f"tier {asked.deciding_tier} decides" if asked.deciding_tier else ""
+def _decider_words(call: HookCallGroup) -> str:
+    if call.deciding_plugin:
+        return f"{call.deciding_plugin} decides"
+    return f"tier {call.deciding_tier} decides" if call.deciding_tier else ""
 
 
-def outcome_words(asked: HookCallGroup) -> tuple[bool, str]:
+def outcome_words(call: HookCallGroup) -> tuple[bool, str]:
     """(whether the combined answer lets the action go on, the answer in words)."""
-    value = asked.outcome
-    if asked.point == OVERUSED.upstream:
+    value = call.outcome
+    if call.point == OVERUSED.upstream:
         return not value, "overused" if value else "not overused"
     if isinstance(value, bool):
         return value, "yes" if value else "no"
     # Of these hooks nil means that no plugin objects; of the others it means no result.
     objecting = (JOB_VALID.upstream, PRE_PREDICATE.upstream, PREDICATE.upstream)
-    if asked.point in objecting or asked.point.startswith("Simulate"):
+    if call.point in objecting or call.point.startswith("Simulate"):
         return value is None, "no objection" if value is None else "objection"
     if value is None:
         return True, "done"
@@ -112,16 +114,16 @@ def outcome_words(asked: HookCallGroup) -> tuple[bool, str]:
 
 def victims_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     """The victims that each plugin allows and protects, what each tier leaves, and the tier that decides."""
-    asked = hook_calls_at(recording, seq)
+    call = hook_calls_at(recording, seq)
     title = f"Victims: {event.point} {_search_words(recording, seq, event)}"
-    if asked is None:
+    if call is None:
         return Table(title)
-    rows = [row for tier in asked.tiers for row in _iter_tier_rows(recording, asked, tier)]
-    rows = [row._replace(subject=(VICTIMS_SUBJECT, str(asked.first))) for row in rows]
+    rows = [row for tier in call.tiers for row in _iter_tier_rows(recording, call, tier)]
+    rows = [row._replace(subject=(VICTIMS_SUBJECT, str(call.first))) for row in rows]
     head = (
-        make_line(muted_piece("candidates  "), task_list_or(asked.candidates, "no pod passes the action's own filter")),
+        make_line(muted_piece("candidates  "), task_list_or(call.candidates, "no pod passes the action's own filter")),
     )
-    foot = (_victim_outcome(asked), make_line(muted_piece(rule_words(event.point))))
+    foot = (_victim_outcome(call), make_line(muted_piece(rule_words(event.point))))
     return Table(title, VICTIM_COLUMNS, rows, head=head, foot=foot, current=f"event {seq}")
 
 
@@ -132,62 +134,62 @@ def _search_words(recording: Recording, seq: Seq, event: HookEvent) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _iter_tier_rows(recording: Recording, asked: HookCallGroup, tier: int) -> Iterator[Row]:
-    seats = asked.tier(tier)
-    for position, seat in enumerate(seats):
-        yield _answer_row(recording, seat, asked.candidates, first=position == 0)
-    if any(seat.seq is not None for seat in seats):
-        yield _intersection_row(asked, tier)
+def _iter_tier_rows(recording: Recording, call: HookCallGroup, tier: int) -> Iterator[Row]:
+    seats = call.tier(tier)
+    for position, vote in enumerate(seats):
+        yield _answer_row(recording, vote, call.candidates, first=position == 0)
+    if any(vote.seq is not None for vote in seats):
+        yield _intersection_row(call, tier)
 
 
-def _answer_row(recording: Recording, seat: PluginAnswer, candidates: Sequence[TaskKey], *, first: bool) -> Row:
-    tier = Piece(str(seat.tier)) if first else Piece("")
-    if seat.seq is None:
-        cells = (tier, Piece(seat.plugin), muted_piece("–"), muted_piece(f"{seat.state}: {seat.why}"))
-        return Row(f"{seat.tier} {seat.plugin}", cells)
-    key = f"event {seat.seq}"
-    if seat.state == "abstained":
-        cells = (tier, Piece(seat.plugin, "strong"), muted_piece("–"), muted_piece("– abstains"))
-        return Row(key, cells, seat.seq)
-    protected = [task for task in candidates if task not in seat.result]
-    why = _why_protected(recording, seat.seq, protected)
-    protects = f"protects {task_list(protected)}{why}" if protected else ""
-    forced = "forced: " if _is_forced(recording, seat.seq) else ""
-    if seat.result:
-        words = f"{YES} {forced}allows {task_list(seat.result)}" + (f", {protects}" if protects else "")
+def _answer_row(recording: Recording, vote: PluginAnswer, candidates: Sequence[TaskKey], *, first: bool) -> Row:
+    tier = Piece(str(vote.tier)) if first else Piece("")
+    if vote.seq is None:
+        cells = (tier, Piece(vote.plugin), muted_piece("–"), muted_piece(f"{vote.state}: {vote.why}"))
+        return Row(f"{vote.tier} {vote.plugin}", cells)
+    key = f"event {vote.seq}"
+    if vote.state == "abstained":
+        cells = (tier, Piece(vote.plugin, "strong"), muted_piece("–"), muted_piece("– abstains"))
+        return Row(key, cells, vote.seq)
+    protected = [task for task in candidates if task not in vote.result]
+    reason = _why_protected(recording, vote.seq, protected)
+    protects = f"protects {task_list(protected)}{reason}" if protected else ""
+    forced = "forced: " if _is_forced(recording, vote.seq) else ""
+    if vote.result:
+        words = f"{YES} {forced}allows {task_list(vote.result)}" + (f", {protects}" if protects else "")
     else:
         words = f"{NO} {forced}ends the tier" + (f": {protects}" if protects else "")
-    said = Piece(words, "good" if seat.result else "bad")
-    allowed = Piece(f"{len(seat.result)} of {len(candidates)}", said.style)
-    return Row(key, (tier, Piece(seat.plugin, "strong"), allowed, said), seat.seq)
+    cell = Piece(words, "good" if vote.result else "bad")
+    allowed = Piece(f"{len(vote.result)} of {len(candidates)}", cell.style)
+    return Row(key, (tier, Piece(vote.plugin, "strong"), allowed, cell), vote.seq)
 
 
 def _why_protected(recording: Recording, seq: Seq, protected: Sequence[TaskKey]) -> str:
     """The first reason, and the number of further ones; empty without any."""
-    known = task_objections(recording, seq)
-    reasons = list(dict.fromkeys(known[task] for task in protected if task in known))
+    objections = task_objections(recording, seq)
+    reasons = list(dict.fromkeys(objections[task] for task in protected if task in objections))
     if not reasons:
         return ""
-    more = f"; and {len(reasons) - 1} more" if len(reasons) > 1 else ""
-    return f" ({reasons[0]}{more})"
+    more_words = f"; and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+    return f" ({reasons[0]}{more_words})"
 
 
-def _intersection_row(asked: HookCallGroup, tier: int) -> Row:
-    decides = asked.deciding_tier == tier
-    left = asked.outcome if decides and asked.outcome else ()
+def _intersection_row(call: HookCallGroup, tier: int) -> Row:
+    decides = call.deciding_tier == tier
+    victims = call.outcome if decides and call.outcome else ()
     if decides:
-        said = Piece(f"{BEST} tier {tier} decides: {task_list_or(left, 'none')}", "accent")
-    elif not any(seat.seq is not None for seat in asked.seats if seat.tier > tier):
-        said = Piece(f"{NO} no pod remains", "bad")
+        verdict = Piece(f"{BEST} tier {tier} decides: {task_list_or(victims, 'none')}", "accent")
+    elif not any(vote.seq is not None for vote in call.seats if vote.tier > tier):
+        verdict = Piece(f"{NO} no pod remains", "bad")
     else:
-        said = Piece("→ the next tier is asked", "warn")
-    allowed = Piece(f"{len(left)} of {len(asked.candidates)}", "strong" if left else "bad")
-    return Row(f"{tier} ∩", (Piece(""), Piece("∩", "accent"), allowed, said))
+        verdict = Piece("→ the next tier is asked", "warn")
+    allowed = Piece(f"{len(victims)} of {len(call.candidates)}", "strong" if victims else "bad")
+    return Row(f"{tier} ∩", (Piece(""), Piece("∩", "accent"), allowed, verdict))
 
 
-def _victim_outcome(asked: HookCallGroup) -> Line:
-    if asked.outcome:
-        return make_line("→ ", Piece(f"{YES} victims: {task_list(asked.outcome)}", "good"))
+def _victim_outcome(call: HookCallGroup) -> Line:
+    if call.outcome:
+        return make_line("→ ", Piece(f"{YES} victims: {task_list(call.outcome)}", "good"))
     return make_line("→ ", Piece(f"{NO} no victims: the action goes on to the next node", "bad"))
 
 
@@ -219,17 +221,17 @@ def candidates_table(recording: Recording, first: Seq) -> Table | None:
 
 
 def _candidate_rows(choice: VictimDecision, fate: CandidateFate) -> list[Row]:
-    taken = Piece(f"{YES} victim", "good") if fate.is_victim else Piece(f"{NO} protected", "bad")
+    verdict = Piece(f"{YES} victim", "good") if fate.is_victim else Piece(f"{NO} protected", "bad")
     if not fate.objections:
-        tier, why = muted_piece(str(choice.deciding_tier or "")), muted_piece("every voter allows it")
-        cells = (Piece(fate.task, "strong"), taken, tier, Piece(""), why, Piece(""))
+        tier, reason = muted_piece(str(choice.deciding_tier or "")), muted_piece("every voter allows it")
+        cells = (Piece(fate.task, "strong"), verdict, tier, Piece(""), reason, Piece(""))
         return [Row(fate.task, cells, choice.question.first, ("task", fate.task))]
     return [
         Row(
             f"{fate.task} {objection.seq}",
             (
                 Piece(fate.task if not place else "", "strong"),
-                taken if not place else Piece(""),
+                verdict if not place else Piece(""),
                 muted_piece(str(objection.tier)),
                 Piece(objection.plugin),
                 Piece(objection.why or "does not allow it"),
@@ -249,17 +251,17 @@ MAX_JUDGED: Final = 60
 
 def victims_matrix(recording: Recording) -> Iterator[Table]:
     """Candidate victims against the plugins that judged them: the first MAX_JUDGED of the cycle."""
-    found = list(islice(_iter_judged(recording), MAX_JUDGED + 1))
-    if not found:
+    judged = list(islice(_iter_judged(recording), MAX_JUDGED + 1))
+    if not judged:
         return
     plugins = list(
-        dict.fromkeys(offer.seat.plugin for choice, _ in found for tier in choice.tiers for offer in tier.offers)
+        dict.fromkeys(offer.seat.plugin for choice, _ in judged for tier in choice.tiers for offer in tier.offers)
     )
     columns = (Column("candidate victim"), Column("node"), Column("for"), *map(Column, plugins), Column("outcome"))
-    rows = [_judged_row(choice, place, plugins) for choice, place in found[:MAX_JUDGED]]
+    rows = [_judged_row(choice, place, plugins) for choice, place in judged[:MAX_JUDGED]]
     note = f"{YES} allows, {NO} protects, {SKIPPED} was not consulted or abstained"
-    more = f"; the first {MAX_JUDGED} of the cycle" if len(found) > MAX_JUDGED else ""
-    yield Table("Candidate victims", columns, rows, foot=(make_line(muted_piece(note + more)),))
+    limit_words = f"; the first {MAX_JUDGED} of the cycle" if len(judged) > MAX_JUDGED else ""
+    yield Table("Candidate victims", columns, rows, foot=(make_line(muted_piece(note + limit_words)),))
 
 
 def _iter_judged(recording: Recording) -> Iterator[tuple[VictimDecision, int]]:
@@ -295,10 +297,10 @@ TIER_COLUMNS = (*plain_columns("tier#", "plugin", "hook", "takes part"), _SWITCH
 
 def tiers_table(recording: Recording) -> Table:
     """A row per plugin and hook in the order in which they are called, then the event handlers."""
-    found = list(session_steps.iter_registrations(recording))
-    rows = [*map(_registration_row, found), *_iter_handler_rows(recording)]
-    asked = [each for each in found if each.takes_part]
-    head = (make_line(f"{count_noun(len(found), 'hook')} registered, {len(asked)} take part"),)
+    registrations = list(session_steps.iter_registrations(recording))
+    rows = [*map(_registration_row, registrations), *_iter_handler_rows(recording)]
+    taking_part = [registration for registration in registrations if registration.takes_part]
+    head = (make_line(f"{count_noun(len(registrations), 'hook')} registered, {len(taking_part)} take part"),)
     return Table(TIERS_TITLE, TIER_COLUMNS, rows, head=head, foot=tuple(_iter_unused_lines(recording)))
 
 
@@ -312,12 +314,23 @@ def _iter_unused_lines(recording: Recording) -> Iterator[Line]:
     )
 
 
-def _registration_row(each: session_steps.HookRegistration) -> Row:
-    state = Piece(f"{YES if each.takes_part else NO} {each.state}", "good" if each.takes_part else "bad")
-    misspelt = Piece(f"{each.switch}  ! {each.misspelt} is not a switch", "warn")
-    switch = misspelt if each.misspelt else muted_piece(each.switch)
-    cells = (Piece(str(each.tier)), Piece(each.plugin, "strong"), Piece(each.hook), state, switch)
-    return Row(f"{each.tier} {each.plugin} {each.hook}", (*cells, muted_piece(rule_words(each.hook))))
+def _registration_row(registration: session_steps.HookRegistration) -> Row:
+    state = Piece(
+        f"{YES if registration.takes_part else NO} {registration.state}", "good" if registration.takes_part else "bad"
+    )
+    misspelt = Piece(f"{registration.switch}  ! {registration.misspelt} is not a switch", "warn")
+    switch = misspelt if registration.misspelt else muted_piece(registration.switch)
+    cells = (
+        Piece(str(registration.tier)),
+        Piece(registration.plugin, "strong"),
+        Piece(registration.hook),
+        state,
+        switch,
+    )
+    return Row(
+        f"{registration.tier} {registration.plugin} {registration.hook}",
+        (*cells, muted_piece(rule_words(registration.hook))),
+    )
 
 
 def _iter_handler_rows(recording: Recording) -> Iterator[Row]:

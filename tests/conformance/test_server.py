@@ -12,7 +12,14 @@ import pytest
 from kubernetes import client, watch
 
 from vcdebug.conformance import loopback_server
-from vcdebug.conformance.api_objects import PROTOBUF_MAGIC, PROTOBUF_TYPE, ApiRequest, apply_patch, decode_object
+from vcdebug.conformance.api_objects import (
+    PROTOBUF_MAGIC,
+    PROTOBUF_TYPE,
+    ApiAddress,
+    ApiRequest,
+    apply_patch,
+    decode_object,
+)
 from vcdebug.conformance.api_server import ApiServer
 from vcdebug.conformance.loopback_server import LoopbackServer, serve_on_loopback
 from vcdebug.snapshot.kinds import KIND_BY_NAME
@@ -86,6 +93,18 @@ def test_bindings_evictions_and_events_are_carried_out_and_written_down() -> Non
     pod = api.store.get_object(PODS, "x/a")
     assert pod is not None
     assert ("n1", True) == (pod["spec"]["nodeName"], "deletionTimestamp" in pod["metadata"])
+
+
+def test_a_watch_tells_what_a_deleted_object_last_was() -> None:
+    api = server()
+    address, request = ApiAddress.from_path(PODS), ApiRequest("GET", PODS, {}, {}, None)
+    since = api.store.revision
+    api.store.put_object(PODS, {**POD, "status": {"phase": "Running"}})
+    api.store.delete_object(PODS, "x/a")
+    changed, gone = api.list_changes(address, request, since)
+    assert ("MODIFIED", "DELETED") == (changed["type"], gone["type"])
+    assert (POD["spec"], "Running") == (gone["object"]["spec"], gone["object"]["status"]["phase"])
+    assert str(api.store.revision) == gone["object"]["metadata"]["resourceVersion"]
 
 
 def test_what_is_not_kept_is_answered_all_the_same() -> None:

@@ -103,16 +103,14 @@ class ApiServer:
         """The watch events for every write after a revision."""
         events: list[Body] = []
         for change in self.store.changes_since(address.collection_path, since):
-            if change.body is None:
-                namespace, _, name = change.key.rpartition("/")
-                metadata = {"name": name, "namespace": namespace, "resourceVersion": str(change.revision)}
-                gone = {**_own_type(address), "metadata": metadata}
-                events.append({"type": "DELETED", "object": gone})
-            elif is_selected(change.body, address.namespace, request.query):
-                known = self.store.had_object(address.collection_path, change.key, change.revision - 1)
-                kind = "MODIFIED" if known else "ADDED"
-                body = converted_object(change.body, address.api_version)
-                events.append({"type": kind, "object": {**_own_type(address), **body}})
+            before = self.store.object_before(change)
+            # Clients pick what concerns them by the fields of the object that has been deleted.
+            body = change.body or before
+            if body is not None and is_selected(body, address.namespace, request.query):
+                kind = "DELETED" if change.body is None else "ADDED" if before is None else "MODIFIED"
+                metadata = {**body["metadata"], "resourceVersion": str(change.revision)}
+                served = converted_object({**body, "metadata": metadata}, address.api_version)
+                events.append({"type": kind, "object": {**_own_type(address), **served}})
         return events
 
     def _answer_write(self, request: ApiRequest, address: ApiAddress) -> ApiReply:

@@ -83,10 +83,10 @@ class ObjectStore:
             found.append(change)
         return found[::-1]
 
-    def had_object(self, path: str, key: str, revision: int) -> bool:
-        """Whether an object existed at a revision."""
-        known = [change for change in self._changes.get(path, ()) if change.key == key and change.revision <= revision]
-        return bool(known) and known[-1].body is not None
+    def object_before(self, change: StoreChange) -> Body | None:
+        """The object as it was before a change; None if it did not exist."""
+        earlier = (one for one in reversed(self._changes[change.path]) if one.revision < change.revision)
+        return next((one.body for one in earlier if one.key == change.key), None)
 
 
 def key_of(body: Body) -> str:

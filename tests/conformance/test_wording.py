@@ -1,7 +1,20 @@
 """Messages that differ by chance alone."""
 
-from vcdebug.conformance.verdicts import certain_part, is_alike
+import json
+from dataclasses import replace
 
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.conformance.deeds import after, recorded
+from tests.conformance.recorded_program import judged
+from vcdebug.conformance import nearest_replay
+from vcdebug.conformance.cycle_outcome import CycleOutcome, certain_part, is_alike, predicted_outcome
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.snapshot import Snapshot
+
+CONF = conf_of("priority gang", "predicates nodeorder")
 HEAD = "Unschedulable: 0/3 nodes are unavailable: "
 
 
@@ -25,3 +38,45 @@ def test_cpu_memory_and_numbers_are_certain() -> None:
 
 def test_the_example_of_a_gang_is_left_out() -> None:
     assert "pod group is not ready" == certain_part("pod group is not ready Origin reason is j-0: pod is not ready")
+
+
+def waiting_again(*changed: tuple[str, str]) -> Snapshot:
+    """A gang that did not fit, as the cycle has left it, but with these words changed in what it says."""
+    requests = {"cpu": "1", "a/b": "1", "c/d": "1"}
+    first = cluster(node("n1"), pod_group("j", min_member=3), pods("j", 3, requests=requests), conf=CONF)
+    left = after(first, recorded(first))
+    text = json.dumps(left.objects)
+    for old, new in changed:
+        assert old in text
+        text = text.replace(old, new)
+    return replace(left, objects=json.loads(text))
+
+
+@pytest.mark.parametrize(
+    ("changed", "word"),
+    [
+        (("reason is j-0", "reason is j-1"), "agreed"),
+        (("Insufficient a/b", "Insufficient c/d"), "agreed"),
+        (("3 Pending, 3 min", "2 Pending, 3 min"), "different text"),
+        (("1 Insufficient a/b", "1 Insufficient cpu"), "different text"),
+    ],
+)
+def test_what_was_said_already_is_said_again_only_where_more_differs_than_chance(
+    changed: tuple[str, str], word: str
+) -> None:
+    assert [word] == [one.word for one in judged(waiting_again(changed), [])]
+
+
+def test_a_panic_that_few_orders_reach_is_looked_for_to_the_last_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def panics_in_one_order(recording: Recording) -> CycleOutcome:
+        outcome = predicted_outcome(recording)
+        last = recording.snapshot.chance.order_seed == nearest_replay.MAX_SEEDS
+        outcome.panic = "books do not balance" if last else ""
+        return outcome
+
+    monkeypatch.setattr(nearest_replay, "predicted_outcome", panics_in_one_order)
+    snapshot = cluster(node("n1"), pod_group("j"), pods("j", 1))
+    seen = predicted_outcome(replay_cycle(snapshot))
+    seen.panic = "books do not balance"
+    found = nearest_replay.follow_scheduler(snapshot, seen)
+    assert (seen.panic, 0) == (found.outcome.panic, found.difference_rank[0])

@@ -15,6 +15,8 @@ from vcdebug.conformance.cycle_outcome import (
     GONE,
     CycleOutcome,
     group_status,
+    is_status_news,
+    note_pod_status,
     predicted_outcome,
 )
 from vcdebug.conformance.nearest_replay import chance_edits, follow_scheduler
@@ -25,9 +27,8 @@ from vcdebug.model.pod import ENDED_PHASES, Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.recording.writes import iter_unscheduled_messages
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import Json, metadata_of, spec_of, status_of
+from vcdebug.snapshot.manifest import Json, metadata_of, status_of
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -295,7 +296,7 @@ def seen_between(before: Snapshot, after: Snapshot, evicted: Collection[str] = (
             _note_pod(outcome, key, pod, now)
     groups = _by_key(after, "PodGroup")
     for key, group in _by_key(before, "PodGroup").items():
-        if key in groups and group_status(PodGroup(group)) != group_status(PodGroup(groups[key])):
+        if key in groups and is_status_news(PodGroup(group), PodGroup(groups[key])):
             outcome.groups[key] = group_status(PodGroup(groups[key]))
     return outcome
 
@@ -304,16 +305,8 @@ def _note_pod(outcome: CycleOutcome, key: TaskKey, before: Manifest, after: Mani
     bound_to = Pod(after).node_name
     if bound_to and not Pod(before).node_name:
         outcome.bound[key] = bound_to
-        return
-    if spec_of(before).get("schedulingGates") and not spec_of(after).get("schedulingGates"):
-        outcome.opened_gates[key] = "yes"
-    node = str(_status_part(after, "nominatedNodeName") or "")
-    if node and node != str(_status_part(before, "nominatedNodeName") or ""):
-        outcome.nominated[key] = node
-    old = dict.fromkeys(iter_unscheduled_messages(before))
-    for words in iter_unscheduled_messages(after):
-        if words not in old:
-            outcome.waiting[key] = words
+    else:
+        note_pod_status(outcome, key, before, after)
 
 
 def leaving_uids(before: Snapshot, pods: Iterable[Manifest]) -> list[str]:

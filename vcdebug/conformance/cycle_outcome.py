@@ -1,11 +1,14 @@
-"""The outcome of a cycle in one form, from a replay or from the requests that a scheduler sent."""
+"""The outcome of a cycle in one form, from a replay or from the requests that a scheduler sent.
+
+Upstream: api/unschedule_info (WrapInsufficientResourceReason), api/resource_info (LessEqualWithResourcesName).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from vcdebug.conformance.api_server import ApiWrite
 from vcdebug.conformance.object_store import key_of
@@ -19,6 +22,7 @@ from vcdebug.model.devices.vgpu_annotations import ASSIGNED_ANNOTATION
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PENDING, PodGroup
+from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.recording.effects import cycle_effects, reserved_claims, reserved_volumes
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import api_writes, iter_unscheduled_messages, pod_group_changes, pod_status_writes
@@ -39,6 +43,14 @@ class WrittenStatus(NamedTuple):
     phase: str
     conditions: tuple[tuple[str, str, str, str], ...]
     """Type, status, reason, message."""
+
+    @property
+    def words(self) -> str:
+        """All of it in one text, without what is random."""
+        conditions = [
+            f"{kind}={status} {reason}: {certain_part(message)}" for kind, status, reason, message in self.conditions
+        ]
+        return "; ".join([self.phase, *conditions])
 
 
 @dataclass(slots=True)
@@ -112,11 +124,13 @@ def predicted_outcome(recording: Recording) -> CycleOutcome:
     if recording.session.close is None:
         return outcome
     outcome.statuses = predicted_statuses(recording, recording.session.close)
+    pods = {key_of(pod): pod for pod in recording.snapshot.objects_of("Pod")}
     for uid, job in recording.session.jobs.items():
-        if pod_group_changes(job) and group_status(PodGroup(job.pod_group.manifest)) != group_status(job.pod_group):
+        if pod_group_changes(job) and is_status_news(PodGroup(job.pod_group.manifest), job.pod_group):
             outcome.groups[uid] = group_status(job.pod_group)
         for status in pod_status_writes(job):
-            outcome.waiting[status.pod] = (status.reason, status.message)
+            if is_news((status.reason, status.message), pods[status.pod]):
+                outcome.waiting[status.pod] = (status.reason, status.message)
             add_event(outcome.events, "Pod", status.pod, FAILED, status.message)
             if status.nominated:
                 outcome.nominated[status.pod] = status.nominated
@@ -133,6 +147,21 @@ def group_status(group: PodGroup) -> WrittenStatus:
     )
 
 
+def is_status_news(before: PodGroup, after: PodGroup) -> bool:
+    """Whether phase or conditions say something else, apart from what is random."""
+    return not is_alike(group_status(before).words, group_status(after).words)
+
+
+def is_news(said: tuple[str, str], pod: Manifest) -> bool:
+    """Whether the pod did not say so already, apart from what is random."""
+    return not any(is_alike(reason_words(one), reason_words(said)) for one in iter_unscheduled_messages(pod))
+
+
+def reason_words(said: tuple[str, str]) -> str:
+    """Reason and message in one text, without what is random."""
+    return f"{said[0]}: {certain_part(said[1])}"
+
+
 def observed_outcome(written: Iterable[ApiWrite], before: Snapshot) -> CycleOutcome:
     """The outcome of a scheduler's requests; `before` are the objects that they changed."""
     pods, groups = ({key_of(body): body for body in before.objects_of(kind)} for kind in ("Pod", "PodGroup"))
@@ -147,7 +176,7 @@ def observed_outcome(written: Iterable[ApiWrite], before: Snapshot) -> CycleOutc
         elif write.address.plural == PODS and write.verb in ("delete", "evict"):
             outcome.evicted[key] = ""
         elif write.address.plural == PODS:
-            _pod_status(outcome, key, write.body, pods.get(key, {}))
+            note_pod_status(outcome, key, pods.get(key, {}), write.body)
         elif write.address.plural == CLAIMS:
             note_devices(outcome.devices, key, write.body)
         elif write.address.plural == EVENTS:
@@ -165,24 +194,58 @@ def observed_outcome(written: Iterable[ApiWrite], before: Snapshot) -> CycleOutc
     outcome.statuses = stated_statuses(queues, jobs)
     # Upstream also writes a PodGroup whose counts alone have changed.
     unchanged = [
-        key for key, status in outcome.groups.items() if key in groups and group_status(PodGroup(groups[key])) == status
+        key
+        for key, status in outcome.groups.items()
+        if key in groups and is_alike(group_status(PodGroup(groups[key])).words, status.words)
     ]
     for key in unchanged:
         del outcome.groups[key]
     return outcome
 
 
-def _pod_status(outcome: CycleOutcome, key: TaskKey, pod: Manifest, before: Manifest) -> None:
+def note_pod_status(outcome: CycleOutcome, key: TaskKey, before: Manifest, pod: Manifest) -> None:
+    """Add what a pod says that it did not say before, and the gate that it lost."""
     status = status_of(pod)
     node = str(status.get("nominatedNodeName") or "")
     if node and node != str(status_of(before).get("nominatedNodeName") or ""):
         outcome.nominated[key] = node
     if spec_of(before).get("schedulingGates") and not spec_of(pod).get("schedulingGates"):
         outcome.opened_gates[key] = "yes"
-    old = dict.fromkeys(iter_unscheduled_messages(before))
     for words in iter_unscheduled_messages(pod):
-        if words not in old:
+        if is_news(words, before):
             outcome.waiting[key] = words
+
+
+# Messages are compared without the parts that upstream takes from a map in random order.
+
+EXAMPLE_MARK: Final = " Origin reason is "
+INSUFFICIENT: Final = re.compile(r"(\d+) Insufficient (\S*\w)")
+MESSAGE_PARTS: Final = re.compile(r"[,:;] |\.(?= |$)")
+
+
+def certain_part(message: str) -> str:
+    """The message without the example pod, which upstream draws from a map of the failed ones."""
+    return message.partition(EXAMPLE_MARK)[0]
+
+
+def is_alike(one: str, other: str) -> bool:
+    """Whether two messages are equal except for which scalar resource they name.
+
+    Of a node that lacks several, upstream names cpu, memory, else the first one that iterating a map gives.
+    """
+    return one == other or (INSUFFICIENT.search(one) is not None and _count_parts(one) == _count_parts(other))
+
+
+def _count_parts(message: str) -> tuple[list[str], int]:
+    """(other parts in order, number of nodes short of a scalar resource)."""
+    others, short = [], 0
+    for part in MESSAGE_PARTS.split(message):
+        found = INSUFFICIENT.fullmatch(part)
+        if found is not None and found[2] not in (CPU, MEMORY):
+            short += int(found[1])
+        else:
+            others.append(part)
+    return others, short
 
 
 EventSubject = tuple[str, str, str]

@@ -41,10 +41,14 @@ class NearestReplay:
     cycles: int = 1
     """Cycles that make up the outcome."""
 
+    ends_otherwise: bool = False
+    """Whether one of the two panicked, and the other one did not."""
+
     @property
     def difference_rank(self) -> tuple[int, int]:
         """(decisions that differ, all differences): the smaller tuple is nearer."""
-        return len([each for each in self.differences if each.is_decision]), len(self.differences)
+        decisions = len([each for each in self.differences if each.is_decision])
+        return decisions + self.ends_otherwise, len(self.differences) + self.ends_otherwise
 
 
 def follow_scheduler(
@@ -144,8 +148,9 @@ class _ReplaySearch:
         for seed in range(1, seeds + 1):
             if not self.nearest_run.difference_rank[1] or alike == ENOUGH_ALIKE:
                 return
-            found = self.run_replay(replace(chosen, order_seed=seed, tie_seed=seed)).differences
-            alike, before = (alike + 1 if found == before and not other_victims(found) else 0), found
+            run = self.run_replay(replace(chosen, order_seed=seed, tie_seed=seed))
+            found, hopeful = run.differences, run.ends_otherwise or other_victims(run.differences)
+            alike, before = (alike + 1 if found == before and not hopeful else 0), found
 
 
 def other_victims(found: Iterable[verdicts.OutcomeDifference]) -> bool:
@@ -158,8 +163,8 @@ def _compare_cycles(first: Recording, seen: CycleOutcome, cycles: int, tried: in
     chain = CycleChain(first)
     outcome, owner = predicted_outcome(first), verdicts.job_lookup(first)
     for count in range(1, cycles + 1):
-        found = NearestReplay(first, outcome, verdicts.find_differences(outcome, seen, owner), tried, count)
-        yield found
+        differences = verdicts.find_differences(outcome, seen, owner)
+        yield NearestReplay(first, outcome, differences, tried, count, bool(outcome.panic) != bool(seen.panic))
         if count < cycles and not chain.has_panicked:
             outcome = outcome.followed_by(predicted_outcome(chain.run_next()))
 

@@ -76,7 +76,7 @@ def _with_memory(met: Snapshot, earlier: Recording) -> Snapshot:
 
 
 def _verify_cycle(seen: ObservedCycle, ask_extender: AskExtender | None, tell: TellProgress) -> Verification:
-    outcome = observed_outcome(seen.written, seen.snapshot)
+    outcome = replace(observed_outcome(seen.written, seen.snapshot), panic=seen.ended)
     followed = follow_scheduler(
         seen.snapshot, outcome, logged_chance=seen.logged_chance, ask_extender=ask_extender, tell=tell
     )

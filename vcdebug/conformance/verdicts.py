@@ -1,18 +1,14 @@
-"""Compare two outcomes of one cycle, and judge each job.
-
-Upstream: api/unschedule_info (WrapInsufficientResourceReason), api/resource_info (LessEqualWithResourcesName).
-"""
+"""Compare two outcomes of one cycle, and judge each job."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from vcdebug.conformance.cycle_outcome import GONE, HYPER_NODE, CycleOutcome, WrittenStatus
+from vcdebug.conformance.cycle_outcome import GONE, HYPER_NODE, CycleOutcome, certain_part, is_alike, reason_words
 from vcdebug.conformance.scheduler_log import format_ranges
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import ExplainSubject
@@ -23,7 +19,6 @@ from vcdebug.framework.columns import Level
 from vcdebug.framework.record import BestEvent, OpEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import JobId, NodeName, Row, Seq, TaskKey
 from vcdebug.model.pod import Pod
-from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
@@ -161,18 +156,11 @@ def _iter_device_differences(
 
 
 def _group_words(outcome: CycleOutcome) -> dict[JobId, str]:
-    return {job: _status_words(status) for job, status in outcome.groups.items()}
-
-
-def _status_words(written: WrittenStatus) -> str:
-    conditions = [
-        f"{kind}={status} {reason}: {certain_part(message)}" for kind, status, reason, message in written.conditions
-    ]
-    return "; ".join([written.phase, *conditions])
+    return {job: status.words for job, status in outcome.groups.items()}
 
 
 def _pending_messages(outcome: CycleOutcome) -> dict[TaskKey, str]:
-    return {pod: f"{reason}: {certain_part(message)}" for pod, (reason, message) in outcome.waiting.items()}
+    return {pod: reason_words(said) for pod, said in outcome.waiting.items()}
 
 
 def judge_jobs(recording: Recording, found: list[OutcomeDifference]) -> tuple[JobVerdict, ...]:
@@ -268,38 +256,6 @@ def _node_choice(recording: Recording, pod: TaskKey, until: Seq, node: str) -> t
 def _proof_seq(explained: Explanation) -> Seq | None:
     evidence = explained.dominant.evidence
     return evidence[0].seq if evidence else None
-
-
-# Messages are compared without the parts that upstream takes from a map in random order.
-
-EXAMPLE_MARK: Final = " Origin reason is "
-INSUFFICIENT: Final = re.compile(r"(\d+) Insufficient (\S*\w)")
-MESSAGE_PARTS: Final = re.compile(r"[,:;] |\.(?= |$)")
-
-
-def certain_part(message: str) -> str:
-    """The message without the example pod, which upstream draws from a map of the failed ones."""
-    return message.partition(EXAMPLE_MARK)[0]
-
-
-def is_alike(one: str, other: str) -> bool:
-    """Whether two messages are equal except for which scalar resource they name.
-
-    Of a node that lacks several, upstream names cpu, memory, else the first one that iterating a map gives.
-    """
-    return one == other or (INSUFFICIENT.search(one) is not None and _count_parts(one) == _count_parts(other))
-
-
-def _count_parts(message: str) -> tuple[list[str], int]:
-    """(other parts in order, number of nodes short of a scalar resource)."""
-    others, short = [], 0
-    for part in MESSAGE_PARTS.split(message):
-        found = INSUFFICIENT.fullmatch(part)
-        if found is not None and found[2] not in (CPU, MEMORY):
-            short += int(found[1])
-        else:
-            others.append(part)
-    return others, short
 
 
 # Sampled searches, which end after a part of the nodes.
